@@ -4,19 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/utf8.h"
 
-static const char *const code_names[MV_ERR_COUNT] = {
-#define MV_ERR_NAME(name, text) #name,
-    MV_ERR_LIST(MV_ERR_NAME)
-#undef MV_ERR_NAME
-};
+static const char *const code_names[MV_ERR_COUNT] = {MV_ERR_LIST(MV_FIRST_NAME)};
 
-static const char *const code_texts[MV_ERR_COUNT] = {
-#define MV_ERR_SENTENCE(name, text) text,
-    MV_ERR_LIST(MV_ERR_SENTENCE)
-#undef MV_ERR_SENTENCE
-};
+static const char *const code_texts[MV_ERR_COUNT] = {MV_ERR_LIST(MV_SECOND)};
 
 const char *mv_code_name(mv_code code)
 {

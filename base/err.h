@@ -27,9 +27,7 @@
 
 typedef enum {
 #define MV_ERR_ENUM(name, text) MV_##name,
-    MV_ERR_LIST(MV_ERR_ENUM)
-#undef MV_ERR_ENUM
-        MV_ERR_COUNT
+    MV_ERR_LIST(MV_ERR_ENUM) MV_ERR_COUNT
 } mv_code;
 
 #define MV_NO_OFFSET UINT64_MAX

@@ -3,12 +3,10 @@
 #include <string.h>
 
 enum {
-    FEW = 24,          /* up to this many key rows are sorted by insertion */
-    BLOCK = 128,       /* up to this many rows are sorted with stack memory */
-    SHORT_RUN = 16,    /* runs of this many rows are sorted by insertion before merging */
-    BUFFER = 2048,     /* stack bytes for merging */
-    MOST_COPIED = 256, /* rows up to this many bytes are all copied at once */
-    TEXT_STEP = 7      /* bytes of a text in one key */
+    FEW = 24,       /* up to this many key rows are sorted by insertion */
+    SHORT_RUN = 16, /* runs of this many rows are sorted by insertion before merging */
+    BUFFER = 2048,  /* stack bytes for merging */
+    TEXT_STEP = 7   /* bytes of a text in one key */
 };
 
 /* ---- numbers with rows -------------------------------------------------------------------- */
@@ -218,14 +216,6 @@ static void merge(const merger *m, uint64_t first, uint64_t middle, uint64_t end
     }
 }
 
-/* Merges sorted runs of `width` rows until one run remains. */
-static void merge_runs(const merger *m, uint64_t count, uint64_t width)
-{
-    for (; width < count; width *= 2)
-        for (uint64_t first = 0; first + width < count; first += 2 * width)
-            merge(m, first, first + width, first + 2 * width < count ? first + 2 * width : count);
-}
-
 void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_compare compare,
                 const void *context)
 {
@@ -248,20 +238,18 @@ void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_c
         if (i > first && compare(row_at(&m, i), row_at(&m, i - 1), context) < 0)
             rotate(&m, bound(&m, first, i, row_at(&m, i), false), i, i + 1);
     }
-    merge_runs(&m, count, SHORT_RUN);
+    for (uint64_t width = SHORT_RUN; width < count; width *= 2)
+        for (uint64_t first = 0; first + width < count; first += 2 * width)
+            merge(&m, first, first + width, first + 2 * width < count ? first + 2 * width : count);
     mv_arena_drop(arena, lent);
 }
 
 /* ---- rows by their members ----------------------------------------------------------------- */
 
 typedef struct {
-    char *rows;
-    uint64_t size;
     const mv_sort_key *keys;
-    uint64_t key_count;
-    mv_key_row *spare;
-    uint64_t spare_bytes;
-} sorter;
+    uint64_t count;
+} key_list;
 
 static uint64_t key_of_i64(int64_t value)
 {
@@ -354,83 +342,12 @@ static bool goes_on(const mv_sort_key *key, uint64_t value)
     return key->kind >= MV_KEY_TEXT && (uint8_t)value == TEXT_STEP + 2;
 }
 
-/* Orders rows that are equal in all keys before `key`, and in the first `from` bytes of `key`: by
- * the rest of `key`, then each run of equal rows by the later keys. */
-static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t key, uint64_t from)
-{
-    while (count > 1 && key < s->key_count) {
-        const mv_sort_key *by = &s->keys[key];
-        uint64_t flip = by->is_falling ? UINT64_MAX : 0, end;
-
-        for (uint64_t i = 0; i < count; i++)
-            run[i].key = key_of(s->rows + run[i].row * s->size, by, from) ^ flip;
-        mv_sort_key_rows(run, s->spare, count);
-        if (run[0].key == run[count - 1].key) { /* a loop: no deep recursion for equal texts */
-            bool is_more = goes_on(by, run[0].key ^ flip);
-            from = is_more ? from + TEXT_STEP : 0;
-            key += !is_more;
-            continue;
-        }
-        if (key + 1 == s->key_count && by->kind < MV_KEY_TEXT)
-            return;
-        for (uint64_t first = 0; first < count; first = end) {
-            bool is_more = goes_on(by, run[first].key ^ flip);
-            for (end = first + 1; end < count && run[end].key == run[first].key; end++)
-                ;
-            order_run(s, run + first, end - first, is_more ? key : key + 1,
-                      is_more ? from + TEXT_STEP : 0);
-        }
-        return;
-    }
-}
-
-/* Moves every row to its place in the order. Copies all rows if there is memory, since the reads
- * are then independent; otherwise follows the cycles. Overwrites the order. */
-static void move_rows(const sorter *s, mv_key_row *order, uint64_t count)
-{
-    char held[256], *copy = (char *)s->spare;
-    bool is_held = s->size <= sizeof held, is_copied = count * s->size <= s->spare_bytes;
-
-    for (uint64_t i = 0; is_copied && i < count; i++)
-        memcpy(copy + i * s->size, s->rows + order[i].row * s->size, s->size);
-    if (is_copied) {
-        memcpy(s->rows, copy, count * s->size);
-        return;
-    }
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t at = i, next = order[i].row;
-        if (next == i)
-            continue;
-        if (is_held)
-            memcpy(held, s->rows + i * s->size, s->size);
-        for (; next != i; next = order[at].row) {
-            if (is_held)
-                memcpy(s->rows + at * s->size, s->rows + next * s->size, s->size);
-            else
-                swap_bytes(s->rows + at * s->size, s->rows + next * s->size, s->size);
-            order[at].row = (uint32_t)at;
-            at = next;
-        }
-        if (is_held)
-            memcpy(s->rows + at * s->size, held, s->size);
-        order[at].row = (uint32_t)at;
-    }
-}
-
-static void sort_with(const sorter *s, mv_key_row *order, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++)
-        order[i].row = (uint32_t)i;
-    order_run(s, order, count, 0, 0);
-    move_rows(s, order, count);
-}
-
 static int compare_rows(const void *a, const void *b, const void *context)
 {
-    const sorter *s = context;
+    const key_list *list = context;
 
-    for (uint64_t k = 0; k < s->key_count; k++) {
-        const mv_sort_key *by = &s->keys[k];
+    for (uint64_t k = 0; k < list->count; k++) {
+        const mv_sort_key *by = &list->keys[k];
         uint64_t x, y;
         for (uint64_t from = 0;; from += TEXT_STEP) {
             x = key_of(a, by, from);
@@ -447,26 +364,5 @@ static int compare_rows(const void *a, const void *b, const void *context)
 void mv_sort(mv_arena *arena, void *rows, uint64_t count, uint64_t size, const mv_sort_key *keys,
              uint64_t key_count)
 {
-    mv_key_row block[2 * BLOCK], *lent = NULL;
-    sorter s = {rows, size, keys, key_count, block + BLOCK, BLOCK * sizeof *block};
-    uint64_t spare = size > sizeof *lent && size <= MOST_COPIED ? size : sizeof *lent;
-
-    if (arena && count > BLOCK && count < UINT32_MAX)
-        lent = mv_arena_grow(arena, NULL, count * (sizeof *lent + spare));
-    if (lent) {
-        s.spare = lent + count;
-        s.spare_bytes = count * spare;
-        sort_with(&s, lent, count);
-        mv_arena_drop(arena, lent);
-        return;
-    }
-    for (uint64_t first = 0; first < count; first += BLOCK) {
-        s.rows = (char *)rows + first * size;
-        sort_with(&s, block, count - first < BLOCK ? count - first : BLOCK);
-    }
-    if (count > BLOCK) {
-        char buffer[BUFFER];
-        merge_runs(&(merger){rows, size, buffer, size ? BUFFER / size : 0, compare_rows, &s}, count,
-                   BLOCK);
-    }
+    mv_sort_by(arena, rows, count, size, compare_rows, &(key_list){keys, key_count});
 }

@@ -7,8 +7,8 @@
  * is spent, the rows are sorted without memory: slower, but into the same order. So sorting rows
  * never fails. A hundred rows need no memory.
  *
- * Cost: a linear radix sort of numbers for each key, and one move of each row at the end; O(n log^2
- * n) without memory. */
+ * Cost: n log n comparisons, and n for rows that are in order; columns of numbers are sorted by
+ * their digits, in linear time. Without memory n log^2 n. */
 #ifndef MV_BASE_SORT_H
 #define MV_BASE_SORT_H
 

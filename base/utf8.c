@@ -2,6 +2,17 @@
 
 #include <string.h>
 
+uint32_t mv_utf8_put(uint8_t out[4], uint32_t code)
+{
+    static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0};
+    uint32_t tails = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+
+    out[0] = (uint8_t)(heads[tails] | code >> 6 * tails);
+    for (uint32_t i = 1; i <= tails; i++)
+        out[i] = (uint8_t)(0x80 | (code >> 6 * (tails - i) & 0x3f));
+    return tails + 1;
+}
+
 static bool is_tail(uint8_t byte)
 {
     return (byte & 0xc0) == 0x80;

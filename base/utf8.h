@@ -16,6 +16,9 @@
 /* Shown in place of an invalid byte, or of a character that must not be shown. */
 #define MV_UTF8_REPLACEMENT "\xef\xbf\xbd"
 
+/* Writes a character, at most 0x10ffff. Returns its bytes. */
+uint32_t mv_utf8_put(uint8_t out[4], uint32_t code);
+
 /* Length of the valid UTF-8 character at text[at], 1 to 4 bytes; 0 when there is none. */
 uint32_t mv_utf8_length(mv_span text, uint64_t at);
 

@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "parse/readers.h"
-#include "viz/core/polygon.h"
+#include "viz/core/drawn_rows.h"
 
-enum { ROUNDS = 3, MOMENTS = 1000, OUTLINES = 1000 };
+enum { ROUNDS = 3, MOMENTS = 1000 };
 
 typedef struct {
     mv_budget budget;
@@ -97,31 +97,17 @@ static bool time_live_sets(timing *t, mv_err *err)
     return true;
 }
 
-/* Draws all rows, and whole outlines of randomly picked rows, in ticks. */
-static bool time_outlines(timing *t, mv_err *err)
+/* Draws all rows. */
+static bool time_drawn(timing *t, mv_err *err)
 {
-    double start = seconds_now(), took;
-    uint64_t bytes = t->budget.used, points = 0;
+    double start = seconds_now();
+    uint64_t bytes = t->budget.used;
     mv_drawn drawn;
 
     if (mv_drawn_all(&t->arena, &t->index, &drawn, err) != MV_OK)
         return false;
-    took = seconds_now() - start;
-    printf(", \"drawn_ms\": %.1f, \"drawn_bytes_per_event\": %.2f", 1e3 * took,
+    printf(", \"drawn_ms\": %.1f, \"drawn_bytes_per_event\": %.2f", 1e3 * (seconds_now() - start),
            (double)(t->budget.used - bytes) / t->index.events);
-    start = seconds_now();
-    for (int i = 0; i < OUTLINES; i++) {
-        mv_arena arena;
-        mv_polygon p;
-        mv_arena_init(&arena, &t->budget);
-        if (mv_polygon_find(&arena, &drawn, MV_CLOCK_TICKS, below(t, t->index.count), 0,
-                            t->index.events, &p, err) != MV_OK)
-            return false;
-        points += p.count;
-        mv_arena_release(&arena);
-    }
-    printf(", \"outlines_1000_ms\": %.1f, \"outline_points\": %llu", 1e3 * (seconds_now() - start),
-           (unsigned long long)points);
     return true;
 }
 
@@ -142,7 +128,7 @@ int main(int argc, char **argv)
             t.device++;
         printf("{\"events\": %u, ", mv_trace_events(&t.trace, t.device).count);
         if (time_lives(&t, &err) && time_make(&t, &err) && time_live_sets(&t, &err) &&
-            time_outlines(&t, &err))
+            time_drawn(&t, &err))
             printf("}\n");
     }
     if (err.code != MV_OK)

@@ -79,6 +79,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
 /* ---- NAMES ---- */
 
 /* The first byte of a record; the fields follow as varints or texts. */
+/* clang-format off */
 #define MV_LIVE_NAME_LIST(X)                                                                    \
     X(STRING, 1) /* text. Makes a string id */                                                  \
     X(CODE, 2)   /* a Python code object: string id of the file, string id of the qualified     \
@@ -147,6 +148,8 @@ typedef enum {
       13)         /* how many kernels and graphs the process had launched at the CALL before it in \
                    * this chunk, if there were more than at the last one. A launch of the runtime  \
                    * that calls the driver's may count twice. Takes no sequence number */          \
+    X(COUNT, 15)  /* another count at the CALL before it: which (mv_live_count), the number. Takes \
+                   * no sequence number */                                                         \
     X(THREAD, 12) /* the thread of the records so far has ended; the records that follow in this   \
                    * chunk are of the thread with this kernel id, and begin without a DEVICE.      \
                    * Takes no sequence number: its Δsequence is 0 */
@@ -156,6 +159,13 @@ typedef enum {
     MV_LIVE_EVENT_LIST(MV_LIVE_EVENT_ENUM)
 #undef MV_LIVE_EVENT_ENUM
 } mv_live_event;
+
+/* Readers skip unknown counts. */
+typedef enum {
+    MV_LIVE_COUNT_WAITS = 1 /* waits of the program for the device, a stream or an event, and copies
+                             * from it to the host; without those of CUDA's own libraries, and
+                             * without a wait for a stream right after an upload */
+} mv_live_count;
 
 /* Effect of a call on a block of a heap (memviz_alloc, NVTX's memory extension). Frees, resizes and
  * resets are numbered before the memory may be reused. */
@@ -175,7 +185,8 @@ typedef enum {
 /* Whether a record belongs to the event before it, and shares that event's number. */
 static inline bool mv_live_is_beside(mv_live_event kind)
 {
-    return kind == MV_LIVE_EVENT_TOTALS || kind == MV_LIVE_EVENT_LAUNCHES;
+    return kind == MV_LIVE_EVENT_TOTALS || kind == MV_LIVE_EVENT_LAUNCHES ||
+           kind == MV_LIVE_EVENT_COUNT;
 }
 
 /* Effect of a CUDA runtime or driver call on memory. `address` and `handle` are the API's own; 0
@@ -228,6 +239,7 @@ static inline bool mv_live_is_beside(mv_live_event kind)
                                                                 * handle. The driver has memory    \
                                                                 * for it that no call asks for */  \
     X(OBJECT_DESTROY, 32, "object_destroy", GIVES, NOTHING, NONE)
+/* clang-format on */
 
 typedef enum {
 #define MV_API_ENUM(name, number, ...) MV_API_##name = number,

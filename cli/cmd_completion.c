@@ -1,559 +1,312 @@
-/* memviz completion: completion scripts for shells, from the tables of commands, options and
- * terms. */
+/* memviz completion: scripts for shells, which ask this program what may come next on a command
+ * line:
+ *
+ *     memviz completion words -- peak run.bin --at ""
+ *
+ * prints a candidate a line, with its help after a tab. A line that begins with a tab names other
+ * candidates: files, commands, "program N" (the words from N on are another program's command
+ * line), or "names TABLE" (a column of `memviz info --csv --table TABLE`). */
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/report/table.h"
 #include "cli/terms.h"
 
-static bool takes_file(const mv_option *o)
-{
-    return o->argument && strcmp(o->argument, "FILE") == 0;
-}
+typedef struct {
+    mv_out *out;
+    char **words; /* after the program's name */
+    int last;     /* the word under the cursor */
+    const char *typed;
+    char prefix[64]; /* --limit= */
+} line;
 
 static uint64_t options_of(const mv_command *c)
 {
     return c->options | MV_COMMON_OPTIONS;
 }
 
-/* The arguments of help are names of commands or terms; those of completion are words; those of
- * other commands are files. */
-static bool takes_names(const mv_command *c)
+static void offer(const line *l, const char *word, const char *help)
 {
-    return c->run == mv_cmd_help;
+    if (strncmp(word, l->typed, strlen(l->typed)) != 0)
+        return;
+    mv_out_format(l->out, "%s%s%s%s\n", l->prefix, word, help ? "\t" : "", help ? help : "");
 }
 
-static bool takes_words(const mv_command *c)
+/* Words that `between` separates. */
+static void offer_each(const line *l, const char *words, const char *between)
 {
-    return c->run == mv_cmd_completion;
-}
+    char word[64];
 
-/* Completions for a file without a command. */
-static const mv_command *first_look(void)
-{
-    return mv_command_find("triage");
-}
-
-enum { MOST_WORDS = MV_TABLE_PATHS };
-
-/* The words that complete the option's argument in this command, separated by spaces; built in
- * `buffer` if they differ from the option's own list. NULL: anything. */
-static const char *words_of(const mv_command *c, mv_option_id id, char buffer[MOST_WORDS])
-{
-    char *to = buffer;
-
-    if (id == MV_OPTION_FAIL_ON)
-        return mv_gates_text(c->gates, buffer, MOST_WORDS);
-    if (id != MV_OPTION_TABLE || !(c->options & MV_HAS(CSV)))
-        return mv_option_words(id, options_of(c));
-    mv_table_paths(c->report, buffer);
-    for (const char *from = buffer; *from; from++)
-        if (*from != ',')
-            *to++ = *from;
-    *to = 0;
-    return buffer;
-}
-
-/* "triage|report": the command's names, with `between` between them. */
-static void put_names(mv_out *out, const mv_command *c, const char *between)
-{
-    mv_out_text(out, c->name);
-    if (c->alias)
-        mv_out_format(out, "%s%s", between, c->alias);
-}
-
-static void put_command_names(mv_out *out)
-{
-    for (const mv_command *c = mv_commands; c->name; c++) {
-        if (c != mv_commands)
-            mv_out_char(out, ' ');
-        mv_out_text(out, c->name);
+    for (size_t length; *words; words += length + strspn(words + length, between)) {
+        length = strcspn(words, between);
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        offer(l, word, NULL);
     }
 }
 
-static void put_term_names(mv_out *out)
+static void offer_commands(const line *l)
 {
-    for (const mv_term *t = mv_terms; t->name; t++) {
-        if (t != mv_terms)
-            mv_out_char(out, ' ');
-        mv_out_text(out, t->name);
-    }
+    for (const mv_command *c = mv_commands; c->name; c++)
+        offer(l, c->name, c->summary);
 }
 
-/* "bash|zsh|fish" as three words. */
-static void put_argument_words(mv_out *out, const mv_command *c)
+static void offer_options(const line *l, const mv_command *c)
 {
-    for (const char *words = c->arguments; *words; words++)
-        mv_out_char(out, *words == '|' ? ' ' : *words);
-}
+    char name[64];
 
-/* For shells that parse the words as a command line, where '>' would be a redirection. */
-static void put_quoted_words(mv_out *out, const char *words)
-{
-    for (; *words; words++) {
-        if (*words == '>')
-            mv_out_char(out, '\\');
-        mv_out_char(out, *words);
-    }
-}
-
-/* The options in `options` that take an argument, letters first: "-o|--output|--color". */
-static void put_with_argument(mv_out *out, uint64_t options, const char *between)
-{
-    const char *separator = "";
-
-    for (uint32_t i = 0; i < 2 * MV_OPTION_COUNT; i++) {
-        const mv_option *o = &mv_option_table[i % MV_OPTION_COUNT];
-        bool is_letter = i < MV_OPTION_COUNT;
-        if (!(options & (UINT64_C(1) << i % MV_OPTION_COUNT)) || !o->argument ||
-            (is_letter && !o->letter))
-            continue;
-        if (is_letter)
-            mv_out_format(out, "%s-%c", separator, o->letter);
-        else
-            mv_out_format(out, "%s--%s", separator, o->name);
-        separator = between;
-    }
-}
-
-/* ---- bash -------------------------------------------------------------------------------- */
-
-static void put_bash_values(mv_out *out, const mv_command *c)
-{
-    char buffer[MOST_WORDS];
-
-    mv_out_text(out, "        case $before in\n");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
+        snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
+        if (options_of(c) & (UINT64_C(1) << i))
+            offer(l, name, mv_option_help((mv_option_id)i, options_of(c)));
+    }
+    offer(l, "--version", NULL);
+}
+
+/* The option that the word spells: --limit, -n, or --limit=... */
+static mv_option_id option_of(const char *word)
+{
+    uint32_t i = 0;
+
+    for (size_t length = strcspn(word, "="); i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
-        const char *words = words_of(c, (mv_option_id)i, buffer);
-        if (!o->argument || !(options_of(c) & (UINT64_C(1) << i)))
-            continue;
-        mv_out_format(out, "        --%s", o->name);
-        if (o->letter)
-            mv_out_format(out, "|-%c", o->letter);
-        if (takes_file(o))
-            mv_out_text(out, ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+        bool is_name = length > 2 && strncmp(word, "--", 2) == 0 && strlen(o->name) == length - 2 &&
+                       memcmp(word + 2, o->name, length - 2) == 0;
+        if (is_name || (length == 2 && *word == '-' && o->letter && word[1] == o->letter))
+            break;
+    }
+    return (mv_option_id)i;
+}
+
+/* Offers the arguments of an option; false when the option takes none in this command. */
+static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
+{
+    char buffer[MV_TABLE_PATHS];
+    const char *words;
+
+    if (id == MV_OPTION_COUNT || !mv_option_table[id].argument ||
+        !(options_of(c) & (UINT64_C(1) << id)))
+        return false;
+    words = mv_option_words(id, options_of(c));
+    if (id == MV_OPTION_FAIL_ON)
+        words = mv_gates_text(c->gates, buffer, sizeof buffer);
+    else if (id == MV_OPTION_TABLE && (c->options & MV_HAS(CSV)))
+        words = (mv_table_paths(c->report, buffer), buffer);
+    offer_each(l, words ? words : "", " ,");
+    if (strcmp(mv_option_table[id].argument, "FILE") == 0)
+        mv_out_text(l->out, "\tfiles\n");
+    else if (id == MV_OPTION_AT || id == MV_OPTION_FROM || id == MV_OPTION_TO)
+        mv_out_text(l->out, "\tnames annotation_names\n");
+    else if (id == MV_OPTION_LEVEL)
+        mv_out_text(l->out, "\tnames levels\n");
+    return true;
+}
+
+/* The first word from `at` on that is neither an option nor the argument of one. bash makes '=' and
+ * '@' words of their own. */
+static int skip_options(const line *l, int at)
+{
+    while (at < l->last && l->words[at][0] == '-') {
+        const char *word = l->words[at++];
+        if (strcmp(word, "--") == 0)
+            break;
+        if (mv_option_takes_next(word))
+            at += at < l->last && strcmp(l->words[at], "=") == 0 ? 2 : 1;
+    }
+    return at;
+}
+
+static bool offer_option(line *l, const mv_command *c)
+{
+    const char *equals = strchr(l->typed, '=');
+    int before = l->last - 1;
+
+    if (before > 0 && (strcmp(l->words[before], "=") == 0 || strcmp(l->words[before], "@") == 0))
+        before--;
+    if (before >= 0 && mv_option_takes_next(l->words[before]) &&
+        offer_values(l, c, option_of(l->words[before])))
+        return true;
+    if (*l->typed == '-' && equals) {
+        mv_option_id id = option_of(l->typed);
+        snprintf(l->prefix, sizeof l->prefix, "%.*s", (int)(equals + 1 - l->typed), l->typed);
+        l->typed = equals + 1;
+        offer_values(l, c, id);
+    } else if (*l->typed == '-') {
+        offer_options(l, c);
+    }
+    return *l->prefix || *l->typed == '-';
+}
+
+static void offer_arguments(const line *l, const mv_command *c)
+{
+    const char *before = l->words[l->last - 1];
+
+    if (c->run == mv_cmd_completion) {
+        offer_each(l, c->arguments, "|");
+    } else if (!c->takes_words) {
+        mv_out_text(l->out, "\tfiles\n");
+    } else if (strcmp(before, "terms") == 0) {
+        for (const mv_term *t = mv_terms; t->name; t++)
+            offer(l, t->name, NULL);
+    } else {
+        offer_commands(l);
+        offer(l, "terms", NULL);
+    }
+}
+
+static void complete(line *l)
+{
+    int at = skip_options(l, 0), program;
+    const mv_command *c = at < l->last ? mv_command_find(l->words[at]) : NULL;
+
+    if (c && (c->options & MV_STOP_AT_WORD)) {
+        program = skip_options(l, at + 1);
+        if (program < l->last)
+            mv_out_format(l->out, "\tprogram %d\n", program + 1);
+        else if (program == l->last &&
+                 (*l->typed != '-' || strcmp(l->words[program - 1], "--") == 0))
+            mv_out_text(l->out, "\tcommands\n\tfiles\n");
         else
-            mv_out_format(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\"))%s; return ;;\n",
-                          words ? words : "",
-                          i == MV_OPTION_LEVEL ? "; _memviz_names \"$word\" '' levels" : "");
+            offer_option(l, c);
+        return;
     }
-    mv_out_text(out, "        esac ;;\n");
-}
-
-/* The pattern of a command's names. Returns the command whose options follow: `c`, or for NULL (a
- * word that is not a command) the first look. */
-static const mv_command *begin_case(mv_out *out, const mv_command *c)
-{
-    mv_out_text(out, "    ");
-    if (c)
-        put_names(out, c, "|");
-    else
-        mv_out_char(out, '*');
-    return c ? c : first_look();
-}
-
-static void put_bash_command(mv_out *out, const mv_command *c)
-{
-    c = begin_case(out, c);
-    mv_out_text(out, ") options='");
-    for (uint32_t i = 0, first = 1; i < MV_OPTION_COUNT; i++) {
-        if (!(options_of(c) & (UINT64_C(1) << i)))
-            continue;
-        mv_out_format(out, "%s--%s", first ? "" : " ", mv_option_table[i].name);
-        first = 0;
+    c = c ? c : mv_command_find("triage");
+    if (offer_option(l, c))
+        return;
+    if (at < l->last) {
+        offer_arguments(l, c);
+        return;
     }
-    mv_out_text(out, "'");
-    if (takes_words(c)) {
-        mv_out_text(out, " words='");
-        put_argument_words(out, c);
-        mv_out_text(out, "'");
-    } else if (takes_names(c)) {
-        mv_out_text(out, " words=\"$commands terms\"\n"
-                         "        [[ $before == terms ]] && words='");
-        put_term_names(out);
-        mv_out_text(out, "'");
-    }
-    mv_out_char(out, '\n');
-    put_bash_values(out, c);
+    offer_commands(l);
+    mv_out_text(l->out, "\tfiles\n");
 }
 
-/* From the word `at` on: to the first one that is neither an option nor the argument of one. */
-static void put_bash_options(mv_out *out, uint64_t options)
-{
-    mv_out_text(out, "    while (( at < COMP_CWORD )); do\n"
-                     "        case ${COMP_WORDS[at]} in\n"
-                     "        --) (( at++ )); break ;;\n"
-                     "        ");
-    put_with_argument(out, options, "|");
-    mv_out_text(out, ")\n"
-                     "            [[ ${COMP_WORDS[at+1]} == = ]] && (( at++ ))\n"
-                     "            (( at += 2 )) ;;\n"
-                     "        -*) (( at++ )) ;;\n"
-                     "        *) break ;;\n"
-                     "        esac\n"
-                     "    done\n");
-}
+/* ---- scripts ----------------------------------------------------------------------------- */
 
-/* Completes the program that a command starts, and that program's arguments. `at` in the script is
- * the position of the program on the command line. */
-static void put_bash_program(mv_out *out, const mv_command *c)
-{
-    mv_out_format(out,
-                  "    if [[ $command == %s ]]; then\n"
-                  "    (( at++ ))\n",
-                  c->name);
-    put_bash_options(out, options_of(c));
-    mv_out_text(out,
-                "        if (( at < COMP_CWORD )) && declare -F _command_offset >/dev/null; then\n"
-                "            _command_offset $at\n"
-                "            return\n"
-                "        elif (( at < COMP_CWORD )); then\n"
-                "            COMPREPLY=($(compgen -f -- \"$word\"))\n"
-                "            return\n"
-                "        elif (( at == COMP_CWORD )) && [[ $before == -- || $word != -* ]]; then\n"
-                "            COMPREPLY=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\"))\n"
-                "            return\n"
-                "        fi\n"
-                "    fi\n");
-}
-
-/* The names of annotations in the first file on the command line, for --at @NAME, or of its levels.
- * They come from the file: a shell must treat them only as text. */
-#define NAMES_OF_FILE(table)                                          \
-    "memviz info -q --csv --table " table " \"$file\" 2>/dev/null | " \
+/* Names of annotations or levels come from the first file on the command line: a shell must treat
+ * them only as text. */
+#define NAMES                                                      \
+    "memviz info -q --csv --table $table \"$file\" 2>/dev/null | " \
     "tr -d '\\r' | sed '1d; s/^[0-9]*,//; s/^\"\\(.*\\)\"$/\\1/; s/\"\"/\"/g'"
 
-static bool takes_names_of_file(mv_option_id id)
-{
-    return id == MV_OPTION_AT || id == MV_OPTION_FROM || id == MV_OPTION_TO;
-}
+/* Names are inserted into the line that the user is about to run, so the shell's words are quoted
+ * here: bash's own quoting of file names does not escape backquotes. bash treats '@' as a separate
+ * word unless configured otherwise; the replaced text begins with the '@' in both cases. */
+static const char bash[] =
+    "# bash completion for memviz; made by: memviz completion bash\n"
+    "_memviz_names()\n{\n"
+    "    local file name quoted table=$3\n"
+    "    compopt +o filenames 2>/dev/null\n"
+    "    for file in \"${COMP_WORDS[@]:1}\"; do\n"
+    "        [[ -f $file ]] || continue\n"
+    "        while IFS= read -r name; do\n"
+    "            printf -v quoted %q \"$name\"\n"
+    "            [[ $name == \"$1\"* || $quoted == \"$1\"* ]] && COMPREPLY+=(\"$2$quoted\")\n"
+    "        done < <(" NAMES ")\n"
+    "        return\n"
+    "    done\n"
+    "}\n"
+    "_memviz()\n{\n"
+    "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} line\n"
+    "    COMPREPLY=()\n"
+    "    while IFS= read -r line; do\n"
+    "        case $line in\n"
+    "        $'\\tfiles') COMPREPLY+=($(compgen -f -- \"$word\")) ;;\n"
+    "        $'\\tcommands') COMPREPLY+=($(compgen -c -- \"$word\")) ;;\n"
+    "        $'\\tprogram '*)\n"
+    "            if declare -F _command_offset >/dev/null; then\n"
+    "                _command_offset ${line##* }\n"
+    "            else\n"
+    "                COMPREPLY+=($(compgen -f -- \"$word\"))\n"
+    "            fi ;;\n"
+    "        $'\\tnames levels') _memviz_names \"$word\" '' levels ;;\n"
+    "        $'\\tnames '*)\n"
+    "            [[ $word == @* || $before == @ ]] && _memviz_names \"${word#@}\" @ ${line##* } "
+    ";;\n"
+    "        *) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
+    "        esac\n"
+    "    done < <(memviz completion words -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+    "}\n"
+    "complete -o filenames -F _memviz memviz\n";
 
-/* They are inserted into the line that the user is about to run, so the shell's words are quoted
- * here: bash's own quoting of file names does not escape backquotes. */
-static void put_bash_names(mv_out *out)
-{
-    mv_out_text(out, "_memviz_names()\n{\n"
-                     "    local file name quoted\n"
-                     "    compopt +o filenames 2>/dev/null\n"
-                     "    for file in \"${COMP_WORDS[@]:1}\"; do\n"
-                     "        [[ -f $file ]] || continue\n"
-                     "        while IFS= read -r name; do\n"
-                     "            printf -v quoted %q \"$name\"\n"
-                     "            [[ $name == \"$1\"* || $quoted == \"$1\"* ]] && "
-                     "COMPREPLY+=(\"$2$quoted\")\n"
-                     "        done < <(" NAMES_OF_FILE("$3") ")\n"
-                                                             "        return\n"
-                                                             "    done\n"
-                                                             "}\n");
-}
+static const char zsh[] =
+    "#compdef memviz\n"
+    "# zsh completion for memviz; made by: memviz completion zsh\n"
+    "_memviz()\n{\n"
+    "    local line file table tab=$'\\t'\n"
+    "    local -a candidates names\n"
+    "    for line in \"${(@f)$(memviz completion words -- \"${(@Q)words[2,CURRENT]}\" "
+    "2>/dev/null)}\"; do\n"
+    "        case $line in\n"
+    "        '') ;;\n"
+    "        ${tab}files) _files ;;\n"
+    "        ${tab}commands) _command_names -e ;;\n"
+    "        ${tab}program\\ *)\n"
+    "            shift ${line##* } words\n"
+    "            (( CURRENT -= ${line##* } ))\n"
+    "            _normal ;;\n"
+    "        ${tab}names\\ *)\n"
+    "            table=${line##* }\n"
+    "            for file in $words; do [[ -f $file ]] && break; done\n"
+    "            [[ -f $file ]] && names=(\"${(@f)$(" NAMES ")}\")\n"
+    "            [[ $words[CURRENT] == --*=* ]] && compset -P '*='\n"
+    "            [[ $table == levels ]] || names=(@${^names})\n"
+    "            compadd -- $names ;;\n"
+    "        *) candidates+=(\"${${line%%$tab*}//:/\\\\:}:${${line#*$tab}:#$line}\") ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    (( $#candidates )) && _describe memviz candidates\n"
+    "}\n"
+    "compdef _memviz memviz\n";
 
-/* bash treats '@' as a separate word unless configured otherwise; the replaced text begins with the
- * '@' in both cases. */
-static void put_bash_annotations(mv_out *out)
-{
-    mv_out_text(
-        out,
-        "    case ${COMP_WORDS[COMP_CWORD-2]}$before in\n"
-        "    --at@|--from@|--to@) _memviz_names \"$word\" @ annotation_names; return ;;\n"
-        "    esac\n"
-        "    case $before$word in\n"
-        "    --at@*|--from@*|--to@*) _memviz_names \"${word#@}\" @ annotation_names; return ;;\n"
-        "    esac\n");
-}
-
-static void put_bash(mv_out *out)
-{
-    mv_out_text(out, "# bash completion for memviz; made by: memviz completion bash\n");
-    put_bash_names(out);
-    mv_out_text(out, "_memviz()\n{\n"
-                     "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-                     "    local commands='");
-    put_command_names(out);
-    mv_out_text(out, "' options= words= command= at=1\n"
-                     "    COMPREPLY=()\n");
-    put_bash_options(out, UINT64_MAX);
-    mv_out_text(out,
-                "    if (( at < COMP_CWORD )); then\n"
-                "        command=${COMP_WORDS[at]}\n"
-                "    elif (( at == COMP_CWORD )); then\n"
-                "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$word\")\n"
-                "                   $(compgen -f -- \"$word\"))\n"
-                "        [[ $word == -* ]] || return\n"
-                "    fi\n");
-    for (const mv_command *c = mv_commands; c->name; c++)
-        if (c->starts_program)
-            put_bash_program(out, c);
-    put_bash_annotations(out);
-    mv_out_text(out, "    case $command in\n");
-    for (const mv_command *c = mv_commands; c->name; c++)
-        put_bash_command(out, c);
-    put_bash_command(out, NULL);
-    mv_out_text(out, "    esac\n"
-                     "    if [[ $word == -* ]]; then\n"
-                     "        COMPREPLY=($(compgen -W \"$options --version\" -- \"$word\"))\n"
-                     "    elif [[ $words ]]; then\n"
-                     "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-                     "    else\n"
-                     "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
-                     "    fi\n"
-                     "}\n"
-                     "complete -o filenames -F _memviz memviz\n");
-}
-
-/* ---- zsh --------------------------------------------------------------------------------- */
-
-/* Text inside '...[text]...' of _arguments. */
-static void put_zsh_text(mv_out *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '[' || *text == ']' || *text == ':' || *text == '\\')
-            mv_out_char(out, '\\');
-        if (*text == '\'')
-            mv_out_text(out, "'\\'");
-        mv_out_char(out, *text);
-    }
-}
-
-static void put_zsh_words(mv_out *out, const char *words)
-{
-    mv_out_char(out, '(');
-    put_quoted_words(out, words);
-    mv_out_char(out, ')');
-}
-
-static void put_zsh_option(mv_out *out, const mv_command *c, mv_option_id id)
-{
-    const mv_option *o = &mv_option_table[id];
-    char buffer[MOST_WORDS];
-    const char *words = words_of(c, id, buffer);
-
-    if (o->letter)
-        mv_out_format(out, "        '(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter,
-                      o->name);
-    else
-        mv_out_format(out, "        '--%s%s[", o->name, o->argument ? "=" : "");
-    put_zsh_text(out, mv_option_help(id, options_of(c)));
-    mv_out_char(out, ']');
-    if (o->argument) {
-        mv_out_format(out, ":%s:", o->argument);
-        if (takes_file(o))
-            mv_out_text(out, "_files");
-        else if (takes_names_of_file(id))
-            mv_out_text(out, "_memviz_moments");
-        else if (id == MV_OPTION_LEVEL)
-            mv_out_text(out, "_memviz_levels");
-        else if (words)
-            put_zsh_words(out, words);
-    }
-    mv_out_text(out, "' \\\n");
-}
-
-static void put_zsh_command(mv_out *out, const mv_command *c)
-{
-    c = begin_case(out, c);
-    mv_out_format(out, ") _arguments%s \\\n", c->starts_program ? " -S" : "");
-    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (options_of(c) & (UINT64_C(1) << i))
-            put_zsh_option(out, c, (mv_option_id)i);
-    if (c->starts_program) {
-        mv_out_text(out, "        '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n");
-        return;
-    }
-    if (takes_words(c)) {
-        mv_out_text(out, "        '*:argument:(");
-        put_argument_words(out, c);
-        mv_out_text(out, ")' ;;\n");
-    } else if (takes_names(c)) {
-        mv_out_text(out, "        '1:command:(");
-        put_command_names(out);
-        mv_out_text(out, " terms)' '2:term:(");
-        put_term_names(out);
-        mv_out_text(out, ")' ;;\n");
-    } else {
-        mv_out_text(out, "        '*:argument:_files' ;;\n");
-    }
-}
-
-static void put_zsh(mv_out *out)
-{
-    mv_out_text(out,
-                "#compdef memviz\n"
-                "# zsh completion for memviz; made by: memviz completion zsh\n"
-                "_memviz_moments()\n{\n"
-                "    local file\n"
-                "    local -a names\n"
-                "    for file in $words; do [[ -f $file ]] && break; done\n"
-                "    [[ -f $file ]] && names=(\"${(@f)$(" NAMES_OF_FILE(
-                    "annotation_names") ")}\")\n"
-                                        "    compadd -- peak reserved-peak end oom @${^names}\n"
-                                        "}\n"
-                                        "_memviz_levels()\n{\n"
-                                        "    local file\n"
-                                        "    local -a names=(pytorch cuda host all)\n"
-                                        "    for file in $words; do [[ -f $file ]] && break; done\n"
-                                        "    [[ -f $file ]] && names=(\"${(@f)$(" NAMES_OF_FILE(
-                                            "levels") ")}\")\n"
-                                                      "    compadd -- $names\n"
-                                                      "}\n"
-                                                      "_memviz()\n{\n"
-                                                      "    local -a commands=(\n");
-    for (const mv_command *c = mv_commands; c->name; c++) {
-        mv_out_format(out, "        '%s:", c->name);
-        put_zsh_text(out, c->summary);
-        mv_out_text(out, "'\n");
-    }
-    mv_out_text(out, "    )\n"
-                     "    local at=2\n"
-                     "    while (( at < CURRENT )); do\n"
-                     "        case $words[at] in\n"
-                     "        ");
-    put_with_argument(out, UINT64_MAX, "|");
-    mv_out_text(out, ") (( at += 2 )) ;;\n"
-                     "        -*) (( at++ )) ;;\n"
-                     "        *) break ;;\n"
-                     "        esac\n"
-                     "    done\n"
-                     "    if (( at == CURRENT )) && [[ $words[at] != -* || at -eq 2 ]]; then\n"
-                     "        _describe command commands\n"
-                     "        _files\n"
-                     "        return\n"
-                     "    fi\n"
-                     "    local command=$words[at]\n"
-                     "    if (( at < CURRENT )); then\n"
-                     "        words[at]=()\n"
-                     "        words[1]=$command\n"
-                     "        (( CURRENT-- ))\n"
-                     "    fi\n"
-                     "    case $command in\n");
-    for (const mv_command *c = mv_commands; c->name; c++)
-        put_zsh_command(out, c);
-    put_zsh_command(out, NULL);
-    mv_out_text(out, "    esac\n"
-                     "}\n"
-                     "compdef _memviz memviz\n");
-}
-
-/* ---- fish -------------------------------------------------------------------------------- */
-
-static void put_fish_text(mv_out *out, const char *text)
-{
-    mv_out_char(out, '\'');
-    for (; *text; text++) {
-        if (*text == '\'' || *text == '\\')
-            mv_out_char(out, '\\');
-        mv_out_char(out, *text);
-    }
-    mv_out_char(out, '\'');
-}
-
-/* `c` NULL: without a command, for the first look. */
-static void put_fish_option(mv_out *out, const mv_command *c, mv_option_id id)
-{
-    const mv_option *o = &mv_option_table[id];
-    char buffer[MOST_WORDS];
-    const char *words = words_of(c ? c : first_look(), id, buffer);
-
-    mv_out_text(out, "complete -c memviz -n '");
-    if (c) {
-        mv_out_text(out, "__fish_seen_subcommand_from ");
-        put_names(out, c, " ");
-    } else {
-        mv_out_text(out, "__fish_use_subcommand");
-    }
-    c = c ? c : first_look();
-    mv_out_format(out, "' -l %s", o->name);
-    if (o->letter)
-        mv_out_format(out, " -s %c", o->letter);
-    if (takes_file(o))
-        mv_out_text(out, " -r -F");
-    else if (words || takes_names_of_file(id)) {
-        mv_out_text(out, " -x -a '");
-        put_quoted_words(out, words ? words : "");
-        mv_out_text(out, takes_names_of_file(id) ? " (__memviz_names)'"
-                         : id == MV_OPTION_LEVEL ? " (__memviz_levels)'"
-                                                 : "'");
-    } else if (o->argument)
-        mv_out_text(out, " -x");
-    mv_out_text(out, " -d ");
-    put_fish_text(out, mv_option_help(id, options_of(c)));
-    mv_out_char(out, '\n');
-}
-
-static void put_fish_arguments(mv_out *out, const mv_command *c)
-{
-    if (c->starts_program) {
-        mv_out_format(out,
-                      "complete -c memviz -n '__fish_seen_subcommand_from %s' -x "
-                      "-a '(__fish_complete_subcommand --fcs-skip=2 ",
-                      c->name);
-        put_with_argument(out, options_of(c),
-                          " "); /* fish takes long names before a letter as its own options */
-        mv_out_text(out, ")'\n");
-        return;
-    }
-    if (!takes_names(c) && !takes_words(c))
-        return;
-    mv_out_format(out, "complete -c memviz -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
-    if (takes_words(c)) {
-        put_argument_words(out, c);
-    } else {
-        put_command_names(out);
-        mv_out_format(out,
-                      " terms'\n"
-                      "complete -c memviz -n '__fish_seen_subcommand_from %s; and "
-                      "__fish_seen_subcommand_from terms' -f -a '",
-                      c->name);
-        put_term_names(out);
-    }
-    mv_out_text(out, "'\n");
-}
-
-static void put_fish(mv_out *out)
-{
-    mv_out_text(out, "# fish completion for memviz; made by: memviz completion fish\n"
-                     "function __memviz_names\n"
-                     "    for file in (commandline -opc)\n"
-                     "        test -f $file; or continue\n"
-                     "        " NAMES_OF_FILE(
-                         "annotation_names") " | string replace -r '^' '@'\n"
-                                             "        return\n"
-                                             "    end\n"
-                                             "end\n"
-                                             "function __memviz_levels\n"
-                                             "    for file in (commandline -opc)\n"
-                                             "        test -f $file; or continue\n"
-                                             "        " NAMES_OF_FILE("levels") "\n"
-                                                                                "        return\n"
-                                                                                "    end\n"
-                                                                                "end\n");
-    for (const mv_command *c = mv_commands; c->name; c++) {
-        mv_out_format(out, "complete -c memviz -n __fish_use_subcommand -a %s -d ", c->name);
-        put_fish_text(out, c->summary);
-        mv_out_char(out, '\n');
-        put_fish_arguments(out, c);
-        for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-            if (options_of(c) & (UINT64_C(1) << i))
-                put_fish_option(out, c, (mv_option_id)i);
-    }
-    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (options_of(first_look()) & (UINT64_C(1) << i))
-            put_fish_option(out, NULL, (mv_option_id)i);
-}
+static const char fish[] =
+    "# fish completion for memviz; made by: memviz completion fish\n"
+    "function __memviz_names\n"
+    "    set -l table $argv[1]\n"
+    "    for file in (commandline -opc)[2..-1]\n"
+    "        test -f $file; or continue\n"
+    "        " NAMES "\n"
+    "        return\n"
+    "    end\n"
+    "end\n"
+    "function __memviz_complete\n"
+    "    for line in (memviz completion words -- (commandline -opc)[2..-1] (commandline -ct) "
+    "2>/dev/null)\n"
+    "        switch $line\n"
+    "            case \\tfiles\n"
+    "                __fish_complete_path (commandline -ct)\n"
+    "            case \\tcommands\n"
+    "                __fish_complete_command\n"
+    "            case \\t'program *'\n"
+    "                set -l words (commandline -opc) (commandline -ct)\n"
+    "                __fish_complete_subcommand --commandline $words[(math (string split ' ' "
+    "$line)[2] + 1)..-1]\n"
+    "            case \\t'names levels'\n"
+    "                __memviz_names levels\n"
+    "            case \\t'names *'\n"
+    "                __memviz_names annotation_names | string replace -r '^' '@'\n"
+    "            case '*'\n"
+    "                echo $line\n"
+    "        end\n"
+    "    end\n"
+    "end\n"
+    "complete -c memviz -f -a '(__memviz_complete)'\n";
 
 int mv_cmd_completion(mv_cli *cli)
 {
     static const struct {
-        const char *shell;
-        void (*put)(mv_out *out);
-    } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
-    const char *shell = cli->options.file[0];
+        const char *shell, *script;
+    } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    const mv_options *o = &cli->options;
 
-    for (unsigned i = 0; i < sizeof shells / sizeof *shells; i++) {
-        if (strcmp(shells[i].shell, shell) != 0)
+    if (strcmp(o->file[0], "words") == 0 && o->files > 1) {
+        complete(&(line){&cli->out, o->file + 1, o->files - 2, o->file[o->files - 1], ""});
+        return MV_EXIT_DONE;
+    }
+    for (unsigned i = 0; o->files == 1 && i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(shells[i].shell, o->file[0]) != 0)
             continue;
-        shells[i].put(&cli->out);
+        mv_out_text(&cli->out, shells[i].script);
         return MV_EXIT_DONE;
     }
     return mv_complain_usage("completion", "no completion for '%s'; expected bash, zsh or fish",
-                             shell);
+                             o->file[0]);
 }

@@ -16,12 +16,11 @@ typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_writ
 
 static const struct {
     const char *ending;
-    write_fn *write;       /* NULL: a page */
-    write_fn *write_plain; /* with --plain; NULL: not supported */
+    write_fn *write; /* NULL: a page */
 } formats[] = {
-    {".bin", mv_snapshot_write, NULL},
-    {".msgpack", mv_compact_write, mv_plain_write},
-    {".html", NULL, NULL},
+    {".bin", mv_snapshot_write},
+    {".msgpack", mv_plain_write},
+    {".html", NULL},
 };
 
 /* OUT: the second argument, or the argument of -o. */
@@ -34,15 +33,11 @@ static const char *out_of(const mv_cli *cli)
 static bool choose(const mv_cli *cli, write_fn **write)
 {
     const char *path = out_of(cli);
-    bool plain = mv_option_given(&cli->options, MV_HAS(PLAIN));
-
     for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (!mv_text_has_ending(path, formats[i].ending))
             continue;
-        *write = plain ? formats[i].write_plain : formats[i].write;
-        if (plain && !*write)
-            mv_complain_usage("convert", "--plain writes .msgpack, not %s", formats[i].ending);
-        return !plain || *write;
+        *write = formats[i].write;
+        return true;
     }
     if (mv_text_has_ending(path, ".pickle") || mv_text_has_ending(path, ".pkl"))
         mv_complain_usage("convert",
@@ -212,8 +207,7 @@ static void warn_of_losses(mv_cli *cli, const mv_trace *trace)
             length += (size_t)snprintf(list + length, sizeof list - length, "%s%u %s",
                                        length > 0 ? ", " : "", lost[i].rows, lost[i].what);
     if (length > 0)
-        mv_complain_of(out_of(cli),
-                       "PyTorch's dict has no place for %s; without --plain they are kept", list);
+        mv_complain_of(out_of(cli), "PyTorch's dict has no place for %s; .bin keeps them", list);
 }
 
 int mv_cmd_convert(mv_cli *cli)

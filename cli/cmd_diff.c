@@ -689,10 +689,11 @@ static mv_code find_bounds(diff_report *c, const device_pair *pair, int s, mv_er
                                              : mv_bounds_after(lives, pair->sides.moment[s].event);
     mv_totals totals;
 
-    if (mv_totals_find(&c->cli->arena, &c->trace[s], lives, &totals, err) != MV_OK)
-        return err->code;
-    if (mv_at_is_peak(c->cli) && pair->sides.reserved[s].window.first == 0)
+    if (mv_at_is_peak(c->cli) && pair->sides.reserved[s].window.first == 0) {
+        if (mv_totals_find(&c->cli->arena, &c->trace[s], lives, &totals, err) != MV_OK)
+            return err->code;
         bounds = totals.audit.peak;
+    }
     c->bound[s][ALLOCATED] |= bounds.allocated;
     c->bound[s][RESERVED] |= bounds.reserved;
     return MV_OK;

@@ -446,6 +446,8 @@ static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
     const mv_fragmentation *f = &r->found[index];
     mv_totals totals;
 
+    if (!mv_option_given(&r->cli->options, MV_HAS(FAIL_ON)))
+        return MV_OK;
     mv_gate_judge_fragmentation(&r->cli->gates, r->trace, r->first + index, f);
     if (mv_totals_find(&r->cli->arena, r->trace, &r->lives[index], &totals, err) != MV_OK)
         return err->code;

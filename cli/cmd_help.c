@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/nearest.h"
@@ -148,11 +149,7 @@ void mv_help_command(mv_out *out, const mv_command *command)
 
 void mv_help_overview(mv_out *out)
 {
-    static const char *const titles[] = {
-#define MV_COMMAND_GROUP_TITLE(id, title) title,
-        MV_COMMAND_GROUP_LIST(MV_COMMAND_GROUP_TITLE)
-#undef MV_COMMAND_GROUP_TITLE
-    };
+    static const char *const titles[] = {MV_COMMAND_GROUP_LIST(MV_SECOND)};
 
     mv_out_text(out, "memviz: GPU memory snapshots of PyTorch, offline\n");
     heading(out, "Usage");

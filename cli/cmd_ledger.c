@@ -163,6 +163,7 @@ static const mv_table sample_table = {MV_TABLE(SAMPLE_FIELDS, list_samples),
     LIST("by", &row_table, mv_value_rows(ledger))                                        \
     MEMBER("by_sum", ledger->by_sum)                                                     \
     MEMBER("context_estimate", is_known ? mv_value_i64(ledger->context_estimate) : null) \
+    MEMBER("context_pools", is_known ? mv_value_u64(ledger->context_pools) : null)       \
     MEMBER("unexplained", is_known ? mv_value_i64(ledger->unexplained) : null)           \
     MEMBER("pinned_host.bytes", ledger->host.bytes)                                      \
     MEMBER("pinned_host.count", ledger->host.count)                                      \
@@ -233,9 +234,12 @@ static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
     mv_out *out = r->out;
 
     mv_out_format(out, "\n  %s\n", ledger->check);
-    if (*ledger->residue) {
+    for (int i = 0; i < 2; i++) {
+        const char *sentence = i ? ledger->pools : ledger->residue;
+        if (!*sentence)
+            continue;
         mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "%s", ledger->residue);
+        mv_prose_put(out, 2, 4, "%s", sentence);
     }
     if (ledger->host.count > 0)
         mv_out_format(out, "  pinned host memory: %s in %llu allocation%s\n",

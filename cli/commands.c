@@ -13,6 +13,9 @@
      MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) |      \
      MV_HAS(MOST_EVENTS) | RANGE_OPTIONS)
 
+static const char SEGMENTS[] = "segments and settings of PyTorch's allocator "
+                               "(torch.cuda.memory._dump_snapshot() writes them)";
+
 const mv_command mv_commands[] = {
     {
         .name = "triage",
@@ -50,6 +53,7 @@ const mv_command mv_commands[] = {
         .name = "info",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_info,
+        .lists_notes = true,
         .report = &mv_report_info,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
         .least_files = 1,
@@ -207,6 +211,7 @@ const mv_command mv_commands[] = {
         .name = "fragmentation",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_fragmentation,
+        .needs = SEGMENTS,
         .report = &mv_report_fragmentation,
         .gates = MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) | MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FAIL_ON) |
@@ -261,6 +266,7 @@ const mv_command mv_commands[] = {
         .name = "segments",
         .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_segments,
+        .writes_beside = true,
         .report = &mv_report_pictures,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |
                    MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) |
@@ -285,6 +291,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "nvidia-smi smi",
         .run = mv_cmd_ledger,
+        .needs = "CUDA calls (memviz run records them)",
         .report = &mv_report_ledger,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(OUTPUT),
         .least_files = 1,
@@ -306,6 +313,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "why",
         .run = mv_cmd_oom,
+        .needs = SEGMENTS,
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
         .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
@@ -358,6 +366,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "simulate replay",
         .run = mv_cmd_whatif,
+        .needs = SEGMENTS,
         .report = &mv_report_whatif,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
                    MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | CHANGE_OPTIONS,
@@ -385,6 +394,7 @@ const mv_command mv_commands[] = {
         .name = "ranks",
         .group = MV_COMMAND_GROUP_SEVERAL,
         .run = mv_cmd_ranks,
+        .reads_summaries = true,
         .report = &mv_report_ranks,
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
                  MV_GATES(RESERVED),
@@ -408,6 +418,8 @@ const mv_command mv_commands[] = {
         .name = "summarize",
         .group = MV_COMMAND_GROUP_SEVERAL,
         .run = mv_cmd_summarize,
+        .writes_beside = true,
+        .reads_summaries = true,
         .report = &mv_report_summarize,
         .options = REPORT_OPTIONS | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
@@ -426,6 +438,8 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_PICTURES,
         .also_tried = "plot timeline draw",
         .run = mv_cmd_trace_plot,
+        .opens_window = true,
+        .writes_beside = true,
         .report = &mv_report_pictures,
         .options = PLOT_OPTIONS,
         .least_files = 1,
@@ -458,6 +472,8 @@ const mv_command mv_commands[] = {
         .name = "segment_plot",
         .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_segment_plot,
+        .opens_window = true,
+        .writes_beside = true,
         .report = &mv_report_pictures,
         .options = PLOT_OPTIONS,
         .least_files = 1,
@@ -481,6 +497,8 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_PICTURES,
         .also_tried = "show open gui ui",
         .run = mv_cmd_view,
+        .opens_window = true,
+        .is_interactive = true,
         .report = &mv_report_view,
         .options = MV_HAS(JSON) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(VIEW) | MV_HAS(THEME) |
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
@@ -512,6 +530,8 @@ const mv_command mv_commands[] = {
         .name = "serve",
         .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_serve,
+        .is_interactive = true,
+        .serves = true,
         .report = &mv_report_serve,
         .options = MV_HAS(JSON) | MV_HAS(PORT),
         .least_files = 1,
@@ -534,6 +554,8 @@ const mv_command mv_commands[] = {
         .name = "mcp",
         .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_mcp,
+        .is_interactive = true,
+        .serves = true,
         .confines_itself = true,
         .arguments = "",
         .summary = "an MCP server (Model Context Protocol): the reports for agents",
@@ -592,6 +614,7 @@ const mv_command mv_commands[] = {
         .name = "convert",
         .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_convert,
+        .adds_nothing = true,
         .writes_last = true,
         .report = &mv_report_convert,
         .options =
@@ -603,24 +626,24 @@ const mv_command mv_commands[] = {
         .summary = "write a snapshot in another format",
         .help =
             "The suffix of OUT chooses the format. .bin is memviz's own container, small and\n"
-            "quick to open. .msgpack is msgpack with stack tables, or with --plain PyTorch's\n"
-            "own dict, as msgpack.packb(pickle.load(f)) writes it. .html is the viewer and all\n"
+            "quick to open. .msgpack is PyTorch's own dict, as msgpack.packb(pickle.load(f)) "
+            "writes\n"
+            "it: without notes, the data of captures, and which events belong to one allocator\n"
+            "call, which oom, whatif and fragmentation need. .html is the viewer and all\n"
             "reports as one page for any browser, with the snapshot inside; a page of a very long\n"
             "trace omits the blocks that hold least (--most-events). Otherwise nothing that "
             "memviz\n"
-            "models is lost, except with --plain: PyTorch's dict contains no notes, no data of\n"
-            "captures, and not which events belong to one allocator call, which oom, whatif and\n"
-            "fragmentation need. A live file from another machine is read without the names in "
-            "its\n"
+            "models is lost. A live file from another machine is read without the names in its\n"
             "native stacks; with --symbols its libraries are searched for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"
-                   "memviz convert --plain train.bin train.msgpack\n"
+                   "memviz convert train.bin train.msgpack\n"
                    "memviz convert train.pickle train.html\n",
     },
     {
         .name = "export",
         .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_export,
+        .copies_tables = true,
         .report = &mv_report_export,
         .options = MV_HAS(JSON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(FORMAT) |
                    MV_HAS(TABLE) | MV_HAS(FRAMES) | MV_HAS(OUTPUT),
@@ -649,6 +672,7 @@ const mv_command mv_commands[] = {
         .name = "dump",
         .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_dump,
+        .adds_nothing = true,
         .options = MV_HAS(CALLS) | MV_HAS(CHUNKS) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
@@ -664,9 +688,10 @@ const mv_command mv_commands[] = {
         .name = "completion",
         .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_completion,
+        .takes_words = true,
         .options = MV_HAS(OUTPUT),
         .least_files = 1,
-        .most_files = 1,
+        .most_files = INT_MAX,
         .arguments = "bash|zsh|fish",
         .summary = "a shell script that completes memviz's command line",
         .help = "Prints the completion script for a shell.\n",
@@ -677,6 +702,7 @@ const mv_command mv_commands[] = {
         .name = "help",
         .group = MV_COMMAND_GROUP_HELP,
         .run = mv_cmd_help,
+        .takes_words = true,
         .most_files = 2,
         .arguments = "[COMMAND | terms [TERM]]",
         .summary = "explain the commands and the terms in reports",

@@ -63,9 +63,7 @@ struct mv_cli {
 
 typedef enum {
 #define MV_COMMAND_GROUP_ENUM(id, title) MV_COMMAND_GROUP_##id,
-    MV_COMMAND_GROUP_LIST(MV_COMMAND_GROUP_ENUM)
-#undef MV_COMMAND_GROUP_ENUM
-        MV_COMMAND_GROUP_COUNT
+    MV_COMMAND_GROUP_LIST(MV_COMMAND_GROUP_ENUM) MV_COMMAND_GROUP_COUNT
 } mv_command_group;
 
 struct mv_command {
@@ -76,13 +74,23 @@ struct mv_command {
     int (*run)(mv_cli *cli); /* returns the exit status; prints its messages */
     uint64_t options;        /* MV_HAS bits in addition to the common ones */
     int least_files, most_files;
-    uint32_t gates;                /* MV_GATES bits: the gates of --fail-on, if it is an option */
-    bool writes_file;              /* -o names another file than the report */
-    const char *pictures;          /* other suffixes of -o for its report, or NULL */
-    bool writes_last;              /* the last file is written, not read */
-    bool takes_folders;            /* a folder means the snapshots in it */
-    bool confines_itself;          /* it keeps more rights until its files are open */
-    bool starts_program;           /* SIGPIPE is left as it was, for that program */
+    uint32_t gates;       /* MV_GATES bits: the gates of --fail-on, if it is an option */
+    bool writes_file;     /* -o names another file than the report */
+    const char *pictures; /* other suffixes of -o for its report, or NULL */
+    bool writes_last;     /* the last file is written, not read */
+    bool takes_folders;   /* a folder means the snapshots in it */
+    bool confines_itself; /* it keeps more rights until its files are open */
+    bool starts_program;  /* SIGPIPE is left as it was, for that program */
+    bool opens_window;    /* without -o and --headless */
+    bool is_interactive;  /* its output is not for a pager */
+    bool serves;          /* goes on after a request that runs out of memory */
+    bool writes_beside;   /* without -o, next to its file */
+    bool reads_summaries; /* in folders, too */
+    bool takes_words;     /* its arguments are not files */
+    bool adds_nothing;    /* accepts files whose sums would overflow */
+    bool lists_notes;     /* its report contains the notes about damage */
+    bool copies_tables;   /* exports the tables of a file as they are, without --level */
+    const char *needs;    /* missing in files of other allocators than PyTorch's; or NULL */
     const struct mv_table *report; /* what --json and --csv print; NULL: neither */
     const char *arguments;         /* "FILE" */
     const char *summary;           /* for the list of commands */

@@ -39,9 +39,7 @@
 
 typedef enum {
 #define MV_GATE_ENUM(id, word, has_bound, text) MV_GATE_##id,
-    MV_GATE_LIST(MV_GATE_ENUM)
-#undef MV_GATE_ENUM
-        MV_GATE_COUNT
+    MV_GATE_LIST(MV_GATE_ENUM) MV_GATE_COUNT
 } mv_gate;
 
 #define MV_GATES(id) (1u << MV_GATE_##id)

@@ -27,7 +27,7 @@
       "show source lines from DIR, or with auto from the recorded paths")                          \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames of stacks to show: user (default) or all") \
     X(FAIL_ON, "fail-on", 0, "WHAT", NULL, "exit with 3 if the gate is met, 4 if that is unknown") \
-    X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, without stack tables")  \
+    X(PLAIN, "plain", 0, NULL, NULL, "no effect: .msgpack always is PyTorch's own dict")           \
     X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
       "search this machine for the libraries of a live file from another")                         \
     X(CALLS, "calls", 0, NULL, NULL, "also print which rows come from the same allocator call")    \
@@ -102,9 +102,7 @@
 
 typedef enum {
 #define MV_OPTION_ENUM(id, name, letter, argument, words, help) MV_OPTION_##id,
-    MV_OPTION_LIST(MV_OPTION_ENUM)
-#undef MV_OPTION_ENUM
-        MV_OPTION_COUNT
+    MV_OPTION_LIST(MV_OPTION_ENUM) MV_OPTION_COUNT
 } mv_option_id;
 
 typedef struct {

@@ -30,16 +30,13 @@
 /* In a window the user may open other files later. */
 static bool may_open_more(const mv_command *command, const mv_options *o)
 {
-    bool may_show = command->run == mv_cmd_view || command->run == mv_cmd_trace_plot ||
-                    command->run == mv_cmd_segment_plot;
-
-    return may_show && !o->output && !mv_option_given(o, MV_HAS(HEADLESS));
+    return command->opens_window && !o->output && !mv_option_given(o, MV_HAS(HEADLESS));
 }
 
 /* The bytes of all inputs; UINT64_MAX if unknown before they are read. */
 static uint64_t input_bytes(const mv_command *command, const mv_options *options)
 {
-    int files = command->run == mv_cmd_convert ? 1 : options->files; /* the second is OUT */
+    int files = options->files - (command->writes_last && options->files > 1);
     uint64_t bytes = 0;
     struct stat st;
 
@@ -104,8 +101,8 @@ static bool wants_pager(const mv_cli *cli)
     const char *terminal = getenv("TERM");
     const mv_command *c = cli->command;
 
-    return cli->out.rows && !c->starts_program && c->run != mv_cmd_serve && c->run != mv_cmd_view &&
-           c->run != mv_cmd_mcp && !mv_option_given(&cli->options, MV_HAS(NO_PAGER)) && terminal &&
+    return cli->out.rows && !c->starts_program && !c->is_interactive &&
+           !mv_option_given(&cli->options, MV_HAS(NO_PAGER)) && terminal &&
            strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO);
 }
 
@@ -115,8 +112,8 @@ static bool lacks_memory(const mv_cli *cli)
 {
     const mv_command *c = cli->command;
 
-    return cli->budget.lacked && !c->starts_program && c->run != mv_cmd_serve &&
-           c->run != mv_cmd_mcp && !may_open_more(c, &cli->options);
+    return cli->budget.lacked && !c->starts_program && !c->serves &&
+           !may_open_more(c, &cli->options);
 }
 
 /* Opens the output, runs the command, and closes the output. */
@@ -197,7 +194,7 @@ static bool check_tables(const mv_command *command, const mv_options *o)
 /* Whether a folder is named in place of a report's snapshot; then prints a message. */
 static bool names_folder(const mv_command *command, const mv_options *o)
 {
-    int files = command->report && command->run != mv_cmd_serve ? o->files : 0;
+    int files = command->report && !command->serves ? o->files : 0;
     struct stat st;
 
     for (int i = 0; i < files - command->writes_last; i++)
@@ -214,14 +211,14 @@ static bool names_folder(const mv_command *command, const mv_options *o)
 /* Replaces folders by the snapshots in them. False, with a message, if there are none. */
 static bool open_folders(const mv_command *command, mv_options *o, mv_arena *arena)
 {
-    bool or_summary = command->run == mv_cmd_ranks || command->run == mv_cmd_summarize;
     mv_err err = {.offset = MV_NO_OFFSET};
 
     o->named_files = o->files;
     o->named_file = o->file;
     if (!command->takes_folders)
         return !names_folder(command, o);
-    if (mv_folder_files(arena, o->file, o->files, or_summary, &o->file, &o->files, &err) == MV_OK)
+    if (mv_folder_files(arena, o->file, o->files, command->reads_summaries, &o->file, &o->files,
+                        &err) == MV_OK)
         return true;
     mv_complain(NULL, &err);
     return false;

@@ -19,10 +19,6 @@ typedef struct {
 mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                           mv_sink *sink, mv_err *err);
 
-/* msgpack with stack tables (docs/internals/msgpack-format.md). Lossless for the whole model. */
-mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
-                         mv_sink *sink, mv_err *err);
-
 /* msgpack of PyTorch's own dict, with every stack written out: what
  * msgpack.packb(pickle.load(file)) gives. Lossless except for the identity of stack objects
  * (mv_events.call). */

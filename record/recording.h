@@ -7,8 +7,8 @@
  *     mv_recording_close(&r);
  *
  * Prints nothing. */
-#ifndef MV_RECORDING_H
-#define MV_RECORDING_H
+#ifndef MV_RECORD_RECORDING_H
+#define MV_RECORD_RECORDING_H
 
 #include "record/finalise.h"
 #include "record/run_status.h"

@@ -7,6 +7,7 @@
 #include "analyze/leaks/leak_words.h"
 #include "analyze/leaks/pile_words.h"
 #include "analyze/peak/peak_words.h"
+#include "base/names.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -19,27 +20,9 @@ typedef struct {
     uint32_t capacity;
 } findings_builder;
 
-const char *mv_finding_name(mv_finding_kind kind)
-{
-    static const char *const names[] = {
-#define MV_FINDING_NAME(name, text) text,
-        MV_FINDING_LIST(MV_FINDING_NAME)
-#undef MV_FINDING_NAME
-    };
+MV_NAMES(mv_finding_name, mv_finding_kind, MV_FINDING_LIST, MV_SECOND, "")
 
-    return kind < MV_FINDING_COUNT ? names[kind] : "";
-}
-
-const char *mv_report_name(mv_report report)
-{
-    static const char *const names[] = {
-#define MV_REPORT_NAME(name, text) text,
-        MV_REPORT_LIST(MV_REPORT_NAME)
-#undef MV_REPORT_NAME
-    };
-
-    return report < MV_REPORT_COUNT ? names[report] : "";
-}
+MV_NAMES(mv_report_name, mv_report, MV_REPORT_LIST, MV_SECOND, "")
 
 static const char *size_of(findings_builder *g, uint64_t bytes)
 {

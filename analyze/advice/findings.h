@@ -35,9 +35,7 @@
 
 typedef enum {
 #define MV_FINDING_ENUM(name, text) MV_FINDING_##name,
-    MV_FINDING_LIST(MV_FINDING_ENUM)
-#undef MV_FINDING_ENUM
-        MV_FINDING_COUNT
+    MV_FINDING_LIST(MV_FINDING_ENUM) MV_FINDING_COUNT
 } mv_finding_kind;
 
 /* The reports, by the name of their command. */
@@ -52,9 +50,7 @@ typedef enum {
 
 typedef enum {
 #define MV_REPORT_ENUM(name, text) MV_REPORT_##name,
-    MV_REPORT_LIST(MV_REPORT_ENUM)
-#undef MV_REPORT_ENUM
-        MV_REPORT_COUNT
+    MV_REPORT_LIST(MV_REPORT_ENUM) MV_REPORT_COUNT
 } mv_report;
 
 /* The meaning of a failed request in a file of another tool: the last of `count`. */

@@ -24,9 +24,7 @@
 
 typedef enum {
 #define MV_RESERVED_PART_ENUM(id, name, text) MV_RESERVED_##id,
-    MV_RESERVED_PART_LIST(MV_RESERVED_PART_ENUM)
-#undef MV_RESERVED_PART_ENUM
-        MV_RESERVED_PARTS
+    MV_RESERVED_PART_LIST(MV_RESERVED_PART_ENUM) MV_RESERVED_PARTS
 } mv_reserved_part;
 
 typedef struct {

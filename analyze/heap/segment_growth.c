@@ -1,21 +1,13 @@
 #include "analyze/heap/segment_growth.h"
 
 #include "analyze/lives/block_size.h"
+#include "base/names.h"
 
 #define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: shared by smaller large requests */
 #define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smallest with its own segment */
 #define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
 
-static const char *const reason_names[MV_REASON_COUNT] = {
-#define MV_GROWTH_REASON_NAME(name, text) text,
-    MV_GROWTH_REASON_LIST(MV_GROWTH_REASON_NAME)
-#undef MV_GROWTH_REASON_NAME
-};
-
-const char *mv_growth_reason_name(mv_growth_reason reason)
-{
-    return reason_names[reason];
-}
+MV_NAMES(mv_growth_reason_name, mv_growth_reason, MV_GROWTH_REASON_LIST, MV_SECOND, "")
 
 uint64_t mv_segment_size_for(uint64_t rounded)
 {

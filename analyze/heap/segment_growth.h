@@ -22,9 +22,7 @@
 
 typedef enum {
 #define MV_GROWTH_REASON_ENUM(name, text) MV_REASON_##name,
-    MV_GROWTH_REASON_LIST(MV_GROWTH_REASON_ENUM)
-#undef MV_GROWTH_REASON_ENUM
-        MV_REASON_COUNT
+    MV_GROWTH_REASON_LIST(MV_GROWTH_REASON_ENUM) MV_REASON_COUNT
 } mv_growth_reason;
 
 typedef struct {

@@ -16,6 +16,7 @@
 #include "analyze/leaks/own_threads.h"
 #include "analyze/leaks/piles.h"
 #include "analyze/leaks/program_exit.h"
+#include "base/names.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -31,11 +32,7 @@
 
 static const char *const verdict_names[] = {"unknown", "clean", "leak"};
 
-static const char *const kind_names[MV_LEAK_KIND_COUNT] = {
-#define MV_LEAK_KIND_NAME(name, text) text,
-    MV_LEAK_KIND_LIST(MV_LEAK_KIND_NAME)
-#undef MV_LEAK_KIND_NAME
-};
+static const char *const kind_names[MV_LEAK_KIND_COUNT] = {MV_LEAK_KIND_LIST(MV_SECOND)};
 
 static void add_retained(mv_leak_state *w)
 {

@@ -43,9 +43,7 @@ typedef enum {
 
 typedef enum {
 #define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,
-    MV_LEAK_KIND_LIST(MV_LEAK_KIND_ENUM)
-#undef MV_LEAK_KIND_ENUM
-        MV_LEAK_KIND_COUNT
+    MV_LEAK_KIND_LIST(MV_LEAK_KIND_ENUM) MV_LEAK_KIND_COUNT
 } mv_leak_kind;
 
 typedef struct {

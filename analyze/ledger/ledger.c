@@ -82,6 +82,32 @@ static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
     return middle;
 }
 
+/* The first call that may make a pool get memory from the device; count: none does. */
+static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
+{
+    uint32_t i = 0;
+
+    while (i < c->count &&
+           (c->result[i] || c->device[i] != (int32_t)device ||
+            (c->action[i] != MV_API_ALLOC_ASYNC && c->action[i] != MV_API_GRAPH_ALLOC)))
+        i++;
+    return i;
+}
+
+/* How much of the context at sample k may be memory that pools keep: what came after the last
+ * sample that lies before the first call of a pool. */
+static uint64_t most_of_pools(const mv_trace *trace, const mv_device_use *use, uint32_t device,
+                              uint32_t k)
+{
+    uint32_t first = first_of_pools(&trace->api_calls, device), j = 0;
+    int64_t before;
+
+    while (j <= k && use->calls[j] <= first)
+        j++;
+    before = j ? use->context[j - 1] : 0;
+    return use->context[k] > before ? (uint64_t)use->context[k] - (uint64_t)before : 0;
+}
+
 static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger *out)
 {
     uint32_t k = mv_device_use_at(trace, use, out->time_us, out->by_sum);
@@ -98,6 +124,7 @@ static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger 
     if (device != MV_NO_BYTES)
         out->others = device > out->used ? device - out->used : 0;
     out->context_estimate = use->context[k];
+    out->context_pools = most_of_pools(trace, use, out->device, k);
     out->unexplained = mv_unexplained(out->used, out->by_sum, out->context_estimate);
     out->held_at_sample = use->held[k];
 }

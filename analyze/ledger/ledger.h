@@ -64,6 +64,7 @@ typedef struct {
     uint64_t by_sum;          /* Σ by */
     uint64_t held_at_sample;  /* held by calls at the sample; compared with `by_sum` */
     int64_t context_estimate; /* 0 when `used` is unknown */
+    uint64_t context_pools;   /* upper bound of its part that pools keep and no call shows */
     int64_t unexplained;      /* 0 when `used` is unknown */
 
     uint64_t framework_reserved;
@@ -77,6 +78,7 @@ typedef struct {
     const char *basis;   /* the meaning of the device's use, or why it is unknown; "" */
     const char *check;   /* whether PyTorch's reserved memory equals the memory held by its calls */
     const char *residue; /* why `unexplained` is negative; "" when it is not */
+    const char *pools;   /* about `context_pools`; "" when it is 0 */
 } mv_ledger;
 
 /* The moment after an event of the device, or at a time (event MV_BEFORE and a time: all calls up

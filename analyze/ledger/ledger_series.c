@@ -246,20 +246,6 @@ mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_l
     return code;
 }
 
-uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us)
-{
-    uint32_t low = 0, high = series->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (series->points[middle].time_us <= time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? low - 1 : low;
-}
-
 uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path)
 {
     char name[MV_LIBRARY_NAME];

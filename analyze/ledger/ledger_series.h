@@ -52,9 +52,6 @@ static inline const uint64_t *mv_ledger_series_by(const mv_ledger_series *series
     return series->by + (uint64_t)point * series->library_count;
 }
 
-/* The last point at or before a time, else the first after it; series->count: there is none. */
-uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us);
-
 /* The place of a library in libraries, by its path: its own, else the last, which is of all others;
  * 0 when there is none: then no library ever held a byte. */
 uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path);

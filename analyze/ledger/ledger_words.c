@@ -129,11 +129,25 @@ static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv
                            excess);
 }
 
+static const char *find_pools(mv_arena *arena, const mv_ledger *ledger)
+{
+    char size[MV_SIZE_TEXT];
+
+    if (ledger->context_pools == 0)
+        return "";
+    return mv_arena_printf(
+        arena,
+        "pools (cudaMallocAsync, graphs) keep freed memory, and no call shows how "
+        "much: at most %s of context and code, and part of what is unexplained",
+        mv_size_text(size, ledger->context_pools));
+}
+
 bool mv_ledger_words(mv_arena *arena, const mv_trace *trace, mv_ledger *ledger)
 {
     ledger->verdict = find_verdict(arena, trace, ledger);
     ledger->basis = find_basis(arena, ledger);
     ledger->check = find_check(arena, ledger);
     ledger->residue = find_residue(arena, trace, ledger);
-    return ledger->verdict && ledger->basis && ledger->check && ledger->residue;
+    ledger->pools = find_pools(arena, ledger);
+    return ledger->verdict && ledger->basis && ledger->check && ledger->residue && ledger->pools;
 }

@@ -47,22 +47,27 @@ bool mv_beat_mark(mv_arena *arena, const mv_beat *beat, mv_trace *out)
     return true;
 }
 
-/* ---- launches as the clock --------------------------------------------------------------- */
+/* ---- launches and waits as the clock ----------------------------------------------------- */
 
-/* Fewer calls of one stack are not a pattern; with fewer launches between two calls they may be
- * consecutive. */
-enum { LEAST_CALLS = 6, LEAST_LAUNCHES = 2 };
+/* Fewer calls of one stack are not a pattern. */
+enum { LEAST_CALLS = 6 };
 
 /* The share of gaps that must be within half and twice the median. */
 #define EVEN 0.8
 
+/* With fewer between two calls of one stack these may be made in a row: a tensor is filled by one
+ * launch, and nothing waits for the device when a list is built. */
+typedef enum { LAUNCHES, WAITS, CLOCKS } clock_kind;
+static const uint64_t least_between[CLOCKS] = {[LAUNCHES] = 2, [WAITS] = 1};
+
 typedef struct {
     uint32_t stack, library, call;
-    uint64_t launches;
+    uint64_t shown[CLOCKS];
 } gain;
 
-/* Whether the gains, all of one stack, are evenly spaced in launches. */
-static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, uint64_t last)
+/* Whether the gains, all of one stack, are evenly spaced on the clock. */
+static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, clock_kind clock,
+                    uint64_t last)
 {
     uint64_t *gaps = mv_push_array(scratch, uint64_t, count), median;
     uint32_t even = 0;
@@ -70,34 +75,36 @@ static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, uint64
     if (!gaps || count < LEAST_CALLS)
         return false;
     for (uint32_t i = 0; i + 1 < count; i++)
-        gaps[i] = gains[i + 1].launches - gains[i].launches;
+        gaps[i] = gains[i + 1].shown[clock] - gains[i].shown[clock];
     mv_sort_rows(scratch, gaps, count - 1, MV_RISING_VALUES(uint64_t));
     median = gaps[(count - 1) / 2];
     for (uint32_t i = 0; i + 1 < count; i++)
-        even += gaps[i] >= median / 2 && gaps[i] <= 2 * median;
-    return median >= LEAST_LAUNCHES && even >= EVEN * (count - 1) &&
-           last - gains[count - 1].launches <= 2 * median;
+        even += gaps[i] > 0 && gaps[i] >= median / 2 && gaps[i] <= 2 * median;
+    return median >= least_between[clock] && even >= EVEN * (count - 1) &&
+           last - gains[count - 1].shown[clock] <= 2 * median;
 }
 
 /* The times of the calls of the stack that occurs once per step. */
-static bool launch_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, mv_beat *out)
+static bool clock_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, mv_beat *out)
 {
     const mv_api_calls *c = &trace->api_calls;
     gain *gains = mv_push_array(scratch, gain, (uint64_t)c->count + 1);
-    uint32_t rows = 0, best = 0;
+    uint32_t rows = 0, best = 0, last = c->count - 1;
 
     if (!gains)
         return false;
     for (uint32_t i = 0; i < c->count; i++)
         if (c->result[i] == 0 && mv_is_alloc(c->action[i]))
-            gains[rows++] = (gain){c->stack[i].row, c->library[i].row, i, c->launches[i]};
+            gains[rows++] =
+                (gain){c->stack[i].row, c->library[i].row, i, {c->launches[i], c->waits[i]}};
     mv_sort_rows(scratch, gains, rows, MV_RISING(gain, stack), MV_RISING(gain, library));
     for (uint32_t first = 0, end; first < rows; first = end) {
         for (end = first; end < rows && gains[end].stack == gains[first].stack &&
                           gains[end].library == gains[first].library;)
             end++;
         if (end - first <= out->count || gains[first].stack == MV_NO_ROW ||
-            !is_even(scratch, gains + first, end - first, c->launches[c->count - 1]))
+            (!is_even(scratch, gains + first, end - first, LAUNCHES, c->launches[last]) &&
+             !is_even(scratch, gains + first, end - first, WAITS, c->waits[last])))
             continue;
         best = first;
         out->count = end - first;
@@ -149,7 +156,7 @@ mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *who
     if (code == MV_OK && steps.source == MV_STEPS_INFERRED)
         is_enough = beat_of_events(arena, &steps, &lives.events, out);
     else if (code == MV_OK && steps.source == MV_STEPS_NONE)
-        is_enough = launch_beat(arena, &scratch, trace, out);
+        is_enough = clock_beat(arena, &scratch, trace, out);
     if (code == MV_OK && !is_enough)
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "steps");
     mv_arena_release(&scratch);

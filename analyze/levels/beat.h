@@ -5,8 +5,9 @@
  * in a trace of all levels together, and marked.
  *
  * A program that allocates mostly from its own pool (CuPy, JAX) shows no steps on any level. Then
- * launches of kernels and graphs are the clock: a stack that requests memory from CUDA at least six
- * times, each time after about as many launches, up to the last launch, occurs once per step.
+ * launches of kernels and graphs are the clock, or the program's waits for a device: a stack that
+ * requests memory from CUDA at least six times, each time after about as many of them, up to the
+ * last one, occurs once per step.
  *
  *     launches      0 .... 400 .... 800 .... 1200 .... 1600 .... 1900
  *     one stack     x       x       x         x         x         x        steps

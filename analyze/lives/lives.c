@@ -1,6 +1,7 @@
 #include "analyze/lives/lives.h"
 
 #include "analyze/lives/lives_sweep.h"
+#include "base/names.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -92,16 +93,7 @@ void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segmen
     to->is_expandable[as] = from->is_expandable[row];
 }
 
-const char *mv_history_name(mv_history_kind kind)
-{
-    static const char *const names[] = {
-#define MV_HISTORY_NAME(name, text) text,
-        MV_HISTORY_LIST(MV_HISTORY_NAME)
-#undef MV_HISTORY_NAME
-    };
-
-    return kind < MV_HISTORY_COUNT ? names[kind] : "unknown";
-}
+MV_NAMES(mv_history_name, mv_history_kind, MV_HISTORY_LIST, MV_SECOND, "unknown")
 
 /* "; 85 allocations ended without a free event: before that, figures may be too high". */
 static const char *missing_text(mv_arena *arena, const mv_lives *lives, const char *joint)

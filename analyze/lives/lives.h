@@ -31,9 +31,7 @@
 
 typedef enum {
 #define MV_HISTORY_ENUM(name, text) MV_HISTORY_##name,
-    MV_HISTORY_LIST(MV_HISTORY_ENUM)
-#undef MV_HISTORY_ENUM
-        MV_HISTORY_COUNT
+    MV_HISTORY_LIST(MV_HISTORY_ENUM) MV_HISTORY_COUNT
 } mv_history_kind;
 
 /* One row for each allocation. `freed` and `completed` are the events that end it: neighbours

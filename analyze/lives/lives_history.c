@@ -287,6 +287,18 @@ static const char *why_lost(const mv_lives_sweep *r)
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
+/* Whether blocks lie outside every known segment though segments are recorded when they are added:
+ * theirs were there before the first event, and their ends are not recorded. */
+static bool uses_older_segments(const mv_lives_sweep *r)
+{
+    bool adds = false;
+
+    for (uint32_t i = 0; i < r->ev.count && !adds; i++)
+        adds =
+            r->ev.action[i] == MV_ACTION_SEGMENT_ALLOC || r->ev.action[i] == MV_ACTION_SEGMENT_MAP;
+    return adds && !r->is_captured && r->lives->doubts.outside > 0;
+}
+
 /* An empty heap before the first event is the beginning, unless events were dropped: then the heap
  * may have been used and emptied before. A single event is never a whole history, unless it is a
  * failure. */
@@ -303,6 +315,8 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
     else if (mv_fact_of_device(r->trace, MV_FACT_PEAK_BEFORE, r->lives->device) > 0)
         decide(r, MV_HISTORY_LATE, 0,
                "the allocator had allocated memory, and freed it, before recording began");
+    else if (uses_older_segments(r))
+        decide(r, MV_HISTORY_LATE, 0, "blocks lie in segments from before the first event");
     else if (!r->lives->has_no_heap)
         decide(r, MV_HISTORY_COMPLETE, 0, why_empty(r));
     else if (begins_fresh(&r->ev))

@@ -160,6 +160,17 @@ static uint32_t *first_allocs(mv_lives_sweep *r)
     return first;
 }
 
+/* Whether a segment is what an older one at its place leaves of a final segment: that was added
+ * later. */
+static bool is_rest(const mv_lives_sweep *r, uint32_t row)
+{
+    const mv_segment_lives *s = &r->lives->segments;
+    uint32_t at = mv_ranges_at(&r->final, mv_address_rank(&r->ranks, s->addr[row]));
+
+    return s->death[row] == MV_NEVER && at != MV_NO_RANK &&
+           r->trace->segments.total_size[r->final.row[at]] != s->size[row];
+}
+
 /* An added segment contains the block of its request from that moment on. So a segment without an
  * alloc was there before, and so was a segment with a block from before; with an alloc before the
  * first end of a segment, it was there at that moment. For expandable segments, whose pieces a
@@ -177,9 +188,9 @@ static bool find_unproven_segments(mv_lives_sweep *r)
     for (uint32_t i = 0; first && i < s->count; i++)
         if (s->birth[i] == MV_BEFORE)
             r->lives->doubts.unproven_segments +=
-                s->is_expandable[i]
-                    ? unmapped != MV_NEVER
-                    : ended != MV_NEVER && (r->alloc_events == 0 || first[i] > ended + 1);
+                s->is_expandable[i] ? unmapped != MV_NEVER
+                                    : ended != MV_NEVER && (r->alloc_events == 0 ||
+                                                            first[i] > ended + 1 || is_rest(r, i));
     return first != NULL;
 }
 

@@ -32,43 +32,35 @@ static uint32_t first_at(const mv_events *events, int64_t time_us)
     return i;
 }
 
-/* The time of the k-th start or mark of the annotation called `name`, from 1; MV_NO_TIME: none. */
-static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k)
+/* The time of the k-th start or mark of the annotation called `name`, from 1; MV_NO_TIME: none, and
+ * `starts` is how often it starts. */
+static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k, uint64_t *starts)
 {
     const mv_annotations *a = &trace->annotations;
 
+    *starts = 0;
     for (uint32_t i = 0; i < a->count; i++) {
         mv_span text = mv_string_span(trace, a->name[i]);
         if ((a->stage[i] != MV_STAGE_START && a->stage[i] != MV_STAGE_MARK) ||
             text.length != name.length || memcmp(text.data, name.data, name.length) != 0)
             continue;
-        if (--k == 0)
+        if (++*starts == k)
             return a->time_us[i];
     }
     return MV_NO_TIME;
 }
 
-/* How often the annotation called `name` starts. */
-static uint64_t annotation_starts(const mv_trace *trace, mv_span name)
-{
-    uint64_t k = 0;
-
-    while (annotation_start(trace, name, k + 1) != MV_NO_TIME)
-        k++;
-    return k;
-}
-
 static int64_t annotation_time(const mv_trace *trace, const char *text)
 {
     mv_span name = {(const uint8_t *)text, strlen(text)};
-    int64_t time = annotation_start(trace, name, 1);
+    uint64_t k, starts;
+    int64_t time = annotation_start(trace, name, 1, &starts);
     const char *hash = strrchr(text, '#');
-    uint64_t k;
 
     if (time != MV_NO_TIME || !hash || !mv_number_read(hash + 1, &k) || k == 0)
         return time;
     name.length = (uint64_t)(hash - text);
-    return annotation_start(trace, name, k);
+    return annotation_start(trace, name, k, &starts);
 }
 
 /* Microseconds of a unit of time; 0 when it is not one. */
@@ -144,8 +136,8 @@ static bool find_annotation(const mv_trace *trace, const char *x, int64_t *time_
     if (*time_us != MV_NO_TIME)
         return true;
     if (hash && isdigit((unsigned char)hash[1]))
-        starts =
-            annotation_starts(trace, (mv_span){(const uint8_t *)x + 1, (uint64_t)(hash - x) - 1});
+        annotation_start(trace, (mv_span){(const uint8_t *)x + 1, (uint64_t)(hash - x) - 1},
+                         UINT64_MAX, &starts);
     *why = 0;
     if (starts > 0) {
         mv_text_append(why, why_size, "no annotation '%s': '%.*s' starts %llu time%s", x + 1,

@@ -1,5 +1,6 @@
 #include "analyze/oom/oom.h"
 
+#include "analyze/code/stack_marks.h"
 #include "analyze/events/same_call.h"
 #include "analyze/heap/segment_growth.h"
 #include "analyze/lives/block_size.h"
@@ -7,16 +8,14 @@
 #include "analyze/oom/oom_judge.h"
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"
+#include "analyze/steps/step_ranges.h"
+#include "base/names.h"
 #include "base/sort.h"
 #include "parse/model/shared_memory.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {
-#define MV_OOM_VERDICT_NAME(name, text) text,
-    MV_OOM_VERDICT_LIST(MV_OOM_VERDICT_NAME)
-#undef MV_OOM_VERDICT_NAME
-};
+static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {MV_OOM_VERDICT_LIST(MV_SECOND)};
 
 /* The total that cudaMemGetInfo reports for common GPUs, in MiB and rounded up: 4 to 288 GB. */
 static const uint32_t common_totals[] = {
@@ -339,6 +338,25 @@ static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
     return code;
 }
 
+/* When the first step had surely ended: what was there before the first event includes the state of
+ * an optimizer, or an optimizer's range has ended. */
+static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    const uint16_t *marks = mv_stack_marks(scratch, t->trace, t->sites->kinds);
+    mv_step_ranges ranges;
+
+    if (!marks)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
+    if (mv_step_ranges_find(scratch, t->trace, &ranges, err) != MV_OK)
+        return err->code;
+    t->prospect.stepped_us = ranges.count ? ranges.end_us[0] : MV_STEP_OPEN;
+    for (uint32_t i = 0; i < a->preexisting; i++)
+        if (a->stack[i].row != MV_NO_ROW && (marks[a->stack[i].row] & MV_MARK_STATE))
+            t->prospect.stepped_us = INT64_MIN;
+    return MV_OK;
+}
+
 /* The first pass learns what all failures together show of the device. The second judges them. */
 static mv_code judge_all(oom_state *t, mv_err *err)
 {
@@ -379,6 +397,8 @@ static mv_code judge_in_scratch(oom_state *t, mv_err *err)
     code = t->most ? mv_steps_find(&scratch, t->trace, t->lives, &t->prospect.steps, err)
                    : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
     t->prospect.most = t->most;
+    if (code == MV_OK && t->out->count > 0)
+        code = find_first_step(t, &scratch, err);
     if (code == MV_OK)
         code = judge_all(t, err);
     mv_oom_prospect_close(&t->prospect);

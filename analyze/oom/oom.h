@@ -24,9 +24,7 @@
 
 typedef enum {
 #define MV_OOM_VERDICT_ENUM(name, text) MV_OOM_##name,
-    MV_OOM_VERDICT_LIST(MV_OOM_VERDICT_ENUM)
-#undef MV_OOM_VERDICT_ENUM
-        MV_OOM_VERDICT_COUNT
+    MV_OOM_VERDICT_LIST(MV_OOM_VERDICT_ENUM) MV_OOM_VERDICT_COUNT
 } mv_oom_verdict;
 
 /* Why a hole that is large enough did not serve the request. */
@@ -72,8 +70,7 @@ typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
     uint64_t limit_least; /* the most that it did reserve, and */
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
-    int64_t
-        margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
+    int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
                  * of the request's pool joined, whatever their stream, and the request served */
     int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
     uint64_t most;                     /* the most ever allocated, with the request */
@@ -93,6 +90,8 @@ typedef struct {
     bool joined;        /* replayed as if all were of one pool and one stream, within `limit`: */
     bool joined_serves; /* the request was served */
     bool joined_surely; /* within `limit_least`, too */
+    bool has_stepped;   /* a step had ended by then: the trace shows one, an optimizer's range has
+                         * ended, or the heap that the trace begins with has an optimizer's state */
     bool is_clean;      /* up to the moment, nothing leaked over whole steps that were compared */
     bool has_leak;      /* at the moment, leaks held as much as was lacking: */
     mv_leak leak;       /* the largest */

@@ -148,11 +148,22 @@ bool mv_oom_is_above_limit(const mv_oom *o)
     return served && f->course == MV_COURSE_FAILS;
 }
 
+/* By how much the need is known to have risen lately. Where the trace does not begin with the run,
+ * and a step had gone before, a rise may be what each step does, and only a leak continues. */
+static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    bool is_known =
+        c->heap->lives->history == MV_HISTORY_COMPLETE || f->has_leak || !f->has_stepped;
+
+    return is_known ? f->rise : 0;
+}
+
 /* A suspect is the cause if the run would have continued without it. An earlier step shows how far
  * this one would have gone. Without an earlier step, or with a leak, the bytes left beyond the most
  * that was ever needed must be at least as many as that rose lately. What one pool for all serves
  * within the memory that was held anyway needs no more of it. */
-static mv_oom_decider decider_against(const mv_oom *o, mv_oom_verdict suspect)
+static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_oom_verdict suspect)
 {
     const mv_oom_outlook *f = &o->outlook;
     uint64_t room = f->limit + (suspect == MV_OOM_PENDING_FREE ? o->bytes.pending : 0);
@@ -172,7 +183,7 @@ static mv_oom_decider decider_against(const mv_oom *o, mv_oom_verdict suspect)
     peak = is_unsure(o) ? f->forecast.least : f->forecast.peak;
     if (peak > need)
         need = peak;
-    return room < need + f->rise ? MV_OOM_BY_GROWTH : MV_OOM_BY_FIGURES;
+    return room < need + known_rise(c, o) ? MV_OOM_BY_GROWTH : MV_OOM_BY_FIGURES;
 }
 
 /* The events show why a hole that is large enough was not used, so the request was not refused
@@ -189,7 +200,7 @@ static bool is_run_shown(const mv_oom_case *c, const mv_oom *o)
     const mv_oom_outlook *f = &o->outlook;
 
     return c->heap->lives->history == MV_HISTORY_COMPLETE ||
-           (f->forecast.peak && !f->forecast.is_least && f->is_clean);
+           (f->forecast.peak && !f->forecast.is_least && !is_unsure(o) && f->is_clean);
 }
 
 void mv_oom_suspect(const mv_oom_case *c, mv_oom *o)
@@ -207,7 +218,7 @@ void mv_oom_judge(const mv_oom_case *c, mv_oom *o)
     o->decided_by = MV_OOM_BY_FIGURES;
     is_open = suspect != MV_OOM_CAPACITY && suspect != MV_OOM_OUTSIDE && !is_beyond_doubt(o);
     if (is_open)
-        o->decided_by = decider_against(o, suspect);
+        o->decided_by = decider_against(c, o, suspect);
     if (o->decided_by != MV_OOM_BY_FIGURES)
         o->verdict = is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
     else if (is_open && !is_run_shown(c, o))

@@ -230,6 +230,7 @@ mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_steps *steps, m
     code = mv_lives_within(&scratch, p->lives, (mv_window){0, events_before(o)}, &until, err);
     if (code == MV_OK)
         code = mv_leaks_find(&scratch, p->trace, &until, &leaks, err);
+    out->has_stepped = p->stepped_us <= o->time_us || (code == MV_OK && leaks.steps.count > 0);
     out->is_clean = code == MV_OK && leaks.verdict == MV_VERDICT_CLEAN && leaks.floor.steps > 1;
     if (code == MV_OK && leaks.verdict == MV_VERDICT_LEAK && leaks.count &&
         leaks.leaked_bytes >= lacking && leaks.leaked_bytes >= out->limit / FILLED_BY) {

@@ -29,6 +29,7 @@ typedef struct {
     const uint64_t *most; /* [events] the most ever allocated, after each event */
     uint64_t before; /* bytes that may have been allocated before the trace begins: 0 if it begins
                       * with the run */
+    int64_t stepped_us;     /* when an optimizer had surely made a step */
     uint64_t most_reserved; /* up to the failure */
     mv_trials trials;       /* of all events */
     const char *expandable; /* the recorded settings with expandable segments, complete; NULL:

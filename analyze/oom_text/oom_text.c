@@ -1,19 +1,11 @@
 #include "analyze/oom_text/oom_text.h"
+#include "base/names.h"
 
 #define MIB (UINT64_C(1) << 20)
 
 static const mv_printed_size unknown = {MV_NO_BYTES, 0, MV_NO_BYTES};
 
-static const char *const verdicts[] = {
-#define MV_TEXT_VERDICT_NAME(id, text) text,
-    MV_TEXT_VERDICT_LIST(MV_TEXT_VERDICT_NAME)
-#undef MV_TEXT_VERDICT_NAME
-};
-
-const char *mv_text_verdict_name(mv_text_verdict verdict)
-{
-    return verdicts[verdict];
-}
+MV_NAMES(mv_text_verdict_name, mv_text_verdict, MV_TEXT_VERDICT_LIST, MV_SECOND, "")
 
 const char *mv_text_refuser(const mv_oom_text *t)
 {

@@ -7,6 +7,8 @@
 #include "analyze/steps/phases.h"
 #include "analyze/steps/step_ranges.h"
 #include "analyze/steps/steps.h"
+#include "base/names.h"
+#include "base/search.h"
 
 /* Default workspaces of cuBLAS and cuBLASLt, one for each thread and stream: the sizes of
  * CUBLAS_WORKSPACE_CONFIG's defaults, :4096:2:16:8 and on compute capability 9.0 :4096:8, and of
@@ -31,11 +33,7 @@ typedef struct {
     mv_categories *out;
 } category_search;
 
-static const char *const names[MV_CATEGORY_COUNT] = {
-#define MV_CATEGORY_NAME(name, text) text,
-    MV_CATEGORY_LIST(MV_CATEGORY_NAME)
-#undef MV_CATEGORY_NAME
-};
+static const char *const names[MV_CATEGORY_COUNT] = {MV_CATEGORY_LIST(MV_SECOND)};
 
 const char *mv_category_name(mv_category category)
 {
@@ -207,15 +205,8 @@ static void look_at_ranges(const category_search *s, candidate *c)
 /* Whether a request failed after `birth`, and before `end`. */
 static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
 {
-    uint32_t low = 0, high = s->failure_count;
+    uint64_t low = mv_upper_bound_u32(s->failures, s->failure_count, birth);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->failures[middle] <= birth)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low < s->failure_count && s->failures[low] < end;
 }
 

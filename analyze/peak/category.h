@@ -33,9 +33,7 @@
 
 typedef enum {
 #define MV_CATEGORY_ENUM(name, text) MV_CATEGORY_##name,
-    MV_CATEGORY_LIST(MV_CATEGORY_ENUM)
-#undef MV_CATEGORY_ENUM
-        MV_CATEGORY_COUNT
+    MV_CATEGORY_LIST(MV_CATEGORY_ENUM) MV_CATEGORY_COUNT
 } mv_category;
 
 /* The categories above, then the other categories in the user's rules. */

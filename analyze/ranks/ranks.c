@@ -3,6 +3,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/ranks/batch_factor.h"
 #include "analyze/ranks/rank_words.h"
+#include "base/names.h"
 #include "base/sort.h"
 
 /* A peak within this part of the reference does not differ. */
@@ -27,27 +28,9 @@ typedef struct {
     bool has_order; /* more than half allocate at the same sites, in the same order, as `most` */
 } comparison;
 
-const char *mv_rank_reason_name(mv_rank_reason reason)
-{
-    static const char *const names[] = {
-#define MV_RANK_REASON_NAME(name, code, text) code,
-        MV_RANK_REASON_LIST(MV_RANK_REASON_NAME)
-#undef MV_RANK_REASON_NAME
-    };
+MV_NAMES(mv_rank_reason_name, mv_rank_reason, MV_RANK_REASON_LIST, MV_SECOND, "")
 
-    return names[reason];
-}
-
-const char *mv_rank_reason_text(mv_rank_reason reason)
-{
-    static const char *const texts[] = {
-#define MV_RANK_REASON_TEXT(name, code, text) text,
-        MV_RANK_REASON_LIST(MV_RANK_REASON_TEXT)
-#undef MV_RANK_REASON_TEXT
-    };
-
-    return texts[reason];
-}
+MV_NAMES(mv_rank_reason_text, mv_rank_reason, MV_RANK_REASON_LIST, MV_THIRD, "")
 
 static uint64_t distance(uint64_t a, uint64_t b)
 {

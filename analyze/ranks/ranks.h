@@ -29,9 +29,7 @@
 
 typedef enum {
 #define MV_RANK_REASON_ENUM(name, code, text) MV_RANK_##name,
-    MV_RANK_REASON_LIST(MV_RANK_REASON_ENUM)
-#undef MV_RANK_REASON_ENUM
-        MV_RANK_REASON_COUNT
+    MV_RANK_REASON_LIST(MV_RANK_REASON_ENUM) MV_RANK_REASON_COUNT
 } mv_rank_reason;
 
 typedef struct {

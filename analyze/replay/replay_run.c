@@ -15,9 +15,8 @@ typedef struct mv_replay {
     uint64_t own_left; /* what it points to if nothing was given */
 } run_state;
 
-#define MADE_AGAIN                                                                \
-    (1ull << 32) /* an owner's bit: a row of allocations, requested a second time \
-                  */
+/* An owner's bit: a row of allocations, requested a second time. */
+#define MADE_AGAIN (1ull << 32)
 
 /* Marks a block as that of an allocation (its row), or of its request that was made again. */
 static void own(run_state *r, uint32_t block, uint64_t owner)

@@ -8,6 +8,7 @@
 #include "analyze/totals/totals.h"
 #include "base/map.h"
 #include "base/numbers.h"
+#include "base/search.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -93,15 +94,8 @@ static mv_code find_moments(thinning *t, mv_err *err)
 
 static bool is_at_a_moment(const thinning *t, uint32_t birth, uint32_t end)
 {
-    uint32_t low = 0, high = t->moments;
+    uint64_t low = mv_lower_bound_u32(t->moment, t->moments, birth);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->moment[middle] < birth)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low < t->moments && t->moment[low] < end;
 }
 

@@ -41,12 +41,15 @@ static unsigned of_allocations(const mv_lives *lives)
            if_any(lives->doubts.lost_frees + lives->doubts.final_over, MV_BOUND_MOST);
 }
 
-/* Doubts about block sizes. A block that ended late takes room from later ones. */
+/* Doubts about block sizes. A block that ended late takes room from later ones. Where segments are
+ * not recorded, a block may have been in another one than the final heap has at its address. */
 static unsigned of_sizes(const mv_lives *lives)
 {
     return if_any(lives->doubts.inexact_blocks + lives->doubts.misplaced + lives->doubts.outside,
                   MV_BOUND_LEAST) |
-           if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees, MV_BOUND_ABOUT);
+           if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees +
+                      lives->lacks_segment_events,
+                  MV_BOUND_ABOUT);
 }
 
 /* Doubts about the existence and times of segments: an allocation outside all of them was in one.

@@ -20,6 +20,8 @@ enum {
     MV_CUDA_NOT_INITIALIZED = 3,      /* CUDA_ERROR_NOT_INITIALIZED */
     MV_CUDA_INSUFFICIENT_DRIVER = 35, /* cudaErrorInsufficientDriver */
     MV_CUDA_LOCATION_DEVICE = 1,      /* CU_MEM_LOCATION_TYPE_DEVICE */
+    MV_CUDA_HOST_TO_DEVICE = 1,       /* cudaMemcpyHostToDevice */
+    MV_CUDA_DEVICE_TO_HOST = 2,       /* cudaMemcpyDeviceToHost */
     MV_CUDA_NODE_MEM_ALLOC = 10,      /* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
     MV_CUDA_PER_THREAD_STREAM = 2,    /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
     MV_CUDA_ARRAY_LAYERED = 1         /* CUDA_ARRAY3D_LAYERED, cudaArrayLayered */

@@ -35,6 +35,17 @@
         mv_hook_end(call, (mv_rec_api){.api = #name, .action = MV_API_LOAD, .handle = (kernel)}); \
         return call->result;                                                                      \
     }
+#define MV_WAIT(name, base, since, flags, params, args, what) \
+    typedef int name##_fn MV_PARAMS params;                   \
+    static int name##_run MV_AFTER_CALL params                \
+    {                                                         \
+        name##_fn *real = (name##_fn *)call->real;            \
+                                                              \
+        if (!real)                                            \
+            return mv_hook_no_cuda(MV_HOOK_##name);           \
+        mv_rec_wait(call->caller, what);                      \
+        return real args;                                     \
+    }
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     typedef int name##_fn MV_PARAMS params;                                           \
     static int name##_run MV_AFTER_CALL params                                        \
@@ -81,6 +92,7 @@ static_assert(MV_HOOK_PLACES == 6, "one BOUND for each place");
 
 #define MV_HOOK(name, base, since, flags, ACTION, params, args, ...) WRAPPERS(name, params, args)
 #define MV_LAUNCH(name, base, since, flags, params, args, kernel)    WRAPPERS(name, params, args)
+#define MV_WAIT(name, base, since, flags, params, args, ...)         WRAPPERS(name, params, args)
 #define MV_LOOKUP(name, base, since, flags, params, args, ...)       WRAPPERS(name, params, args)
 #include "capture/hooks/hooks.def"
 
@@ -97,6 +109,7 @@ static_assert(MV_HOOK_PLACES == 6, "one BOUND for each place");
 const mv_hook mv_hooks[MV_HOOK_COUNT] = {
 #define MV_HOOK(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LAUNCH(name, base, since, flags, ...) ROW(name, base, since, flags)
+#define MV_WAIT(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LOOKUP(name, base, since, flags, ...) ROW(name, base, since, flags)
 #include "capture/hooks/hooks.def"
 };

@@ -28,6 +28,7 @@ enum { MV_ANY_VERSION = 1 << 30 };
 typedef enum {
 #define MV_HOOK(name, ...)   MV_HOOK_##name,
 #define MV_LAUNCH(name, ...) MV_HOOK_##name,
+#define MV_WAIT(name, ...)   MV_HOOK_##name,
 #define MV_LOOKUP(name, ...) MV_HOOK_##name,
 #include "capture/hooks/hooks.def"
     MV_HOOK_COUNT
@@ -110,6 +111,14 @@ uint64_t mv_format_bytes(int format, unsigned channels);
 /* Bytes of an array without the padding that the driver adds; 0 if the size of an element is
  * unknown. An extent of 0 counts as 1. */
 uint64_t mv_array_bytes(uint64_t element, mv_cuda_extent extent, unsigned levels, unsigned flags);
+
+/* What a copy with this cudaMemcpyKind is; those whose direction it does not say are no waits. */
+static inline mv_wait mv_copy_of(int kind)
+{
+    return kind == MV_CUDA_HOST_TO_DEVICE   ? MV_UPLOADS
+           : kind == MV_CUDA_DEVICE_TO_HOST ? MV_READS_BACK
+                                            : MV_NO_WAIT;
+}
 
 /* MV_NO_DEVICE for host memory, and for NULL. */
 int mv_props_device(const mv_cuda_props *props);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "capture/live/leb128.h"
+#include "capture/record/clock.h"
 #include "capture/record/names.h"
 #include "capture/record/process.h"
 #include "capture/record/sampler.h"
@@ -363,21 +364,21 @@ static uint64_t optional(uint32_t id)
     return id == MV_NO_ID ? 0 : (uint64_t)id + 1;
 }
 
-static atomic_uint_fast64_t launches, launches_written;
-
-void mv_rec_launch(void)
+/* What the clock shows, if it has moved since it was last written. */
+static void put_clock(record *r)
 {
-    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
-}
+    static atomic_uint_fast64_t launches, waits;
+    mv_clock now = mv_clock_now();
 
-static void put_launches(record *r)
-{
-    uint64_t now = atomic_load_explicit(&launches, memory_order_relaxed);
-
-    if (atomic_exchange_explicit(&launches_written, now, memory_order_relaxed) == now)
-        return;
-    put_tag_beside(r, MV_LIVE_EVENT_LAUNCHES);
-    put(r, now);
+    if (atomic_exchange_explicit(&launches, now.launches, memory_order_relaxed) != now.launches) {
+        put_tag_beside(r, MV_LIVE_EVENT_LAUNCHES);
+        put(r, now.launches);
+    }
+    if (atomic_exchange_explicit(&waits, now.waits, memory_order_relaxed) != now.waits) {
+        put_tag_beside(r, MV_LIVE_EVENT_COUNT);
+        put(r, MV_LIVE_COUNT_WAITS);
+        put(r, now.waits);
+    }
 }
 
 static void put_call(mv_thread_block *block, const mv_rec_api *call)
@@ -398,7 +399,7 @@ static void put_call(mv_thread_block *block, const mv_rec_api *call)
     put_signed(&r, call->device);
     put_signed(&r, call->result);
     put(&r, stack);
-    put_launches(&r);
+    put_clock(&r);
     finish(&r);
 }
 

@@ -19,8 +19,8 @@
  *     result = real(...);
  *     mv_rec_call(&(mv_rec_api){...});           an alloc: no moment, taken now
  *     mv_rec_leave(&visit); */
-#ifndef MV_RECORDER_H
-#define MV_RECORDER_H
+#ifndef MV_CAPTURE_RECORD_RECORDER_H
+#define MV_CAPTURE_RECORD_RECORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,6 +85,19 @@ void mv_rec_heap(const mv_rec_heap_call *call);
 
 /* One launch of a kernel or a graph: counted, whether the recording is on or not. */
 void mv_rec_launch(void);
+
+/* A call that waits for the device, or copies, from code at `caller`. Counted (clock.h) unless one
+ * of CUDA's own libraries calls, which do so whenever they make something. */
+typedef enum {
+    MV_NO_WAIT,
+    MV_WAITS,            /* for the device or an event */
+    MV_WAITS_FOR_STREAM, /* counts unless the last thing that happened is an upload: it is part of
+                          * one from memory that is not pinned */
+    MV_READS_BACK,       /* a copy from the device to the host */
+    MV_UPLOADS           /* a copy from the host to the device: never counts */
+} mv_wait;
+
+void mv_rec_wait(const void *caller, mv_wait what);
 
 /* The arguments of c10::reportMemoryUsageToProfiler. size > 0: an allocation; < 0: a free. The
  * totals are those after the event; MV_REC_NO_TOTAL when the caller's version gives none. */

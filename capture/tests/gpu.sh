@@ -154,8 +154,9 @@ for name in train compile loader sleep cupy jax numba; do
     level_scene $name
     check "$name: no leak on any level" clean "$work/$name.bin"
 done
-for name in pinned_leak graph_leak cupy_leak; do level_scene $name; done
+for name in pinned_leak wait_leak graph_leak cupy_leak; do level_scene $name; done
 check "pinned buffers kept" leak "$work/pinned_leak.bin" host keep_batch PyTorch
+check "pinned buffers kept, and nothing else" leak "$work/wait_leak.bin" host keep_buffer PyTorch
 check "graphs of PyTorch kept" leak "$work/graph_leak.bin" all keep_graph ""
 check "CuPy's arrays kept" leak "$work/cupy_leak.bin" cuda keep_array CuPy
 for name in expandable graphs profiler async nccl nccl.0; do

@@ -132,6 +132,19 @@ def scene_pinned_leak(folder):
     facts(folder, host={k: int(v) for k, v in stats.items() if "bytes" in k})
 
 
+def scene_wait_leak(folder):
+    """Nothing but pinned buffers, and a wait after each."""
+    torch, kept = torch_model()[0], []
+
+    def keep_buffer():
+        kept.append(torch.empty(KEPT // 4).pin_memory())
+
+    for _ in range(STEPS):
+        keep_buffer()
+        torch.cuda.synchronize()
+    rest()
+
+
 def scene_loader(folder):
     """DataLoader with pin_memory: no leak."""
     torch, model, optimizer = torch_model()

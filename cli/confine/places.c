@@ -7,22 +7,9 @@
 #include "cli/confine/confine.h"
 #include "view/document/saved_index.h"
 
-/* These may open a window. */
-static bool is_plot(const mv_cli *cli)
-{
-    return cli->command->run == mv_cmd_trace_plot || cli->command->run == mv_cmd_segment_plot;
-}
-
-/* A picture or a summary without -o is written next to its file. */
-static bool is_written_beside(const mv_cli *cli)
-{
-    return !cli->options.output && (is_plot(cli) || cli->command->run == mv_cmd_segments ||
-                                    cli->command->run == mv_cmd_summarize);
-}
-
 static bool is_headless(const mv_cli *cli)
 {
-    return cli->command->run == mv_cmd_view && mv_option_given(&cli->options, MV_HAS(HEADLESS));
+    return mv_option_given(&cli->options, MV_HAS(HEADLESS));
 }
 
 /* Valgrind makes some of the refused calls in the process itself. */
@@ -33,8 +20,8 @@ static bool is_wanted(const mv_cli *cli)
     if (cli->command->starts_program || (asked && strcmp(asked, "off") == 0) ||
         (preloaded && strstr(preloaded, "/vgpreload_")))
         return false;
-    return cli->command->run == mv_cmd_view ? is_headless(cli)
-                                            : !is_plot(cli) || !mv_view_is_wanted(cli);
+    return !cli->command->opens_window || is_headless(cli) ||
+           (!cli->command->is_interactive && !mv_view_is_wanted(cli));
 }
 
 static void allow_beside(mv_confinement *c, const char *file)
@@ -71,7 +58,7 @@ void mv_confine_command(const mv_cli *cli)
     mv_confine_allow_output(&c, o->output);
     if (cli->command->writes_last && o->files == cli->command->most_files)
         mv_confine_allow_output(&c, o->file[o->files - 1]);
-    if (is_written_beside(cli))
+    if (cli->command->writes_beside && !o->output)
         allow_beside(&c, o->file[0]);
     if (is_headless(cli))
         allow_headless(&c, o);

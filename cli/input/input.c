@@ -17,20 +17,13 @@ const char *mv_input_name(const mv_cli *cli)
     return cli->options.file[0];
 }
 
-/* dump and convert compute no sums, so they accept files whose sums would overflow. */
-static bool adds_up(const mv_command *command)
-{
-    return command->run != mv_cmd_dump && command->run != mv_cmd_convert;
-}
-
 /* Reports a level that was not requested. */
 static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *err)
 {
     mv_level level = mv_level_default(trace);
     mv_trace *as_read = mv_push_struct(&cli->arena, mv_trace);
 
-    /* The tables of a file are exported as they are. */
-    if (cli->command->run == mv_cmd_export && !cli->options.level)
+    if (cli->command->copies_tables && !cli->options.level)
         return;
     if (!as_read) {
         mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
@@ -49,24 +42,13 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
                        mv_level_about(cli->level), cli->level);
 }
 
-/* Commands for the segments and settings of PyTorch's allocator; ledger: for CUDA calls. */
-static bool is_for(const mv_command *command, const mv_trace *trace)
-{
-    return !mv_trace_allocator(trace) ||
-           (command->run != mv_cmd_whatif && command->run != mv_cmd_fragmentation &&
-            command->run != mv_cmd_oom && command->run != mv_cmd_ledger);
-}
-
 static void refuse_for(const mv_command *command, const mv_trace *trace, mv_err *err)
 {
     const mv_recorder *recorder = mv_recorder_of(trace);
     bool is_of_other = mv_trace_lacks_reserved(trace);
 
     mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s needs %s; this file is from %s", command->name,
-            command->run == mv_cmd_ledger ? "CUDA calls (memviz run records them)"
-            : is_of_other                 ? "PyTorch's allocator"
-                                          : "segments and settings of PyTorch's allocator "
-                                            "(torch.cuda.memory._dump_snapshot() writes them)",
+            is_of_other && command->run != mv_cmd_ledger ? "PyTorch's allocator" : command->needs,
             is_of_other ? recorder->allocator : recorder->writer);
 }
 
@@ -123,15 +105,15 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     read_file(cli, &cli->arena, path, trace, &err);
     if (err.code == MV_OK && (cli->command->options & MV_HAS(LEVEL)))
         take_level(cli, path, trace, &err);
-    if (err.code == MV_OK && adds_up(cli->command))
+    if (err.code == MV_OK && !cli->command->adds_nothing)
         mv_sums_check(trace, &err);
-    if (err.code == MV_OK && !is_for(cli->command, trace))
+    if (err.code == MV_OK && cli->command->needs && mv_trace_allocator(trace))
         refuse_for(cli->command, trace, &err);
     if (err.code != MV_OK && cli->errors && cli->errors->count)
         return false; /* it is a text with errors in it */
     if (err.code != MV_OK)
         mv_complain(path, &err);
-    else if (cli->command->run != mv_cmd_info) /* which reports all notes */
+    else if (!cli->command->lists_notes)
         mv_input_report_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
     return err.code == MV_OK;
 }

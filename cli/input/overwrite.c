@@ -44,7 +44,7 @@ bool mv_overwrite_is_asked(const mv_command *command, const mv_options *o)
 {
     const char *last = writes_last(command, o) ? o->file[o->files - 1] : NULL;
 
-    if (command->starts_program || command->run == mv_cmd_completion || command->run == mv_cmd_help)
+    if (command->starts_program || command->takes_words)
         return false; /* their arguments are not files */
     return refuse(command, o, o->output) || refuse(command, o, o->shot) ||
            refuse(command, o, last) || refuse(command, o, "-");

@@ -1,10 +1,11 @@
 #include "cli/mcp/protocol.h"
 
+#include <cjson/cJSON.h>
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/texts.h"
 #include "base/utf8.h"
-#include "cli/mcp/json_tree.h"
 #include "cli/mcp/tools.h"
 #include "cli/report/json.h"
 
@@ -21,23 +22,30 @@ typedef struct {
     mv_mcp *mcp;
     mv_arena *arena;
     mv_out *out;
-    const mv_json *id; /* NULL: a notification, which is never answered */
-    const mv_json *params;
+    const cJSON *id; /* NULL: a notification, which is never answered */
+    const cJSON *params;
 } request;
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
-static void put_id(mv_out *out, const mv_json *id)
+static bool is(const cJSON *value, const char *text)
 {
-    if (id && id->kind == MV_JSON_STRING)
-        mv_json_put_text(out, id->text);
-    else if (id && id->kind == MV_JSON_NUMBER)
-        mv_out_bytes(out, id->text.data, id->text.length);
+    return cJSON_IsString(value) && strcmp(value->valuestring, text) == 0;
+}
+
+static void put_id(mv_out *out, const cJSON *id)
+{
+    char number[MV_MCP_NUMBER];
+
+    if (cJSON_IsString(id))
+        mv_json_put_text(out, mv_text_span(id->valuestring));
+    else if (mv_mcp_is_number(id))
+        mv_out_text(out, mv_mcp_number(number, id));
     else
         mv_out_words(out, "null");
 }
 
-static void begin(mv_out *out, const mv_json *id, const char *member)
+static void begin(mv_out *out, const cJSON *id, const char *member)
 {
     mv_out_words(out, "{\"jsonrpc\":\"2.0\",\"id\":");
     put_id(out, id);
@@ -47,7 +55,7 @@ static void begin(mv_out *out, const mv_json *id, const char *member)
 }
 
 /* The message may repeat text from the request. */
-static void put_error(mv_out *out, const mv_json *id, int code, const char *message)
+static void put_error(mv_out *out, const cJSON *id, int code, const char *message)
 {
     char tamed[MV_ERR_TEXT + 40];
 
@@ -77,11 +85,11 @@ static const char INSTRUCTIONS[] =
 
 static void initialize(request *r)
 {
-    const mv_json *asked = mv_json_member(r->params, "protocolVersion");
+    const cJSON *asked = cJSON_GetObjectItemCaseSensitive(r->params, "protocolVersion");
     const char *version = versions[0];
 
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-        if (mv_json_is(asked, versions[i]))
+        if (is(asked, versions[i]))
             version = versions[i];
     begin(r->out, r->id, "result");
     mv_out_words(r->out, "{\"protocolVersion\":\"");
@@ -107,18 +115,18 @@ static void list_tools(request *r)
 
 static void call_tool(request *r)
 {
-    const mv_json *name = mv_json_member(r->params, "name");
-    const mv_mcp_tool *tool =
-        name && name->kind == MV_JSON_STRING ? mv_mcp_tool_find(name->text) : NULL;
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(r->params, "name");
+    const mv_mcp_tool *tool = cJSON_IsString(name) ? mv_mcp_tool_find(name->valuestring) : NULL;
     mv_mcp_result result;
     char why[160];
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!tool) {
         snprintf(why, sizeof why, "no tool '%.60s'; tools/list lists all tools",
-                 name && name->kind == MV_JSON_STRING ? (const char *)name->text.data : "");
+                 cJSON_IsString(name) ? name->valuestring : "");
         put_error(r->out, r->id, BAD_PARAMS, why);
-    } else if (mv_mcp_call(r->mcp, r->arena, tool, mv_json_member(r->params, "arguments"), &result,
+    } else if (mv_mcp_call(r->mcp, r->arena, tool,
+                           cJSON_GetObjectItemCaseSensitive(r->params, "arguments"), &result,
                            &err) != MV_OK) {
         put_error(r->out, r->id, FAILED, err.detail);
     } else {
@@ -140,36 +148,37 @@ static const struct {
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /* Neither notifications nor answers to requests, which this server never sends. */
-static bool wants_answer(const mv_json *message)
+static bool wants_answer(const cJSON *message)
 {
-    if (mv_json_member(message, "method"))
-        return mv_json_member(message, "id") != NULL;
-    return !mv_json_member(message, "result") && !mv_json_member(message, "error");
+    if (cJSON_GetObjectItemCaseSensitive(message, "method"))
+        return cJSON_GetObjectItemCaseSensitive(message, "id") != NULL;
+    return !cJSON_GetObjectItemCaseSensitive(message, "result") &&
+           !cJSON_GetObjectItemCaseSensitive(message, "error");
 }
 
-static void answer(mv_mcp *mcp, mv_arena *arena, const mv_json *message, mv_out *out)
+static void answer(mv_mcp *mcp, mv_arena *arena, const cJSON *message, mv_out *out)
 {
-    const mv_json *method = mv_json_member(message, "method");
-    request r = {mcp, arena, out, mv_json_member(message, "id"), mv_json_member(message, "params")};
+    const cJSON *method = cJSON_GetObjectItemCaseSensitive(message, "method");
+    request r = {mcp, arena, out, cJSON_GetObjectItemCaseSensitive(message, "id"),
+                 cJSON_GetObjectItemCaseSensitive(message, "params")};
     char why[160];
 
-    if (!mv_json_is(mv_json_member(message, "jsonrpc"), "2.0") || !method ||
-        method->kind != MV_JSON_STRING || !r.id ||
-        (r.id->kind != MV_JSON_STRING && r.id->kind != MV_JSON_NUMBER)) {
+    if (!is(cJSON_GetObjectItemCaseSensitive(message, "jsonrpc"), "2.0") ||
+        !cJSON_IsString(method) || (!cJSON_IsString(r.id) && !mv_mcp_is_number(r.id))) {
         put_error(out, r.id, NO_REQUEST, "not a JSON-RPC 2.0 request");
         return;
     }
     for (size_t i = 0; i < METHODS; i++)
-        if (mv_json_is(method, methods[i].name)) {
+        if (is(method, methods[i].name)) {
             methods[i].answer(&r);
             return;
         }
-    snprintf(why, sizeof why, "no method '%.60s'", (const char *)method->text.data);
+    snprintf(why, sizeof why, "no method '%.60s'", method->valuestring);
     put_error(out, r.id, NO_METHOD, why);
 }
 
 /* With its own memory: a line may contain a hundred thousand messages. */
-static void answer_one(mv_mcp *mcp, const mv_json *message, mv_out *out)
+static void answer_one(mv_mcp *mcp, const cJSON *message, mv_out *out)
 {
     mv_arena arena;
 
@@ -179,7 +188,7 @@ static void answer_one(mv_mcp *mcp, const mv_json *message, mv_out *out)
 }
 
 /* The answers to several messages on one line. */
-static uint32_t answer_all(mv_mcp *mcp, const mv_json *messages, mv_out *out)
+static uint32_t answer_all(mv_mcp *mcp, const cJSON *messages, mv_out *out)
 {
     uint32_t answered = 0;
 
@@ -187,7 +196,7 @@ static uint32_t answer_all(mv_mcp *mcp, const mv_json *messages, mv_out *out)
         put_error(out, NULL, NO_REQUEST, "no request");
         return 1;
     }
-    for (const mv_json *m = messages->child; m; m = m->next)
+    for (const cJSON *m = messages->child; m; m = m->next)
         if (wants_answer(m)) {
             mv_out_char(out, answered++ ? ',' : '[');
             answer_one(mcp, m, out);
@@ -197,21 +206,42 @@ static uint32_t answer_all(mv_mcp *mcp, const mv_json *messages, mv_out *out)
     return answered;
 }
 
+/* The line as a tree, which the caller deletes. NULL if it is not JSON; *at is where it is wrong.
+ */
+static cJSON *read_line(mv_span line, uint64_t *at)
+{
+    const char *text = (const char *)line.data, *end = text;
+    cJSON *tree;
+    uint32_t bytes;
+
+    for (*at = 0; *at < line.length; *at += bytes) {
+        bytes = mv_utf8_length(line, *at);
+        if (line.data[*at] == '\\' && *at + 1 < line.length)
+            bytes = 2;
+        if (bytes == 0 || (line.length - *at > 5 && memcmp(text + *at, "\\u0000", 6) == 0))
+            return NULL; /* cJSON accepts other bytes, and ends a text at U+0000 */
+    }
+    tree = cJSON_ParseWithLengthOpts(text, line.length, &end, false);
+    *at = (uint64_t)(end - text);
+    while (tree && *at < line.length && isspace(line.data[*at]))
+        ++*at;
+    if (*at == line.length || !tree)
+        return tree;
+    cJSON_Delete(tree);
+    return NULL;
+}
+
 void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out)
 {
-    char text[MV_ERR_TEXT], why[MV_ERR_TEXT + 40];
-    const mv_json *message;
+    char why[80];
+    uint64_t at;
+    cJSON *message = read_line(line, &at);
     uint32_t answered = 1;
-    mv_arena arena;
-    mv_err err;
 
-    mv_arena_init(&arena, &mcp->budget);
-    message = mv_json_read(&arena, line, &err);
     if (!message) {
-        snprintf(why, sizeof why, "not JSON: byte %llu: %s", (unsigned long long)err.offset,
-                 err.code == MV_FORMAT ? err.detail : mv_err_text(&err, text));
-        put_error(out, NULL, err.code == MV_NOMEM ? FAILED : NOT_JSON, why);
-    } else if (message->kind == MV_JSON_ARRAY) {
+        snprintf(why, sizeof why, "not JSON: byte %llu", (unsigned long long)at);
+        put_error(out, NULL, NOT_JSON, why);
+    } else if (cJSON_IsArray(message)) {
         answered = answer_all(mcp, message, out);
     } else if (wants_answer(message)) {
         answer_one(mcp, message, out);
@@ -220,7 +250,7 @@ void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out)
     }
     if (answered)
         mv_out_char(out, '\n');
-    mv_arena_release(&arena);
+    cJSON_Delete(message);
 }
 
 void mv_mcp_refuse_long(mv_out *out)

@@ -1,6 +1,8 @@
 #include "cli/mcp/tools.h"
 
+#include <cjson/cJSON.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/numbers.h"
@@ -59,11 +61,10 @@ enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(VIEW) | \
      MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(FRAMES))
 
-const mv_mcp_tool *mv_mcp_tool_find(mv_span name)
+const mv_mcp_tool *mv_mcp_tool_find(const char *name)
 {
     for (size_t i = 0; i < TOOLS; i++)
-        if (strlen(tools[i].name) == name.length &&
-            memcmp(tools[i].name, name.data, name.length) == 0)
+        if (strcmp(tools[i].name, name) == 0)
             return &tools[i];
     return NULL;
 }
@@ -238,19 +239,37 @@ static void add_word(call *c, char *word)
         refuse(c, "too many arguments");
 }
 
-/* The text of a string or a number, for the argument of this name. NULL, and rejected, if it is
- * neither, or contains a NUL. */
-static const char *text_of(call *c, const mv_json *value, const char *name)
+bool mv_mcp_is_number(const cJSON *value)
 {
-    bool is_text = value->kind == MV_JSON_STRING || value->kind == MV_JSON_NUMBER;
+    return cJSON_IsNumber(value) && isfinite(value->valuedouble);
+}
 
-    if (is_text && strlen((const char *)value->text.data) == value->text.length)
-        return (const char *)value->text.data;
+const char *mv_mcp_number(char out[MV_MCP_NUMBER], const cJSON *number)
+{
+    double value = number->valuedouble;
+    bool is_whole = value == floor(value) && fabs(value) < 0x1p53;
+
+    snprintf(out, MV_MCP_NUMBER, is_whole ? "%.0f" : "%.17g", value);
+    return out;
+}
+
+/* The text of a string or a number, for the argument of this name. NULL, and rejected, if it is
+ * neither. */
+static const char *text_of(call *c, const cJSON *value, const char *name)
+{
+    char number[MV_MCP_NUMBER];
+
+    if (cJSON_IsString(value))
+        return value->valuestring;
+    if (mv_mcp_is_number(value)) {
+        mv_mcp_number(number, value);
+        return mv_arena_text(c->arena, number, strlen(number));
+    }
     refuse(c, "%s: expected a string or a number", name);
     return NULL;
 }
 
-static void take_number(call *c, const mv_json *value, const char *name, uint64_t least,
+static void take_number(call *c, const cJSON *value, const char *name, uint64_t least,
                         uint64_t most, uint64_t *out)
 {
     const char *text = text_of(c, value, name);
@@ -260,24 +279,24 @@ static void take_number(call *c, const mv_json *value, const char *name, uint64_
                (unsigned long long)most);
 }
 
-static void take_option(call *c, mv_option_id id, const mv_json *value)
+static void take_option(call *c, mv_option_id id, const cJSON *value)
 {
     const mv_option *o = &mv_option_table[id];
-    bool is_list = id == MV_OPTION_CONF && value->kind == MV_JSON_ARRAY;
+    bool is_list = id == MV_OPTION_CONF && cJSON_IsArray(value);
     const char *text;
 
     c->has_limit |= id == MV_OPTION_LIMIT;
     if (id == MV_OPTION_JSON) {
-        c->is_json = value->kind == MV_JSON_TRUE;
+        c->is_json = cJSON_IsTrue(value);
         if (c->is_json)
             add_word(c, mv_arena_text(c->arena, "--json", 6));
-        else if (value->kind != MV_JSON_FALSE)
+        else if (!cJSON_IsFalse(value))
             refuse(c, "json: expected true or false");
         return;
     }
     if (id == MV_OPTION_TABLE)
         add_word(c, mv_arena_text(c->arena, "--csv", 5));
-    for (const mv_json *v = is_list ? value->child : value; v && !c->why; v = v->next) {
+    for (const cJSON *v = is_list ? value->child : value; v && !c->why; v = v->next) {
         text = text_of(c, v, o->name);
         if (text)
             add_word(c, mv_arena_printf(c->arena, "--%s=%s", o->name, text));
@@ -286,10 +305,9 @@ static void take_option(call *c, mv_option_id id, const mv_json *value)
     }
 }
 
-static bool is_key(const mv_json *member, const char *key)
+static bool is_key(const cJSON *member, const char *key)
 {
-    return member->key.length == strlen(key) &&
-           memcmp(member->key.data, key, member->key.length) == 0;
+    return strcmp(member->string, key) == 0;
 }
 
 /* "file" for "files": agents pass a single path this way, as to the tools with one file. */
@@ -299,7 +317,7 @@ static const char *one_of(const operand *o, char one[OPERAND_NAME])
     return one;
 }
 
-static bool is_operand(const mv_mcp_tool *tool, const mv_json *member)
+static bool is_operand(const mv_mcp_tool *tool, const cJSON *member)
 {
     const char *rest = arguments_of(tool);
     char one[OPERAND_NAME];
@@ -311,7 +329,7 @@ static bool is_operand(const mv_mcp_tool *tool, const mv_json *member)
     return false;
 }
 
-static void take_argument(call *c, const mv_json *member)
+static void take_argument(call *c, const cJSON *member)
 {
     uint64_t options = options_of(c->tool);
 
@@ -327,12 +345,12 @@ static void take_argument(call *c, const mv_json *member)
     else if (!c->tool->is_picture && is_key(member, "max_bytes"))
         take_number(c, member, "max_bytes", MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, &c->max_bytes);
     else
-        refuse(c, "%s has no argument '%.60s'", c->tool->name, (const char *)member->key.data);
+        refuse(c, "%s has no argument '%.60s'", c->tool->name, member->string);
 }
 
-static void take_operand(call *c, const operand *o, const mv_json *value)
+static void take_operand(call *c, const operand *o, const cJSON *value)
 {
-    bool is_list = o->is_many && value && value->kind == MV_JSON_ARRAY;
+    bool is_list = o->is_many && value && cJSON_IsArray(value);
     const char *text;
 
     if (!value || (is_list && !value->child)) {
@@ -340,7 +358,7 @@ static void take_operand(call *c, const operand *o, const mv_json *value)
             refuse(c, "%s: expected the path of a snapshot", o->name);
         return;
     }
-    for (const mv_json *v = is_list ? value->child : value; v && !c->why; v = v->next) {
+    for (const cJSON *v = is_list ? value->child : value; v && !c->why; v = v->next) {
         text = text_of(c, v, o->name);
         if (text && strcmp(text, "-") == 0)
             refuse(c, "%s: standard input carries the requests: name a file", o->name);
@@ -351,7 +369,7 @@ static void take_operand(call *c, const operand *o, const mv_json *value)
     }
 }
 
-static void read_arguments(call *c, const mv_json *arguments)
+static void read_arguments(call *c, const cJSON *arguments)
 {
     const char *rest = arguments_of(c->tool);
     char one[OPERAND_NAME];
@@ -359,9 +377,10 @@ static void read_arguments(call *c, const mv_json *arguments)
 
     if (c->tool->command)
         add_word(c, mv_arena_text(c->arena, c->tool->command, strlen(c->tool->command)));
-    if (arguments && arguments->kind != MV_JSON_OBJECT)
+    if (arguments && !cJSON_IsObject(arguments))
         refuse(c, "arguments: expected an object");
-    for (const mv_json *m = arguments ? arguments->child : NULL; m && !c->why; m = m->next)
+    for (const cJSON *m = cJSON_IsObject(arguments) ? arguments->child : NULL; m && !c->why;
+         m = m->next)
         take_argument(c, m);
     if (c->tool->limit && !c->has_limit)
         add_word(c, mv_arena_printf(c->arena, "--limit=%s", c->tool->limit));
@@ -369,9 +388,11 @@ static void read_arguments(call *c, const mv_json *arguments)
     if (c->tool->word)
         add_word(c, mv_arena_text(c->arena, c->tool->word, strlen(c->tool->word)));
     while (!c->why && next_operand(&rest, &o)) {
-        const mv_json *value = mv_json_member(arguments, o.name);
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(arguments, o.name);
         take_operand(c, &o,
-                     value || !o.is_many ? value : mv_json_member(arguments, one_of(&o, one)));
+                     value || !o.is_many
+                         ? value
+                         : cJSON_GetObjectItemCaseSensitive(arguments, one_of(&o, one)));
     }
 }
 
@@ -466,7 +487,7 @@ static void shape(call *c, const mv_mcp_ran *ran, mv_mcp_result *out)
     }
 }
 
-mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool, const mv_json *arguments,
+mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool, const cJSON *arguments,
                     mv_mcp_result *out, mv_err *err)
 {
     call *c = mv_push_struct(arena, call);

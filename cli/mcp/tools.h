@@ -4,7 +4,6 @@
 #ifndef MV_MCP_TOOLS_H
 #define MV_MCP_TOOLS_H
 
-#include "cli/mcp/json_tree.h"
 #include "cli/mcp/protocol.h"
 
 /* Bytes of text in an answer, without `max_bytes`; and the bounds of that argument. */
@@ -12,10 +11,17 @@
 #define MV_MCP_TEXT_LEAST 1000
 #define MV_MCP_TEXT_MOST  200000
 
+struct cJSON;
+
+/* A number as the client wrote it: whole numbers up to 2^53 have all their digits. */
+#define MV_MCP_NUMBER 32
+bool mv_mcp_is_number(const struct cJSON *value); /* in the range of a double */
+const char *mv_mcp_number(char out[MV_MCP_NUMBER], const struct cJSON *number);
+
 typedef struct mv_mcp_tool mv_mcp_tool;
 
 /* NULL when there is none. */
-const mv_mcp_tool *mv_mcp_tool_find(mv_span name);
+const mv_mcp_tool *mv_mcp_tool_find(const char *name);
 
 /* The result of tools/list. */
 void mv_mcp_put_tools(mv_out *out);
@@ -29,8 +35,8 @@ typedef struct {
 
 /* Calls a tool; wrong arguments and failed reports are results too. Fails if memory runs out or
  * nothing can be run. Everything lives in `arena`. */
-mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool, const mv_json *arguments,
-                    mv_mcp_result *out, mv_err *err);
+mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool,
+                    const struct cJSON *arguments, mv_mcp_result *out, mv_err *err);
 
 /* As the result of tools/call. */
 void mv_mcp_put_result(mv_out *out, const mv_mcp_result *result);

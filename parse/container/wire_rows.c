@@ -1,8 +1,6 @@
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/processors.h"
-#include "base/thread.h"
+#include "base/side_by_side.h"
 #include "parse/container/wire_column.h"
 #include "parse/container/wire_load.h"
 
@@ -29,8 +27,6 @@ typedef struct worker {
     _Atomic uint32_t next; /* of its own chunks: any worker may take it */
     uint8_t *room;         /* [most_raw] the chunk at hand */
     uint8_t *column;       /* [most_column] the column at hand */
-    pthread_t thread;
-    bool started;
 } worker;
 
 /* ---- one column -------------------------------------------------------------------------- */
@@ -165,11 +161,10 @@ static void decode_chunk(const worker *w, mv_chunk *chunk, ZSTD_DCtx *zstd)
 
 /* ---- all chunks -------------------------------------------------------------------------- */
 
-static void *work(void *user)
+static void work(void *user, uint32_t own)
 {
-    worker *self = user;
-    job *j = self->job;
-    uint32_t own = (uint32_t)(self - j->workers);
+    job *j = user;
+    worker *self = &j->workers[own];
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
 
     if (!zstd)
@@ -181,7 +176,6 @@ static void *work(void *user)
             decode_chunk(self, &j->load->chunks[at], zstd);
     }
     ZSTD_freeDCtx(zstd);
-    return NULL;
 }
 
 /* The number of useful threads, and the space for a chunk and a column. */
@@ -189,7 +183,7 @@ static void measure(job *j)
 {
     const mv_load *load = j->load;
     uint64_t bytes = 0;
-    uint32_t cpus = mv_processors();
+    uint32_t most = mv_side_by_side_threads(MOST_THREADS, 0);
 
     for (uint32_t i = 0; i < load->chunk_count; i++) {
         const mv_wire_chunk *head = &load->chunks[i].head;
@@ -203,8 +197,7 @@ static void measure(job *j)
             head->raw_bytes > j->most_raw)
             j->most_raw = head->raw_bytes;
     }
-    cpus = cpus < MOST_THREADS ? cpus : MOST_THREADS;
-    j->worker_count = bytes / BYTES_A_THREAD < cpus ? 1 + (uint32_t)(bytes / BYTES_A_THREAD) : cpus;
+    j->worker_count = bytes / BYTES_A_THREAD < most ? 1 + (uint32_t)(bytes / BYTES_A_THREAD) : most;
 }
 
 static bool prepare(job *j)
@@ -233,12 +226,7 @@ mv_code mv_rows_decode(mv_load *load, mv_err *err)
     measure(&j);
     if (!prepare(&j))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
-    for (uint32_t i = 1; i < j.worker_count; i++)
-        workers[i].started = mv_thread_start(&workers[i].thread, work, &workers[i]);
-    work(&workers[0]);
-    for (uint32_t i = 1; i < j.worker_count; i++)
-        if (workers[i].started)
-            pthread_join(workers[i].thread, NULL);
+    mv_side_by_side(j.worker_count, j.worker_count, work, &j);
     if (atomic_load(&j.no_memory))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
     return MV_OK;

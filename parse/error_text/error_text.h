@@ -49,9 +49,7 @@ static inline bool mv_size_is_printed(mv_printed_size size)
 
 typedef enum {
 #define MV_ERROR_SIZE_ENUM(id, field) MV_ERROR_##id,
-    MV_ERROR_SIZE_LIST(MV_ERROR_SIZE_ENUM)
-#undef MV_ERROR_SIZE_ENUM
-        MV_ERROR_SIZE_COUNT
+    MV_ERROR_SIZE_LIST(MV_ERROR_SIZE_ENUM) MV_ERROR_SIZE_COUNT
 } mv_error_size;
 
 enum { MV_ERROR_PROCESSES = 8, MV_ERROR_PHRASE = 48 };

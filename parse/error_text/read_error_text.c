@@ -23,38 +23,20 @@ typedef struct {
 
 /* ---- where an error may be ---------------------------------------------------------------- */
 
-/* Words of sentences and tables, squeezed. */
-static bool begins_sizes(const char *at)
-{
-    switch (*at) {
-    case 'u':
-        return mv_error_has(at, "utofmemory.Tried");
-    case 'm':
-        return mv_error_has(at, "memorysummary,deviceID");
-    case 'e':
-        return mv_error_has(at, "exceedallowedmemory");
-    case 'y':
-        return mv_error_has(at, "youtriedtoallocate");
-    default:
-        return false;
-    }
-}
+enum { MARKS = 4 };
 
-/* A part of each error without sizes, squeezed. */
-static bool is_of_bare(const char *at)
+/* Words of sentences and tables, and a part of each error without sizes, squeezed. */
+static const char *const of_sizes[MARKS] = {"utofmemory.Tried", "memorysummary,deviceID",
+                                            "exceedallowedmemory", "youtriedtoallocate"};
+static const char *const of_bare[MARKS] = {"utofmemory", "ALLOC_FAILED", "OUT_OF_MEMORY",
+                                           "hipErrorOutOfMemory"};
+
+static bool begins_one(const char *at, const char *const marks[MARKS])
 {
-    switch (*at) {
-    case 'u':
-        return mv_error_has(at, "utofmemory");
-    case 'A':
-        return mv_error_has(at, "ALLOC_FAILED");
-    case 'O':
-        return mv_error_has(at, "OUT_OF_MEMORY");
-    case 'h':
-        return mv_error_has(at, "hipErrorOutOfMemory");
-    default:
-        return false;
-    }
+    for (int i = 0; i < MARKS; i++)
+        if (*at == *marks[i] && mv_error_has(at, marks[i]))
+            return true;
+    return false;
 }
 
 /* The first three bytes of these words, a bit for each word: few positions of a text have all three
@@ -79,7 +61,7 @@ static bool may_begin(const char *at)
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
     for (uint32_t k = i + 1; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)
-        if (may_begin(f->squeezed + k) && begins_sizes(f->squeezed + k))
+        if (may_begin(f->squeezed + k) && begins_one(f->squeezed + k, of_sizes))
             return f->from[k];
     return text.length - f->from[i] < MV_ERROR_BYTES ? text.length : f->from[i] + MV_ERROR_BYTES;
 }
@@ -165,8 +147,8 @@ static uint64_t scan(finder *f, mv_span text, uint64_t base, bool is_last, bool 
     memset(f->squeezed + count, 0, 3);
     for (uint32_t i = 0; i < count && f->from[i] < until && !*failed; i++)
         if (may_begin(f->squeezed + i) && base + f->from[i] >= f->done &&
-            (begins_sizes(f->squeezed + i) ||
-             (is_of_bare(f->squeezed + i) && mv_error_bare(f->squeezed, i))))
+            (begins_one(f->squeezed + i, of_sizes) ||
+             (begins_one(f->squeezed + i, of_bare) && mv_error_bare(f->squeezed, i))))
             f->done = base + look(f, text, base, i, count, failed);
     if (f->done < base + until)
         f->done = base + until;

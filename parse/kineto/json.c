@@ -1,6 +1,7 @@
 #include "parse/kineto/json.h"
 
 #include "base/numbers.h"
+#include "base/utf8.h"
 
 /* ---- the window --------------------------------------------------------------------------- */
 
@@ -254,31 +255,6 @@ static uint32_t hex_of(const uint8_t *four)
     return code;
 }
 
-/* Writes a character as UTF-8. Returns its length. */
-static uint32_t put_code(uint8_t out[4], uint32_t code)
-{
-    if (code < 0x80) {
-        out[0] = (uint8_t)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (uint8_t)(0xc0 | code >> 6);
-        out[1] = (uint8_t)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (uint8_t)(0xe0 | code >> 12);
-        out[1] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (uint8_t)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xf0 | code >> 18);
-    out[1] = (uint8_t)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (uint8_t)(0x80 | (code & 0x3f));
-    return 4;
-}
-
 /* The character after a backslash at text[*at], as UTF-8; moves *at past it. */
 static uint32_t take_escape(mv_span text, uint64_t *at, uint8_t out[4])
 {
@@ -299,7 +275,7 @@ static uint32_t take_escape(mv_span text, uint64_t *at, uint8_t out[4])
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         *at += 6;
     }
-    return put_code(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
+    return mv_utf8_put(out, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
 }
 
 mv_span mv_json_text(const mv_json *j, mv_json_token t, uint8_t *out, uint64_t room)

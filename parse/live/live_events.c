@@ -84,6 +84,7 @@ static void take_heap(mv_live_stream *s, uint32_t slot, mv_live_record *r)
 static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
 {
     mv_cursor *c = &s->c;
+    uint64_t which;
 
     switch (r->kind) {
     case MV_LIVE_EVENT_DEVICE:
@@ -112,6 +113,11 @@ static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
         r->reserved = mv_take_varint(c);
         break;
     case MV_LIVE_EVENT_LAUNCHES:
+        r->number = mv_take_varint(c);
+        break;
+    case MV_LIVE_EVENT_COUNT:
+        which = mv_take_varint(c);
+        r->action = which <= UINT8_MAX ? (uint8_t)which : 0;
         r->number = mv_take_varint(c);
         break;
     case MV_LIVE_EVENT_CALL:

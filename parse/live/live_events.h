@@ -21,7 +21,8 @@
 
 typedef struct {
     uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
-    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action; 0 if unknown */
+    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action, COUNT: mv_live_count; 0 if
+                        * unknown */
     uint32_t thread;   /* the kernel's id */
     uint64_t sequence; /* TOTALS: of the previous record */
     uint64_t time_us;  /* CLOCK_MONOTONIC */

@@ -43,7 +43,7 @@ typedef struct {
     uint32_t gpus;       /* all ordinals that occur are below this */
     int64_t accelerator; /* device type with these ordinals; 0: none yet */
     int64_t to_epoch_us;
-    uint64_t launches; /* from the latest record */
+    uint64_t launches, waits; /* from the latest records */
     uint64_t order;
     bool is_uncached; /* PyTorch's cache is off: each call of its allocator is one block */
 } live;
@@ -516,6 +516,7 @@ static bool add_call(live *l, const mv_live_record *r)
         row.event = l->lists[device].count;
     }
     row.launches = l->launches;
+    row.waits = l->waits;
     mv_build_api_call(&l->build, &row);
     if (!know_pool(l, r))
         return false;
@@ -560,16 +561,25 @@ static bool add_framework_event(live *l, const mv_live_record *r)
     }
 }
 
-/* Threads share the counter but write separately: the count never falls below an earlier value. */
-static bool add_launches(live *l, const mv_live_record *r)
+/* Threads share the counters but write separately: a count never falls below an earlier value. */
+static bool add_count(uint64_t number, uint64_t *latest, mv_value_of_RISING *last)
+{
+    if (number > *latest)
+        *latest = number;
+    if (last)
+        *last = *latest;
+    return true;
+}
+
+static bool add_clock(live *l, const mv_live_record *r)
 {
     mv_api_calls *calls = &l->build.trace->api_calls;
+    uint32_t last = calls->count - 1;
 
-    if (r->number > l->launches)
-        l->launches = r->number;
-    if (calls->count > 0)
-        calls->launches[calls->count - 1] = l->launches;
-    return true;
+    if (r->kind == MV_LIVE_EVENT_LAUNCHES)
+        return add_count(r->number, &l->launches, calls->count ? &calls->launches[last] : NULL);
+    return r->action != MV_LIVE_COUNT_WAITS ||
+           add_count(r->number, &l->waits, calls->count ? &calls->waits[last] : NULL);
 }
 
 static bool add_record(live *l, const mv_live_record *r)
@@ -585,7 +595,8 @@ static bool add_record(live *l, const mv_live_record *r)
     case MV_LIVE_EVENT_HEAP:
         return add_heap_call(l, r);
     case MV_LIVE_EVENT_LAUNCHES:
-        return add_launches(l, r);
+    case MV_LIVE_EVENT_COUNT:
+        return add_clock(l, r);
     default:
         return mv_live_ranges_add(&l->ranges, &l->names, r, epoch_us(l, r->time_us)) ||
                out_of_memory(l);

@@ -110,7 +110,6 @@ typedef enum {
 typedef enum {
 #define MV_KIND_ENUM(kind, type, form, ref, limit, transform) MV_KIND_##kind,
     MV_KIND_LIST(MV_KIND_ENUM)
-#undef MV_KIND_ENUM
 } mv_kind;
 
 /* mv_value_of_STACK is the type of a value in a column of stacks, and so on. */

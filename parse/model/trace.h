@@ -186,9 +186,7 @@ typedef struct {
 
 typedef enum {
 #define MV_ACTION_ENUM(name, text) MV_ACTION_##name,
-    MV_ACTION_LIST(MV_ACTION_ENUM)
-#undef MV_ACTION_ENUM
-        MV_ACTION_COUNT
+    MV_ACTION_LIST(MV_ACTION_ENUM) MV_ACTION_COUNT
 } mv_action;
 
 /* The trace of one device, in the order in which its allocator acted (one lock, so the order is
@@ -233,7 +231,6 @@ typedef struct {
 typedef enum {
 #define MV_SEGMENT_KIND_ENUM(name, text) MV_SEGMENT_##name,
     MV_SEGMENT_KIND_LIST(MV_SEGMENT_KIND_ENUM)
-#undef MV_SEGMENT_KIND_ENUM
 } mv_segment_kind;
 
 /* Regions that the allocator holds: one cudaMalloc each, or one contiguous mapped range of an
@@ -279,7 +276,6 @@ typedef struct {
 typedef enum {
 #define MV_BLOCK_STATE_ENUM(name, text) MV_BLOCK_##name,
     MV_BLOCK_STATE_LIST(MV_BLOCK_STATE_ENUM)
-#undef MV_BLOCK_STATE_ENUM
 } mv_block_state;
 
 #define MV_BLOCK_COLUMNS(X, T)                                                                 \
@@ -328,7 +324,6 @@ typedef struct {
 typedef enum {
 #define MV_STAGE_ENUM(name, text) MV_STAGE_##name,
     MV_STAGE_LIST(MV_STAGE_ENUM)
-#undef MV_STAGE_ENUM
 } mv_stage;
 
 /* Ends of record_function ranges (captures: of NVTX and memviz_push() ranges), and marks, in file
@@ -354,7 +349,6 @@ typedef struct {
 typedef enum {
 #define MV_SETTING_KIND_ENUM(name, text) MV_SETTING_##name,
     MV_SETTING_KIND_LIST(MV_SETTING_KIND_ENUM)
-#undef MV_SETTING_KIND_ENUM
 } mv_setting_kind;
 
 /* allocator_settings at the time of the snapshot, in file order. Text formats write a setting as
@@ -392,6 +386,8 @@ typedef struct {
     X(T, 5, stack, STACK, MV_NO_ROW, "stack of the call", .rank = 1)                               \
     X(T, 10, event, EVENT, 0, "events of `device` before it; 0 when `device` is -1")               \
     X(T, 12, launches, RISING, 0, "kernels and graphs that the process had launched",              \
+      .since = "0.2")                                                                              \
+    X(T, 13, waits, RISING, 0, "how often the program had waited for a device, or read from one",  \
       .since = "0.2")
 typedef struct {
     uint32_t count;
@@ -466,9 +462,7 @@ typedef struct {
 
 typedef enum {
 #define MV_NOTE_ENUM(name, code, text) MV_NOTE_##name,
-    MV_NOTE_LIST(MV_NOTE_ENUM)
-#undef MV_NOTE_ENUM
-        MV_NOTE_COUNT
+    MV_NOTE_LIST(MV_NOTE_ENUM) MV_NOTE_COUNT
 } mv_note_code;
 
 /* Every reader derives these again from the data: notes of this kind in a file are skipped. */

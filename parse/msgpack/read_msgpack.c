@@ -3,8 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "parse/msgpack/compact.h"
-
 enum { PROGRESS_BYTES = 4 << 20 };
 
 /* ---- recognising ------------------------------------------------------------------------- */

@@ -4,6 +4,11 @@ enum { FIRST_ROOM = 4096 };
 
 static_assert(MV_NO_ROW == (uint32_t)UINT64_MAX, "-1 in the file becomes MV_NO_ROW");
 
+static const char *name_of(const mv_table_column *column)
+{
+    return column->msgpack ? column->msgpack : column->name;
+}
+
 void mv_columns_start(mv_column_reader *r, const mv_model_table *table, const char *name,
                       void *rows)
 {
@@ -18,7 +23,7 @@ void mv_columns_start(mv_column_reader *r, const mv_model_table *table, const ch
 uint32_t mv_columns_find(const mv_model_table *table, const char *name, uint64_t length)
 {
     for (uint32_t i = 0; i < table->column_count; i++) {
-        const char *own = mv_compact_column_name(&table->columns[i]);
+        const char *own = name_of(&table->columns[i]);
         if (strlen(own) == length && memcmp(own, name, length) == 0)
             return i;
     }
@@ -31,12 +36,12 @@ int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_
 
     if (r->finished & (1u << index))
         return mv_msgpack_refuse(r->fault, MV_CORRUPT, "%s: column \"%s\" given twice", r->name,
-                                 mv_compact_column_name(column));
+                                 name_of(column));
     if (r->finished == 0)
         r->count = count;
     if (count != r->count)
         return mv_msgpack_refuse(r->fault, MV_CORRUPT, "%s: column \"%s\" has %u rows, others %u",
-                                 r->name, mv_compact_column_name(column), count, r->count);
+                                 r->name, name_of(column), count, r->count);
     if (count > UINT32_MAX - 1 - r->base)
         return mv_msgpack_refuse(r->fault, MV_LIMIT, "%s: %u rows", r->name, count);
     r->column = column;
@@ -73,7 +78,7 @@ int mv_columns_grow(mv_column_reader *r)
 int mv_columns_refuse(mv_column_reader *r, mv_code code, const char *why)
 {
     return mv_msgpack_refuse(r->fault, code, "%s: row %u of \"%s\" %s", r->name, r->at - r->base,
-                             mv_compact_column_name(r->column), why);
+                             name_of(r->column), why);
 }
 
 int mv_columns_nil(mv_column_reader *r)
@@ -100,7 +105,7 @@ static int fill_absent(mv_column_reader *r, uint32_t index)
 
     if (!column->since)
         return mv_msgpack_refuse(r->fault, MV_CORRUPT, "%s: no column \"%s\"", r->name,
-                                 mv_compact_column_name(column));
+                                 name_of(column));
     if (mv_columns_open(r, index, r->count, 0) != 0)
         return -1;
     for (; r->at < r->end; r->at++) {

@@ -1,9 +1,9 @@
-/* Filling tables from the columns of a compact msgpack file (parse/msgpack/compact.h), one number
- * at a time. Columns grow as numbers come: a length in the file is only a claim. */
+/* Filling tables from the columns of a compact msgpack file, one number at a time.
+ * Columns grow as numbers come: a length in the file is only a claim. */
 #ifndef MV_READ_MSGPACK_COLUMNS_H
 #define MV_READ_MSGPACK_COLUMNS_H
 
-#include "parse/msgpack/compact.h"
+#include "parse/model/tables.h"
 #include "parse/msgpack/read_msgpack.h"
 
 typedef struct {

@@ -5,7 +5,51 @@
 #include "parse/msgpack/read_msgpack.h"
 #include "parse/msgpack/read_msgpack_columns.h"
 
-enum { FRAME_NUMBERS = 3, FX_FRAME_NUMBERS = 7 };
+/* Keys of the root map in the order in which they were written, and the tables in them. What a row
+ * number points to comes before it, so that the reader can check each number as it comes. */
+#define MV_SECTION_LIST(X)                                      \
+    X(FORMAT, "format", 0)                                      \
+    X(VERSION, "version", 0)                                    \
+    X(NAMES, "names", 0)                                        \
+    X(STRINGS, "strings", MV_WIRE_STRINGS)                      \
+    X(FRAMES, "frames", MV_WIRE_FRAMES)                         \
+    X(STACKS, "stacks", MV_WIRE_STACKS)                         \
+    X(STREAMS, "streams", MV_WIRE_STREAMS)                      \
+    X(POOLS, "pools", MV_WIRE_POOLS)                            \
+    X(TAGS, "tags", MV_WIRE_TAGS)                               \
+    X(CALLS, "calls", 0)                                        \
+    X(KEYS, "keys", 0)                                          \
+    X(HISTORY, "history", MV_WIRE_HISTORY)                      \
+    X(BLOCKS, "blocks", MV_WIRE_BLOCKS)                         \
+    X(SEGMENTS, "segments", MV_WIRE_SEGMENTS)                   \
+    X(HOST_SEGMENTS, "host_segments", MV_WIRE_HOST_SEGMENTS)    \
+    X(DEVICE_TRACES, "device_traces", MV_WIRE_EVENTS)           \
+    X(HOST_TRACES, "host_traces", MV_WIRE_HOST_EVENTS)          \
+    X(ALLOCATOR_SETTINGS, "allocator_settings", 0)              \
+    X(ANNOTATIONS, "external_annotations", MV_WIRE_ANNOTATIONS) \
+    X(API_CALLS, "api_calls", MV_WIRE_API_CALLS)                \
+    X(HEAP_CALLS, "heap_calls", MV_WIRE_HEAP_CALLS)             \
+    X(SAMPLES, "samples", MV_WIRE_SAMPLES)                      \
+    X(FACTS, "facts", MV_WIRE_FACTS)                            \
+    X(NOTES, "notes", 0)
+
+typedef enum {
+#define MV_SECTION_ENUM(name, text, table) MV_SECTION_##name,
+    MV_SECTION_LIST(MV_SECTION_ENUM) MV_SECTION_COUNT
+} section_id;
+
+/* The last one is the name of an unknown key. */
+static const struct {
+    const char *name;
+    uint16_t table; /* mv_wire_kind */
+} sections[MV_SECTION_COUNT + 1] = {
+#define SECTION(name, text, table) {text, table},
+    MV_SECTION_LIST(SECTION)
+#undef SECTION
+        {"?", 0},
+};
+
+enum { NEWEST_VERSION = 1, FRAME_NUMBERS = 3, FX_FRAME_NUMBERS = 7 };
 
 typedef enum {
     ROLE_FILE, /* around the root */
@@ -65,11 +109,22 @@ typedef struct {
     uint64_t frame_capacity;
 } compact;
 
+/* The section that contains the rows that a reference names. */
+static const char *section_of(mv_row_ref ref)
+{
+    section_id i = 0;
+
+    while (i < MV_SECTION_COUNT &&
+           (ref == MV_REF_CALL ? i != MV_SECTION_CALLS
+                               : !sections[i].table || sections[i].table != mv_ref_kind(ref)))
+        i++;
+    return sections[i].name;
+}
+
 static int refuse(compact *c, mv_code code, const char *what)
 {
     return mv_msgpack_refuse(&c->fault, code, "\"%s\": %s",
-                             c->version ? mv_compact_section_name(c->levels[1].key) : "format",
-                             what);
+                             c->version ? sections[c->levels[1].key].name : "format", what);
 }
 
 static int wrong_type(compact *c)
@@ -100,7 +155,7 @@ static int built(compact *c, uint32_t row, uint32_t expected)
         return mv_msgpack_refuse(&c->fault, c->build.code, "%s", "");
     if (row != expected)
         return mv_msgpack_refuse(&c->fault, MV_CORRUPT, "\"%s\": row %u is not what it has to be",
-                                 mv_compact_section_name(c->levels[1].key), expected);
+                                 sections[c->levels[1].key].name, expected);
     return 0;
 }
 
@@ -109,8 +164,7 @@ static int take_row(compact *c, number n, mv_row_ref ref, uint32_t *out)
 {
     if (n.bits >= mv_ref_rows(c->build.trace, ref) && !(n.negative && n.bits == UINT64_MAX))
         return mv_msgpack_refuse(&c->fault, MV_RANGE, "\"%s\": no such row of \"%s\"",
-                                 mv_compact_section_name(c->levels[1].key),
-                                 mv_compact_ref_name(ref));
+                                 sections[c->levels[1].key].name, section_of(ref));
     *out = (uint32_t)n.bits;
     return 0;
 }
@@ -216,7 +270,7 @@ static int root_number(compact *c, number n)
 {
     switch (c->top->key) {
     case MV_SECTION_VERSION:
-        if (n.negative || n.bits == 0 || n.bits > MV_COMPACT_VERSION)
+        if (n.negative || n.bits == 0 || n.bits > NEWEST_VERSION)
             return mv_msgpack_refuse(&c->fault, MV_VERSION, "version %lld", (long long)n.bits);
         c->version = (uint32_t)n.bits;
         return 0;
@@ -328,9 +382,9 @@ static void note_unknown(compact *c, const char *text, uint32_t length)
 
 static int root_key(compact *c, const char *text, uint32_t length)
 {
-    mv_compact_section section = 0;
+    section_id section = 0;
 
-    while (section < MV_SECTION_COUNT && !is_text(text, length, mv_compact_section_name(section)))
+    while (section < MV_SECTION_COUNT && !is_text(text, length, sections[section].name))
         section++;
     c->top->key = section;
     if (section == MV_SECTION_COUNT) {
@@ -393,8 +447,8 @@ static int on_value_text(compact *c, const char *text, uint32_t length)
     case ROLE_STRINGS:
         return built(c, mv_build_string(build_row(c), text, length).row, c->top->index);
     case ROLE_ROOT:
-        if (c->top->key == MV_SECTION_FORMAT && !is_text(text, length, MV_COMPACT_FORMAT))
-            return refuse(c, MV_FORMAT, "not " MV_COMPACT_FORMAT);
+        if (c->top->key == MV_SECTION_FORMAT && !is_text(text, length, "memviz-compact"))
+            return refuse(c, MV_FORMAT, "not memviz-compact");
         if (c->top->key == MV_SECTION_FORMAT || c->top->key == MV_SECTION_COUNT)
             return 0;
         return wrong_type(c);
@@ -494,11 +548,10 @@ static bool find_role(const level *around, bool is_map, uint8_t *out)
 
 static int open_table(compact *c)
 {
-    mv_compact_section section = c->levels[1].key;
-    const mv_model_table *table = mv_compact_table(section);
+    section_id section = c->levels[1].key;
+    const mv_model_table *table = mv_table_find(sections[section].table);
 
-    mv_columns_start(&c->columns, table, mv_compact_section_name(section),
-                     mv_build_rows(&c->build, table));
+    mv_columns_start(&c->columns, table, sections[section].name, mv_build_rows(&c->build, table));
     return 0;
 }
 
@@ -541,7 +594,7 @@ static int close_table(compact *c)
     if (mv_columns_finish(&c->columns) != 0)
         return -1;
     range = (mv_range){r->base, r->count};
-    switch ((mv_compact_section)c->levels[1].key) {
+    switch ((section_id)c->levels[1].key) {
     case MV_SECTION_DEVICE_TRACES:
         c->devices[c->ranges.device_count++] = range;
         break;

@@ -75,7 +75,6 @@
 typedef enum {
 #define MV_OPCODE_ENUM(name, byte) MV_OP_##name = (byte),
     MV_OPCODE_LIST(MV_OPCODE_ENUM)
-#undef MV_OPCODE_ENUM
 } mv_opcode;
 
 #endif

@@ -92,9 +92,7 @@
 
 typedef enum {
 #define MV_WORD_ENUM(name, text) MV_WORD_##name,
-    MV_WORD_LIST(MV_WORD_ENUM)
-#undef MV_WORD_ENUM
-        MV_WORD_COUNT,
+    MV_WORD_LIST(MV_WORD_ENUM) MV_WORD_COUNT,
     MV_WORD_KEYS = MV_WORD_HOST_TRACES + 1
 } mv_word;
 

@@ -35,9 +35,7 @@ enum { PLANE_NAME = 2, PLANE_LINE, PLANE_EVENT_NAME, PLANE_STAT_NAME, PLANE_STAT
 
 typedef enum {
 #define MV_XSTAT_ENUM(role, name) MV_XSTAT_##role,
-    MV_XSTAT_LIST(MV_XSTAT_ENUM)
-#undef MV_XSTAT_ENUM
-        MV_XSTAT_COUNT
+    MV_XSTAT_LIST(MV_XSTAT_ENUM) MV_XSTAT_COUNT
 } mv_xstat_role;
 
 /* The statistics of an event, or of a plane: those with a role. */

@@ -2,9 +2,9 @@
 
     import memviz
 
-    with memviz.record("run.msgpack"):      # also writes a snapshot at each out-of-memory
+    with memviz.record("run.pickle"):      # also writes a snapshot at each out-of-memory
         train()
-    memviz.show("run.msgpack")              # the viewer, in a notebook or a browser
+    memviz.show("run.pickle")              # the viewer, in a notebook or a browser
 
 Everything here is glue: the analysis is the program `memviz`, which `python -m memviz` runs."""
 

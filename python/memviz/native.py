@@ -70,7 +70,7 @@ def shown(text: Path) -> str:
 
 
 def report(command: str, *arguments: Path) -> Dict[str, Any]:
-    """A report in the form of `--json`: report("peak", "run.msgpack")["sites"]. A first argument that
+    """A report in the form of `--json`: report("peak", "run.pickle")["sites"]. A first argument that
     names a file is that file, even if it begins like an option."""
     words: List[Path] = [command, *arguments, "--json"]
     if arguments and os.path.exists(arguments[0]):

@@ -36,7 +36,7 @@ def record_cell(shell: Any, line: str, cell: str) -> None:
 
     given = options().parse_args(shlex.split(line))
     folder = tempfile.mkdtemp(prefix="memviz-")
-    path = given.path or os.path.join(folder, "cell.msgpack")
+    path = given.path or os.path.join(folder, "cell.pickle")
     try:
         with record(path, max_entries=given.max_entries,
                     stacks=None if given.stacks == "none" else given.stacks) as recording:

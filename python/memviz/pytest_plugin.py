@@ -94,7 +94,7 @@ class Watch:
         if path is None:
             if self.folder:
                 os.makedirs(self.folder, exist_ok=True)
-            path = os.path.join(self.folder or tempfile.mkdtemp(prefix="memviz-"), self.name + ".msgpack")
+            path = os.path.join(self.folder or tempfile.mkdtemp(prefix="memviz-"), self.name + ".pickle")
         return snapshot(path)
 
     def check(self) -> None:

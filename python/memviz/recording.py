@@ -25,11 +25,11 @@ class record(contextlib.ContextDecorator):
     max_entries  the newest events that are kept; each takes 0.3 to 1 KB of host memory, by its stack
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
-                 run-oom1.msgpack, run-oom2.msgpack, ... for run.msgpack
+                 run-oom1.pickle, run-oom2.pickle, ... for run.pickle
 
     If PyTorch is recording already, as within another record(), its recorder stays as it is."""
 
-    def __init__(self, path: Path = "memviz.%p.msgpack", *, max_entries: int = 1_000_000,
+    def __init__(self, path: Path = "memviz.%p.pickle", *, max_entries: int = 1_000_000,
                  stacks: Optional[str] = "python", on_oom: bool = True) -> None:
         self.name = os.fspath(path)
         self.on_oom = on_oom

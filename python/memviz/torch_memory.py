@@ -4,10 +4,10 @@ import importlib
 import inspect
 import os
 import pickle
+import struct
 import sys
-from typing import Any, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import compact
 from .native import Error, Path
 
 
@@ -32,24 +32,65 @@ def imported(what: str) -> Any:
 
 
 def snapshot(path: Path) -> str:
-    """Writes the state of PyTorch's allocator, and its recorded history, to a file. It is compact
-    msgpack; a name that ends in .pickle gets PyTorch's own format, which is three times the size.
-    The file is complete or absent. Returns its path."""
+    """Writes the state of PyTorch's allocator, and its recorded history, to a file: PyTorch's own
+    pickle, or the same as msgpack if the name ends in .msgpack. The file is complete or absent. Returns
+    its path."""
     name = os.fspath(path)
     data = torch_with_cuda("memviz.snapshot").cuda.memory._snapshot()
     part = f"{name}.{os.getpid()}.part"
     try:
         with open(part, "wb") as file:
-            if name.endswith(".pickle"):
-                pickle.dump(data, file)
+            if name.endswith(".msgpack"):
+                pack(data, file.write, {})
             else:
-                compact.write_snapshot(data, file)
+                pickle.dump(data, file)
         os.replace(part, name)
     except BaseException:
         if os.path.exists(part):
             os.unlink(part)
         raise
     return name
+
+
+def pack(value: Any, write: Callable[[bytes], Any], stacks: Dict[int, bytes]) -> None:
+    """Writes dicts, lists and scalars as msgpack. `stacks`: lists of frames that were packed before, by
+    identity, since PyTorch gives all events of one call the same list."""
+    if isinstance(value, Mapping):
+        write(length(0x80, 16, (0xDE, 0xDF), len(value)))
+        for key, item in value.items():
+            pack(key, write, stacks)
+            if key != "frames":
+                pack(item, write, stacks)
+                continue
+            if id(item) not in stacks:
+                parts: List[bytes] = []
+                pack(item, parts.append, stacks)
+                stacks[id(item)] = b"".join(parts)
+            write(stacks[id(item)])
+    elif isinstance(value, (list, tuple)):
+        write(length(0x90, 16, (0xDC, 0xDD), len(value)))
+        for item in value:
+            pack(item, write, stacks)
+    elif isinstance(value, str):
+        data = value.encode("utf-8", "surrogatepass")
+        write((struct.pack(">BB", 0xD9, len(data)) if 32 <= len(data) < 256 else
+               length(0xA0, 32, (0xDA, 0xDB), len(data))) + data)
+    elif value is None or isinstance(value, bool):
+        write({None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value])
+    elif isinstance(value, float):
+        write(struct.pack(">Bd", 0xCB, value))
+    elif -32 <= value < 128:
+        write(struct.pack("B", value & 255))
+    elif value < 0:
+        write(struct.pack(">Bq", 0xD3, value))
+    else:
+        write(struct.pack(">BI", 0xCE, value) if value < 1 << 32 else struct.pack(">BQ", 0xCF, value))
+
+
+def length(small: int, most: int, codes: Tuple[int, int], count: int) -> bytes:
+    if count < most:
+        return bytes((small | count,))
+    return struct.pack(">BH", codes[0], count) if count < 1 << 16 else struct.pack(">BI", codes[1], count)
 
 
 class History:

@@ -14,9 +14,7 @@ LongTest(convert, every_format_keeps_the_dump)
         mvt_run r = mvt_sh("set -e; in=$SNAPS/%s; $MEMVIZ dump $in >plain; "
                            "$MEMVIZ dump --calls $in >full; test -s plain;"
                            "$MEMVIZ convert -q $in a.bin; $MEMVIZ dump --calls a.bin | cmp - full;"
-                           "$MEMVIZ convert -q a.bin a.msgpack;"
-                           "$MEMVIZ dump --calls a.msgpack | cmp - full;"
-                           "$MEMVIZ convert -q --plain a.msgpack b.msgpack;"
+                           "$MEMVIZ convert -q a.bin b.msgpack;"
                            "$MEMVIZ dump b.msgpack | cmp - plain;"
                            "$MEMVIZ convert -q b.msgpack b.bin; $MEMVIZ dump b.bin | cmp - plain",
                            snapshots[i]);
@@ -38,7 +36,7 @@ Test(convert, plain_is_what_python_packs)
     for (unsigned i = 0; have.status == 0 && i < sizeof snapshots / sizeof *snapshots; i++) {
         if (strstr(snapshots[i], ".zst"))
             continue;
-        mvt_run r = mvt_sh("set -e; in=$SNAPS/%s; $MEMVIZ convert -q --plain $in x.msgpack;"
+        mvt_run r = mvt_sh("set -e; in=$SNAPS/%s; $MEMVIZ convert -q $in x.msgpack;"
                            "/usr/bin/python3 -c \"%s\" $in; $MEMVIZ dump $in >a;"
                            "$MEMVIZ dump py.msgpack | cmp - a",
                            snapshots[i], program);
@@ -71,22 +69,20 @@ Test(convert, calls_that_the_plain_form_loses_are_told)
     cr_expect_eq(r.status, 0);
     cr_expect_not_null(strstr(r.err, "memviz: x.msgpack: PyTorch's dict has no place for "), "%s",
                        r.err);
-    cr_expect_not_null(
-        strstr(r.err, " allocator calls with several rows; without --plain they are kept\n"), "%s",
-        r.err);
-    r = mvt_sh("$MEMVIZ convert -q --plain $SNAPS/oom.pickle x.msgpack;"
-               "$MEMVIZ convert --plain x.msgpack y.msgpack >/dev/null;"
-               "$MEMVIZ convert $SNAPS/oom.pickle z.msgpack >/dev/null");
+    cr_expect_not_null(strstr(r.err, " allocator calls with several rows; .bin keeps them\n"), "%s",
+                       r.err);
+    r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.msgpack;"
+               "$MEMVIZ convert x.msgpack y.msgpack >/dev/null");
     cr_expect_str_eq(r.err, "", "%s", r.err);
 }
 
 /* A log that lacks events is whole once nothing says that it is not. */
 Test(convert, doubts_that_the_plain_form_loses_are_told)
 {
-    mvt_run r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
+    mvt_run r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
 
     cr_expect_eq(r.status, 0);
-    cr_expect(strstr(r.err, ", 4 notes about damaged or missing events; without --plain"), "%s",
+    cr_expect(strstr(r.err, ", 4 notes about damaged or missing events; .bin keeps them"), "%s",
               r.err);
 }
 
@@ -100,7 +96,6 @@ Test(convert, names_that_say_no_format_are_refused)
         {"$SNAPS/oom.pickle x.json", "must end in .bin, .msgpack or .html"},
         {"$SNAPS/oom.pickle .bin", "must end in .bin, .msgpack or .html"},
         {"$SNAPS/oom.pickle -", "must end in .bin, .msgpack or .html"},
-        {"--plain $SNAPS/oom.pickle x.bin", "--plain writes .msgpack, not .bin"},
         {"$SNAPS/oom.pickle", "expected IN OUT"},
     };
 

@@ -4,7 +4,7 @@
 #include "tests/fixture/fixture_stack.h"
 #include "viz/core/column_spikes.h"
 
-enum { MOST_RUNS = 4096, MOST_ROWS = 300 };
+enum { MOST_ROWS = 300 };
 
 static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
                                             MV_INDEX_REQUESTED};
@@ -14,36 +14,6 @@ static mv_instant some_instant(const mv_index *x, uint64_t *random)
     uint32_t event = mvt_random(random, x->events + 1) - 1; /* MV_BEFORE as well */
 
     return (mv_instant){event, mvt_random(random, 2) ? MV_SLID : mvt_random(random, MV_SLID + 1)};
-}
-
-static void check_runs(const mv_column_stack *c, uint64_t least)
-{
-    static mv_run runs[MOST_RUNS];
-    uint32_t count = mv_column_stack_runs(c, least, runs, MOST_RUNS), at = 0;
-    mv_run small = {.rank = MV_NO_ROW};
-
-    cr_assert_leq(count, MOST_RUNS);
-    for (uint32_t r = 0; r < c->index->count; r++) {
-        bool is_open;
-        uint64_t bytes = mvt_held(c->index, c->drawn, r, c->now, &is_open);
-        if (bytes < least || bytes == 0) {
-            small.bytes += bytes;
-            continue;
-        }
-        if (small.bytes) {
-            cr_assert(at < count && runs[at].rank == MV_NO_ROW);
-            cr_assert(runs[at].offset == small.offset && runs[at].bytes == small.bytes);
-            at++;
-        }
-        small.offset += small.bytes;
-        small.bytes = 0;
-        cr_assert(at < count && runs[at].rank == r && runs[at].offset == small.offset);
-        cr_assert(runs[at].bytes == bytes && runs[at].is_open == is_open);
-        at++;
-        small.offset += bytes;
-    }
-    cr_assert_eq(count, at + (small.bytes > 0));
-    cr_assert_eq(mv_column_stack_height(c), small.offset + small.bytes);
 }
 
 static void check_pixels(const mv_column_stack *c, uint64_t *random)
@@ -103,8 +73,6 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
             mv_column_stack_show(&c,
                                  i % 40 == 39 ? NULL : mvt_random_bits(arena, x.count, &random));
         mv_column_stack_move(&c, instant);
-        check_runs(&c, 1);
-        check_runs(&c, 512u * (1 + mvt_random(&random, 300)));
         check_pixels(&c, &random);
         check_rows(&c, &random);
     }
@@ -134,7 +102,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
         for (int i = 0; i < 5; i++) {
             mv_column_stack_move(&c, some_instant(&x, &random));
-            check_runs(&c, mv_column_stack_height(&c) / 700);
             check_pixels(&c, &random);
             check_rows(&c, &random);
         }

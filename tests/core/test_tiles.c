@@ -10,7 +10,7 @@
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
 #include "viz/core/background.h"
-#include "viz/core/polygon.h"
+#include "viz/core/drawn_rows.h"
 
 typedef struct {
     mv_index index;
@@ -178,72 +178,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 LongTest(tiles, every_pixel_of_real_snapshots_is_right)
 {
     mvt_each_snapshot(check_snapshot);
-}
-
-/* ---- beside outlines ---------------------------------------------------------------------- */
-
-/* The lower edge of an outline at `x`. */
-static double edge_at(const mv_polygon *p, double x)
-{
-    uint32_t i = 0;
-    double part;
-
-    while (i + 2 < p->count && (double)p->point[i + 1].x <= x)
-        i++;
-    part = (x - (double)p->point[i].x) / (double)(p->point[i + 1].x - p->point[i].x);
-    return (double)p->point[i].offset +
-           part * ((double)p->point[i + 1].offset - (double)p->point[i].offset);
-}
-
-/* What is inside of an outline is that allocation's pixel; near the edge there is a byte of
- * rounding, and what a slide moves in one of its MV_SLID steps. */
-static void check_outline(const mv_tile *tile, const mv_polygon *p, double slack)
-{
-    for (uint32_t c = 0; c < MV_TILE_COLUMNS && p->count; c++) {
-        double x = ((double)(tile->kx * MV_TILE_COLUMNS + c) + 0.5) * tile->dx, low;
-        if (x < (double)p->point[0].x || x >= (double)p->point[p->count - 1].x)
-            continue;
-        low = edge_at(p, x);
-        for (uint32_t row = 0; row < tile->rows; row++) {
-            double byte = (double)mv_tile_byte(tile->dy, row);
-            if (byte > low + slack && byte < low + (double)p->bytes - slack)
-                cr_assert_eq(tile->ids[(uint64_t)c * tile->rows + row], p->rank,
-                             "column %u (tick %g), row %u: not %u", c, x, row, p->rank);
-        }
-    }
-}
-
-LongTest(tiles, narrow_columns_are_the_outlines_in_ticks)
-{
-    for (uint64_t seed = 1; seed <= 30; seed++) {
-        mv_tiles *tiles;
-        mv_tile_frame f;
-        mv_tile_view v;
-        mv_arena *arena = mvt_memory();
-        mv_lives lives;
-        double slack;
-        mv_err err;
-        shown s;
-        mvt_random_lives(arena, (mvt_lives_opts){seed, 60, true}, &lives);
-        show(arena, &lives, MV_CLOCK_TICKS, seed, &s);
-        tiles = mv_tiles_open(arena, &(mv_tiles_opts){0});
-        v = (mv_tile_view){.subject = s.subject, .dx = 0.21, .width = 2000, .height = 500};
-        v.dy = 1 + (double)s.pyramid.before.active / 300;
-        f = mv_tiles_frame(tiles, &v, 1);
-        slack = 2;
-        for (uint32_t r = 0; r < s.index.count; r++)
-            slack = fmax(slack, 2 + (double)s.index.bytes[r] / MV_SLID);
-        for (uint32_t r = 0; r < s.index.count; r++) {
-            mv_polygon p;
-            cr_assert_eq(
-                mv_polygon_find(arena, &s.drawn, MV_CLOCK_TICKS, r, 0, s.index.events, &p, &err),
-                MV_OK);
-            for (uint32_t q = 0; q < f.count; q++)
-                if (f.quads[q].tile->ky == 0)
-                    check_outline(f.quads[q].tile, &p, slack);
-        }
-        mv_tiles_close(tiles);
-    }
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */

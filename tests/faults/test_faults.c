@@ -206,11 +206,10 @@ LongTest(limits, files_that_may_not_grow)
 /* In the same words, whatever writes it. */
 Test(limits, files_that_may_not_grow_are_told_alike)
 {
-    static const char *const commands[] = {
-        "convert -q $SNAPS/gpt_train.pickle o.bin",
-        "convert -q --plain $SNAPS/gpt_train.pickle -o o.msgpack",
-        "export -q $SNAPS/gpt_train.pickle -o o.csv",
-        "summarize -q $SNAPS/gpt_train.pickle -o o.txt"};
+    static const char *const commands[] = {"convert -q $SNAPS/gpt_train.pickle o.bin",
+                                           "convert -q $SNAPS/gpt_train.pickle -o o.msgpack",
+                                           "export -q $SNAPS/gpt_train.pickle -o o.csv",
+                                           "summarize -q $SNAPS/gpt_train.pickle -o o.txt"};
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ %s; } 2>&1 | cat", commands[i]);

@@ -99,7 +99,6 @@ static void keeps(mv_arena *arena, const mv_trace *trace)
         return;
     keeps_all(arena->budget, trace, "bin", mv_snapshot_write, false);
     keeps_all(arena->budget, trace, "tight bin", mv_snapshot_write, true);
-    keeps_all(arena->budget, trace, "compact msgpack", mv_compact_write, false);
     keeps_dict(arena->budget, trace);
 }
 

@@ -40,7 +40,8 @@ static const char *const events[16] = {
     [MV_LIVE_EVENT_MARK] = "vvv",     [MV_LIVE_EVENT_PUSH] = "vvv",
     [MV_LIVE_EVENT_POP] = "vv",       [MV_LIVE_EVENT_BEGIN] = "vvvv",
     [MV_LIVE_EVENT_END] = "vvv",      [MV_LIVE_EVENT_HEAP] = "vvavvvvvv",
-    [MV_LIVE_EVENT_LAUNCHES] = "vvv", [MV_LIVE_EVENT_THREAD] = "vvv"};
+    [MV_LIVE_EVENT_LAUNCHES] = "vvv", [MV_LIVE_EVENT_THREAD] = "vvv",
+    [MV_LIVE_EVENT_COUNT] = "vvvv"};
 
 /* ---- parsing ------------------------------------------------------------------------------ */
 

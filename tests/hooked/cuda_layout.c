@@ -37,6 +37,8 @@ static_assert((int)MV_CUDA_OUT_OF_MEMORY == cudaErrorMemoryAllocation, "runtime"
 static_assert((int)MV_CUDA_NOT_INITIALIZED == CUDA_ERROR_NOT_INITIALIZED, "driver");
 static_assert((int)MV_CUDA_INSUFFICIENT_DRIVER == cudaErrorInsufficientDriver, "runtime");
 static_assert((int)MV_CUDA_LOCATION_DEVICE == CU_MEM_LOCATION_TYPE_DEVICE, "driver");
+static_assert((int)MV_CUDA_HOST_TO_DEVICE == cudaMemcpyHostToDevice, "runtime");
+static_assert((int)MV_CUDA_DEVICE_TO_HOST == cudaMemcpyDeviceToHost, "runtime");
 static_assert(MV_CUDA_ARRAY_LAYERED == CUDA_ARRAY3D_LAYERED, "driver");
 
 #if CUDA_VERSION >= 11030

@@ -103,6 +103,8 @@ static void call_driver(void);
     {                                                             \
         return name##_twin args;                                  \
     }
+#define MV_WAIT(name, base, since, flags, params, args, what) \
+    MV_LAUNCH(name, base, since, flags, params, args, what)
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     static int name##_twin MV_PARAMS params;                                          \
     int name MV_PARAMS params;
@@ -122,6 +124,7 @@ static const row rows[] = {
     {#base, since, flags, (mv_any_fn *)name, (mv_any_fn *)name##_twin},
 #define MV_HOOK(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LAUNCH(name, base, since, flags, ...) ROW(name, base, since, flags)
+#define MV_WAIT(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LOOKUP(name, base, since, flags, ...) ROW(name, base, since, flags)
 #include "capture/hooks/hooks.def"
 };

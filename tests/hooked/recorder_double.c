@@ -123,6 +123,13 @@ void mv_rec_launch(void)
     say("launch\n", 7);
 }
 
+void mv_rec_wait(const void *caller, mv_wait what)
+{
+    (void)caller;
+    if (what != MV_NO_WAIT)
+        say("wait\n", 5);
+}
+
 static void say_block(const char *what, const mv_rec_block_event *event)
 {
     char line[256];

@@ -44,6 +44,7 @@ static const struct {
 } rows[] = {
 #define MV_HOOK(name, base, since, flags, ACTION, ...) {#name, #ACTION, flags},
 #define MV_LAUNCH(...)
+#define MV_WAIT(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -54,6 +55,19 @@ static const struct {
 } launches[] = {
 #define MV_HOOK(...)
 #define MV_LAUNCH(name, base, since, flags, ...) {#name, flags},
+#define MV_WAIT(...)
+#define MV_LOOKUP(...)
+#include "capture/hooks/hooks.def"
+};
+
+/* Copies that say their direction by a parameter are called with one that is none. */
+static const struct {
+    unsigned flags;
+    bool counts;
+} waits[] = {
+#define MV_HOOK(...)
+#define MV_LAUNCH(...)
+#define MV_WAIT(name, base, since, flags, params, args, what) {flags, #what[0] == 'M'},
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -88,7 +102,7 @@ static void expect_numbered(const char *log, const char *line, bool gives)
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
     mvt_run run = hooked("", program, way);
-    unsigned expected = 0, counted = 0, loads = 0;
+    unsigned expected = 0, counted = 0, loads = 0, waited = 0;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[128];
@@ -105,6 +119,9 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
         counted += has_runtime || !(launches[i].flags & MV_RUNTIME);
     cr_assert_eq(count(run.err, "launch\n"), counted);
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        waited += waits[i].counts && (has_runtime || !(waits[i].flags & MV_RUNTIME));
+    cr_assert_eq(count(run.err, "wait\n"), waited);
     /* All launch one of two kernels, but the driver's alone are asked which (hooked.c). */
     cr_assert_eq(count(run.err, " load "), loads + 2, "%s", run.err);
     expected += 2;

@@ -254,6 +254,31 @@ Test(levels, launches_are_the_clock_of_a_program_with_a_pool)
     cr_assert_neq(leaks_of(pooled(false), MV_LEVEL_CUDA).verdict, MV_VERDICT_LEAK);
 }
 
+/* Pinned buffers, one after another, and nothing else: the program waits for the device after each,
+ * after none, or only later. */
+static mvt_calls *pinned(uint64_t waits, uint64_t later)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    for (uint64_t i = 0; i < ROUNDS; i++)
+        mvt_call(c, MV_API_ALLOC_HOST, .addr = (2 + i) * MIB, .size = MIB, .function = "keep",
+                 .waits = waits * i);
+    mvt_call(c, MV_API_ALLOC_HOST, .addr = MIB, .size = MIB, .function = "other",
+             .waits = waits * ROUNDS + later);
+    return c;
+}
+
+Test(levels, waits_tell_buffers_of_steps_from_a_list)
+{
+    mv_leaks leaks = leaks_of(pinned(1, 0), MV_LEVEL_HOST);
+
+    cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK, "%s", leaks.why);
+    cr_assert_eq(leaks.leaks[0].bytes, ROUNDS * MIB);
+    cr_assert_neq(leaks_of(pinned(0, 0), MV_LEVEL_HOST).verdict, MV_VERDICT_LEAK);
+    cr_assert_neq(leaks_of(pinned(0, 50), MV_LEVEL_HOST).verdict, MV_VERDICT_LEAK);
+    cr_assert_neq(leaks_of(pinned(1, 50), MV_LEVEL_HOST).verdict, MV_VERDICT_LEAK);
+}
+
 /* ---- which level ------------------------------------------------------------------------- */
 
 Test(levels, the_default_is_the_first_level_that_the_file_has)

@@ -347,6 +347,55 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
     cr_expect_eq(l.doubts.residual, 0);
 }
 
+/* A segment is added after the end of an older one at its address, without an event. */
+Test(lives, what_an_older_segment_leaves_of_a_final_one_was_added_later)
+{
+    enum { S = 0x10000000, OTHER = 0x20000000 };
+
+    for (int same = 0; same < 2; same++) {
+        mvt_trace *t = mvt_new();
+        mv_lives l;
+
+        mvt_alloc(t, .addr = OTHER + 20 * MIB, .bytes = 2 * MIB);
+        if (!same)
+            mvt_alloc(t, .addr = S, .bytes = 9 * MIB); /* so it is there already */
+        segment_free(t, same ? S : OTHER, 2 * MIB);
+        if (same)
+            mvt_alloc(t, .addr = S, .bytes = 9 * MIB);
+        mvt_segment(t, .addr = S, .bytes = 10 * MIB);
+        mvt_block(t, .bytes = 10 * MIB, .state = MV_BLOCK_ALLOCATED);
+        mvt_segment(t, .addr = OTHER + 20 * MIB, .bytes = 2 * MIB);
+        mvt_block(t, .bytes = 2 * MIB, .state = MV_BLOCK_ALLOCATED);
+        l = lives_of(t);
+        cr_expect_eq(l.doubts.unproven_segments, (uint64_t)same);
+    }
+}
+
+/* Blocks outside every segment were in one from before the first event, as its end was not
+ * recorded. */
+Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
+{
+    for (int late = 0; late < 2; late++) {
+        mvt_trace *t = mvt_new();
+        mv_lives l;
+
+        if (!late)
+            mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x10000000, .bytes = 512);
+        mvt_free(t, .addr = 0x10000000);
+        if (!late)
+            segment_free(t, 0x10000000, 2 * MIB);
+        mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 512);
+        mvt_segment(t, .addr = 0x20000000, .bytes = 2 * MIB);
+        mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+        mvt_block(t, .bytes = 2 * MIB - 512);
+        l = lives_of(t);
+        cr_expect_eq(l.doubts.outside, (uint64_t)late);
+        cr_expect_eq(l.history, late ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE, "%s", l.history_why);
+    }
+}
+
 Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
 {
     enum { S = 0x10000000 };

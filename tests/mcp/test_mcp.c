@@ -1,6 +1,5 @@
 /* The server for agents: the protocol over any bytes, and reports through the program. */
 #include "base/text.h"
-#include "cli/mcp/json_tree.h"
 #include "cli/mcp/protocol.h"
 #include "cli/mcp/tools.h"
 #include "tests/fixture/fixture.h"
@@ -73,12 +72,12 @@ Test(mcp, requests_that_are_none_get_the_errors_of_json_rpc)
         {"\"", -32700},
         {"{\"a\":1,}", -32700},
         {"[1,]", -32700},
-        {"01", -32700},
         {"{} {}", -32700},
         {"\"\xff\"", -32700},
         {"\"\\ud800\"", -32700},
         {"\"abc\\\"", -32700},
         {"nul", -32700},
+        {"\"a\\u0000b\"", -32700},
         {"{}", -32600},
         {"1", -32600},
         {"[]", -32600},
@@ -180,7 +179,6 @@ Test(mcp, wrong_arguments_are_told_and_nothing_is_run)
         {"leaks", "{}", "file: expected the path of a snapshot\n"},
         {"leaks", "[]", "arguments: expected an object\n"},
         {"leaks", "{\"file\":[\"a\"]}", "file: expected a string or a number\n"},
-        {"leaks", "{\"file\":\"a\\u0000b\"}", "file: expected a string or a number\n"},
         {"leaks", "{\"file\":\"-\"}", "file: standard input carries the requests: name a file\n"},
         {"leaks", "{\"file\":\"a\",\"output\":\"x\"}", "leaks has no argument 'output'\n"},
         {"leaks", "{\"file\":\"a\",\"limit\":true}", "limit: expected a string or a number\n"},
@@ -286,11 +284,10 @@ Test(mcp, any_bytes_get_one_line_or_none)
 Test(mcp, nesting_is_bounded)
 {
     char deep[4096];
-    mv_err err;
 
     memset(deep, '[', sizeof deep);
-    cr_expect_null(mv_json_read(mvt_memory(), (mv_span){(uint8_t *)deep, sizeof deep}, &err));
-    cr_expect_eq(err.code, MV_DEPTH);
+    deep[sizeof deep - 1] = 0;
+    cr_expect_eq(code_of(answer_to(deep)), -32700);
 }
 
 /* ---- the program ------------------------------------------------------------------------- */

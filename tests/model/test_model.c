@@ -2,7 +2,6 @@
  * row numbers and codes, and the tables of the format pages, which are made from them.
  * MV_BLESS=1 in the environment writes the tables anew. */
 #include "parse/model/build.h"
-#include "parse/msgpack/compact.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/soundness.h"
@@ -161,63 +160,6 @@ static void put_snapshot_tables(FILE *out)
                 put_snapshot_column(out, table, &table->columns[i]);
 }
 
-static void put_msgpack_value(FILE *out, const mv_table_column *column)
-{
-    static const char *const values[] = {
-        [MV_FORM_BYTES] = "number, or nil",
-        [MV_FORM_TIME] = "microseconds since the Unix epoch, or nil",
-        [MV_FORM_DELTA] = "microseconds since the time before in this column (the first: since the "
-                          "Unix epoch), modulo 2^64, or nil",
-        [MV_FORM_DEVICE] = "ordinal, or -1",
-        [MV_FORM_INT] = "number",
-        [MV_FORM_CODE] = "code",
-        [MV_FORM_COUNT] = "number"};
-
-    if (column->ref == MV_REF_CALL)
-        fputs("number below `calls`, or -1", out);
-    else if (column->form == MV_FORM_ROW)
-        fprintf(out, "row of `%s`%s", mv_compact_ref_name(column->ref),
-                mv_ref_may_be_none(column->ref) ? ", or -1" : "");
-    else
-        fputs(values[column->form], out);
-}
-
-static void put_msgpack_section(FILE *out, mv_compact_section section, const char *title)
-{
-    const mv_model_table *table = mv_compact_table(section);
-
-    fprintf(out, "%s\n\n| column | value | what |\n| --- | --- | --- |\n", title);
-    for (uint32_t i = 0; i < table->column_count; i++) {
-        const mv_table_column *column = &table->columns[table->order[i]];
-        fprintf(out, "| `%s` | ", mv_compact_column_name(column));
-        put_msgpack_value(out, column);
-        fprintf(out, " | %s", column->what);
-        put_codes(out, column);
-        if (column->since)
-            fprintf(out, ". Since memviz %s: may be missing", column->since);
-        fputs(" |\n", out);
-    }
-}
-
-static void put_msgpack_tables(FILE *out)
-{
-    put_msgpack_section(
-        out, MV_SECTION_DEVICE_TRACES,
-        "`device_traces[i]` and `host_traces`: one row for each event, in the order in which the\n"
-        "allocator acted.");
-    put_msgpack_section(out, MV_SECTION_TAGS, "\nA tag's keys, each of which may be missing:");
-    put_msgpack_section(out, MV_SECTION_SEGMENTS,
-                        "\n`segments` and `host_segments`. No block belongs to two segments.");
-    put_msgpack_section(out, MV_SECTION_BLOCKS, "\n`blocks`:");
-    put_msgpack_section(out, MV_SECTION_HISTORY, "\n`history` (PyTorch 1.13 and 2.0 only):");
-    put_msgpack_section(out, MV_SECTION_ANNOTATIONS, "\n`external_annotations`:");
-    put_msgpack_section(out, MV_SECTION_API_CALLS, "\n`api_calls` (captures only):");
-    put_msgpack_section(out, MV_SECTION_HEAP_CALLS,
-                        "\n`heap_calls` (captures only; missing when there are none):");
-    put_msgpack_section(out, MV_SECTION_SAMPLES, "\n`samples` (captures only):");
-    put_msgpack_section(out, MV_SECTION_FACTS, "\n`facts` (captures only):");
-}
-
 static char *whole_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -267,9 +209,4 @@ static void check_page(const char *path, void (*put)(FILE *))
 Test(model, the_page_of_the_container_has_its_columns)
 {
     check_page(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", put_snapshot_tables);
-}
-
-Test(model, the_page_of_compact_msgpack_has_its_columns)
-{
-    check_page(MV_SOURCE_DIR "/docs/internals/msgpack-format.md", put_msgpack_tables);
 }

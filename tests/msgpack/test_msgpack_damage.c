@@ -43,10 +43,10 @@ LongTest(msgpack_damage, a_cut_at_any_byte_is_truncated)
     mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = "step:a.py:7");
     mvt_free(t, .addr = 0x1000);
     check_cuts(mvt_plain_bytes(t), 1);
-    check_cuts(mvt_compact_bytes(t), 1);
+    check_cuts(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/small_compact"), 1);
     trace = mvt_full_trace(mvt_memory());
     check_cuts(mvt_plain_of(mvt_memory(), &trace), 7);
-    check_cuts(mvt_compact_of(mvt_memory(), &trace), 7);
+    check_cuts(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact"), 7);
 }
 
 /* Damage is either refused or gives another readable file; nothing else happens. */
@@ -71,7 +71,7 @@ LongTest(msgpack_damage, a_flipped_byte_does_no_harm)
     mv_trace trace = mvt_full_trace(mvt_memory());
 
     check_damage(mvt_plain_of(mvt_memory(), &trace));
-    check_damage(mvt_compact_of(mvt_memory(), &trace));
+    check_damage(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact"));
 }
 
 static void check_code(mv_span bytes, mv_code expected, uint64_t offset)
@@ -339,8 +339,7 @@ Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
         {"device_traces/0", 3, MV_TYPE},
         {"strings/0", 3, MV_TYPE},
     };
-    mv_trace trace = mvt_full_trace(mvt_memory());
-    mv_span bytes = mvt_compact_of(mvt_memory(), &trace);
+    mv_span bytes = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact");
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         check_number(bytes, cases[i].path, cases[i].value, cases[i].code);
@@ -354,8 +353,7 @@ Test(msgpack_damage, tables_of_the_compact_form_are_checked)
     msgpack_object map = {.type = MSGPACK_OBJECT_MAP};
     msgpack_object numbers[] = {integer(1), integer(2)};
     msgpack_object two = {.type = MSGPACK_OBJECT_ARRAY, .via.array = {2, numbers}};
-    mv_trace trace = mvt_full_trace(mvt_memory());
-    mv_span bytes = mvt_compact_of(mvt_memory(), &trace);
+    mv_span bytes = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact");
 
     cr_assert_eq(code_with(bytes, "format", string("other"), &err), MV_FORMAT);
     cr_assert_eq(code_with(bytes, "stacks/0", integer(0), &err), MV_TYPE);

@@ -132,7 +132,7 @@ def make(poison, testdata, folder, start, most):
     made = []
     for i, (name, path) in enumerate((list(sources(testdata)) * 2)[start % 14:][:min(most, 14)]):
         # Each format in turn, every one within a few rounds: their readers end in one model.
-        ending = [".bin", ".pickle", ".bin", ".msgpack", ".cpp.pickle", ".plain.msgpack"][(i + start) % 6]
+        ending = [".bin", ".pickle", ".bin", ".msgpack", ".cpp.pickle"][(i + start) % 5]
         if name not in SNAPSHOTS:
             ending = ".bin"
         out = os.path.join(folder, f"{name}{ending}")

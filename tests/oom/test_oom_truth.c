@@ -21,15 +21,20 @@ static void find_in(loaded *l, const mv_lives *lives, mv_ooms *found)
         mv_ooms_find(mvt_memory(), &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, mvt_err()));
 }
 
+static void judge(loaded *l)
+{
+    l->lives = mvt_lives(mvt_memory(), &l->trace, 0);
+    mvt_ok(mv_sites_find(mvt_memory(), &l->trace, &l->sites, mvt_err()));
+    find_in(l, &l->lives, &l->found);
+}
+
 static void load(loaded *l, const char *name)
 {
     char path[128];
 
     snprintf(path, sizeof path, "../oom/%s", name);
     l->trace = mvt_load(mvt_memory(), path);
-    l->lives = mvt_lives(mvt_memory(), &l->trace, 0);
-    mvt_ok(mv_sites_find(mvt_memory(), &l->trace, &l->sites, mvt_err()));
-    find_in(l, &l->lives, &l->found);
+    judge(l);
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
 
@@ -213,9 +218,7 @@ static void check_late(loaded *l, const char *name, const cJSON *truth)
         loaded late = {.trace = l->trace};
         const mv_oom *o;
         mvt_drop_first(mvt_memory(), &late.trace, (uint32_t)((uint64_t)end * i / CUTS));
-        late.lives = mvt_lives(mvt_memory(), &late.trace, 0);
-        mvt_ok(mv_sites_find(mvt_memory(), &late.trace, &late.sites, mvt_err()));
-        find_in(&late, &late.lives, &late.found);
+        judge(&late);
         o = &late.found.ooms[0];
         if (o->verdict != MV_OOM_UNKNOWN)
             cr_expect_str_eq(mv_oom_verdict_name(o->verdict), verdict, "%s, cut %u: %s", name, i,
@@ -230,7 +233,55 @@ static void check_late(loaded *l, const char *name, const cJSON *truth)
 LongTest(oom_truth, without_the_beginning_no_verdict_is_wrong)
 {
     each(check_late);
-    cr_expect_gt(known, cuts * 3 / 4, "%u of %u", known, cuts);
+    cr_expect_gt(known, cuts * 7 / 10, "%u of %u", known, cuts);
+}
+
+/* Holes that would do, in a recording that begins late, of a run that still grows. That a step had
+ * gone before shows by the state of an optimizer in the heap it begins with, by its range, or not.
+ */
+static const mv_oom *late_holes(const char *before, int64_t stepped_us)
+{
+    mvt_trace *t = mvt_new();
+    loaded *l = mv_push_struct(mvt_memory(), loaded);
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = before);
+    for (uint64_t i = 1; i < 9; i++) {
+        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB);
+        mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 34 * MIB,
+                  .stack = "keep:a.py:1");
+    }
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB, .time_us = 5000000);
+    if (stepped_us) {
+        mvt_annotate(t, "Optimizer.step#AdamW.step", true, 1);
+        mvt_annotate(t, "Optimizer.step#AdamW.step", false, stepped_us);
+    }
+    mvt_final_heap(t);
+    l->trace = *mvt_done(t);
+    mvt_drop_first(mvt_memory(), &l->trace, 2);
+    judge(l);
+    return &l->found.ooms[0];
+}
+
+Test(oom_truth, growth_decides_only_where_no_step_had_gone_before)
+{
+    static const struct {
+        const char *before;
+        int64_t stepped_us;
+        mv_oom_verdict verdict;
+    } cases[] = {
+        {"_init_group:/site-packages/torch/optim/adam.py:170;step:a.py:9", 0, MV_OOM_UNKNOWN},
+        {"weights:a.py:3", 2, MV_OOM_UNKNOWN},
+        {"weights:a.py:3", 6000000, MV_OOM_CAPACITY}, /* that is the step that failed */
+        {"weights:a.py:3", 0, MV_OOM_CAPACITY},
+    };
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const mv_oom *o = late_holes(cases[i].before, cases[i].stepped_us);
+        cr_expect_eq(o->suspect, MV_OOM_FRAGMENTATION);
+        cr_expect_eq(o->verdict, cases[i].verdict, "%u: %s", i, o->why);
+        cr_expect(o->verdict == MV_OOM_CAPACITY || strstr(o->why, "is not known"), "%s", o->why);
+    }
 }
 
 /* Plain .msgpack spells each stack out, so nothing shows which events share a call but equal
@@ -238,7 +289,7 @@ LongTest(oom_truth, without_the_beginning_no_verdict_is_wrong)
 static void check_plain(loaded *l, const char *name, const cJSON *truth)
 {
     const char *file = mvt_snapshot(mv_arena_printf(mvt_memory(), "../oom/%s", name));
-    mvt_run run = mvt_sh("cd %s && $MEMVIZ convert -q --plain %s -o plain.msgpack && "
+    mvt_run run = mvt_sh("cd %s && $MEMVIZ convert -q %s -o plain.msgpack && "
                          "$MEMVIZ oom --json - <plain.msgpack >plain && "
                          "$MEMVIZ oom --json - <%s | cmp - plain",
                          mvt_temp_folder(), file, file);

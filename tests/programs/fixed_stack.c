@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 64, MODULES = 16, MODULE_BITS = 20 };
+enum { MOST = 64, MODULES = 17, MODULE_BITS = 20 };
 
 static _Thread_local struct {
     uint32_t count, native_count;
@@ -95,9 +95,23 @@ const mv_module *mv_module_at(uint64_t address)
     static const char paths[MODULES][16] = {
         "",
 #define PATH(n) "/lib/lib" #n ".so"
-        PATH(1), PATH(2),  PATH(3),  PATH(4),  PATH(5),  PATH(6),  PATH(7), PATH(8),
-        PATH(9), PATH(10), PATH(11), PATH(12), PATH(13), PATH(14), PATH(15)
+        PATH(1),
+        PATH(2),
+        PATH(3),
+        PATH(4),
+        PATH(5),
+        PATH(6),
+        PATH(7),
+        PATH(8),
+        PATH(9),
+        PATH(10),
+        PATH(11),
+        PATH(12),
+        PATH(13),
+        PATH(14),
+        PATH(15),
 #undef PATH
+        "/lib/libnccl.so",
     };
     static mv_module modules[MODULES];
     uint64_t n = address >> MODULE_BITS;

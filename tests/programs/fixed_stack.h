@@ -10,7 +10,7 @@
 void stand_stack_set(uint32_t count, const uint32_t *codes, const uint32_t *offsets);
 
 /* Native frames of the calling thread. Addresses from n << 20 are in module "/lib/libN.so" with
- * bias n << 20, for n from 1 to 15; others are in none. */
+ * bias n << 20, for n from 1 to 15; from 16 << 20 in "/lib/libnccl.so"; others are in none. */
 void stand_stack_set_native(uint32_t count, const uint64_t *addresses);
 
 #endif

@@ -36,10 +36,8 @@ static uint32_t read_names(mv_arena *arena, const char *path, mv_span *names)
 
 static mv_span bytes_of(mv_arena *arena, const mv_trace *t, const char *path)
 {
-    if (mv_text_has_ending(path, ".plain.msgpack"))
-        return mvt_plain_of(arena, t);
     if (mv_text_has_ending(path, ".msgpack"))
-        return mvt_compact_of(arena, t);
+        return mvt_plain_of(arena, t);
     if (mv_text_has_ending(path, ".pickle"))
         return mvt_pickle_of(arena, t, mv_text_has_ending(path, ".cpp.pickle"));
     return mvt_snapshot_of(arena, t);

@@ -110,8 +110,6 @@ static void save_all(const char *root, const char *name, mvt_trace *t)
     save(root, "snapshot", name, mvt_snapshot_bytes(t));
     snprintf(file, sizeof file, "%s_plain", name);
     save(root, "msgpack", file, mvt_plain_bytes(t));
-    snprintf(file, sizeof file, "%s_compact", name);
-    save(root, "msgpack", file, mvt_compact_bytes(t));
     save_live(root, name, mvt_arena(t), mvt_live_of(mvt_done(t)));
     save_summaries(root, name, t);
     mvt_drop(t);

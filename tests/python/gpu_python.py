@@ -86,13 +86,13 @@ def the_same_snapshot_gives_the_same_dump():
 @check
 def totals_are_those_of_torchs_dump_and_its_counters():
     torch.cuda.empty_cache()
-    with memviz.record(path("run.msgpack")):
+    with memviz.record(path("run.pickle")):
         train(10)
         torch.cuda.synchronize()
         torch.cuda.memory._dump_snapshot(path("dump.pickle"))
-        memviz.snapshot(path("mine.msgpack"))
+        memviz.snapshot(path("mine.pickle"))
         allocated = torch.cuda.memory_allocated()
-    mine, theirs = totals(path("mine.msgpack")), totals(path("dump.pickle"))
+    mine, theirs = totals(path("mine.pickle")), totals(path("dump.pickle"))
     expect(mine == theirs, f"{mine} is not {theirs}")
     expect(mine[0]["allocated"] == allocated, f"{mine[0]['allocated']} is not {allocated}")
     return f"{allocated} bytes allocated, peak {mine[1]['allocated']}, audit exact {mine[2]}"
@@ -102,26 +102,26 @@ def totals_are_those_of_torchs_dump_and_its_counters():
 def recording_leaves_things_as_they_were():
     is_on = torch._C._cuda_isHistoryEnabled
     expect(not is_on(), "it is on before")
-    with memviz.record(path("outer.msgpack")):
-        with memviz.record(path("inner.msgpack"), stacks="all"):
+    with memviz.record(path("outer.pickle")):
+        with memviz.record(path("inner.pickle"), stacks="all"):
             train(3)
         expect(is_on(), "the inner one stopped the outer one")
         train(3)
     expect(not is_on(), "it is on after")
     record("all", max_entries=1000)
-    with memviz.record(path("within.msgpack")):
+    with memviz.record(path("within.pickle")):
         train(1)
     expect(is_on(), "it stopped a recorder that was not its own")
     record(None)
 
-    @memviz.record(path("decorated.msgpack"))
+    @memviz.record(path("decorated.pickle"))
     def decorated():
         train(2)
 
     decorated()
-    outer = memviz.report("info", path("outer.msgpack"))
+    outer = memviz.report("info", path("outer.pickle"))
     expect(outer["annotations"] >= 12, f"{outer['annotations']} annotations")
-    expect(os.path.exists(path("decorated.msgpack")), "the decorator wrote nothing")
+    expect(os.path.exists(path("decorated.pickle")), "the decorator wrote nothing")
     return f"{outer['devices'][0]['events']} events, {outer['annotations']} annotations"
 
 
@@ -136,7 +136,7 @@ def out_of_memory_leaves_a_snapshot_of_its_moment():
     torch.cuda.empty_cache()
     torch.cuda.set_per_process_memory_fraction(0.02)
     try:
-        with memviz.record(path("oom.msgpack")) as recording:
+        with memviz.record(path("oom.pickle")) as recording:
             for _ in range(2):
                 try:
                     fill()
@@ -147,12 +147,12 @@ def out_of_memory_leaves_a_snapshot_of_its_moment():
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
     names = [os.path.basename(name) for name in recording.oom_paths]
-    expect(names == ["oom-oom1.msgpack", "oom-oom2.msgpack"], f"{names}")
-    first = memviz.report("oom", path("oom-oom1.msgpack"))["ooms"]
+    expect(names == ["oom-oom1.pickle", "oom-oom2.pickle"], f"{names}")
+    first = memviz.report("oom", path("oom-oom1.pickle"))["ooms"]
     expect(len(first) == 1 and first[0]["requested"] == 64 << 20, f"{first}")
-    expect("fill" in memviz.run("oom", path("oom-oom1.msgpack")).stdout, "the line is not named")
-    held = totals(path("oom-oom1.msgpack"))[0]["allocated"]
-    after = totals(path("oom.msgpack"))[0]["allocated"]
+    expect("fill" in memviz.run("oom", path("oom-oom1.pickle")).stdout, "the line is not named")
+    held = totals(path("oom-oom1.pickle"))[0]["allocated"]
+    after = totals(path("oom.pickle"))[0]["allocated"]
     expect(held > 1 << 30 > after, f"{held} held at the failure, {after} after it")
     return f"{held} bytes allocated then, verdict {first[0]['verdict']}"
 
@@ -161,7 +161,7 @@ def out_of_memory_leaves_a_snapshot_of_its_moment():
 def a_snapshot_that_cannot_be_written_does_not_hide_the_failure():
     torch.cuda.set_per_process_memory_fraction(0.02)
     try:
-        with memviz.record("/proc/no/such/folder/x.msgpack"):
+        with memviz.record("/proc/no/such/folder/x.pickle"):
             fill()
     except torch.cuda.OutOfMemoryError as error:
         return f"{str(error)[:40]}..."
@@ -187,7 +187,7 @@ def many_events_are_written_fast():
     record(None)
     real, torch.cuda.memory._snapshot = torch.cuda.memory._snapshot, lambda *_: taken
     begun = time.thread_time()
-    memviz.snapshot(path("many.msgpack"))
+    memviz.snapshot(path("many.pickle"))
     ours = time.thread_time() - begun
     begun = time.thread_time()
     memviz.snapshot(path("many.pickle"))
@@ -201,8 +201,8 @@ def many_events_are_written_fast():
 
 @check
 def the_page_is_written():
-    page = memviz.show(path("run.msgpack"))
-    html = path("run.msgpack.html")
+    page = memviz.show(path("run.pickle"))
+    html = path("run.pickle.html")
     expect(os.path.exists(html) and page._repr_html_().startswith("<iframe srcdoc="), "no page")
     return f"{os.path.getsize(html)} bytes"
 
@@ -296,7 +296,7 @@ def main():
             traceback.print_exc(limit=-2)
     print(f"{len(CHECKS) - failed} of {len(CHECKS)} checks pass")
     if os.environ.get("OUT"):
-        for name in glob.glob(path("oom*.msgpack")) + glob.glob(path("*.txt")) + [path("run.msgpack")]:
+        for name in glob.glob(path("oom*.pickle")) + glob.glob(path("*.txt")) + [path("run.pickle")]:
             if os.path.exists(name) and os.path.getsize(name) < 8 << 20:
                 shutil.copy(name, os.environ["OUT"])
         with open(os.path.join(os.environ["OUT"], "python.json"), "w") as file:

@@ -122,12 +122,12 @@ class Magic(unittest.TestCase):
 
     def test_a_cell_that_runs_out_of_memory_shows_that_moment(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "cell.msgpack")
+            path = os.path.join(folder, "cell.pickle")
             said = self.run_cell(f"%%memviz -o {path}\nimport torch\ntorch.run_out()")
-            self.assertEqual(sorted(os.listdir(folder)), ["cell-oom1.msgpack", "cell.msgpack"])
+            self.assertEqual(sorted(os.listdir(folder)), ["cell-oom1.pickle", "cell.pickle"])
         self.assertIn("CUDA out of memory", said.stdout)
         frame, = self.pages(said)
-        self.assertIn("cell-oom1.msgpack", frame)
+        self.assertIn("cell-oom1.pickle", frame)
         self.assertFalse(self.torch.is_recording)
 
     def test_in_a_terminal_the_page_stays_for_the_browser(self):

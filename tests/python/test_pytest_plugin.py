@@ -63,9 +63,9 @@ def test_a_peak_above_the_limit_fails_with_the_report(outcome, pytester):
     assert found.parseoutcomes() == {"passed": 3, "failed": 3}
     found.stdout.fnmatch_lines([
         "*test_large*", "device 0: 3221225472 bytes were allocated at the peak, more than 2147483648",
-        "memviz peak kept/test_large.msgpack", "device 0: * allocated at the peak; * by*", "*train.py:*"])
-    found.stdout.no_fnmatch_line("*test_failing.msgpack*")
-    assert sorted(os.listdir(pytester.path / "kept")) == ["test_large.msgpack", "test_small_by_mark.msgpack"]
+        "memviz peak kept/test_large.pickle", "device 0: * allocated at the peak; * by*", "*train.py:*"])
+    found.stdout.no_fnmatch_line("*test_failing.pickle*")
+    assert sorted(os.listdir(pytester.path / "kept")) == ["test_large.pickle", "test_small_by_mark.pickle"]
 
 
 def test_without_limits_only_marks_count(outcome):
@@ -77,7 +77,7 @@ def test_a_leak_fails_with_the_report_of_it(outcome, pytester):
     tests = "def test_training(): pass"
     found = outcome("--memviz-no-leaks", "--memviz-folder", "kept", tests=tests, taken=LEAKING)
     assert found.parseoutcomes() == {"failed": 1}
-    found.stdout.fnmatch_lines(["the test leaks: memviz leaks kept/test_training.msgpack",
+    found.stdout.fnmatch_lines(["the test leaks: memviz leaks kept/test_training.pickle",
                                 "LEAK  train.py:62 forward: 2.00 MiB a step"])
     assert outcome("--memviz-no-leaks", "--memviz-folder", "clean", tests=tests).parseoutcomes() == {"passed": 1}
     assert os.listdir(pytester.path / "clean") == []

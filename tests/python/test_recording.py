@@ -40,9 +40,10 @@ class Case(unittest.TestCase):
 
 class Snapshot(Case):
     def test_it_is_read_as_the_pickle_is(self):
-        memviz.snapshot(self.path("x.msgpack"))
-        ours = memviz.report("stats", self.path("x.msgpack"))["devices"]
-        self.assertEqual(ours, memviz.report("stats", os.path.join(SNAPSHOTS, "mlp_train.pickle"))["devices"])
+        theirs = memviz.report("stats", os.path.join(SNAPSHOTS, "mlp_train.pickle"))["devices"]
+        for name in self.path("x.pickle"), self.path("x.msgpack"):
+            memviz.snapshot(name)
+            self.assertEqual(memviz.report("stats", name)["devices"], theirs)
 
     def test_a_pickle_is_pytorchs_own(self):
         memviz.snapshot(self.path("x.pickle"))
@@ -50,17 +51,18 @@ class Snapshot(Case):
             self.assertEqual(pickle.load(file), self.torch.taken)
 
     def test_a_failure_leaves_no_file_and_the_old_one_whole(self):
-        memviz.snapshot(self.path("x.msgpack"))
-        self.torch.taken = {"segments": [{"device": "no number"}], "device_traces": []}
-        self.assertRaises(ValueError, memviz.snapshot, self.path("x.msgpack"))
-        self.assertEqual(self.names(), ["x.msgpack"])
-        self.assertEqual(len(memviz.report("stats", self.path("x.msgpack"))["devices"]), 1)
+        memviz.snapshot(self.path("x.pickle"))
+        self.torch.taken = {"segments": [{"device": lambda: 0}], "device_traces": []}
+        for name in "x.pickle", "y.msgpack":
+            self.assertRaises((TypeError, AttributeError, pickle.PicklingError), memviz.snapshot, self.path(name))
+        self.assertEqual(self.names(), ["x.pickle"])
+        self.assertEqual(len(memviz.report("stats", self.path("x.pickle"))["devices"]), 1)
 
     def test_keys_that_are_not_known_are_noted(self):
         self.torch.taken["device_traces"][0][0]["new_key"] = 1
         self.torch.taken["segments"][0]["blocks"][0]["newer"] = 1
-        memviz.snapshot(self.path("x.msgpack"))
-        notes = {note["code"]: note for note in memviz.report("info", self.path("x.msgpack"))["notes"]}
+        memviz.snapshot(self.path("x.pickle"))
+        notes = {note["code"]: note for note in memviz.report("info", self.path("x.pickle"))["notes"]}
         self.assertEqual(notes["unknown_key"]["count"], 2)
 
     def test_without_a_device_it_says_so(self):
@@ -78,34 +80,34 @@ class Record(Case):
         self.addCleanup(said.__exit__, None, None, None)
 
     def test_the_recorder_is_on_within_and_off_after(self):
-        with memviz.record(self.path("x.msgpack"), max_entries=1000) as found:
+        with memviz.record(self.path("x.pickle"), max_entries=1000) as found:
             self.assertTrue(self.torch.is_recording)
         self.assertEqual(self.torch.recordings, [dict(context="all", stacks="python", max_entries=1000), None])
-        self.assertEqual(self.names(), ["x.msgpack"])
+        self.assertEqual(self.names(), ["x.pickle"])
         self.assertEqual(found.oom_paths, [])
 
     def test_stacks_can_be_left_out(self):
-        with memviz.record(self.path("x.msgpack"), stacks=None):
+        with memviz.record(self.path("x.pickle"), stacks=None):
             self.assertIsNone(self.torch.recordings[0]["context"])
 
     def test_a_recorder_that_was_on_is_left_as_it_is(self):
         self.torch.is_recording = True
-        with memviz.record(self.path("x.msgpack")):
+        with memviz.record(self.path("x.pickle")):
             pass
         self.assertEqual(self.torch.recordings, [])
-        self.assertEqual(self.names(), ["x.msgpack"])
+        self.assertEqual(self.names(), ["x.pickle"])
 
     def test_nested_ones_share_the_recorder(self):
-        with memviz.record(self.path("outer.msgpack")):
-            with memviz.record(self.path("inner.msgpack")):
+        with memviz.record(self.path("outer.pickle")):
+            with memviz.record(self.path("inner.pickle")):
                 pass
             self.assertTrue(self.torch.is_recording)
-            self.assertEqual(self.names(), ["inner.msgpack"])
+            self.assertEqual(self.names(), ["inner.pickle"])
         self.assertEqual(len(self.torch.recordings), 2)
-        self.assertEqual(self.names(), ["inner.msgpack", "outer.msgpack"])
+        self.assertEqual(self.names(), ["inner.pickle", "outer.pickle"])
 
     def test_the_last_of_those_that_overlap_stops_the_recorder(self):
-        first, second = memviz.record(self.path("first.msgpack")), memviz.record(self.path("second.msgpack"))
+        first, second = memviz.record(self.path("first.pickle")), memviz.record(self.path("second.pickle"))
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)
@@ -115,7 +117,7 @@ class Record(Case):
         self.assertEqual(len(self.torch.recordings), 2)
 
     def test_it_decorates_functions_that_call_themselves(self):
-        @memviz.record(self.path("x.msgpack"))
+        @memviz.record(self.path("x.pickle"))
         def down(n):
             return n and down(n - 1)
 
@@ -125,61 +127,61 @@ class Record(Case):
         self.assertEqual(recording.active, [])
 
     def test_each_out_of_memory_has_a_snapshot_of_the_innermost(self):
-        with memviz.record(self.path("outer.msgpack")):
-            with memviz.record(self.path("inner.msgpack")) as inner:
+        with memviz.record(self.path("outer.pickle")):
+            with memviz.record(self.path("inner.pickle")) as inner:
                 for _ in range(2):
                     self.assertRaises(MemoryError, self.torch.run_out)
-        self.assertEqual(self.names(), ["inner-oom1.msgpack", "inner-oom2.msgpack", "inner.msgpack", "outer.msgpack"])
-        self.assertEqual(inner.oom_paths, [self.path("inner-oom1.msgpack"), self.path("inner-oom2.msgpack")])
-        self.assertIn("memviz oom " + self.path("inner-oom1.msgpack"), self.said.getvalue())
+        self.assertEqual(self.names(), ["inner-oom1.pickle", "inner-oom2.pickle", "inner.pickle", "outer.pickle"])
+        self.assertEqual(inner.oom_paths, [self.path("inner-oom1.pickle"), self.path("inner-oom2.pickle")])
+        self.assertIn("memviz oom " + self.path("inner-oom1.pickle"), self.said.getvalue())
 
     def test_one_observer_serves_all_and_ends_with_them(self):
         for _ in range(3):
-            with memviz.record(self.path("x.msgpack")):
+            with memviz.record(self.path("x.pickle")):
                 pass
         self.assertEqual(len(self.torch.observers), 1)
         self.assertRaises(MemoryError, self.torch.run_out)
-        self.assertEqual(self.names(), ["x.msgpack"])
+        self.assertEqual(self.names(), ["x.pickle"])
 
     def test_on_oom_can_be_left_out(self):
-        with memviz.record(self.path("x.msgpack"), on_oom=False):
+        with memviz.record(self.path("x.pickle"), on_oom=False):
             self.assertRaises(MemoryError, self.torch.run_out)
-        self.assertEqual(self.names(), ["x.msgpack"])
+        self.assertEqual(self.names(), ["x.pickle"])
 
     def test_the_one_around_it_takes_its_place_then(self):
-        with memviz.record(self.path("outer.msgpack")):
-            with memviz.record(self.path("inner.msgpack"), on_oom=False):
+        with memviz.record(self.path("outer.pickle")):
+            with memviz.record(self.path("inner.pickle"), on_oom=False):
                 self.assertRaises(MemoryError, self.torch.run_out)
-        self.assertEqual(self.names(), ["inner.msgpack", "outer-oom1.msgpack", "outer.msgpack"])
+        self.assertEqual(self.names(), ["inner.pickle", "outer-oom1.pickle", "outer.pickle"])
 
     def test_there_are_at_most_ten_of_them(self):
-        with memviz.record(self.path("x.msgpack")):
+        with memviz.record(self.path("x.pickle")):
             for _ in range(30):
                 self.assertRaises(MemoryError, self.torch.run_out)
         self.assertEqual(len(self.names()), 11)
 
     def test_the_programs_own_exception_comes_through(self):
         with self.assertRaises(MemoryError):
-            with memviz.record(self.path("no/such/folder.msgpack")):
+            with memviz.record(self.path("no/such/folder.pickle")):
                 self.torch.run_out()
         self.assertIn("no snapshot of the out-of-memory", self.said.getvalue())
         self.assertFalse(self.torch.is_recording)
         with self.assertRaises(ZeroDivisionError):
-            with memviz.record(self.path("x.msgpack")):
+            with memviz.record(self.path("x.pickle")):
                 1 / 0
-        self.assertEqual(self.names(), ["x.msgpack"])
+        self.assertEqual(self.names(), ["x.pickle"])
 
     def test_what_cannot_be_written_is_an_error_and_the_recorder_off(self):
         with self.assertRaises(OSError):
-            with memviz.record(self.path("no/such/folder.msgpack")):
+            with memviz.record(self.path("no/such/folder.pickle")):
                 pass
         self.assertFalse(self.torch.is_recording)
 
     def test_names_have_the_process_and_the_rank(self):
         with mock.patch.dict(os.environ, RANK="3"):
-            with memviz.record(self.path("x.%r.%p.msgpack")):
+            with memviz.record(self.path("x.%r.%p.pickle")):
                 pass
-        self.assertEqual(self.names(), [f"x.3.{os.getpid()}.msgpack"])
+        self.assertEqual(self.names(), [f"x.3.{os.getpid()}.pickle"])
 
     def test_the_rank_is_the_one_that_memviz_run_takes(self):
         for variables, rank in (({"LOCAL_RANK": "3"}, "3"), ({"RANK": "", "LOCAL_RANK": "3", "PMI_RANK": "5"}, "3"),
@@ -197,7 +199,7 @@ class Record(Case):
                 self.assertEqual(memviz.record("%h.%%r.%x%").path, word + ".%r.%x%")
 
     def test_marks_and_ranges_are_annotations_within(self):
-        with memviz.record(self.path("x.msgpack")):
+        with memviz.record(self.path("x.pickle")):
             with memviz.range("step"):
                 memviz.mark("now")
         with memviz.range("outside"):
@@ -207,7 +209,7 @@ class Record(Case):
     def test_an_old_pytorch_is_named(self):
         self.torch.cuda.memory._record_memory_history = lambda enabled, record_context=True: None
         with self.assertRaisesRegex(memviz.Error, "2.11.0 is too old"):
-            memviz.record(self.path("x.msgpack")).__enter__()
+            memviz.record(self.path("x.pickle")).__enter__()
 
 
 # A module that is a name alone cannot be imported: as where PyTorch is not installed.

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "parse/readers.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_test.h"
 #include "tests/fixture/live_decode.h"
 #include "tests/programs/victim_events.h"
@@ -293,6 +295,25 @@ static void expect_mode(const char *mode, size_t files)
     cr_assert_eq(f.files, files, "%zu files", f.files);
     cr_assert_eq(f.commands, files, "facts that are read from files of the kernel");
     cr_assert_eq(f.stopped, 0);
+    drop(&v);
+}
+
+Test(recorder, launches_and_waits_are_counted)
+{
+    static const uint64_t launches[] = {0, 1, 1, 1, 1, 2}, waits[] = {0, 1, 1, 1, 3, 4};
+    victim v = run((victim_opts){.mode = "clock"});
+    mvt_run listed = mvt_sh("ls -d %s/*.live", v.live);
+    mv_read_opts opts = {0};
+    mv_trace trace;
+
+    listed.out[strcspn(listed.out, "\n")] = 0;
+    mvt_ok(mv_trace_read(mvt_memory(), listed.out, &opts, &trace, mvt_err()));
+    cr_assert_eq(trace.api_calls.count, 6);
+    for (int i = 0; i < 6; i++) {
+        cr_expect_eq(trace.api_calls.launches[i], launches[i], "%d", i);
+        cr_expect_eq(trace.api_calls.waits[i], waits[i], "%d: %llu", i,
+                     (unsigned long long)trace.api_calls.waits[i]);
+    }
     drop(&v);
 }
 

@@ -216,7 +216,7 @@ Test(captured, every_form_gives_the_same_reports)
 
 Test(captured, plain_msgpack_says_what_it_leaves_out)
 {
-    mvt_run r = mvt_sh("$MEMVIZ convert --plain %s x.msgpack && $MEMVIZ info x.msgpack", path);
+    mvt_run r = mvt_sh("$MEMVIZ convert %s x.msgpack && $MEMVIZ info x.msgpack", path);
 
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_expect(
@@ -224,12 +224,11 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
                " allocator calls with several rows, 3 API calls, 5 heap calls, 13 facts; without"),
         "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
-    r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA
-               "/corpus/reports/calls_without_end.bin x.msgpack");
+    r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/corpus/reports/calls_without_end.bin x.msgpack");
     cr_expect_eq(r.status, 0, "numbers of calls are no rows: %s", r.err);
-    r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
+    r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
     cr_expect(strstr(r.err, "no place for 3 API calls, 60 heap calls, 15 samples, 12 facts;"), "%s",
               r.err);
-    r = mvt_sh("$MEMVIZ convert -q --plain %s x.msgpack", path);
+    r = mvt_sh("$MEMVIZ convert -q %s x.msgpack", path);
     cr_expect_str_eq(r.err, "");
 }

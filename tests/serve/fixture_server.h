@@ -3,8 +3,8 @@
  *     mvt_server s = mvt_serve("$SNAPS/gpt_train.pickle");
  *     mvt_reply r = mvt_get(&s, "/files");
  *     cr_assert_eq(r.status, 200); */
-#ifndef MV_FIXTURE_SERVER_H
-#define MV_FIXTURE_SERVER_H
+#ifndef MV_TESTS_SERVE_FIXTURE_SERVER_H
+#define MV_TESTS_SERVE_FIXTURE_SERVER_H
 
 #include <sys/types.h>
 

@@ -66,7 +66,8 @@ static void check_hits(mv_view *view)
             cr_assert(mv_plot_open(&p, view, view->main_box));
             p.at = pane->at;
             cr_assert(mv_plot_hit(&p, x, y, &event, &hit));
-            byte = mv_viewport_bytes(&p.at, floorf(y) + 0.5f);
+            byte = p.at.y + (double)(p.at.box.y + p.at.box.h - floorf(y) - 0.5f) * p.at.dy;
+            byte = fmax(0, byte);
             found = literal_hit(p.index, p.rows->only, event, (uint64_t)byte);
             if (hit.rank == found)
                 hits += found != MV_NO_ROW;

@@ -163,8 +163,6 @@ static void check_pixels(stand *s)
 
     for (float x = 50; x < 690; x += 13)
         cr_assert_float_eq(mv_viewport_x(&v, mv_viewport_event(&v, x)), x, 0.51f + 1 / (float)v.dx);
-    for (float y = 20; y < 500; y += 7)
-        cr_assert_float_eq(mv_viewport_y(&v, mv_viewport_bytes(&v, y)), y, 0.01f);
 }
 
 Test(viewport, pixels_lead_back)

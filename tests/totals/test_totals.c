@@ -510,6 +510,7 @@ Test(totals, what_blocks_without_segments_were_in_is_not_known)
     mvt_free(t, .addr = 0x2000000);
     r = totals_of(t);
     cr_expect_eq(r.totals.peak.bytes.allocated, 4 << 20);
+    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_ABOUT);
     cr_expect_eq(r.totals.audit.peak.reserved, MV_BOUND_LEAST);
     cr_expect(!r.totals.audit.exact);
     cr_expect(r.lives.lacks_segment_events);

@@ -219,9 +219,9 @@ def formats(bench):
         data = file.read()
     made = [bench.made(f"protocol_{n}.pickle", pickle.dumps(pickle.loads(data), n)) for n in (2, 3, 4, 5)]
     made.append(bench.made("packed.pickle.gz", gzip.compress(data, mtime=0)))
-    for name, options in (("own.bin", []), ("tables.msgpack", []), ("plain.msgpack", ["--plain"])):
+    for name in ("own.bin", "plain.msgpack"):
         path = os.path.join(bench.folder, "files", name)
-        bench.run("convert", "-q", *options, source, path)
+        bench.run("convert", "-q", source, path)
         made.append(path)
     packed = bench.made("packed.pickle.zst", b"")
     shutil.copyfile(bench.snapshot("frag_varying_batch.pickle.zst"), packed)
@@ -788,7 +788,7 @@ def long_test_a_file_of_500_megabytes(bench):
     maker = os.path.join(os.path.dirname(bench.program), "..", "bench", "make_trace")
     short, path = bench.made("long.bin", b""), bench.made("long.msgpack", b"")
     subprocess.run([maker, "330000", "2000", short], check=True, stderr=subprocess.DEVNULL)
-    bench.run("convert", "-q", "--plain", short, path)
+    bench.run("convert", "-q", short, path)
     assert os.path.getsize(path) > 500 << 20, os.path.getsize(path)
     page = bench.open()
     bench.load(page, [path], 600)

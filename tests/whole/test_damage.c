@@ -123,7 +123,7 @@ LongTest(damage, cut_msgpack_is_refused)
     mvt_trace *t = mvt_small();
 
     cut_everywhere(t, mvt_plain_bytes(t), refused);
-    cut_everywhere(t, mvt_compact_bytes(t), refused);
+    cut_everywhere(t, mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/small_compact"), refused);
 }
 
 LongTest(damage, changed_msgpack_is_refused_or_sound)
@@ -131,7 +131,8 @@ LongTest(damage, changed_msgpack_is_refused_or_sound)
     mvt_trace *t = mvt_small();
 
     change_everywhere(t, mvt_plain_bytes(t), anything);
-    change_everywhere(t, mvt_compact_bytes(t), anything);
+    change_everywhere(t, mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/small_compact"),
+                      anything);
 }
 
 LongTest(damage, cut_snapshots_are_refused_or_noted)

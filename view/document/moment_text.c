@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/lives/position.h"
+#include "base/search.h"
 
 int64_t mv_event_time(const mv_trace *trace, const mv_events *events, uint32_t event)
 {
@@ -46,14 +47,5 @@ const char *mv_events_span(const mv_trace *trace, const mv_events *events, uint3
 
 uint32_t mv_events_until(const mv_events *e, int64_t time_us)
 {
-    uint32_t low = 0, high = e->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->time_us[middle] <= time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)mv_upper_bound_i64(e->time_us, e->count, time_us);
 }

@@ -1,14 +1,11 @@
+#include "base/names.h"
 #include "view/frame/colour_groups.h"
 
 /* ---- names ------------------------------------------------------------------------------- */
 
 const char *mv_colour_name(uint8_t mode)
 {
-    static const char *const names[] = {
-#define MV_COLOUR_NAME(name, text) text,
-        MV_COLOUR_LIST(MV_COLOUR_NAME)
-#undef MV_COLOUR_NAME
-    };
+    static const char *const names[] = {MV_COLOUR_LIST(MV_SECOND)};
 
     return names[mode % MV_COLOUR_COUNT];
 }

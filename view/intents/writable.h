@@ -1,4 +1,4 @@
-/* The writable state: only files of view/intents/ include this, which tests/house/test_house.c
+/* The writable state: only files of view/intents/ include this, which scripts/lint
  * checks. All others read view->now. */
 #ifndef MV_WRITABLE_H
 #define MV_WRITABLE_H

@@ -1,4 +1,5 @@
 #include "view/panes/flames.h"
+#include "base/names.h"
 
 #include <string.h>
 
@@ -7,11 +8,7 @@
 
 const char *mv_flames_source_name(uint32_t source)
 {
-    static const char *const names[] = {
-#define MV_FLAMES_NAME(name, text) text,
-        MV_FLAMES_LIST(MV_FLAMES_NAME)
-#undef MV_FLAMES_NAME
-    };
+    static const char *const names[] = {MV_FLAMES_LIST(MV_SECOND)};
 
     return source < MV_FLAMES_COUNT ? names[source] : "";
 }

@@ -29,9 +29,7 @@
 
 typedef enum {
 #define MV_FLAMES_ENUM(name, text) MV_FLAMES_##name,
-    MV_FLAMES_LIST(MV_FLAMES_ENUM)
-#undef MV_FLAMES_ENUM
-        MV_FLAMES_COUNT
+    MV_FLAMES_LIST(MV_FLAMES_ENUM) MV_FLAMES_COUNT
 } mv_flames_source;
 
 typedef struct {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/names.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -16,11 +17,7 @@
 
 const char *mv_listing_name(uint32_t kind)
 {
-    static const char *const names[] = {
-#define MV_LISTING_NAME(name, text) text,
-        MV_LISTING_LIST(MV_LISTING_NAME)
-#undef MV_LISTING_NAME
-    };
+    static const char *const names[] = {MV_LISTING_LIST(MV_SECOND)};
 
     return kind < MV_LISTING_COUNT ? names[kind] : "";
 }

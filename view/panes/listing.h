@@ -32,9 +32,7 @@
 
 typedef enum {
 #define MV_LISTING_ENUM(name, text) MV_LISTING_##name,
-    MV_LISTING_LIST(MV_LISTING_ENUM)
-#undef MV_LISTING_ENUM
-        MV_LISTING_COUNT
+    MV_LISTING_LIST(MV_LISTING_ENUM) MV_LISTING_COUNT
 } mv_listing_kind;
 
 /* The meaning of a cell's number, and its format; texts have no number. */

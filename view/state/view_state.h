@@ -37,9 +37,7 @@ typedef enum {
 
 typedef enum {
 #define MV_COLOUR_ENUM(name, text) MV_COLOUR_##name,
-    MV_COLOUR_LIST(MV_COLOUR_ENUM)
-#undef MV_COLOUR_ENUM
-        MV_COLOUR_COUNT
+    MV_COLOUR_LIST(MV_COLOUR_ENUM) MV_COLOUR_COUNT
 } mv_colour_mode;
 
 /* How the hits of a search are shown. */

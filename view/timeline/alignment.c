@@ -2,20 +2,12 @@
 
 #include <math.h>
 
+#include "base/names.h"
 #include "base/search.h"
 
 enum { SAMPLES = 64 };
 
-const char *mv_align_name(mv_align by)
-{
-    static const char *const names[] = {
-#define MV_ALIGN_NAME(name, text) text,
-        MV_ALIGN_LIST(MV_ALIGN_NAME)
-#undef MV_ALIGN_NAME
-    };
-
-    return by < MV_ALIGN_COUNT ? names[by] : "";
-}
+MV_NAMES(mv_align_name, mv_align, MV_ALIGN_LIST, MV_SECOND, "")
 
 /* ---- possible alignments ----------------------------------------------------------------- */
 

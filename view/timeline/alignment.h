@@ -22,9 +22,7 @@
 
 typedef enum {
 #define MV_ALIGN_ENUM(name, text) MV_ALIGN_##name,
-    MV_ALIGN_LIST(MV_ALIGN_ENUM)
-#undef MV_ALIGN_ENUM
-        MV_ALIGN_COUNT
+    MV_ALIGN_LIST(MV_ALIGN_ENUM) MV_ALIGN_COUNT
 } mv_align;
 
 typedef struct {

@@ -146,11 +146,6 @@ double mv_viewport_event(const mv_viewport *v, float x)
     return mv_stretch_event(v->scale, place_at(v, x));
 }
 
-double mv_viewport_bytes(const mv_viewport *v, float y)
-{
-    return fmax(0, v->y + (double)(v->box.y + v->box.h - y) * v->dy);
-}
-
 uint32_t mv_viewport_moment(const mv_viewport *v, float x)
 {
     return mv_timescale_moment(v->scale, place_at(v, x));

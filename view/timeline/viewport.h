@@ -51,7 +51,6 @@ mv_viewport mv_viewport_make(const mv_timescale *scale, mv_box box, mv_stretch s
 float mv_viewport_x(const mv_viewport *v, double event);
 float mv_viewport_y(const mv_viewport *v, double bytes);
 double mv_viewport_event(const mv_viewport *v, float x);
-double mv_viewport_bytes(const mv_viewport *v, float y); /* 0 or more */
 
 /* The moment shown at x, as if every moment were visible; see mv_timescale_moment. */
 uint32_t mv_viewport_moment(const mv_viewport *v, float x);

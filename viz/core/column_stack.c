@@ -306,68 +306,6 @@ uint32_t mv_column_stack_fill_at(mv_column_stack *c, mv_instant instant, const u
     return mv_column_stack_fill(c, middle, count, ids);
 }
 
-static void put_run(stack_reader *r, mv_run run)
-{
-    if (r->at < r->count)
-        r->runs[r->at] = run;
-    r->at++;
-}
-
-static void put_small(stack_reader *r)
-{
-    if (r->small.bytes)
-        put_run(r, r->small);
-    r->small.offset += r->small.bytes;
-    r->small.bytes = 0;
-}
-
-static void take_leaves(stack_reader *r, uint32_t node)
-{
-    const mv_column_stack *c = r->stack;
-    uint32_t end = leaves_end(c, node);
-
-    for (uint32_t rank = node * FAN; rank < end; rank++) {
-        uint64_t bytes = held(c, rank);
-        if (bytes < r->least) {
-            r->small.bytes += bytes;
-            continue;
-        }
-        put_small(r);
-        put_run(r, (mv_run){r->small.offset, bytes, rank, is_ending(c, rank)});
-        r->small.offset += bytes;
-    }
-}
-
-static void take_nodes(stack_reader *r, uint32_t level, uint32_t parent)
-{
-    uint32_t end = children_end(r->stack, level, parent);
-
-    for (uint32_t node = parent * FAN; node < end; node++) {
-        uint64_t bytes = r->stack->sum[level][node];
-        if (bytes < r->least)
-            r->small.bytes += bytes;
-        else if (level > 0)
-            take_nodes(r, level - 1, node);
-        else
-            take_leaves(r, node);
-    }
-}
-
-uint32_t mv_column_stack_runs(const mv_column_stack *c, uint64_t least, mv_run *out,
-                              uint32_t capacity)
-{
-    stack_reader r = {.stack = c,
-                      .least = least ? least : 1,
-                      .runs = out,
-                      .small.rank = MV_NO_ROW,
-                      .count = capacity};
-
-    if (mv_column_stack_height(c))
-        take_nodes(&r, c->index->levels - 1, 0);
-    put_small(&r);
-    return r.at;
-}
-
 bool mv_column_stack_find(const mv_column_stack *c, uint64_t byte, mv_run *out)
 {
     uint32_t node = 0, end;

@@ -46,12 +46,6 @@ void mv_column_stack_move(mv_column_stack *stack, mv_instant instant);
 /* Bytes of the whole stack, including bytes that slides hold open. */
 uint64_t mv_column_stack_height(const mv_column_stack *stack);
 
-/* The stack from bottom to top: one run for each row of at least `least` bytes, and one run for all
- * rows between two of these, so that nothing moves when `least` changes. Writes up to `capacity`
- * runs; returns the total number. */
-uint32_t mv_column_stack_runs(const mv_column_stack *stack, uint64_t least, mv_run *out,
-                              uint32_t capacity);
-
 /* ids[i] = the rank whose bytes cover byte `middle[i]` of the stack; MV_NO_ROW above the stack and
  * where a slide holds bytes open. `middle` ascends. Returns the number of ids up to the top of the
  * stack: later ids are not written. */

@@ -19,8 +19,6 @@ typedef struct {
     uint32_t top;    /* highest drawn rank that is alive; MV_NO_RANK: none */
     uint32_t event;  /* the event being processed */
     uint32_t lowest; /* drawn rank that ended in it; MV_NO_ROW: none */
-    uint32_t spans;  /* entries of `level` that are filled */
-    uint64_t bytes;  /* drawn and alive */
 } sweep;
 
 /* Called when all ends of the event are known: decides whether it slides, and from which rank
@@ -40,7 +38,6 @@ static void close_ends(sweep *s)
 static void end(sweep *s, uint32_t rank)
 {
     mv_rankset_drop(&s->alive, rank);
-    s->bytes -= s->drawn->index->bytes[rank];
     if (rank == s->top)
         s->top = mv_rankset_prev(&s->alive, rank);
     s->lowest = rank < s->lowest ? rank : s->lowest;
@@ -49,15 +46,7 @@ static void end(sweep *s, uint32_t rank)
 static void begin(sweep *s, uint32_t rank)
 {
     mv_rankset_add(&s->alive, rank);
-    s->bytes += s->drawn->index->bytes[rank];
     s->top = rank;
-}
-
-/* Records the bytes before each span of events, up to the span that contains `event`. */
-static void note_levels(sweep *s, uint32_t event)
-{
-    for (; s->spans <= event / MV_DRAWN_SPAN; s->spans++)
-        s->drawn->level[s->spans] = s->bytes;
 }
 
 static void run(sweep *s)
@@ -72,7 +61,6 @@ static void run(sweep *s)
         if (walk.event != s->event || !walk.is_end)
             close_ends(s);
         s->event = walk.event;
-        note_levels(s, walk.event);
         if (!mv_drawn_has(s->drawn, walk.rank))
             continue;
         if (walk.is_end)
@@ -81,7 +69,6 @@ static void run(sweep *s)
             begin(s, walk.rank);
     }
     close_ends(s);
-    note_levels(s, x->events);
 }
 
 static void fill_level(mv_drawn *d, uint32_t level)
@@ -114,8 +101,7 @@ static mv_code make(mv_arena *arena, mv_drawn *d, mv_err *err)
     sweep s = {.drawn = d, .top = MV_NO_RANK, .lowest = MV_NO_ROW};
     mv_arena scratch;
 
-    d->level = mv_push_array(arena, uint64_t, (uint64_t)d->index->events / MV_DRAWN_SPAN + 1);
-    if (!d->level || !mv_bitmap_init(arena, d->index->events, &d->slides) || !plant_tree(arena, d))
+    if (!mv_bitmap_init(arena, d->index->events, &d->slides) || !plant_tree(arena, d))
         return no_memory(err, d->index);
     mv_arena_init(&scratch, arena->budget);
     if (!mv_rankset_init(&scratch, d->index->count, &s.alive)) {
@@ -149,127 +135,7 @@ mv_code mv_drawn_some(mv_arena *arena, const mv_index *x, const uint64_t *rows, 
     return make(arena, out, err);
 }
 
-/* Finds the `most`-th largest size, digit by digit from the highest, and how many rows of exactly
- * that size are among the `most`. At least `most` rows are needed. */
-static uint64_t find_threshold(const mv_index *x, uint32_t most, uint32_t *of_it)
-{
-    uint64_t prefix = 0, mask = 0;
-
-    for (int shift = 56; shift >= 0; shift -= 8) {
-        uint32_t count[256] = {0}, digit = 255;
-        for (uint32_t r = 0; r < x->count; r++)
-            if ((x->bytes[r] & mask) == prefix && mv_index_is_ever_alive(x, r))
-                count[x->bytes[r] >> shift & 0xff]++;
-        while (count[digit] < most)
-            most -= count[digit--];
-        prefix |= (uint64_t)digit << shift;
-        mask |= (uint64_t)0xff << shift;
-    }
-    *of_it = most;
-    return prefix;
-}
-
-/* Rows from before the first event are named when they end; rows that never end come last, the
- * highest first. */
-static int by_first_naming(const void *left, const void *right, const void *ends)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    uint32_t x = ((const uint32_t *)ends)[a], y = ((const uint32_t *)ends)[b];
-
-    if (x != y)
-        return x < y ? -1 : 1;
-    return a > b ? -1 : a < b;
-}
-
-/* Sets the bits of the first `wanted` rows of exactly `bytes`, in the order in which events name
- * them. Rows from before the first event are merged into the rows born later, which are already in
- * that order. */
-static bool add_ties(mv_arena *scratch, const mv_index *x, uint64_t bytes, uint32_t wanted,
-                     uint64_t *rows)
-{
-    uint32_t *before = mv_push_array(scratch, uint32_t, x->preexisting);
-    uint32_t count = 0, at = 0, born = x->preexisting;
-
-    if (!before)
-        return false;
-    for (uint32_t r = 0; r < x->preexisting; r++)
-        if (x->bytes[r] == bytes && mv_index_is_ever_alive(x, r))
-            before[count++] = r;
-    mv_sort_by(scratch, before, count, sizeof *before, by_first_naming, x->end);
-    for (; wanted > 0; wanted--) {
-        uint32_t rank;
-        while (born < x->count && (x->bytes[born] != bytes || !mv_index_is_ever_alive(x, born)))
-            born++;
-        if (at < count && (born == x->count || x->end[before[at]] <= x->birth[born]))
-            rank = before[at++];
-        else
-            rank = born++;
-        rows[rank >> 6] |= (uint64_t)1 << (rank & 63);
-    }
-    return true;
-}
-
-static bool pick_largest(mv_arena *arena, const mv_index *x, uint32_t most, uint64_t *rows)
-{
-    uint32_t of_threshold;
-    uint64_t threshold = find_threshold(x, most, &of_threshold);
-    mv_arena scratch;
-    bool done;
-
-    for (uint32_t r = 0; r < x->count; r++)
-        if (x->bytes[r] > threshold && mv_index_is_ever_alive(x, r))
-            rows[r >> 6] |= (uint64_t)1 << (r & 63);
-    mv_arena_init(&scratch, arena->budget);
-    done = add_ties(&scratch, x, threshold, of_threshold, rows);
-    mv_arena_release(&scratch);
-    return done;
-}
-
-mv_code mv_drawn_largest(mv_arena *arena, const mv_index *x, uint32_t most, mv_drawn *out,
-                         mv_err *err)
-{
-    uint64_t *rows = mv_push_array(arena, uint64_t, (uint64_t)x->count / 64 + 1);
-    uint32_t all = 0;
-
-    if (!rows)
-        return no_memory(err, x);
-    for (uint32_t r = 0; r < x->count; r++)
-        all += mv_index_is_ever_alive(x, r);
-    if (most >= all)
-        return mv_drawn_all(arena, x, out, err);
-    if (most > 0 && !pick_largest(arena, x, most, rows))
-        return no_memory(err, x);
-    *out = (mv_drawn){.index = x, .rows = rows, .count = most};
-    return make(arena, out, err);
-}
-
 /* ---- asking ------------------------------------------------------------------------------- */
-
-uint64_t mv_drawn_tick(const mv_drawn *d, uint32_t event)
-{
-    return mv_bitmap_below(&d->index->changes, event) +
-           (uint64_t)MV_SLIDE_TICKS * mv_bitmap_below(&d->slides, event);
-}
-
-uint64_t mv_drawn_ticks(const mv_drawn *d)
-{
-    const mv_index *x = d->index;
-    uint64_t ticks = mv_drawn_tick(d, x->events);
-
-    return ticks ? ticks : mv_index_next(x, 0, x->preexisting, MV_BEFORE) < x->preexisting;
-}
-
-uint64_t mv_drawn_bytes(const mv_drawn *d, uint32_t event)
-{
-    uint32_t span = (event + 1) / MV_DRAWN_SPAN; /* of event MV_BEFORE: the first */
-    uint64_t bytes = d->level[span];
-    mv_index_walk walk = mv_index_walk_from(d->index, span * MV_DRAWN_SPAN, event + 1);
-
-    while (mv_index_walk_next(&walk))
-        if (mv_drawn_has(d, walk.rank))
-            bytes += walk.is_end ? -d->index->bytes[walk.rank] : d->index->bytes[walk.rank];
-    return bytes;
-}
 
 uint64_t mv_drawn_offset(const mv_drawn *d, uint32_t rank, uint32_t event)
 {

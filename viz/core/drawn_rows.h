@@ -24,15 +24,11 @@
 
 #include "viz/core/index.h"
 
-#define MV_SLIDE_TICKS 3
-#define MV_DRAWN_SPAN  1024 /* events for each entry of `level` */
-
 typedef struct {
     const mv_index *index;
     uint32_t count;       /* rows that are drawn */
     const uint64_t *rows; /* [(index->count + 63) / 64] one bit for each rank; NULL: all */
     mv_bitmap slides;     /* [events] drawn rows slide down; tallied */
-    uint64_t *level;      /* [events / 1024 + 1] drawn bytes alive before event 1024 x i */
     uint32_t levels;
     uint32_t length[MV_INDEX_LEVELS];
     uint32_t *lowest[MV_INDEX_LEVELS]; /* [length] the lowest drawn rank that ends in a sliding
@@ -40,12 +36,9 @@ typedef struct {
                                         * MV_NO_ROW: none */
 } mv_drawn;
 
-/* All rows; the `most` largest rows (among equals those that events name first, as in PyTorch's
- * viewer); the rows with a bit in `rows`, which is borrowed. O(n), and 0.6 bytes an event. Rows
+/* All rows; the rows with a bit in `rows`, which is borrowed. O(n), and 0.6 bytes an event. Rows
  * that are never alive are not drawn. Fail only when out of memory. */
 mv_code mv_drawn_all(mv_arena *arena, const mv_index *index, mv_drawn *out, mv_err *err);
-mv_code mv_drawn_largest(mv_arena *arena, const mv_index *index, uint32_t most, mv_drawn *out,
-                         mv_err *err);
 mv_code mv_drawn_some(mv_arena *arena, const mv_index *index, const uint64_t *rows, mv_drawn *out,
                       mv_err *err);
 
@@ -53,16 +46,6 @@ static inline bool mv_drawn_has(const mv_drawn *drawn, uint32_t rank)
 {
     return !drawn->rows || (drawn->rows[rank >> 6] >> (rank & 63) & 1);
 }
-
-/* The tick at which an event begins; `events` is allowed. O(1). */
-uint64_t mv_drawn_tick(const mv_drawn *drawn, uint32_t event);
-
-/* The length of the axis: the tick at which `events` begins, but 1 when nothing changes and
- * something is alive. */
-uint64_t mv_drawn_ticks(const mv_drawn *drawn);
-
-/* Bytes of all drawn rows that are alive after an event. Walks at most 1,024 events. */
-uint64_t mv_drawn_bytes(const mv_drawn *drawn, uint32_t event);
 
 /* Bytes of the drawn rows below `rank` that are alive: its offset. O(living rows below it). */
 uint64_t mv_drawn_offset(const mv_drawn *drawn, uint32_t rank, uint32_t event);

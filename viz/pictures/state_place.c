@@ -59,11 +59,6 @@ static double all_pixels(const mv_state_place *p)
     return (double)p->head * p->state->group_count + (double)p->row * p->state->rows;
 }
 
-float mv_state_height(const mv_state *state, float scale, float row)
-{
-    return roundf(GROUP * scale) * (float)state->group_count + row * (float)state->rows;
-}
-
 /* ---- what is shown ----------------------------------------------------------------------- */
 
 double mv_state_most_zoom(const mv_state *state)

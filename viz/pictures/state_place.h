@@ -31,9 +31,6 @@ typedef struct {
 mv_state_place mv_state_place_make(const mv_state *state, mv_box box, float scale,
                                    mv_state_shown shown);
 
-/* The height in pixels that shows everything with rows of `row` pixels. */
-float mv_state_height(const mv_state *state, float scale, float row);
-
 /* Whether a part of the state is outside the box. */
 bool mv_state_is_cut(const mv_state_place *p);
 

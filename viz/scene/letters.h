@@ -1,8 +1,8 @@
 /* Letters as masks of pixels, each drawn once from its font (viz/scene/text_raster.h) and kept.
  * Letters of a scalable font are kept at up to four offsets within a pixel, so that texts keep
  * their designed widths. When the cache is full, all letters are dropped. */
-#ifndef MV_LETTERS_H
-#define MV_LETTERS_H
+#ifndef MV_VIZ_SCENE_LETTERS_H
+#define MV_VIZ_SCENE_LETTERS_H
 
 #include "viz/scene/text_raster.h"
 
