@@ -189,6 +189,16 @@ static bool take_table(mv_options *o, const char *text)
     return (o->allowed & MV_HAS(CSV)) ? *text != 0 : word_index(MV_OPTION_TABLE, text) >= 0;
 }
 
+/* Parsed where it is used, with specific messages. */
+static bool take_change(mv_options *o, mv_option_id id, const char *text)
+{
+    if (o->changes == MV_MOST_CHANGES_GIVEN || (text && !*text))
+        return false;
+    o->change[o->changes].option = id;
+    o->change[o->changes++].text = text;
+    return true;
+}
+
 /* How an option's argument is parsed, and the member that stores it. */
 typedef enum {
     IS_FLAG,      /* no argument, or it is not stored */
@@ -198,6 +208,7 @@ typedef enum {
     IS_WORD_TEXT, /* const char *: one of them */
     IS_NUMBER,    /* uint64_t */
     IS_SIZE,      /* uint64_t, bytes */
+    IS_CHANGE,    /* one of mv_options.change */
     IS_DURATION,  /* uint64_t, microseconds */
     IS_OTHER      /* by a function */
 } argument_kind;
@@ -239,6 +250,17 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_TARGET] = {.kind = IS_SIZE, INTO(target)},
     [MV_OPTION_FAIL_ON] = {.kind = IS_OTHER, .take = take_gate},
     [MV_OPTION_CONF] = {.kind = IS_OTHER, .take = take_conf},
+    [MV_OPTION_DROP] = {.kind = IS_CHANGE},
+    [MV_OPTION_CHANGE_SCALE] = {.kind = IS_CHANGE},
+    [MV_OPTION_HALF] = {.kind = IS_CHANGE},
+    [MV_OPTION_PREALLOC] = {.kind = IS_CHANGE},
+    [MV_OPTION_ONE_STREAM] = {.kind = IS_CHANGE},
+    [MV_OPTION_EMPTY_CACHE] = {.kind = IS_CHANGE},
+    [MV_OPTION_CHANGE_CPU] = {.kind = IS_CHANGE},
+    [MV_OPTION_FREE_EARLY] = {.kind = IS_CHANGE},
+    [MV_OPTION_RECOMPUTE] = {.kind = IS_CHANGE},
+    [MV_OPTION_ZERO] = {.kind = IS_CHANGE},
+    [MV_OPTION_RANKS] = {.kind = IS_NUMBER, INTO(ranks), .most = UINT32_MAX},
     [MV_OPTION_SCRIPT] = {.kind = IS_TEXT, INTO(script)},
     [MV_OPTION_SESSION] = {.kind = IS_TEXT, INTO(session)},
     [MV_OPTION_STATE] = {.kind = IS_TEXT, INTO(state)},
@@ -285,6 +307,8 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     case IS_SIZE:
         return mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
                !lacks_unit(argument, *(uint64_t *)member);
+    case IS_CHANGE:
+        return take_change(o, id, argument);
     case IS_DURATION:
         return mv_duration_read(argument, member) && *(uint64_t *)member >= r->least;
     case IS_OTHER:

@@ -42,6 +42,22 @@
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory available to the allocator, such as 80GiB")  \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
+    X(DROP, "drop", 0, "F", NULL, "without the allocations that match the filter F")               \
+    X(CHANGE_SCALE, "scale", 0, "F=X", NULL, "with X times the bytes of the allocations of F")     \
+    X(HALF, "half", 0, "F", NULL, "with half the bytes of the allocations of F")                   \
+    X(PREALLOC, "prealloc", 0, "F|SIZE", NULL,                                                     \
+      "with one buffer for the allocations of F, or with SIZE allocated and freed at the start")   \
+    X(ONE_STREAM, "one-stream", 0, NULL, NULL, "with everything on one stream")                    \
+    X(EMPTY_CACHE, "empty-cache-each", 0, "STEP|NAME", NULL,                                       \
+      "with empty_cache() after each step, or after each range of this name")                      \
+    X(CHANGE_CPU, "cpu", 0, "F", NULL, "with the allocations of F on the host while not in use")   \
+    X(FREE_EARLY, "free-early", 0, "F", NULL, "with frees of F that wait for no stream")           \
+    X(RECOMPUTE, "recompute", 0, "F", NULL,                                                        \
+      "with the allocations of F freed after the forward pass and made again for the backward "    \
+      "pass")                                                                                      \
+    X(ZERO, "zero", 0, "N", NULL,                                                                  \
+      "with optimizer state (1), gradients (2) and parameters (3) divided among --ranks")          \
+    X(RANKS, "ranks", 0, "R", NULL, "number of ranks for --zero")                                  \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
       "contents of a picture: active memory, segments or pools over time, or the state at a "      \
@@ -119,8 +135,9 @@ const char *mv_option_words(mv_option_id id, uint64_t allowed);
 
 #define MV_ALL_DEVICES (-1)
 
-#define MV_MOST_CONFS 64
-#define MV_MOST_GATES 16
+#define MV_MOST_CONFS         64
+#define MV_MOST_GATES         16
+#define MV_MOST_CHANGES_GIVEN 32
 
 /* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
  * words. */
@@ -178,6 +195,12 @@ typedef struct {
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */
     const char *conf[MV_MOST_CONFS];
+    uint32_t changes; /* --drop, --half and so on, in order */
+    struct {
+        int option;       /* mv_option_id */
+        const char *text; /* NULL: it takes no argument */
+    } change[MV_MOST_CHANGES_GIVEN];
+    uint64_t ranks;         /* 0 when not given */
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */

@@ -36,6 +36,7 @@ static const mv_mcp_tool tools[] = {
     {.name = "fragmentation", .command = "fragmentation"},
     {.name = "oom", .command = "oom"},
     {.name = "whatif", .command = "whatif"},
+    {.name = "floor", .command = "floor"},
     {.name = "diff", .command = "diff"},
     {.name = "ranks", .command = "ranks"},
     {.name = "ledger", .command = "ledger"},

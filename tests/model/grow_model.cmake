@@ -13,7 +13,7 @@ grow(MV_SEGMENT_COLUMNS [[16, limit, BYTES, MV_NO_BYTES, "test", .since = "9.9",
 grow(MV_BLOCK_COLUMNS [[10, owner, STACK, MV_NO_ROW, "test", .since = "9.9", .rank = 1]])
 grow(MV_HISTORY_COLUMNS [[6, was_small, FLAG, 0, "test", .since = "9.9", .label = "small", .rank = 1]])
 grow(MV_ANNOTATION_COLUMNS [[5, stream, STREAM, MV_NO_ROW, "test", .since = "9.9", .rank = 1]])
-grow(MV_API_CALL_COLUMNS [[13, peer, DEVICE, -1, "test", .since = "9.9", .rank = 3]])
+grow(MV_API_CALL_COLUMNS [[14, peer, DEVICE, -1, "test", .since = "9.9", .rank = 3]])
 grow(MV_SAMPLE_COLUMNS [[6, state, BLOCK_STATE, MV_BLOCK_UNKNOWN, "test", .since = "9.9", .rank = 1]])
 grow(MV_FACT_COLUMNS [[3, time_us, TIME, MV_NO_TIME, "test", .since = "9.9", .rank = 1]])
 file(WRITE ${TO} "${text}")
