@@ -271,7 +271,6 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_MEM] = {.kind = IS_SIZE, INTO(mem), .least = 1},
     [MV_OPTION_PORT] = {.kind = IS_NUMBER, INTO(port), .most = UINT16_MAX},
     [MV_OPTION_STEPS] = {.kind = IS_NUMBER, INTO(steps), .most = UINT32_MAX},
-    [MV_OPTION_RANKS] = {.kind = IS_NUMBER, INTO(ranks), .most = UINT32_MAX},
     [MV_OPTION_GPU] = {.kind = IS_TEXT, INTO(gpu)},
     [MV_OPTION_FOR] = {.kind = IS_DURATION, INTO(for_us), .least = 1},
     [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},

@@ -57,7 +57,7 @@
       "pass")                                                                                      \
     X(ZERO, "zero", 0, "N", NULL,                                                                  \
       "with optimizer state (1), gradients (2) and parameters (3) divided among --ranks")          \
-    X(RANKS, "ranks", 0, "R", NULL, "number of ranks for --zero")                                  \
+    X(RANKS, "ranks", 0, "R", NULL, "number of ranks")                                             \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
       "contents of a picture: active memory, segments or pools over time, or the state at a "      \
@@ -93,7 +93,6 @@
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
     X(STEPS, "steps", 0, "N", NULL, "stop after N steps of the optimizer (default: 3)")            \
     X(GPU, "gpu", 0, "NAME", NULL, "GPU to predict for: its name or MiB (default: h100-80gb)")     \
-    X(RANKS, "ranks", 0, "N", NULL, "predict for one of N ranks")                                  \
     X(EXPECT, "expect", 0, NULL, NULL, "print only whether it fits; write only what -o names")     \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE; its suffix must match the output")      \
     X(NO_PAGER, "no-pager", 0, NULL, NULL, "never show long output in a pager")                    \
@@ -188,7 +187,7 @@ typedef struct {
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     uint64_t port;                        /* 0 when not given */
-    uint64_t steps, ranks;                /* likewise */
+    uint64_t steps;                       /* likewise */
     const char *gpu;                      /* NULL when not given */
     uint64_t for_us;                      /* likewise */
     mv_color color;
