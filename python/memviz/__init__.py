@@ -9,13 +9,14 @@
 Everything here is glue: the analysis is the program `memviz`, which `python -m memviz` runs."""
 
 from .marks import Heap, heap, mark, pop, push, range
+from .names import name
 from .page import Page, show
 from .native import Error, program, report, run
 from .recording import record
 from .torch_memory import snapshot
 
 __version__ = "0.1.0"
-__all__ = ["Error", "Heap", "Page", "heap", "mark", "pop", "program", "push", "range", "record", "report",
+__all__ = ["Error", "Heap", "Page", "heap", "mark", "name", "pop", "program", "push", "range", "record", "report",
            "run", "show", "snapshot"]
 
 
