@@ -600,6 +600,32 @@ const mv_command mv_commands[] = {
                    "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
     },
     {
+        .name = "dry-run",
+        .group = MV_COMMAND_GROUP_RECORD,
+        .also_tried = "predict estimate simulate dryrun dry_run fits",
+        .run = mv_cmd_dry_run,
+        .options = MV_HAS(STEPS) | MV_HAS(GPU) | MV_HAS(RANKS) | MV_HAS(EXPECT) | MV_HAS(OUTPUT) |
+                   MV_STOP_AT_WORD,
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .writes_file = true,
+        .starts_program = true,
+        .arguments = "[--] python SCRIPT...",
+        .summary = "predict the GPU memory of a PyTorch program without a GPU",
+        .help =
+            "Runs a Python program unchanged, on a machine with or without a GPU, until its\n"
+            "optimizers have made --steps N steps. Tensors on the GPU take no memory and nothing "
+            "is\n"
+            "computed; what the program would have allocated and reserved is written as a "
+            "snapshot\n"
+            "to -o F.pickle (default: memviz.dry-run.pickle; %p: pid, %r: rank, %h: host), which\n"
+            "every report reads. The last lines say what the answer rests on and whether it fits\n"
+            "--gpu, a name such as a100-40gb or a number of MiB. --ranks N predicts for one of N\n"
+            "ranks, whose collectives do nothing. It needs PyTorch 2.2 or later.\n",
+        .example = "memviz dry-run -- python train.py --batch 32\n"
+                   "memviz dry-run --expect --gpu a100-40gb -- python train.py\n",
+    },
+    {
         .name = "attach",
         .group = MV_COMMAND_GROUP_RECORD,
         .run = mv_cmd_attach,

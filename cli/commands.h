@@ -135,6 +135,7 @@ int mv_cmd_view(mv_cli *cli);
 int mv_cmd_serve(mv_cli *cli);
 int mv_cmd_mcp(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
+int mv_cmd_dry_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_export(mv_cli *cli);
 int mv_cmd_dump(mv_cli *cli);

@@ -95,6 +95,10 @@
       "facts",                                                                                     \
       "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
+    X(STEPS, "steps", 0, "N", NULL, "stop after N steps of the optimizer (default: 3)")            \
+    X(GPU, "gpu", 0, "NAME", NULL, "GPU to predict for: its name or MiB (default: h100-80gb)")     \
+    X(RANKS, "ranks", 0, "N", NULL, "predict for one of N ranks")                                  \
+    X(EXPECT, "expect", 0, NULL, NULL, "print only whether it fits; write only what -o names")     \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE; its suffix must match the output")      \
     X(NO_PAGER, "no-pager", 0, NULL, NULL, "never show long output in a pager")                    \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
@@ -188,6 +192,8 @@ typedef struct {
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     uint64_t port;                        /* 0 when not given */
+    uint64_t steps, ranks;                /* likewise */
+    const char *gpu;                      /* NULL when not given */
     uint64_t for_us;                      /* likewise */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
