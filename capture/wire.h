@@ -66,7 +66,8 @@ static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
     X(API_CALLS, 33, "api calls")         \
     X(SAMPLES, 34, "samples")             \
     X(FACTS, 35, "facts")                 \
-    X(HEAP_CALLS, 36, "heap calls")
+    X(HEAP_CALLS, 36, "heap calls")       \
+    X(TENSORS, 37, "tensors")
 
 typedef enum {
 #define MV_WIRE_KIND_ENUM(name, number, text) MV_WIRE_##name = number,

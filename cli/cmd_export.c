@@ -89,7 +89,9 @@ static bool find_device(exporting *x, uint32_t device, mv_export_device *out)
 
     if (mv_lives_find(&cli->arena, &x->trace, device, &out->lives, &err) != MV_OK ||
         mv_totals_series(&cli->arena, &out->lives, &out->series, &err) != MV_OK ||
-        mv_leaks_find(&cli->arena, &x->trace, &out->lives, &out->leaks, &err) != MV_OK) {
+        mv_leaks_find(&cli->arena, &x->trace, &out->lives, &out->leaks, &err) != MV_OK ||
+        mv_categories_find(&cli->arena, &x->trace, &out->lives, x->sites.kinds, NULL,
+                           &out->categories, &err) != MV_OK) {
         mv_complain(mv_input_name(cli), &err);
         return false;
     }

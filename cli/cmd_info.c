@@ -392,6 +392,7 @@ static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
     LIST("devices", &device_table, mv_value_rows(NULL))                                    \
     MEMBER("history", mv_value_text(mv_history_name(f->history)))                          \
     MEMBER("annotations", mv_value_u64(t->annotations.count))                              \
+    MEMBER("tensors", mv_value_u64(t->tensors.count))                                      \
     MEMBER("annotation_ranges", mv_value_u64(count_starts(t)))                             \
     LIST("annotation_names", &place_table, mv_value_rows(NULL))                            \
     LIST("levels", &level_table, mv_value_rows(NULL))                                      \
@@ -534,6 +535,10 @@ static void put_counts(const facts *f)
         mv_prose_add(names, sizeof names, ", %u more (--json)", f->place_count - NAMES_SHOWN);
     mv_prose_put(f->out, LABEL, LABEL, "%u starts and ends, of %u range%s%s", t->annotations.count,
                  count_starts(t), mv_plural(count_starts(t)), names);
+    if (t->tensors.count > 0) {
+        put_label(f->out, "named tensors");
+        mv_prose_put(f->out, LABEL, LABEL, "%u (memviz memory --by module)", t->tensors.count);
+    }
     if (host.is_there) {
         put_label(f->out, "pinned host");
         mv_prose_put(f->out, LABEL, LABEL, "segments %u, %s; %s allocated; events %llu",

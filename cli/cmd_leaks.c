@@ -8,6 +8,7 @@
 #include "analyze/leaks/pile_words.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/lives_window.h"
+#include "analyze/steps/low_points.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
@@ -35,6 +36,7 @@ typedef struct {
     mv_leaks *found;          /* [end - first] */
     mv_leak_outlook *outlook; /* [end - first] */
     mv_residual *residual;    /* [end - first] */
+    mv_low_held *held;        /* [end - first] */
     mv_leak_verdict verdict;
     uint64_t limit;
 } leak_report;
@@ -76,22 +78,32 @@ static const mv_leaks *first_of_all(const leak_report *r)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                    \
-    MEMBER("device", device)                                 \
-    MEMBER("bytes", leak->bytes)                             \
-    MEMBER("blocks", leak->blocks)                           \
-    MEMBER("own_threads", leak->own_threads)                 \
-    MEMBER("bytes_per_step", leak->bytes_per_step)           \
-    MEMBER("first_event", leak->first_event)                 \
-    MEMBER("last_event", leak->last_event)                   \
-    MEMBER("confidence", leak->confidence)                   \
-    MEMBER("kind", mv_leak_kind_name(leak->kind))            \
-    MEMBER("evidence", leak->evidence)                       \
-    MEMBER("library", leak->library)                         \
-    MEMBER("lines", leak->lines)                             \
-    MEMBER("culprit", label)                                 \
-    MEMBER("frames", mv_value_frames(r->trace, leak->stack)) \
+#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                                      \
+    MEMBER("device", device)                                                   \
+    MEMBER("bytes", leak->bytes)                                               \
+    MEMBER("blocks", leak->blocks)                                             \
+    MEMBER("own_threads", leak->own_threads)                                   \
+    MEMBER("bytes_per_step", leak->bytes_per_step)                             \
+    MEMBER("first_event", leak->first_event)                                   \
+    MEMBER("last_event", leak->last_event)                                     \
+    MEMBER("confidence", leak->confidence)                                     \
+    MEMBER("kind", mv_leak_kind_name(leak->kind))                              \
+    MEMBER("evidence", leak->evidence)                                         \
+    MEMBER("library", leak->library)                                           \
+    MEMBER("lines", leak->lines)                                               \
+    MEMBER("culprit", label)                                                   \
+    MEMBER("op", mv_value_known(r->trace, r->trace->tags.op[tag.row]))         \
+    MEMBER("shapes", mv_value_known(r->trace, r->trace->tags.shapes[tag.row])) \
+    MEMBER("frames", mv_value_frames(r->trace, leak->stack))                   \
     MEMBER("advice", leak->advice)
+
+/* The tag of the leak's newest block. */
+static mv_tag_id tag_of(const leak_report *r, uint32_t device, const mv_leak *leak)
+{
+    mv_events events = mv_trace_events(r->trace, device);
+
+    return leak->last_event < events.count ? events.tag[leak->last_event] : MV_PLAIN_TAG;
+}
 
 static void list_leaks(mv_rows *rows, const void *all, const void *one)
 {
@@ -103,6 +115,7 @@ static void list_leaks(mv_rows *rows, const void *all, const void *one)
         const mv_leaks *found = &r->found[device - r->first];
         for (uint32_t i = 0; i < found->count && i < r->limit; i++) {
             const mv_leak *leak = &found->leaks[i];
+            mv_tag_id tag = tag_of(r, device, leak);
             mv_leak_label(r->trace, r->kinds, leak, label, sizeof label);
             MV_ROWS_ADD(rows, LEAK_FIELDS);
         }
@@ -255,6 +268,34 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
     MEMBER("floor.steps", (floor)->steps)                                                \
     MEMBER("floor.rises", mv_value_bool((floor)->rises))
 
+/* Null: the run has no two low points. */
+#define HELD_FIELDS(MEMBER, held) \
+    MEMBER("held_bytes", mv_value_bytes((held)->points ? (held)->bytes : MV_NO_BYTES))
+
+#define HELD_LINE_FIELDS(COLUMN, MEMBER, LIST)                           \
+    MEMBER("device", device)                                             \
+    MEMBER("bytes", line->bytes)                                         \
+    MEMBER("staying_bytes", line->staying)                               \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack)) \
+    MEMBER("frames", mv_value_frames(r->trace, line->stack))
+
+/* Lines that hold memory at every low point. */
+static void list_held(mv_rows *rows, const void *all, const void *one)
+{
+    const leak_report *r = all;
+
+    (void)one;
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_low_held *held = &r->held[device - r->first];
+        for (uint32_t i = 0; i < held->count && i < r->limit; i++) {
+            const mv_low_line *line = &held->lines[i];
+            MV_ROWS_ADD(rows, HELD_LINE_FIELDS);
+        }
+    }
+}
+
+static const mv_table held_table = {MV_TABLE(HELD_LINE_FIELDS, list_held)};
+
 #define IN_PROGRESS_FIELDS(MEMBER, in_progress)       \
     MEMBER("in_progress.bytes", (in_progress)->bytes) \
     MEMBER("in_progress.blocks", (in_progress)->blocks)
@@ -273,6 +314,7 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
     MEMBER("preexisting_bytes", found->preexisting_bytes)                                         \
     MEMBER("residual", r->residual[device - r->first].bytes)                                      \
     FLOOR_FIELDS(MEMBER, &found->floor)                                                           \
+    HELD_FIELDS(MEMBER, &r->held[device - r->first])                                              \
     IN_PROGRESS_FIELDS(MEMBER, &found->in_progress)                                               \
     MEMBER("outlook.capacity", mv_value_bytes(outlook->capacity))                                 \
     MEMBER("outlook.capacity_exact",                                                              \
@@ -301,11 +343,13 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     STEPS_FIELDS(MEMBER, &first->steps)                    \
     FLOOR_FIELDS(MEMBER, &first->floor)                    \
     IN_PROGRESS_FIELDS(MEMBER, &sum)                       \
+    MV_WITH_FIELDS(MEMBER, r->cli)                         \
     LIST("leaks", &leak_table, mv_value_rows(NULL))        \
     LIST("driver", &driver_table, mv_value_rows(NULL))     \
     LIST("retained", &retained_table, mv_value_rows(NULL)) \
     LIST("older", &older_table, mv_value_rows(NULL))       \
     LIST("piles", &pile_table, mv_value_rows(NULL))        \
+    LIST("held", &held_table, mv_value_rows(NULL))         \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
@@ -343,6 +387,17 @@ static const char *moment_text(const leak_report *r, uint32_t device, uint32_t e
     return text;
 }
 
+static void put_operator(const leak_report *r, mv_tag_id tag)
+{
+    const char *op = mv_string_text(r->trace, r->trace->tags.op[tag.row]);
+
+    if (!*op)
+        return;
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4, "operator: %s %s", op,
+                 mv_string_text(r->trace, r->trace->tags.shapes[tag.row]));
+}
+
 static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
 {
     mv_out *out = r->out;
@@ -370,6 +425,7 @@ static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
         mv_out_text(out, "  ");
         mv_prose_put(out, 2, 4, "%s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
     }
+    put_operator(r, tag_of(r, device, leak));
     mv_out_style(out, MV_STYLE_YELLOW);
     mv_out_text(out, "  -> ");
     mv_out_style(out, MV_STYLE_NONE);
@@ -454,9 +510,10 @@ static void put_line(const leak_report *r, const char *text)
     mv_prose_put(r->out, 2, 4, "%s", text);
 }
 
-static void put_floor(const leak_report *r, const mv_leaks *found)
+static void put_floor(const leak_report *r, uint32_t device, const mv_leaks *found)
 {
     const mv_leak_floor *f = &found->floor;
+    char held[MV_LOW_TEXT];
     char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], rise[MV_SIZE_TEXT], by[40] = "", text[200];
     bool falls = f->last < f->first;
 
@@ -468,6 +525,9 @@ static void put_floor(const leak_report *r, const mv_leaks *found)
     snprintf(text, sizeof text, "floor (least in a step): %s -> %s%s over %u steps",
              mv_size_text(first, f->first), mv_size_text(last, f->last), by, f->steps);
     put_line(r, text);
+    mv_low_held_text(r->trace, r->kinds, &r->held[device - r->first], held);
+    if (*held)
+        put_line(r, held);
 }
 
 static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *found)
@@ -490,7 +550,7 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
         mv_out_char(r->out, '\n');
     }
     put_steps(r->out, &found->steps);
-    put_floor(r, found);
+    put_floor(r, device, found);
     snprintf(text, sizeof text, "alive at the end: %s = %s leaked + %s retained",
              mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
              mv_size_text(kept, found->retained_bytes));
@@ -565,6 +625,9 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
     if (err->code == MV_OK)
         mv_leaks_find(&r->cli->arena, r->trace, &lives, found, err);
     if (err->code == MV_OK)
+        mv_low_held_find(&r->cli->arena, r->trace, &lives, &found->steps, found->floor.steps,
+                         &r->held[device - r->first], err);
+    if (err->code == MV_OK)
         mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);
     if (err->code == MV_OK)
         mv_residual_find(r->cli, &whole, &r->residual[device - r->first], err);
@@ -619,7 +682,8 @@ int mv_cmd_leaks(mv_cli *cli)
     r.found = mv_push_array(&cli->arena, mv_leaks, r.end - r.first);
     r.outlook = mv_push_array(&cli->arena, mv_leak_outlook, r.end - r.first);
     r.residual = mv_push_array(&cli->arena, mv_residual, r.end - r.first);
-    if (!r.kinds || !r.found || !r.outlook || !r.residual)
+    r.held = mv_push_array(&cli->arena, mv_low_held, r.end - r.first);
+    if (!r.kinds || !r.found || !r.outlook || !r.residual || !r.held)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);

@@ -193,10 +193,19 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)         \
+    MV_WITH_FIELDS(MEMBER, r->cli)                  \
     LIST("lines", &line_table, mv_value_rows(NULL)) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .main = "lines"};
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const line_report *r = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, list_report), .main = "lines"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* memviz memory: live bytes by stack, as a tree of text, or with -o as a flame graph. */
 #include <stdio.h>
 
-#include "analyze/flame/flame_tree.h"
+#include "analyze/flame/module_tree.h"
 #include "analyze/levels/levels.h"
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
@@ -44,8 +44,14 @@ typedef struct {
     uint32_t count;
     device_tree *devices; /* [count] */
     uint64_t limit;
-    bool is_grouped;
+    bool is_grouped; /* --by, but for: */
+    bool by_module;  /* the tree is of modules */
 } tree_report;
+
+static const char *group_name(const tree_report *r, const device_tree *d)
+{
+    return mv_group_by_name(r->by_module ? MV_BY_MODULE : d->grouped.grouping.by);
+}
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
@@ -230,16 +236,15 @@ static void list_tree(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table tree_table = {MV_TABLE(TREE_FIELDS, list_tree)};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    MEMBER("device", d->device)                                                                 \
-    MV_AT_FIELDS(MEMBER, "at.", &d->at)                                                         \
-    MEMBER("bytes", d->tree.nodes[0].bytes)                                                     \
-    MEMBER("unrecorded", d->tree.unrecorded)                                                    \
-    MV_DOUBT_FIELDS(MEMBER, &d->doubts)                                                         \
-    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                                    \
-    LIST("tree", &tree_table, mv_value_rows(d))                                                 \
-    MEMBER("by",                                                                                \
-           mv_value_if(r->is_grouped, mv_value_text(mv_group_by_name(d->grouped.grouping.by)))) \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                   \
+    MEMBER("device", d->device)                                                               \
+    MV_AT_FIELDS(MEMBER, "at.", &d->at)                                                       \
+    MEMBER("bytes", d->tree.nodes[0].bytes)                                                   \
+    MEMBER("unrecorded", d->tree.unrecorded)                                                  \
+    MV_DOUBT_FIELDS(MEMBER, &d->doubts)                                                       \
+    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                                  \
+    LIST("tree", &tree_table, mv_value_rows(d))                                               \
+    MEMBER("by", mv_value_if(r->is_grouped || r->by_module, mv_value_text(group_name(r, d)))) \
     LIST("groups", &mv_group_table, mv_value_if(r->is_grouped, mv_value_rows(&d->grouped)))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -278,7 +283,12 @@ static void put_device(const tree_report *r, const device_tree *d)
     mv_out_style(&r->cli->out, MV_STYLE_NONE);
     mv_prose_put(&r->cli->out, (uint32_t)strlen(head), 2, " %s%s, by %s",
                  d->at.event == MV_BEFORE ? "" : "after ", mv_at_text(at, r->drawing.trace, &d->at),
-                 r->is_grouped ? mv_group_by_name(d->grouped.grouping.by) : "stack");
+                 r->is_grouped || r->by_module ? group_name(r, d) : "stack");
+    if (r->by_module && r->drawing.trace->tensors.count == 0)
+        mv_prose_put(
+            &r->cli->out, 0, 2,
+            "  the file has no names of tensors: memviz.record(\"run.pickle\", names=model) "
+            "writes them");
     mv_rest_put(r->cli, &d->rest);
     mv_doubts_put(r->cli, &d->doubts);
     if (r->is_grouped)
@@ -314,6 +324,17 @@ static mv_doubted doubted(const mv_cli *cli, const mv_lives *lives, uint32_t eve
     return event + 1 == lives->events.count ? MV_DOUBTED_END : MV_DOUBTED_MOMENT;
 }
 
+static void find_modules(tree_report *r, const mv_lives *lives, device_tree *out, mv_err *err)
+{
+    mv_arena *arena = &r->cli->arena;
+    mv_categories categories;
+
+    if (mv_categories_find(arena, r->drawing.trace, lives, r->drawing.sites.kinds, NULL,
+                           &categories, err) == MV_OK)
+        mv_module_tree_find(arena, r->drawing.trace, lives, &categories, out->at.event, &out->tree,
+                            err);
+}
+
 static bool find_device(tree_report *r, uint32_t device, device_tree *out)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -326,6 +347,8 @@ static bool find_device(tree_report *r, uint32_t device, device_tree *out)
         is_named = mv_at_find(cli, r->drawing.trace, &lives, "end", &out->at);
         if (is_named)
             mv_drawing_tree(&r->drawing, &lives, out->at.event, &cli->arena, &out->tree, &err);
+        if (is_named && err.code == MV_OK && r->by_module)
+            find_modules(r, &lives, out, &err);
         if (is_named && err.code == MV_OK && r->is_grouped)
             mv_by_find(cli, r->drawing.trace, &lives, r->drawing.sites.kinds, out->at.event,
                        r->limit, &out->grouped, &err);
@@ -366,8 +389,9 @@ static int put_tree(mv_cli *cli)
         .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     int status;
 
-    r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
-    if (r.is_grouped && cli->options.filter)
+    r.by_module = mv_option_given(&cli->options, MV_HAS(BY)) && mv_by_what(cli) == MV_BY_MODULE;
+    r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY)) && !r.by_module;
+    if (mv_option_given(&cli->options, MV_HAS(BY)) && cli->options.filter)
         return mv_complain_usage(
             "memory", "--by groups all allocated bytes: it cannot be combined with --filter");
     status = find_all(&r);

@@ -22,12 +22,14 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
+#include "cli/report/tensor_list.h"
 #include "parse/source/text_file.h"
 
 /* Rows of the site table in text without --limit; other lines. */
 #define TEXT_ROWS   12
 #define OTHER_LINES 11
 #define SPLIT_ROWS  4
+#define TENSOR_ROWS 6
 
 #define LINE_TEXT 256 /* the label of a frame */
 
@@ -42,6 +44,7 @@ typedef struct {
     mv_grouped grouped; /* --by */
     mv_layers layers;
     mv_site_layers *split; /* [found.count] the sites by layer */
+    mv_site_tensors tensors;
     mv_device_rest rest;
 } device_peak;
 
@@ -144,7 +147,19 @@ static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
     MEMBER("frames", mv_value_frames(r->trace, site->stack))                                    \
     MEMBER("loop.line", loop ? mv_value_text(line) : mv_value_of(MV_VALUE_NULL_OBJECT))         \
     MEMBER("loop.calls", loop ? loop->count : 0)                                                \
-    LIST("layers", &layer_table, mv_value_rows(&split))
+    LIST("layers", &layer_table, mv_value_rows(&split))                                         \
+    LIST("tensors", &mv_tensor_table, mv_value_rows(&tensors))
+
+/* The tensors of a site; of the blocks without a stack, which are after the last one. */
+static mv_tensor_list tensors_of(const peak_report *r, const device_peak *d, uint32_t site)
+{
+    const uint32_t *first = d->tensors.first;
+
+    if (!first)
+        return (mv_tensor_list){.trace = r->trace};
+    return (mv_tensor_list){r->trace, d->tensors.rows + first[site], first[site + 1] - first[site],
+                            UINT64_MAX};
+}
 
 /* The loop that contains a site, with the label of its line; NULL: none. */
 static const mv_layer_loop *loop_of(const peak_report *r, const device_peak *d, uint32_t site,
@@ -175,6 +190,7 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
         const mv_layer_loop *loop = loop_of(r, d, i, line);
         labelled_split split = {&d->split[i], loop,
                                 mv_value_label(labels, i, r->trace, r->kinds, site->stack)};
+        mv_tensor_list tensors = tensors_of(r, d, i);
         MV_ROWS_ADD(rows, SITE_FIELDS);
     }
     if (!mv_rows_are_text(rows) || found->unattributed == 0)
@@ -360,7 +376,8 @@ static mv_value reaches_value(const mv_peak_target *t)
     LIST("annotations", &range_table, mv_value_rows(found))                        \
     TARGET_FIELDS(COLUMN, MEMBER, LIST)                                            \
     LIST("categories", &category_table, mv_value_rows(found))                      \
-    MEMBER("unattributed", found->unattributed)
+    MEMBER("unattributed", found->unattributed)                                    \
+    LIST("unattributed_tensors", &mv_tensor_table, mv_value_rows(&tensors))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -371,6 +388,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     for (uint32_t i = 0; i < r->count; i++) {
         const device_peak *d = &r->devices[i];
         const mv_attribution *found = &d->found;
+        mv_tensor_list tensors = tensors_of(r, d, found->count);
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
 }
@@ -378,10 +396,12 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    MV_WITH_FIELDS(MEMBER, r->cli)                                                              \
     MEMBER("device", d->device)                                                                 \
     MOMENT_FIELDS(COLUMN, MEMBER, LIST)                                                         \
     LIST("categories", &category_table, mv_value_rows(found))                                   \
     MEMBER("unattributed", found->unattributed)                                                 \
+    LIST("unattributed_tensors", &mv_tensor_table, mv_value_rows(&tensors))                     \
     LIST("annotations", &range_table, mv_value_rows(found))                                     \
     TARGET_FIELDS(COLUMN, MEMBER, LIST)                                                         \
     MEMBER("by",                                                                                \
@@ -395,6 +415,7 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
     const device_peak none = {0}, *d = r->count ? fullest(r) : &none;
     const mv_attribution *found = &d->found;
     bool has_target = mv_option_given(&r->cli->options, MV_HAS(TARGET));
+    mv_tensor_list tensors = tensors_of(r, d, found->count);
 
     (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
@@ -540,6 +561,12 @@ static void put_target(const peak_report *r, const device_peak *d)
     mv_rows_put_hidden(r->out, t->count, r->limit);
 }
 
+/* The names are more useful than further sites, and there may be thousands. */
+static uint64_t tensor_rows(const peak_report *r)
+{
+    return mv_option_given(&r->cli->options, MV_HAS(LIMIT)) ? r->limit : TENSOR_ROWS;
+}
+
 static void put_device(const peak_report *r, const device_peak *d)
 {
     if (is_idle(r, d)) {
@@ -557,6 +584,7 @@ static void put_device(const peak_report *r, const device_peak *d)
         mv_table_print(r->cli, &site_table, r, d, "\n");
         mv_table_print(r->cli, &split_table, r, d, "\n");
         mv_table_print(r->cli, &range_table, r, &d->found, "\n");
+        mv_tensors_put(r->cli, r->trace, &d->found, &d->tensors, tensor_rows(r));
     }
     if (mv_option_given(&r->cli->options, MV_HAS(TARGET)))
         put_target(r, d);
@@ -648,6 +676,8 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     about = opts.window.first > 0 ? MV_DOUBTED_MOMENT : MV_DOUBTED_PEAK;
     if (mv_doubts_find(cli, &lives, about, &d->doubts, &err) == MV_OK)
         mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
+    if (err.code == MV_OK)
+        mv_site_tensors_find(&cli->arena, &lives, &d->found, &d->tensors, &err);
     if (err.code == MV_OK &&
         !mv_peak_doubts_add_known(&cli->arena, r->trace, device, d->found.peak, &d->doubts.words))
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

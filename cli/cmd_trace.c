@@ -479,12 +479,15 @@ static void put_json_stacks(mv_rows *rows, const void *all, const void *one)
 static const mv_table stack_table = {MV_TABLE(STACK_FIELDS, list_stacks), .json = put_json_stacks};
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)           \
+    MV_WITH_FIELDS(MEMBER, l->cli)                    \
     LIST("events", &event_table, mv_value_rows(NULL)) \
     LIST("stacks", &stack_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    (void)all, (void)one;
+    const listing *l = all;
+
+    (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 

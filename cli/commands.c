@@ -97,7 +97,8 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_trace,
         .report = &mv_report_trace,
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | MV_HAS(WITH) |
+                   RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -106,7 +107,9 @@ const mv_command mv_commands[] = {
                 "address\n"
                 "(#3 is the third allocation there; #0 was made before the trace), size, stream "
                 "and the\n"
-                "line of your code. On a terminal 50 events are shown; --limit changes that.\n",
+                "line of your code. On a terminal 50 events are shown; --limit changes that. "
+                "--with adds\n"
+                "the operators and shapes of a trace of torch.profiler.\n",
         .example = "memviz trace --from 1.5s --limit 20 train.pickle\n"
                    "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
     },
@@ -117,7 +120,7 @@ const mv_command mv_commands[] = {
         .report = &mv_report_leaks,
         .gates = MV_GATES(LEAK) | MV_GATES(UNKNOWN),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | MV_HAS(WITH) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -127,7 +130,9 @@ const mv_command mv_commands[] = {
             "and\n"
             "what to do. Then: what else is alive at the end without growing, and when the leaks\n"
             "will have filled the device, if its size is known (from an out-of-memory event, a\n"
-            "capture's samples, or --capacity). 10 rows are shown; --limit changes that.\n",
+            "capture's samples, or --capacity). 10 rows are shown; --limit changes that. --with "
+            "adds\n"
+            "the operators and shapes of a trace of torch.profiler.\n",
         .example = "memviz leaks train.pickle\n"
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },
@@ -167,7 +172,7 @@ const mv_command mv_commands[] = {
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) |
-                   RANGE_OPTIONS,
+                   MV_HAS(WITH) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -180,10 +185,15 @@ const mv_command mv_commands[] = {
             "fewest sites without which the peak fits. --frames shows the stacks. --by groups by\n"
             "other facts in the file: names of tensors and metadata, annotations, forward line of "
             "a\n"
-            "backward block, compiled regions, torch.fx nodes, layers; on --level cuda or all,\n"
-            "libraries. Sites within a loop over modules are split by layer.\n",
+            "backward block, compiled regions, torch.fx nodes, layers, modules; on --level cuda or "
+            "all,\n"
+            "libraries. Sites within a loop over modules are split by layer. Tensors that\n"
+            "memviz.record(names=) or memviz.name() named are listed, and their blocks have the\n"
+            "category that is known for them. --with adds the operators and shapes of a trace of\n"
+            "torch.profiler of the same run.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
+                   "memviz peak --with trace.json.gz train.pickle\n"
                    "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
     },
     {
@@ -192,7 +202,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_lines,
         .report = &mv_report_lines,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | MV_HAS(BY) |
-                   RANGE_OPTIONS,
+                   MV_HAS(WITH) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -203,7 +213,8 @@ const mv_command mv_commands[] = {
             "(live). active and reserved are the device's highest totals right after an\n"
             "allocation of that line. --source shows the line itself if the file is on this\n"
             "machine, and warns if the file is another version. --by groups by other facts than\n"
-            "lines, as in peak.\n",
+            "lines, as in peak. --with adds the operators and shapes of a trace of\n"
+            "torch.profiler.\n",
         .example = "memviz lines train.pickle\n"
                    "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
     },
@@ -251,12 +262,14 @@ const mv_command mv_commands[] = {
             "other\n"
             "facts instead: library (who called CUDA, on --level cuda or all), line, annotation "
             "and\n"
-            "others, as in peak.\n"
+            "others, as in peak. --by module shows a tree of modules, if the file has names of\n"
+            "tensors (memviz.record(names=model)): a level for each part of a name.\n"
             "-o X.svg or X.png draws a flame graph, the largest on the left. X.html is the\n"
             "viewer as a page, with the trace inside. X.folded contains folded stacks, for\n"
             "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"
             "the bytes. The lines add up to the allocated bytes.\n",
         .example = "memviz memory --at peak train.pickle\n"
+                   "memviz memory --by module train.pickle\n"
                    "memviz memory --at peak train.pickle -o peak.svg\n"
                    "memviz memory --at peak train.pickle -o peak.html\n"
                    "memviz memory train.pickle -o train.folded\n"

@@ -43,6 +43,7 @@ struct mv_cli {
     mv_out out;                 /* open while the command runs */
     mv_gates gates;             /* the gates of --fail-on, and their answers */
     const char *level;          /* level of the reported memory; NULL: the command has no levels */
+    const struct mv_join *with; /* what was joined by --with; NULL: nothing */
     const mv_trace *as_read;    /* on levels other than pytorch: the original trace; else NULL */
     int64_t start_us;           /* start time of these */
     mv_error_texts *errors;     /* of a text given in place of a snapshot; NULL: rejected */

@@ -30,8 +30,9 @@ static const struct {
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
     {MV_OPTION_BY, MV_OPTION_BY, NULL,
-     "line metadata annotation forward compile fx layer library"}, /* in all commands that draw no
-                                                                      segments by use */
+     "line metadata annotation forward compile fx layer library module"}, /* in all commands that
+                                                                             draw no segments by
+                                                                             use */
     {MV_OPTION_TABLE, MV_OPTION_FORMAT,
      "the table to write as CSV: allocations (default), events, segments, ...", NULL},
 };
@@ -245,6 +246,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
                           INTO(filter)}, /* parsed where it is used, with specific messages */
     [MV_OPTION_TOP] = {.kind = IS_OTHER, .take = take_top},
     [MV_OPTION_AT] = {.kind = IS_TEXT, INTO(at)},
+    [MV_OPTION_WITH] = {.kind = IS_TEXT, INTO(with)},
     [MV_OPTION_RULES] = {.kind = IS_TEXT, INTO(rules)},
     [MV_OPTION_SOURCE] = {.kind = IS_TEXT, INTO(source)},
     [MV_OPTION_TARGET] = {.kind = IS_SIZE, INTO(target)},

@@ -19,8 +19,10 @@
     X(DEPTH, "depth", 0, "N", NULL, "show at most N levels of the tree")                           \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
     X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                      \
-    X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                           \
-      "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                  \
+    X(AT, "at", 0, "WHEN", "peak reserved-peak end oom low",                                       \
+      "moment: peak, reserved-peak, end, oom[#K], low[#K], event number, time, @NAME[#K]")         \
+    X(WITH, "with", 0, "FILE", NULL,                                                               \
+      "the trace of torch.profiler of the same run: its operators and shapes")                     \
     X(RULES, "rules", 0, "FILE", NULL, "your own categories: each line a regex and a category")    \
     X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")      \
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
@@ -80,14 +82,16 @@
       "the SDL driver that draws the window (default: the GPU, if it is faster)")                  \
     X(SCALE, "scale", 0, "FACTOR", NULL, "text size, from 0.5 to 4 (default: the display's)")      \
     X(MEM, "mem", 0, "SIZE", NULL, "memory limit for cached pictures (default: 64M)")              \
-    X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx layer library",        \
-      "group rows by line (default), metadata, annotation, forward, compile, fx, layer, library")  \
+    X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx layer library module", \
+      "group rows by line (default), metadata, annotation, forward, compile, fx, layer, library, " \
+      "module")                                                                                    \
     X(TITLE, "title", 0, "TEXT", NULL, "title of a picture (default: the file's name)")            \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "output format: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(TABLE, "table", 0, "NAME",                                                                   \
-      "allocations events segments blocks stacks frames annotations api_calls heap_calls samples " \
+      "allocations events segments blocks stacks frames annotations tensors api_calls heap_calls " \
+      "samples "                                                                                   \
       "facts",                                                                                     \
       "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
@@ -161,7 +165,7 @@ typedef enum {
 } mv_export_format;
 
 /* The words of --by, in order; from LINE on in the order of mv_group_by. */
-typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 9 } mv_by_word;
+typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 10 } mv_by_word;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
@@ -178,7 +182,7 @@ typedef struct {
     const char *stacks, *bench;          /* likewise; one of its words */
     uint32_t fail_ons;                   /* --fail-on, in order */
     const char *fail_on[MV_MOST_GATES];  /* which mv_gates_read reads */
-    const char *rules, *source;          /* NULL when not given */
+    const char *rules, *source, *with;   /* NULL when not given */
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
     uint32_t frame_count;                 /* of --bench; 0 when not given */

@@ -11,6 +11,7 @@
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/leaks.h"
+#include "analyze/peak/category.h"
 #include "analyze/totals/totals.h"
 #include "parse/model/tables.h"
 #include "parse/readers.h"
@@ -20,7 +21,8 @@ typedef struct {
     mv_lives lives;
     mv_series series; /* levels after each event */
     mv_leaks leaks;
-    uint32_t event; /* the event before the requested moment, or MV_BEFORE */
+    mv_categories categories; /* of the allocations */
+    uint32_t event;           /* the event before the requested moment, or MV_BEFORE */
 } mv_export_device;
 
 typedef struct {

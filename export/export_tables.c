@@ -220,6 +220,9 @@ static void read_allocation(const mv_export *x, uint32_t device, uint64_t row, m
     c[9] = row_of(a->segment[row]);
     c[10] = row_of(a->stack[row].row);
     c[11] = number(d->leaks.is_leaked[row]);
+    c[12] = text_of(d->categories.name[d->categories.of_alloc[row]]);
+    c[13] = string_of(x, x->trace->tags.op[mv_alloc_tag(&d->lives, row).row]);
+    c[14] = string_of(x, x->trace->tags.shapes[mv_alloc_tag(&d->lives, row).row]);
 }
 
 static uint64_t count_segments(const mv_export *x, uint32_t device)
@@ -319,7 +322,7 @@ const mv_export_table mv_export_tables[] = {
     {.name = "allocations",
      .help = "one row an allocation: its bytes, first and last event, and stack",
      .columns = "device allocation addr requested block is_exact born freed completed segment "
-                "stack is_leaked",
+                "stack is_leaked category:text op:text shapes:text",
      .by_device = true,
      .rows = count_allocations,
      .read = read_allocation},
@@ -358,6 +361,10 @@ const mv_export_table mv_export_tables[] = {
      .help = "one row an end of a range, or a mark",
      .columns = "name time_us device stage",
      .model = MV_WIRE_ANNOTATIONS},
+    {.name = "tensors",
+     .help = "one row a named tensor that was alive when the file was written",
+     .columns = "name role slot shape dtype device addr size",
+     .model = MV_WIRE_TENSORS},
     {.name = "api_calls",
      .help = "captures: one row a call to the CUDA runtime or driver",
      .columns = "api_call api library device time_us addr size handle result event stack",
@@ -441,6 +448,7 @@ static void leave_out_others(mv_export *export)
     leave_out(export, t->api_calls.device, t->api_calls.count);
     leave_out(export, t->heap_calls.device, t->heap_calls.count);
     leave_out(export, t->samples.device, t->samples.count);
+    leave_out(export, t->tensors.device, t->tensors.count);
     for (uint32_t i = 0; i < t->device_count; i++)
         if (t->devices[i].events.count > 0)
             export->leaves_out[i] = true;

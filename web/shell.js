@@ -227,6 +227,18 @@ async function showReport() {
   text.scrollTop = 0;
 }
 
+// The text of an error that was pasted: `memviz oom` does its arithmetic. It is a file of the report worker alone.
+async function explainText(text) {
+  const mine = ++askedTexts, name = 'pasted text';
+  byId('side').hidden = false;
+  byId('texts').setAttribute('aria-expanded', 'true');
+  byId('text').textContent = 'oom …';
+  const answer = await run(['oom', name], [{number: ++lastNumber, name, blob: new Blob([text])}]);
+  if (mine !== askedTexts) return;
+  byId('text').textContent = new TextDecoder().decode(answer.out) + answer.errors;
+  byId('text').focus();
+}
+
 async function saveJson() {
   if (files.length === 0) return;
   const name = byId('report').value, named = filesOf(name), answer = await ask(name, named, '--json');
@@ -355,11 +367,12 @@ function listen() {
   picture.addEventListener('keydown', event => onKey(event, true));
   picture.addEventListener('keyup', event => onKey(event, false));
   document.addEventListener('paste', event => {
-    if (!picture.contains(document.activeElement)) return;
-    const {files: pasted} = event.clipboardData;
+    if (document.activeElement !== document.body && !picture.contains(document.activeElement)) return;
+    const {files: pasted} = event.clipboardData, text = event.clipboardData.getData('text/plain');
     event.preventDefault();
     if (pasted.length) open(pasted);
-    else if (viewer.state.wantsText) viewer.postMessage({paste: event.clipboardData.getData('text/plain')});
+    else if (viewer.state.wantsText) viewer.postMessage({paste: text});
+    else if (text.trim()) explainText(text);
   });
   typed.addEventListener('compositionstart', () => typed.classList.add('composing'));
   typed.addEventListener('compositionend', giveTyped);

@@ -194,6 +194,14 @@ static void weigh_blocks(mv_flame_tree *tree)
     }
 }
 
+static bool add_root(tree_builder *p)
+{
+    return add_node(
+        p, 0,
+        (mv_flame_node){
+            .parent = MV_NO_ROW, .kind = MV_FLAME_ROOT, .frame = MV_NO_FRAME, .label = "all"});
+}
+
 static bool plant(tree_builder *p, const mv_lives *lives, const mv_flame *flame)
 {
     for (uint32_t i = 0; i < p->sides; i++) {
@@ -201,10 +209,7 @@ static bool plant(tree_builder *p, const mv_lives *lives, const mv_flame *flame)
         if (!p->label_of_frame[i])
             return false;
     }
-    if (!add_node(
-            p, 0,
-            (mv_flame_node){
-                .parent = MV_NO_ROW, .kind = MV_FLAME_ROOT, .frame = MV_NO_FRAME, .label = "all"}))
+    if (!add_root(p))
         return false;
     for (uint32_t i = 0; i < flame->count; i++)
         if (flame->rows[i].bytes > 0 && !add_row(p, lives, flame, &flame->rows[i]))
@@ -247,4 +252,34 @@ mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t si
     is_done = plant(&p, lives, flame);
     mv_arena_release(&p.scratch);
     return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
+}
+
+static bool add_path(tree_builder *p, const mv_flame_path *path)
+{
+    mv_flame_row row = {.bytes = path->bytes, .blocks = path->blocks};
+    uint32_t at = 0;
+
+    add_up(&p->tree->nodes[0], &row);
+    for (uint32_t i = 0; i < path->count; i++)
+        if (!step(p, &at, label_number(p, path->label[i]),
+                  (mv_flame_node){.kind = MV_FLAME_NO_FRAME, .frame = MV_NO_FRAME}, &row))
+            return false;
+    return true;
+}
+
+mv_code mv_flame_tree_of_paths(mv_arena *arena, const mv_flame_path *paths, uint32_t count,
+                               mv_flame_tree *out, mv_err *err)
+{
+    tree_builder p = {.arena = arena, .tree = out};
+    bool is_done;
+
+    *out = (mv_flame_tree){0};
+    mv_arena_init(&p.scratch, arena->budget);
+    p.by_step.arena = p.by_text.arena = &p.scratch;
+    is_done = add_root(&p);
+    for (uint32_t i = 0; is_done && i < count; i++)
+        is_done = paths[i].bytes == 0 || add_path(&p, &paths[i]);
+    is_done = is_done && link_children(&p);
+    mv_arena_release(&p.scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "tree of modules");
 }

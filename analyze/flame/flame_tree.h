@@ -71,4 +71,16 @@ mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t si
                          const mv_lives *lives, const mv_flame *flame, mv_flame_tree_opts opts,
                          mv_flame_tree *out, mv_err *err);
 
+/* Bytes below a chain of labels that the caller has, outermost first. */
+typedef struct {
+    const char *const *label; /* [count] */
+    uint32_t count;
+    uint32_t blocks;
+    uint64_t bytes;
+} mv_flame_path;
+
+/* The same for paths instead of stacks: their nodes are MV_FLAME_NO_FRAME. */
+mv_code mv_flame_tree_of_paths(mv_arena *arena, const mv_flame_path *paths, uint32_t count,
+                               mv_flame_tree *out, mv_err *err);
+
 #endif

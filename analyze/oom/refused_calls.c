@@ -6,6 +6,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/lives/alive.h"
 #include "analyze/oom/oom_words.h"
+#include "analyze/steps/low_points.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -313,7 +314,14 @@ bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t d
                             uint32_t why_size)
 {
     mv_oom oom = {0};
+    uint64_t low;
 
+    if (mv_moment_is_low(at, &low)) {
+        window = mv_window_cut(window, mv_trace_events(trace, device).count);
+        *out = (mv_moment_ask){.window = window};
+        return mv_low_point_read(budget, trace, device, low, window.first, window.end, &out->event,
+                                 why, why_size);
+    }
     if (mv_moment_read(trace, device, at, window, out, why, why_size))
         return true;
     if (!mv_refused_call_read(budget, trace, device, at, window, &oom, why, why_size))

@@ -34,7 +34,9 @@ bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t dev
                           mv_window window, mv_oom *out, char *why, uint32_t why_size);
 
 /* mv_moment_read, which knows the requests that failed by their events; where a trace is of calls,
- * "oom" and "oom#K" are those that were refused. */
+ * "oom" and "oom#K" are those that were refused. And "low" and "low#K", which need the device's
+ * lives.
+ */
 bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t device,
                             const char *at, mv_window window, mv_moment_ask *out, char *why,
                             uint32_t why_size);

@@ -9,6 +9,7 @@
 #include "analyze/steps/steps.h"
 #include "base/names.h"
 #include "base/search.h"
+#include "base/sort.h"
 
 /* Default workspaces of cuBLAS and cuBLASLt, one for each thread and stream: the sizes of
  * CUBLAS_WORKSPACE_CONFIG's defaults, :4096:2:16:8 and on compute capability 9.0 :4096:8, and of
@@ -27,6 +28,7 @@ typedef struct {
     const bool *keeps;       /* of stacks: see find_keepers */
     mv_phases phases;
     mv_step_ranges ranges; /* of optimizers */
+    uint32_t last_end;     /* where the last run ends; MV_NEVER: the trace ends within it */
     uint32_t failure_count;
     uint32_t *failures; /* [failure_count] oom events, ascending */
     mv_steps steps;     /* only if there are no backward passes */
@@ -210,6 +212,32 @@ static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
     return low < s->failure_count && s->failures[low] < end;
 }
 
+/* Where a run ends. That an optimizer's step follows the last one shows its range, even if the step
+ * allocates nothing: fused ones, and SGD, write into what is there. */
+static uint32_t run_end(const category_search *s, uint32_t run)
+{
+    return run + 1 < s->phases.count ? mv_phases_end(&s->phases, run) : s->last_end;
+}
+
+static void find_last_end(category_search *s)
+{
+    const mv_events *e = &s->lives->events;
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t last = s->phases.count - 1, newest = a->count ? a->birth[a->count - 1] : MV_BEFORE;
+    int64_t start_us;
+
+    s->last_end = MV_NEVER;
+    if (s->phases.count == 0 || s->phases.phase[last] != MV_PHASE_BACKWARD ||
+        s->ranges.count == 0 || newest == MV_BEFORE)
+        return;
+    start_us = s->ranges.start_us[s->ranges.count - 1];
+    if (e->time_us[newest] == MV_NO_TIME || start_us <= e->time_us[newest])
+        return;
+    for (s->last_end = newest + 1; s->last_end < e->count; s->last_end++)
+        if (e->time_us[s->last_end] >= start_us)
+            return;
+}
+
 static candidate candidate_of(const category_search *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -223,7 +251,7 @@ static candidate candidate_of(const category_search *s, uint32_t row)
         c.outlives = true;
         return c;
     }
-    end = mv_phases_end(&s->phases, c.run);
+    end = run_end(s, c.run);
     c.failed = has_failed(s, c.birth, c.freed < end ? c.freed : end);
     c.is_open = (end == MV_NEVER && c.freed == MV_NEVER) || (c.failed && c.freed < end);
     c.outlives = end != MV_NEVER && c.freed >= end;
@@ -463,6 +491,46 @@ static bool mark_workspaces(mv_arena *scratch, category_search *s)
     return true;
 }
 
+/* ---- names ------------------------------------------------------------------------------- */
+
+/* The category of most named bytes of a block; OPEN: no tensor says what it is for. */
+static uint16_t named_category(const category_search *s, uint32_t alloc)
+{
+    static const uint16_t of_role[] = {[MV_TENSOR_PARAMETER] = MV_CATEGORY_PARAMETER,
+                                       [MV_TENSOR_BUFFER] = MV_CATEGORY_PARAMETER,
+                                       [MV_TENSOR_GRADIENT] = MV_CATEGORY_GRADIENT,
+                                       [MV_TENSOR_OPTIMIZER_STATE] = MV_CATEGORY_OPTIMIZER_STATE};
+    const mv_tensor_blocks *t = &s->out->tensors;
+    uint32_t first, count = mv_tensors_in(t, alloc, &first);
+    uint64_t bytes[MV_CATEGORY_COUNT] = {0};
+    uint16_t most = OPEN;
+
+    for (uint32_t i = first; i < first + count; i++) {
+        uint8_t role = s->trace->tensors.role[t->row[i]];
+        uint16_t category;
+        if (role >= sizeof of_role / sizeof *of_role)
+            continue;
+        category = of_role[role];
+        bytes[category] += t->bytes[i];
+        if (most == OPEN || bytes[category] > bytes[most])
+            most = category;
+    }
+    return most;
+}
+
+static void apply_names(category_search *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+
+    for (uint32_t i = 0; s->out->tensors.count && i < a->count; i++) {
+        uint16_t category = named_category(s, i);
+        bool has_rule =
+            s->by_rule && a->stack[i].row != MV_NO_ROW && s->by_rule[a->stack[i].row] != OPEN;
+        if (category != OPEN && !has_rule)
+            s->out->of_alloc[i] = category;
+    }
+}
+
 /* ---- all --------------------------------------------------------------------------------- */
 
 static uint16_t first_answer(const category_search *s, uint32_t row)
@@ -478,30 +546,74 @@ static uint16_t first_answer(const category_search *s, uint32_t row)
     return decide(s, &c);
 }
 
-/* Undecided blocks get the most frequent category of their stack's decided ones. */
-static bool settle_open(mv_arena *scratch, category_search *s)
+/* An allocation with a stack, and the category it votes for; OPEN: undecided. */
+typedef struct {
+    uint64_t requested;
+    uint32_t stack, alloc;
+    uint16_t category;
+} voter;
+
+static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t *count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t stacks = s->trace->stacks.count;
-    uint32_t *votes = mv_push_array(scratch, uint32_t, (uint64_t)stacks * MV_CATEGORY_COUNT);
+    voter *rows = mv_push_array(scratch, voter, a->count);
 
-    for (uint32_t i = 0; votes && i < a->count; i++)
-        if (a->stack[i].row != MV_NO_ROW && s->out->of_alloc[i] < MV_CATEGORY_COUNT)
-            votes[a->stack[i].row * (uint64_t)MV_CATEGORY_COUNT + s->out->of_alloc[i]]++;
-    for (uint32_t i = 0; votes && i < a->count; i++) {
-        const uint32_t *v;
-        uint32_t best = 0;
-        if (s->out->of_alloc[i] != OPEN)
-            continue;
-        v = votes + a->stack[i].row * (uint64_t)MV_CATEGORY_COUNT;
-        for (uint32_t k = 1; k < MV_CATEGORY_COUNT; k++)
-            if (v[k] > v[best])
-                best = k;
-        s->out->of_alloc[i] =
-            v[best] ? (uint16_t)best
-                    : guess_open(s->marks[a->stack[i].row], s->keeps[a->stack[i].row]);
+    *count = 0;
+    for (uint32_t i = 0; rows && i < a->count; i++)
+        if (a->stack[i].row != MV_NO_ROW)
+            rows[(*count)++] = (voter){a->requested[i], a->stack[i].row, i, s->out->of_alloc[i]};
+    if (rows)
+        mv_sort_rows(scratch, rows, *count, MV_RISING(voter, stack), MV_RISING(voter, requested));
+    return rows;
+}
+
+/* The category of most decided rows; OPEN: none is decided. */
+static uint16_t most_votes(const voter *rows, uint32_t count)
+{
+    uint32_t votes[MV_CATEGORY_COUNT] = {0};
+    uint16_t best = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].category < MV_CATEGORY_COUNT)
+            votes[rows[i].category]++;
+    for (uint16_t k = 1; k < MV_CATEGORY_COUNT; k++)
+        if (votes[k] > votes[best])
+            best = k;
+    return votes[best] ? best : OPEN;
+}
+
+/* The rows of one stack: rows of the same size decide first, since one line may make several
+ * things. */
+static void settle_stack(category_search *s, const voter *rows, uint32_t count)
+{
+    uint16_t of_stack = most_votes(rows, count);
+
+    if (of_stack == OPEN)
+        of_stack = guess_open(s->marks[rows->stack], s->keeps[rows->stack]);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        uint16_t of_size;
+        for (end = i + 1; end < count && rows[end].requested == rows[i].requested;)
+            end++;
+        of_size = most_votes(rows + i, end - i);
+        for (uint32_t k = i; k < end; k++)
+            if (rows[k].category == OPEN)
+                s->out->of_alloc[rows[k].alloc] = of_size == OPEN ? of_stack : of_size;
     }
-    return votes != NULL;
+}
+
+/* Undecided blocks get the category of most decided ones of their stack and size, else of their
+ * stack. */
+static bool settle_open(mv_arena *scratch, category_search *s)
+{
+    uint32_t count;
+    voter *rows = list_voters(scratch, s, &count);
+
+    for (uint32_t i = 0, end; rows && i < count; i = end) {
+        for (end = i + 1; end < count && rows[end].stack == rows[i].stack;)
+            end++;
+        settle_stack(s, rows + i, end - i);
+    }
+    return rows != NULL;
 }
 
 static bool list_failures(mv_arena *scratch, category_search *s)
@@ -537,6 +649,7 @@ static mv_code sort_all(mv_arena *arena, mv_arena *scratch, category_search *s,
         code = mv_steps_find(scratch, s->trace, s->lives, &s->steps, err);
     if (code != MV_OK)
         return code;
+    find_last_end(s);
     for (uint32_t i = 0; i < a->count; i++)
         s->out->of_alloc[i] = first_answer(s, i);
     return MV_OK;
@@ -553,7 +666,13 @@ mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_live
     *out = (mv_categories){0};
     mv_arena_init(&scratch, arena->budget);
     code = sort_all(arena, &scratch, &s, kinds, err);
-    if (code == MV_OK && !(mark_workspaces(&scratch, &s) && settle_open(&scratch, &s)))
+    if (code == MV_OK)
+        code = mv_tensor_blocks_find(arena, trace, lives, &out->tensors, err);
+    if (code == MV_OK && !mark_workspaces(&scratch, &s))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    if (code == MV_OK)
+        apply_names(&s);
+    if (code == MV_OK && !settle_open(&scratch, &s))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
     mv_arena_release(&scratch);
     return code;

@@ -10,7 +10,8 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
- * JAX's profile says itself which blocks are programs that it compiled: executable.
+ * JAX's profile says itself which blocks are programs that it compiled: executable. Of blocks with
+ * named tensors (analyze/peak/tensors.h) the program itself said what they are for.
  *
  * The user's own rules (analyze/peak/rules.h) come first. */
 #ifndef MV_CATEGORY_H
@@ -18,6 +19,7 @@
 
 #include "analyze/lives/lives.h"
 #include "analyze/peak/rules.h"
+#include "analyze/peak/tensors.h"
 
 #define MV_CATEGORY_LIST(X)               \
     X(PARAMETER, "parameter")             \
@@ -41,6 +43,7 @@ typedef struct {
     uint32_t count;     /* at least MV_CATEGORY_COUNT */
     const char **name;  /* [count] */
     uint16_t *of_alloc; /* [lives.allocs.count] */
+    mv_tensor_blocks tensors;
 } mv_categories;
 
 /* When a request fails, unwinding frees the memory of its phase: such a free shows nothing, so

@@ -7,17 +7,19 @@
 #include "analyze/code/open_range.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/layers.h"
+#include "analyze/peak/tensors.h"
 #include "base/sort.h"
 #include "parse/model/build.h"
 
 enum { LABEL = 512 };
 
-static const char *const by_names[MV_BY_COUNT] = {"line",    "metadata", "annotation", "forward",
-                                                  "compile", "fx",       "layer",      "library"};
+static const char *const by_names[MV_BY_COUNT] = {
+    "line", "metadata", "annotation", "forward", "compile", "fx", "layer", "library", "module"};
 
 static const char *const no_names[MV_BY_COUNT] = {
     "(no stack)",     "(no metadata)", "(outside of annotations)",  "(no stack)",
-    "(not compiled)", "(no fx node)",  "(in no loop over modules)", "(blocks of an allocator)"};
+    "(not compiled)", "(no fx node)",  "(in no loop over modules)", "(blocks of an allocator)",
+    "(no name)"};
 
 const char *mv_group_by_name(mv_group_by by)
 {
@@ -300,6 +302,35 @@ static bool name_layers(const group_search *g, named_alloc *rows)
     return first && name;
 }
 
+/* ---- modules ----------------------------------------------------------------------------- */
+
+/* "layers.7.up_proj" of "layers.7.up_proj.weight". */
+static const char *module_of(const group_search *g, uint32_t tensor)
+{
+    const char *name = mv_string_text(g->trace, g->trace->tensors.name[tensor]);
+    const char *dot = strrchr(name, '.');
+
+    if (g->trace->tensors.role[tensor] == MV_TENSOR_NAMED || !dot)
+        return kept(g, name);
+    name = mv_arena_text(g->arena, name, (uint64_t)(dot - name));
+    return name ? name : "";
+}
+
+static bool name_modules(const group_search *g, named_alloc *rows)
+{
+    mv_tensor_blocks tensors;
+    mv_err err = {0};
+
+    if (mv_tensor_blocks_find(g->scratch, g->trace, g->lives, &tensors, &err) != MV_OK)
+        return false;
+    for (uint32_t i = 0; i < g->lives->allocs.count; i++) {
+        uint32_t largest = mv_tensor_largest(&tensors, i);
+        if (largest != MV_NO_ROW)
+            rows[i].text = module_of(g, tensors.row[largest]);
+    }
+    return true;
+}
+
 /* ---- groups ------------------------------------------------------------------------------ */
 
 static bool name_all(group_search *g, named_alloc *rows)
@@ -312,13 +343,16 @@ static bool name_all(group_search *g, named_alloc *rows)
             rows[i].text = string_or_none(g->trace, tags->user_metadata[tag_of(g, i).row]);
         else if (g->out->by == MV_BY_COMPILE)
             rows[i].text = context_of(g, i);
-        else if (g->out->by != MV_BY_ANNOTATION && g->out->by != MV_BY_LAYER)
+        else if (g->out->by != MV_BY_ANNOTATION && g->out->by != MV_BY_LAYER &&
+                 g->out->by != MV_BY_MODULE)
             rows[i].text = text_of_stack(g, i);
     }
     if (g->out->by == MV_BY_METADATA)
         name_annotated(g, rows);
     if (g->out->by == MV_BY_LAYER)
         return name_layers(g, rows);
+    if (g->out->by == MV_BY_MODULE)
+        return name_modules(g, rows);
     return g->out->by != MV_BY_ANNOTATION || name_ranges(g, rows);
 }
 

@@ -1,7 +1,7 @@
 /* Groups of allocations by other information than their stack (--by): the user's metadata, the
  * annotation around them, the line of the forward pass that a backward block belongs to, the
- * compiled region, the node of torch.fx, the layer. Every allocation is in exactly one group, so
- * bytes add up in any grouping; allocations without the information are a group too. */
+ * compiled region, the node of torch.fx, the layer, the module. Every allocation is in exactly one
+ * group, so bytes add up in any grouping; allocations without the information are a group too. */
 #ifndef MV_GROUPING_H
 #define MV_GROUPING_H
 
@@ -16,6 +16,7 @@ typedef enum {
     MV_BY_FX,         /* the innermost frame's node and target */
     MV_BY_LAYER,      /* the call of a module, where one line calls several (layers.h) */
     MV_BY_LIBRARY,    /* who called CUDA, on levels of its calls; a block of an allocator: none */
+    MV_BY_MODULE, /* the module of the block's largest named tensor; a name of the program's own */
     MV_BY_COUNT
 } mv_group_by;
 

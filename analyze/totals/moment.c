@@ -13,17 +13,31 @@ static uint32_t event_before(uint32_t next_event)
     return next_event == 0 ? MV_BEFORE : next_event - 1;
 }
 
-uint64_t mv_moment_oom_number(const char *at)
+/* K of "NAME#K", `alone` of "NAME"; 0 of other texts. */
+static uint64_t number_of(const char *at, const char *name, uint64_t alone)
 {
+    size_t length = strlen(name);
     uint64_t k;
     char *end;
 
-    if (strcmp(at, "oom") == 0)
-        return 1;
-    if (strncmp(at, "oom#", 4) != 0 || !isdigit((unsigned char)at[4]))
+    if (strcmp(at, name) == 0)
+        return alone;
+    if (strncmp(at, name, length) != 0 || at[length] != '#' ||
+        !isdigit((unsigned char)at[length + 1]))
         return 0;
-    k = strtoull(at + 4, &end, 10);
+    k = strtoull(at + length + 1, &end, 10);
     return *end ? 0 : k;
+}
+
+uint64_t mv_moment_oom_number(const char *at)
+{
+    return number_of(at, "oom", 1);
+}
+
+bool mv_moment_is_low(const char *at, uint64_t *number)
+{
+    *number = number_of(at, "low", 0);
+    return *number > 0 || strcmp(at, "low") == 0;
 }
 
 static bool find_oom(const mv_events *events, mv_window window, uint64_t k, uint32_t *event)
@@ -38,8 +52,11 @@ static bool find_oom(const mv_events *events, mv_window window, uint64_t k, uint
 
 bool mv_moment_is_valid(const char *at)
 {
-    return strcmp(at, "end") == 0 || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0 ||
-           mv_moment_oom_number(at) > 0 || mv_position_is_valid(at);
+    uint64_t low;
+
+    return mv_moment_is_low(at, &low) || strcmp(at, "end") == 0 || strcmp(at, "peak") == 0 ||
+           strcmp(at, "reserved-peak") == 0 || mv_moment_oom_number(at) > 0 ||
+           mv_position_is_valid(at);
 }
 
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,

@@ -11,9 +11,10 @@
  *                     a segment of its own, with that block in it (mv_moment_filled)
  *     end             after the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
- *     1234            after event 1234; there must be one
- *     1.5s            after the last event at or before that time (analyze/lives/position.h); it
- *                     must not be later than the last event of all devices
+ *     low, low#K      at the low point of the last, or K-th, whole step
+ * (analyze/steps/low_points.h); mv_moment_read does not know it, mv_failure_moment_read does 1234
+ * after event 1234; there must be one 1.5s            after the last event at or before that time
+ * (analyze/lives/position.h); it must not be later than the last event of all devices
  *     @NAME, @NAME#K  as that annotation begins: after the last event before its start
  *
  * Within a window (--from, --to), peaks and ooms are the window's, including its first moment
@@ -45,13 +46,15 @@ typedef struct {
 
 /* Whether `at` can name a moment in any file; and the message otherwise. */
 bool mv_moment_is_valid(const char *at);
-#define MV_MOMENT_USAGE                                                                      \
-    "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, an event number, time " \
-    "(1.5s) "                                                                                \
-    "or annotation (@NAME)"
+#define MV_MOMENT_USAGE                                                                     \
+    "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, low, low#K, an event " \
+    "number, time (1.5s) or annotation (@NAME)"
 
 /* K of "oom#K", 1 of "oom"; 0 of other texts. */
 uint64_t mv_moment_oom_number(const char *at);
+
+/* Whether the text is "low" (*number 0) or "low#K" (K). */
+bool mv_moment_is_low(const char *at, uint64_t *number);
 
 /* Reads the text of --at. False with a sentence in `why` when it names no moment. */
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,

@@ -1,8 +1,10 @@
 #include "cli/input/input.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "analyze/events/recorder.h"
+#include "analyze/join/join.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
 #include "base/text.h"
@@ -98,11 +100,48 @@ const char *mv_input_damage(const mv_trace *trace)
     return damaged->count > 0 ? damaged->first : NULL;
 }
 
+/* Joins the file of --with. False, with a message, when that is not possible. */
+static bool join(mv_cli *cli, const char *path, mv_trace *trace)
+{
+    const char *with = cli->options.with;
+    mv_trace *profile = mv_push_struct(&cli->arena, mv_trace);
+    mv_join *found = mv_push_struct(&cli->arena, mv_join);
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!profile || !found)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    else if (trace->origin.format == MV_FORMAT_KINETO)
+        return mv_complain_of(path, "is a trace of torch.profiler itself: --with adds one to a "
+                                    "snapshot") == MV_EXIT_DONE;
+    else if (read_file(cli, &cli->arena, with, profile, &err) == MV_OK &&
+             profile->origin.format != MV_FORMAT_KINETO)
+        mv_fail(&err, MV_FORMAT, MV_NO_OFFSET,
+                "--with takes a trace of torch.profiler (JSON), and this is a %s",
+                mv_format_name(profile->origin.format));
+    if (err.code != MV_OK) {
+        mv_complain(with, &err);
+        return false;
+    }
+    if (mv_join_trace(&cli->arena, trace, profile, found, &err) != MV_OK) {
+        mv_complain_of(with, "%s", *err.detail ? err.detail : mv_code_text(err.code));
+        return false;
+    }
+    cli->with = found;
+    if (!mv_option_given(&cli->options, MV_HAS(QUIET)))
+        mv_complain_of(with,
+                       "%" PRIu64 " of %" PRIu64 " allocations are in the snapshot, %" PRIu64
+                       " of them with their operator; %" PRIu64 " are before or after it",
+                       found->matched, found->events, found->operators, found->outside);
+    return true;
+}
+
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
 {
     mv_err err = {0};
 
     read_file(cli, &cli->arena, path, trace, &err);
+    if (err.code == MV_OK && cli->options.with && !join(cli, path, trace))
+        return false;
     if (err.code == MV_OK && (cli->command->options & MV_HAS(LEVEL)))
         take_level(cli, path, trace, &err);
     if (err.code == MV_OK && !cli->command->adds_nothing)

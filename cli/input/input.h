@@ -2,6 +2,7 @@
 #ifndef MV_INPUT_H
 #define MV_INPUT_H
 
+#include "analyze/join/join.h"
 #include "analyze/levels/levels.h"
 #include "cli/commands.h"
 
@@ -31,6 +32,16 @@ const char *mv_input_damage(const mv_trace *trace);
 
 /* The file's name in messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
+
+/* What --with joined, as members of a report. */
+#define MV_WITH_FIELDS(MEMBER, cli)                                                            \
+    MEMBER("with.file",                                                                        \
+           (cli)->with ? mv_value_text((cli)->options.with) : mv_value_of(MV_VALUE_NO_OBJECT)) \
+    MEMBER("with.events", (cli)->with ? (cli)->with->events : 0)                               \
+    MEMBER("with.matched", (cli)->with ? (cli)->with->matched : 0)                             \
+    MEMBER("with.operators", (cli)->with ? (cli)->with->operators : 0)                         \
+    MEMBER("with.outside", (cli)->with ? (cli)->with->outside : 0)                             \
+    MEMBER("with.offset_us", mv_value_i64((cli)->with ? (cli)->with->offset_us : 0))
 
 /* The devices that --device selects, all without it: ordinals from *first to before *end. False,
  * with a message, if the trace has no such device. */

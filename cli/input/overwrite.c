@@ -11,7 +11,7 @@ static bool writes_last(const mv_command *command, const mv_options *o)
 /* The input that is the same file as `output`, under any name; NULL: none. */
 static const char *input_of(const mv_command *command, const mv_options *o, const char *output)
 {
-    const char *const texts[] = {o->rules, o->script};
+    const char *const texts[] = {o->rules, o->script, o->with};
     int files = o->files - (writes_last(command, o) ? 1 : 0);
 
     for (int i = 0; i < files; i++)

@@ -403,6 +403,8 @@ bool mv_model_text_write(mv_arena *scratch, const mv_trace *trace, bool with_cal
         order_columns(&d, table);
     mv_out_text(out, "memviz dump 1\n");
     put_settings(&d);
+    if (trace->tensors.count)
+        put_table(&d, MV_WIRE_TENSORS, "tensors");
     put_table(&d, MV_WIRE_ANNOTATIONS, "annotations");
     mv_out_format(out, "devices %u\n", trace->device_count);
     for (uint32_t i = 0; i < trace->device_count; i++) {

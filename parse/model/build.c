@@ -351,6 +351,11 @@ uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row)
     return append(b, MV_WIRE_SETTINGS, row);
 }
 
+uint32_t mv_build_tensor(mv_build *b, const mv_tensor_row *row)
+{
+    return append(b, MV_WIRE_TENSORS, row);
+}
+
 uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row)
 {
     return append(b, MV_WIRE_API_CALLS, row);

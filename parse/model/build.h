@@ -49,6 +49,9 @@ typedef struct {
     MV_SETTING_COLUMNS(MV_ROW_MEMBER, )
 } mv_setting_row;
 typedef struct {
+    MV_TENSOR_COLUMNS(MV_ROW_MEMBER, )
+} mv_tensor_row;
+typedef struct {
     MV_API_CALL_COLUMNS(MV_ROW_MEMBER, )
 } mv_api_call_row;
 typedef struct {
@@ -74,6 +77,7 @@ typedef struct {
 #define MV_HISTORY_ROW    ((mv_history_row){MV_HISTORY_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_ANNOTATION_ROW ((mv_annotation_row){MV_ANNOTATION_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_SETTING_ROW    ((mv_setting_row){MV_SETTING_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_TENSOR_ROW     ((mv_tensor_row){MV_TENSOR_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_API_CALL_ROW   ((mv_api_call_row){MV_API_CALL_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_HEAP_CALL_ROW  ((mv_heap_call_row){MV_HEAP_CALL_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_SAMPLE_ROW     ((mv_sample_row){MV_SAMPLE_COLUMNS(MV_ROW_ABSENT, )})
@@ -111,6 +115,7 @@ uint32_t mv_build_block(mv_build *b, const mv_block_row *row);
 uint32_t mv_build_history(mv_build *b, const mv_history_row *row);
 uint32_t mv_build_annotation(mv_build *b, const mv_annotation_row *row);
 uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row);
+uint32_t mv_build_tensor(mv_build *b, const mv_tensor_row *row);
 uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row);
 uint32_t mv_build_heap_call(mv_build *b, const mv_heap_call_row *row);
 uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row);

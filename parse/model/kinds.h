@@ -105,6 +105,7 @@ typedef enum {
     X(SETTING_KIND, uint8_t, NONE, CODE, MV_SETTING_NONE + 1, PLAIN)                             \
     X(API_ACTION, uint8_t, CODE, CODE, MV_API_ACTION_COUNT, PLAIN)                               \
     X(HEAP_ACTION, uint8_t, CODE, CODE, MV_HEAP_ACTION_COUNT, PLAIN)                             \
+    X(TENSOR_ROLE, uint8_t, CODE, CODE, MV_TENSOR_NAMED + 1, PLAIN)                              \
     X(FLAG, uint8_t, CODE, CODE, 2, PLAIN)
 
 typedef enum {

@@ -66,6 +66,7 @@ COLUMNS(setting, mv_settings, mv_setting_row, MV_SETTING_COLUMNS)
 COLUMNS(api_call, mv_api_calls, mv_api_call_row, MV_API_CALL_COLUMNS)
 COLUMNS(sample, mv_samples, mv_sample_row, MV_SAMPLE_COLUMNS)
 COLUMNS(fact, mv_facts, mv_fact_row, MV_FACT_COLUMNS)
+COLUMNS(tensor, mv_tensors, mv_tensor_row, MV_TENSOR_COLUMNS)
 COLUMNS(heap_call, mv_heap_calls, mv_heap_call_row, MV_HEAP_CALL_COLUMNS)
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -101,6 +102,7 @@ const mv_model_table mv_tables[] = {
     TABLE(SAMPLES, samples, sample, ROWS),
     TABLE(FACTS, facts, fact, ROWS),
     TABLE(HEAP_CALLS, heap_calls, heap_call, ROWS),
+    TABLE(TENSORS, tensors, tensor, ROWS),
     {0},
 };
 
@@ -110,7 +112,7 @@ static_assert(MV_ACTION_ALLOC == 0 && MV_ACTION_OOM == 7 && MV_ACTION_OTHER == 1
               "bump MV_WIRE_VERSION");
 static_assert(MV_SEGMENT_UNKNOWN == 2 && MV_BLOCK_UNKNOWN == 3 && MV_STAGE_MARK == 3 &&
                   MV_SETTING_NONE == 4 && MV_API_ALLOC == 1 && MV_API_ACTION_COUNT == 33 &&
-                  MV_HEAP_ACTION_COUNT == 5,
+                  MV_HEAP_ACTION_COUNT == 5 && MV_TENSOR_NAMED == 4,
               "bump MV_WIRE_VERSION");
 
 const mv_model_table *mv_table_find(uint16_t kind)

@@ -86,6 +86,16 @@ const char *mv_heap_action_name(mv_heap_action action)
     }
 }
 
+const char *mv_tensor_role_name(mv_tensor_role role)
+{
+    static const char *const roles[] = {
+#define MV_TENSOR_ROLE_NAME(name, text) text,
+        MV_TENSOR_ROLE_LIST(MV_TENSOR_ROLE_NAME)
+#undef MV_TENSOR_ROLE_NAME
+    };
+    return roles[role <= MV_TENSOR_NAMED ? role : MV_TENSOR_NAMED];
+}
+
 const char *mv_kind_code_name(mv_kind kind, uint8_t code)
 {
     switch (kind) {
@@ -103,6 +113,8 @@ const char *mv_kind_code_name(mv_kind kind, uint8_t code)
         return mv_heap_action_name(code);
     case MV_KIND_API_ACTION:
         return mv_api_action_name(code);
+    case MV_KIND_TENSOR_ROLE:
+        return mv_tensor_role_name(code);
     default:
         return code ? "1" : "0";
     }

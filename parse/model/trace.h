@@ -11,6 +11,7 @@
  *      │            └─ blocks ── history                     (history: PyTorch 1.13 and 2.0 only)
  *      ├─ host_segments, host_events                         pinned host memory
  *      ├─ annotations, settings
+ *      ├─ tensors                                            what the program named
  *      ├─ api_calls, heap_calls, samples, facts              only in captured files
  *      └─ notes                                              oddities of the file
  *
@@ -438,6 +439,40 @@ typedef struct {
     MV_FACT_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_facts;
 
+#define MV_TENSOR_ROLE_LIST(X)            \
+    X(PARAMETER, "parameter")             \
+    X(GRADIENT, "gradient")               \
+    X(BUFFER, "buffer")                   \
+    X(OPTIMIZER_STATE, "optimizer_state") \
+    X(NAMED, "tensor")
+
+typedef enum {
+#define MV_TENSOR_ROLE_ENUM(name, text) MV_TENSOR_##name,
+    MV_TENSOR_ROLE_LIST(MV_TENSOR_ROLE_ENUM)
+#undef MV_TENSOR_ROLE_ENUM
+} mv_tensor_role;
+
+/* Tensors that were alive when the file was written and have a name: memviz.record(names=) stores
+ * the tensors of modules and optimizers, memviz.name() any (docs/python.md). Several may share
+ * bytes, as views do. NAMED: the program gave the name, and nothing says what the tensor is for. */
+#define MV_TENSOR_COLUMNS(X, T)                                                            \
+    X(T, 1, name, STRING, MV_NO_ROW,                                                       \
+      "name: \"layers.7.mlp.up_proj.weight\"; of a gradient or a "                         \
+      "state that of the parameter",                                                       \
+      .label = "", .rank = 1)                                                              \
+    X(T, 2, role, TENSOR_ROLE, MV_TENSOR_NAMED, "what it is for", .label = "", .rank = -1) \
+    X(T, 3, slot, STRING, MV_NO_ROW, "of an optimizer's state: \"AdamW exp_avg\"",         \
+      .is_rare = true)                                                                     \
+    X(T, 4, shape, STRING, MV_NO_ROW, "\"[4096,11008]\"", .label = "", .rank = 2)          \
+    X(T, 5, dtype, STRING, MV_NO_ROW, "\"bf16\"", .label = "", .rank = 3)                  \
+    X(T, 6, device, DEVICE, 0, "ordinal")                                                  \
+    X(T, 7, address, ADDRESS, MV_NO_BYTES, "of its first byte", .label = "addr")           \
+    X(T, 8, bytes, BYTES, 0, "from its first byte to its last", .label = "size")
+typedef struct {
+    uint32_t count;
+    MV_TENSOR_COLUMNS(MV_COLUMN_MEMBER, )
+} mv_tensors;
+
 /* Odd but readable input is counted, never dropped silently; `memviz info` shows the counts. */
 #define MV_NOTE_LIST(X)                                                                        \
     X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped") \
@@ -534,6 +569,7 @@ typedef struct mv_trace {
 
     mv_annotations annotations;
     mv_settings settings;
+    mv_tensors tensors;
 
     mv_api_calls api_calls;
     mv_heap_calls heap_calls;
@@ -603,6 +639,7 @@ const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
 const char *mv_stage_name(mv_stage stage);              /* "START" */
 const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" if unknown */
 const char *mv_heap_action_name(mv_heap_action action); /* "alloc"; "?" if unknown */
+const char *mv_tensor_role_name(mv_tensor_role role);   /* "optimizer_state" */
 
 /* The name of a code of that kind; "0" or "1" for flags. */
 const char *mv_kind_code_name(mv_kind kind, uint8_t code);

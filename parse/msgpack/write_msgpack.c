@@ -505,12 +505,36 @@ static void pack_annotations(packing *w)
     }
 }
 
+static void pack_tensors(packing *w)
+{
+    const mv_tensors *t = &w->trace->tensors;
+
+    put_text(w, "memviz_tensors");
+    put_array(w, t->count);
+    for (uint32_t i = 0; i < t->count; i++) {
+        put_map(w, 4u + has_string(t->name[i]) + has_string(t->slot[i]) + has_string(t->shape[i]) +
+                       (t->address[i] != MV_NO_BYTES));
+        pack_string(w, "name", t->name[i]);
+        put_text(w, "role");
+        put_text(w, mv_tensor_role_name(t->role[i]));
+        pack_string(w, "slot", t->slot[i]);
+        pack_string(w, "shape", t->shape[i]);
+        put_text(w, "dtype"); /* always there: it tells what the map is */
+        put_string(w, t->dtype[i]);
+        put_text(w, "device");
+        put_int(w, t->device[i]);
+        pack_bytes(w, "address", t->address[i]);
+        put_text(w, "bytes");
+        put_uint(w, t->bytes[i]);
+    }
+}
+
 /* A file from torch.cuda.memory_snapshot(). */
 static bool is_list(const mv_trace *t)
 {
     return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&
            t->settings.count == 0 && t->annotations.count == 0 && t->host_segments.count == 0 &&
-           t->host_events.count == 0;
+           t->host_events.count == 0 && t->tensors.count == 0;
 }
 
 static void pack_root(packing *w)
@@ -521,7 +545,7 @@ static void pack_root(packing *w)
     bool host = mv_trace_had_key(t, MV_KEY_HOST);
     bool heap = !mv_trace_lacks_heap(t);
 
-    put_map(w, 1u + heap + settings + annotations + 2u * host);
+    put_map(w, 1u + heap + settings + annotations + 2u * host + (t->tensors.count > 0));
     if (heap) {
         put_text(w, "segments");
         pack_segments(w, &t->segments);
@@ -539,6 +563,8 @@ static void pack_root(packing *w)
         put_text(w, "host_traces");
         pack_events(w, &t->host_events);
     }
+    if (t->tensors.count > 0)
+        pack_tensors(w);
 }
 
 /* ---- size -------------------------------------------------------------------------------- */

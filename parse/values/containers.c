@@ -132,7 +132,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
 typedef struct {
     uint64_t unknown_keys, unknown_actions, unknown_states;
     uint64_t keys;
-    uint32_t listed[MV_VALUE_ANNOTATION + 1];
+    uint32_t listed[MV_VALUE_TENSOR + 1];
 } before_record;
 
 static void remember_before(const mv_machine *m, before_record *before)
@@ -279,7 +279,7 @@ static bool append_frames(mv_machine *m, uint64_t from, uint64_t count, bool *do
 
 static bool is_row(uint8_t kind)
 {
-    return kind >= MV_VALUE_EVENT && kind <= MV_VALUE_ANNOTATION;
+    return kind >= MV_VALUE_EVENT && kind <= MV_VALUE_TENSOR;
 }
 
 /* A stack that gets more frames (PyTorch writes at most 1000 at a time) is a chain until it is

@@ -70,6 +70,12 @@
     X(EXTERNAL_ANNOTATIONS, "external_annotations") \
     X(HOST_SEGMENTS, "host_segments")               \
     X(HOST_TRACES, "host_traces")                   \
+    X(MEMVIZ_TENSORS, "memviz_tensors")             \
+    X(ROLE, "role")                                 \
+    X(SLOT, "slot")                                 \
+    X(SHAPE, "shape")                               \
+    X(DTYPE, "dtype")                               \
+    X(BYTES, "bytes")                               \
     X(ALLOC, "alloc")                               \
     X(FREE_REQUESTED, "free_requested")             \
     X(FREE_COMPLETED, "free_completed")             \
@@ -93,7 +99,7 @@
 typedef enum {
 #define MV_WORD_ENUM(name, text) MV_WORD_##name,
     MV_WORD_LIST(MV_WORD_ENUM) MV_WORD_COUNT,
-    MV_WORD_KEYS = MV_WORD_HOST_TRACES + 1
+    MV_WORD_KEYS = MV_WORD_BYTES + 1
 } mv_word;
 
 /* The kind of a value. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
@@ -109,6 +115,7 @@ typedef enum {
     MV_VALUE_SEGMENT,    /* bits: row */
     MV_VALUE_HISTORY,    /* bits: row */
     MV_VALUE_ANNOTATION, /* bits: row */
+    MV_VALUE_TENSOR,     /* bits: row */
     MV_VALUE_POOL,       /* bits: mv_pool_id: a pair of integers */
     MV_VALUE_EMPTY,      /* an empty list or dict that is no longer fresh */
     MV_VALUE_OTHER,      /* a value without meaning in a snapshot; bits: row of the machine's
@@ -214,9 +221,9 @@ typedef struct {
 
     /* A record may be in one list only: else a small file could describe a huge heap by sharing a
      * list. Rows below these numbers are in a list within a record, by mv_value_kind. */
-    uint32_t listed[MV_VALUE_ANNOTATION + 1];
-    mv_row_set taken[MV_VALUE_ANNOTATION + 1]; /* rows of lists of the root that are in one */
-    uint64_t copied[MV_VALUE_ANNOTATION + 1]; /* rows that are there twice, in order the 2nd time */
+    uint32_t listed[MV_VALUE_TENSOR + 1];
+    mv_row_set taken[MV_VALUE_TENSOR + 1]; /* rows of lists of the root that are in one */
+    uint64_t copied[MV_VALUE_TENSOR + 1];  /* rows that are there twice, in order the 2nd time */
 
     mv_intern words;
     mv_string_id word_string[MV_WORD_COUNT]; /* MV_NO_STRING until the word is used as data */

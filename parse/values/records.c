@@ -442,6 +442,54 @@ static bool make_annotation(mv_machine *m, mv_pairs p, mv_value *out)
     return mv_machine_built(m);
 }
 
+static bool take_role(mv_machine *m, const mv_value *v, uint8_t *out)
+{
+    if (!mv_value_is_text(v))
+        return mv_record_wrong_type(m, MV_WORD_ROLE, v, "a string");
+    for (uint8_t role = 0; role < MV_TENSOR_NAMED; role++)
+        if (strcmp(mv_machine_quote(m, v), mv_tensor_role_name(role)) == 0)
+            *out = role;
+    return true;
+}
+
+static bool tensor_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+{
+    mv_tensor_row *row = into;
+    mv_word word = word_of(key);
+
+    switch (word) {
+    case MV_WORD_NAME:
+        return take_text(m, word, v, &row->name);
+    case MV_WORD_ROLE:
+        return take_role(m, v, &row->role);
+    case MV_WORD_SLOT:
+        return take_text(m, word, v, &row->slot);
+    case MV_WORD_SHAPE:
+        return take_text(m, word, v, &row->shape);
+    case MV_WORD_DTYPE:
+        return take_text(m, word, v, &row->dtype);
+    case MV_WORD_DEVICE:
+        return take_ordinal(m, v, &row->device);
+    case MV_WORD_ADDRESS:
+        return take_bytes(m, word, v, &row->address);
+    case MV_WORD_BYTES:
+        return take_bytes(m, word, v, &row->bytes);
+    default:
+        return mv_record_unknown_key(m, key);
+    }
+}
+
+static bool make_tensor(mv_machine *m, mv_pairs p, mv_value *out)
+{
+    mv_tensor_row row = MV_TENSOR_ROW;
+
+    if (!take_pairs(m, p, tensor_field, &row))
+        return false;
+    out->kind = MV_VALUE_TENSOR;
+    out->bits = mv_build_tensor(&m->build, &row);
+    return mv_machine_built(m);
+}
+
 /* ---- which record ------------------------------------------------------------------------ */
 
 #define BIT(word) (1ull << MV_WORD_##word)
@@ -464,5 +512,7 @@ mv_record_make_fn *mv_record_maker(uint64_t keys)
         return make_history;
     if (keys & BIT(STAGE))
         return make_annotation;
+    if ((keys & (BIT(ROLE) | BIT(DTYPE))) == (BIT(ROLE) | BIT(DTYPE)))
+        return make_tensor;
     return NULL;
 }

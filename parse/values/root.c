@@ -102,8 +102,13 @@ static mv_word root_word(const mv_link *link)
     return link->key.kind == MV_VALUE_WORD ? (mv_word)link->key.bits : MV_WORD_COUNT;
 }
 
-static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *ranges,
-                       mv_range *annotations, uint64_t *keys)
+/* Rows of the root that the trace keeps in tables of its own. */
+typedef struct {
+    mv_range annotations, tensors;
+} own_rows;
+
+static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *ranges, own_rows *own,
+                       uint64_t *keys)
 {
     const mv_value *v = &link->value;
     mv_word word = root_word(link);
@@ -118,11 +123,13 @@ static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *rang
     case MV_WORD_ALLOCATOR_SETTINGS:
         return take_settings(m, v);
     case MV_WORD_EXTERNAL_ANNOTATIONS:
-        return mv_record_rows(m, word, MV_VALUE_ANNOTATION, v, annotations);
+        return mv_record_rows(m, word, MV_VALUE_ANNOTATION, v, &own->annotations);
     case MV_WORD_HOST_SEGMENTS:
         return mv_record_rows(m, word, MV_VALUE_SEGMENT, v, &ranges->host_segments);
     case MV_WORD_HOST_TRACES:
         return mv_record_rows(m, word, MV_VALUE_EVENT, v, &ranges->host_events);
+    case MV_WORD_MEMVIZ_TENSORS:
+        return mv_record_rows(m, word, MV_VALUE_TENSOR, v, &own->tensors);
     default:
         return mv_record_unknown_key(m, &link->key);
     }
@@ -139,7 +146,7 @@ static void note_loose_rows(mv_machine *m, mv_value_kind rows_of, uint64_t made,
 }
 
 /* Counts rows that are not in a list of the root. */
-static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range annotations)
+static void note_loose(mv_machine *m, const mv_build_ranges *ranges, const own_rows *own)
 {
     uint64_t placed = ranges->host_events.count;
     uint64_t segments = ranges->segments.count + (uint64_t)ranges->host_segments.count;
@@ -148,8 +155,10 @@ static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range an
         placed += ranges->devices[i].count;
     note_loose_rows(m, MV_VALUE_EVENT, m->build.events.count, placed, "events");
     note_loose_rows(m, MV_VALUE_SEGMENT, m->build.segments.count, segments, "segments");
-    note_loose_rows(m, MV_VALUE_ANNOTATION, m->build.trace->annotations.count, annotations.count,
-                    "annotations");
+    note_loose_rows(m, MV_VALUE_ANNOTATION, m->build.trace->annotations.count,
+                    own->annotations.count, "annotations");
+    note_loose_rows(m, MV_VALUE_TENSOR, m->build.trace->tensors.count, own->tensors.count,
+                    "tensors");
 }
 
 static void note_keys(mv_machine *m, uint64_t keys)
@@ -197,9 +206,8 @@ static bool refuse_root(mv_machine *m, const mv_value *root, const char *otherwi
 
 static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *ranges)
 {
-    const mv_model_table *table = mv_table_find(MV_WIRE_ANNOTATIONS);
     mv_trace *trace = m->build.trace;
-    mv_range annotations = {0, 0};
+    own_rows own = {0};
     uint32_t last[MV_WORD_KEYS] = {0}; /* the last value of a repeated key wins */
     uint64_t keys = 0;
 
@@ -219,7 +227,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
         mv_link link = m->links[at - 1];
         if (root_word(&link) < MV_WORD_KEYS && last[root_word(&link)] != at)
             continue;
-        if (!root_field(m, &link, ranges, &annotations, &keys))
+        if (!root_field(m, &link, ranges, &own, &keys))
             return false;
     }
     if (!(keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES))))
@@ -227,9 +235,11 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     if (!(keys & BIT(SEGMENTS)))
         mv_build_note(&m->build, MV_NOTE_NO_HEAP, "%s", "");
     note_keys(m, keys);
-    note_loose(m, ranges, annotations);
-    mv_table_cut(table, &trace->annotations, annotations.first, annotations.count,
-                 &trace->annotations);
+    note_loose(m, ranges, &own);
+    mv_table_cut(mv_table_find(MV_WIRE_ANNOTATIONS), &trace->annotations, own.annotations.first,
+                 own.annotations.count, &trace->annotations);
+    mv_table_cut(mv_table_find(MV_WIRE_TENSORS), &trace->tensors, own.tensors.first,
+                 own.tensors.count, &trace->tensors);
     return true;
 }
 

@@ -16,6 +16,8 @@ static uint16_t table_of(mv_value_kind rows_of)
         return MV_WIRE_SEGMENTS;
     case MV_VALUE_ANNOTATION:
         return MV_WIRE_ANNOTATIONS;
+    case MV_VALUE_TENSOR:
+        return MV_WIRE_TENSORS;
     default:
         return 0;
     }

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any, List, Optional
 
-from . import marks
+from . import marks, names as naming
 from .native import Error, Path, shown
 from .torch_memory import History, snapshot, torch_with_cuda
 
@@ -26,14 +26,19 @@ class record(contextlib.ContextDecorator):
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
                  run-oom1.pickle, run-oom2.pickle, ... for run.pickle
+    names        a module, an optimizer, a list or dict of them, or a function that returns these:
+                 snapshots say which parameter, gradient, buffer or optimizer state is where, by name,
+                 shape and type. A module's optimizers are found. They are asked when a snapshot is
+                 written, and not kept alive
 
     If PyTorch is recording already, as within another record(), its recorder stays as it is."""
 
     def __init__(self, path: Path = "memviz.%p.pickle", *, max_entries: int = 1_000_000,
-                 stacks: Optional[str] = "python", on_oom: bool = True) -> None:
+                 stacks: Optional[str] = "python", on_oom: bool = True, names: Any = None) -> None:
         self.name = os.fspath(path)
         self.on_oom = on_oom
         self.max_entries, self.stacks = max_entries, stacks
+        self.names = naming.Names(names)
         self.oom_paths: List[str] = []  # snapshots written at an out-of-memory
         self.histories: List[History] = []  # one for each unfinished entry
 
@@ -50,6 +55,7 @@ class record(contextlib.ContextDecorator):
         history = History(self.max_entries, self.stacks)
         history.start()
         self.histories.append(history)
+        naming.sources.append(self.names)
         active.append(self)
         marks.annotating.append(torch.profiler.record_function)
         if self.on_oom:
@@ -66,6 +72,7 @@ class record(contextlib.ContextDecorator):
                 raise
             say(f"{self.path}: {why}")  # the program's own exception takes precedence
         finally:
+            naming.sources.remove(self.names)
             self.histories.pop().stop()
 
     def dump_oom(self) -> None:

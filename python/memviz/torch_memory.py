@@ -8,6 +8,7 @@ import struct
 import sys
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
+from . import names
 from .native import Error, Path
 
 
@@ -31,12 +32,18 @@ def imported(what: str) -> Any:
         raise Error(f"{what}: PyTorch cannot be imported: {' '.join(str(why).split())}") from None
 
 
-def snapshot(path: Path) -> str:
+def snapshot(path: Path, named: Any = None) -> str:
     """Writes the state of PyTorch's allocator, and its recorded history, to a file: PyTorch's own
     pickle, or the same as msgpack if the name ends in .msgpack. The file is complete or absent. Returns
-    its path."""
+    its path.
+
+    `named`: as names= of memviz.record."""
     name = os.fspath(path)
-    data = torch_with_cuda("memviz.snapshot").cuda.memory._snapshot()
+    torch = torch_with_cuda("memviz.snapshot")
+    data = torch.cuda.memory._snapshot()
+    rows = names.rows_of(torch, named)
+    if rows:
+        data[names.KEY] = rows
     part = f"{name}.{os.getpid()}.part"
     try:
         with open(part, "wb") as file:

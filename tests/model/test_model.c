@@ -20,7 +20,7 @@ Test(model, columns_of_the_first_release_are_all_there)
                  {MV_WIRE_EVENTS, 8},     {MV_WIRE_SEGMENTS, 15},    {MV_WIRE_BLOCKS, 9},
                  {MV_WIRE_HISTORY, 5},    {MV_WIRE_ANNOTATIONS, 4},  {MV_WIRE_SETTINGS, 6},
                  {MV_WIRE_API_CALLS, 11}, {MV_WIRE_SAMPLES, 5},      {MV_WIRE_FACTS, 2},
-                 {MV_WIRE_HEAP_CALLS, 8}};
+                 {MV_WIRE_HEAP_CALLS, 8}, {MV_WIRE_TENSORS, 8}};
 
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
         const mv_model_table *table = mv_table_find(first[i].kind);
@@ -43,7 +43,8 @@ Test(model, rows_of_the_builder_begin_absent)
                 {MV_WIRE_BLOCKS, &MV_BLOCK_ROW},       {MV_WIRE_HISTORY, &MV_HISTORY_ROW},
                 {MV_WIRE_SETTINGS, &MV_SETTING_ROW},   {MV_WIRE_ANNOTATIONS, &MV_ANNOTATION_ROW},
                 {MV_WIRE_API_CALLS, &MV_API_CALL_ROW}, {MV_WIRE_SAMPLES, &MV_SAMPLE_ROW},
-                {MV_WIRE_FACTS, &MV_FACT_ROW},         {MV_WIRE_HEAP_CALLS, &MV_HEAP_CALL_ROW}};
+                {MV_WIRE_FACTS, &MV_FACT_ROW},         {MV_WIRE_HEAP_CALLS, &MV_HEAP_CALL_ROW},
+                {MV_WIRE_TENSORS, &MV_TENSOR_ROW}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const mv_model_table *table = mv_table_find(rows[i].kind);

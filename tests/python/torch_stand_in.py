@@ -33,6 +33,10 @@ class StandIn(types.ModuleType):
         self.annotations = []
         self.profiler = types.ModuleType("torch.profiler")
         self.profiler.record_function = self.annotate
+        self.Tensor, self.UntypedStorage, self.strided = Tensor, Storage, "strided"
+        self.optim = types.SimpleNamespace(Optimizer=Optimizer)
+        reductions = types.SimpleNamespace(StorageWeakRef=StorageWeakRef)
+        self.multiprocessing = types.SimpleNamespace(reductions=reductions)
         self._C = types.ModuleType("torch._C")
         self._C._cuda_isHistoryEnabled = lambda: self.is_recording
         self._C._cuda_attach_out_of_memory_observer = self.observers.append
@@ -61,3 +65,93 @@ class StandIn(types.ModuleType):
 def install(snapshot=None, has_cuda=True):
     sys.modules["torch"] = StandIn(snapshot, has_cuda)
     return sys.modules["torch"]
+
+
+# ---- tensors ----------------------------------------------------------------------------------
+
+
+class Storage:
+    """Memory at an address. What PyTorch's weak references do, by hand: `dies()` frees it."""
+
+    by_number = {}
+
+    def __init__(self, address, size):
+        self.address, self.size, self.is_alive = address, size, True
+        Storage.by_number[id(self)] = self
+
+    def dies(self):
+        self.is_alive = False
+
+    def data_ptr(self):
+        return self.address
+
+    def nbytes(self):
+        return self.size
+
+    @staticmethod
+    def _new_with_weak_ptr(number):
+        storage = Storage.by_number[number]
+        return storage if storage.is_alive else None
+
+
+class StorageWeakRef:
+    def __init__(self, storage):
+        self.cdata = id(storage)
+
+    def expired(self):
+        return not Storage.by_number[self.cdata].is_alive
+
+
+class Tensor:
+    """Of four-byte elements without gaps, in a storage of its own or as a view of another's."""
+
+    def __init__(self, address, *shape, device="cuda", of=None, index=0):
+        self.shape = shape
+        self.layout = "strided"
+        self.dtype = "torch.float32"
+        self.device = types.SimpleNamespace(type=device, index=index)
+        self.grad = None
+        self.at = address
+        self.memory = of or Storage(address, 4 * self.numel())
+
+    def numel(self):
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    def stride(self):
+        strides = [1] * len(self.shape)
+        for place in range(len(self.shape) - 1, 0, -1):
+            strides[place - 1] = strides[place] * self.shape[place]
+        return tuple(strides)
+
+    def element_size(self):
+        return 4
+
+    def untyped_storage(self):
+        return self.memory
+
+    def data_ptr(self):
+        return self.at
+
+
+class Module:
+    def __init__(self, parameters=(), buffers=()):
+        self.parameters, self.buffers = dict(parameters), dict(buffers)
+
+    def named_parameters(self):
+        return self.parameters.items()
+
+    def named_buffers(self):
+        return self.buffers.items()
+
+
+class Optimizer:
+    def __init__(self, parameters=()):
+        self.param_groups = [{"params": list(parameters)}]
+        self.state = {}
+
+
+class AdamW(Optimizer):
+    pass

@@ -449,6 +449,16 @@ def test_reports_are_of_the_file_that_has_the_name_now(bench):
     assert [json.loads(one)["devices"] for one in said] == [one["devices"] for one in want]
 
 
+def test_the_text_of_an_error_is_pasted(bench):
+    page, said = bench.open(), "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB " \
+        "of which 1.50 GiB is free. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 6.00 GiB is reserved by PyTorch but unallocated."
+    page.evaluate("(text => { const data = new DataTransfer(); data.setData('text/plain', text); document.dispatchEvent("
+                  f"new ClipboardEvent('paste', {{clipboardData: data, dataType: 'text/plain', data: text, cancelable: true}})); return 0; }})({json.dumps(said)})")
+    page.wait("byId('text').textContent.includes('2.00 GiB')")
+    path = bench.made("pasted text", said.encode())
+    assert page.text("#text").encode() == bench.run("oom", os.path.basename(path), folder=os.path.dirname(path))
+
+
 def test_a_report_is_shown_while_its_json_is_saved(bench):
     page = bench.open()
     bench.load(page, [bench.snapshot("leak_in_training.pickle")])

@@ -1,0 +1,184 @@
+#include "analyze/peak/tensors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/lives/alive.h"
+#include "base/sort.h"
+
+/* A tensor that lies in a block: [start, end) of it. */
+typedef struct {
+    uint64_t start, end;
+    uint64_t bytes; /* what it counts for */
+    uint32_t alloc;
+    uint32_t row;
+} placed;
+
+typedef struct {
+    uint64_t addr;
+    uint32_t alloc;
+} living;
+
+/* The blocks that are allocated at the end, by address. */
+static living *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *count)
+{
+    uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
+    mv_alive alive;
+    mv_err err = {0};
+    living *rows;
+
+    if (mv_alive_allocs(scratch, lives, last, &alive, &err) != MV_OK)
+        return NULL;
+    rows = mv_push_array(scratch, living, alive.count);
+    for (uint32_t i = 0; rows && i < alive.count; i++)
+        rows[i] = (living){lives->allocs.addr[alive.row[i]], alive.row[i]};
+    if (rows)
+        mv_sort_rows(scratch, rows, alive.count, MV_RISING(living, addr));
+    *count = alive.count;
+    return rows;
+}
+
+/* The block that holds an address; MV_NO_ROW: none. */
+static uint32_t block_at(const mv_lives *lives, const living *rows, uint32_t count, uint64_t addr)
+{
+    uint32_t low = 0, high = count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rows[middle].addr <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || addr - rows[low - 1].addr >= lives->allocs.block[rows[low - 1].alloc])
+        return MV_NO_ROW;
+    return rows[low - 1].alloc;
+}
+
+static bool place(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives, placed *rows,
+                  mv_tensor_blocks *out)
+{
+    const mv_tensors *t = &trace->tensors;
+    uint32_t count = 0;
+    living *alive = find_living(scratch, lives, &count);
+
+    if (!alive)
+        return false;
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t alloc;
+        uint64_t start, most;
+        if (t->device[i] < 0 || (uint32_t)t->device[i] != lives->device || t->bytes[i] == 0)
+            continue;
+        alloc = block_at(lives, alive, count, t->address[i]);
+        if (alloc == MV_NO_ROW) {
+            out->outside++;
+            continue;
+        }
+        start = t->address[i] - lives->allocs.addr[alloc];
+        most = lives->allocs.block[alloc] - start;
+        rows[out->count++] = (placed){.start = start,
+                                      .end = start + (t->bytes[i] < most ? t->bytes[i] : most),
+                                      .alloc = alloc,
+                                      .row = i};
+    }
+    mv_sort_rows(scratch, rows, out->count, MV_RISING(placed, alloc), MV_RISING(placed, start),
+                 MV_FALLING(placed, end), MV_FALLING(placed, row));
+    return true;
+}
+
+/* Gives the bytes from `from` to `to` of a block to the innermost tensors around them: the topmost
+ * ones of the stack. */
+static void count_until(placed *rows, uint32_t *stack, uint32_t *depth, uint64_t from, uint64_t to)
+{
+    while (*depth > 0 && from < to) {
+        placed *top = &rows[stack[*depth - 1]];
+        uint64_t end = top->end < to ? top->end : to;
+        if (end > from) {
+            top->bytes += end - from;
+            from = end;
+        }
+        if (top->end <= to)
+            (*depth)--;
+    }
+}
+
+static bool count_bytes(mv_arena *scratch, placed *rows, uint32_t count)
+{
+    uint32_t *stack = mv_push_array(scratch, uint32_t, count), depth = 0;
+
+    for (uint32_t i = 0; stack && i < count; i++) {
+        bool is_last = i + 1 == count || rows[i + 1].alloc != rows[i].alloc;
+        stack[depth++] = i;
+        count_until(rows, stack, &depth, rows[i].start, is_last ? UINT64_MAX : rows[i + 1].start);
+        depth = is_last ? 0 : depth;
+    }
+    return stack != NULL;
+}
+
+static bool keep(mv_arena *arena, const mv_lives *lives, const placed *rows, mv_tensor_blocks *out)
+{
+    uint32_t allocs = lives->allocs.count;
+
+    out->row = mv_push_array(arena, uint32_t, out->count);
+    out->bytes = mv_push_array(arena, uint64_t, out->count);
+    out->first = mv_push_array(arena, uint32_t, (uint64_t)allocs + 1);
+    if (!out->row || !out->bytes || !out->first)
+        return false;
+    for (uint32_t i = 0; i < out->count; i++) {
+        out->row[i] = rows[i].row;
+        out->bytes[i] = rows[i].bytes;
+        out->first[rows[i].alloc + 1]++;
+    }
+    for (uint32_t i = 0; i < allocs; i++)
+        out->first[i + 1] += out->first[i];
+    return true;
+}
+
+mv_code mv_tensor_blocks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              mv_tensor_blocks *out, mv_err *err)
+{
+    mv_arena scratch;
+    placed *rows;
+    bool is_done;
+
+    *out = (mv_tensor_blocks){0};
+    /* The blocks of another level are not those in which PyTorch puts tensors. */
+    if (trace->tensors.count == 0 || trace->origin.level)
+        return MV_OK;
+    mv_arena_init(&scratch, arena->budget);
+    rows = mv_push_array(&scratch, placed, trace->tensors.count);
+    is_done = rows && place(&scratch, trace, lives, rows, out) &&
+              count_bytes(&scratch, rows, out->count) && keep(arena, lives, rows, out);
+    mv_arena_release(&scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "named tensors");
+}
+
+uint32_t mv_tensor_largest(const mv_tensor_blocks *t, uint32_t alloc)
+{
+    uint32_t first, count = mv_tensors_in(t, alloc, &first), most = first;
+
+    for (uint32_t i = first; i < first + count; i++)
+        if (t->bytes[i] > t->bytes[most])
+            most = i;
+    return count ? most : MV_NO_ROW;
+}
+
+const char *mv_tensor_slot(const mv_trace *trace, uint32_t tensor)
+{
+    const char *slot = mv_string_text(trace, trace->tensors.slot[tensor]);
+
+    if (trace->tensors.role[tensor] == MV_TENSOR_GRADIENT)
+        return mv_tensor_role_name(MV_TENSOR_GRADIENT);
+    return slot;
+}
+
+const char *mv_tensor_text(const mv_trace *trace, uint32_t tensor, char out[MV_TENSOR_TEXT])
+{
+    const mv_tensors *t = &trace->tensors;
+    const char *slot = mv_tensor_slot(trace, tensor);
+
+    snprintf(out, MV_TENSOR_TEXT, "%.300s %.80s %.40s%s%.60s",
+             mv_string_text(trace, t->name[tensor]), mv_string_text(trace, t->shape[tensor]),
+             mv_string_text(trace, t->dtype[tensor]), *slot ? " · " : "", slot);
+    return out;
+}

@@ -1,0 +1,57 @@
+/* Low points: the least allocated within each whole step, the floor of step_floor.h as moments.
+ *
+ *     allocated    /\  /\  /\  /\
+ *                 /  \/  \/  \/  \_
+ *     bins      0 | 1 | 2 | 3 | 4 | rest
+ *     low#K         1   2   3              `low` is the last one: low#3
+ *
+ * The bytes that a line holds at every one of them are the least that it holds at any, in the same
+ * blocks or in others: a program holds them although it offloads, sleeps or drops its activations
+ * between steps. */
+#ifndef MV_LOW_POINTS_H
+#define MV_LOW_POINTS_H
+
+#include "analyze/code/sites.h"
+#include "analyze/steps/steps.h"
+
+typedef struct {
+    uint32_t count;
+    uint32_t *event; /* [count] the moment is after it; MV_BEFORE: before the first */
+    uint64_t *bytes; /* [count] allocated then */
+} mv_low_points;
+
+/* None where the run has no two marks of steps. O(events + allocations). Fails only when memory is
+ * out. */
+mv_code mv_low_points_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps,
+                           mv_low_points *out, mv_err *err);
+
+/* The event of `low` (number 0) or `low#K` on a device, among the low points within the events from
+ * `first` to before `end`. False with a sentence in `why` when there is none. */
+bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device, uint64_t number,
+                       uint32_t first, uint32_t end, uint32_t *event, char *why, uint32_t why_size);
+
+/* A line of code that holds memory at every low point. */
+typedef struct {
+    uint64_t bytes;    /* the least that it holds at any */
+    uint64_t staying;  /* in blocks that are there at all of them; the others are replaced */
+    mv_stack_id stack; /* of its first block; MV_NO_STACK: not recorded */
+} mv_low_line;
+
+typedef struct {
+    uint32_t points; /* 0: the run has no two low points, and nothing is known */
+    uint64_t bytes;  /* of all lines: at most the least of all low points */
+    uint32_t count;
+    mv_low_line *lines; /* [count] most bytes first; they add up to `bytes` */
+} mv_low_held;
+
+/* Of the last `most` low points: leaks leaves out the first steps, in which a program warms up. */
+mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_steps *steps, uint32_t most, mv_low_held *out, mv_err *err);
+
+/* "2.05 GiB are held at every low point, 1.90 GiB of it by dispatcher.py:5 dispatch"; "" when
+ * nothing is known. `kinds` from mv_frame_kinds. Returns `out`. */
+#define MV_LOW_TEXT 640
+const char *mv_low_held_text(const mv_trace *trace, const uint8_t *kinds, const mv_low_held *held,
+                             char out[MV_LOW_TEXT]);
+
+#endif

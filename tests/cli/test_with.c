@@ -1,0 +1,135 @@
+/* Names of tensors, and a trace of torch.profiler beside a snapshot, as commands show them. */
+#include "tests/fixture/fixture_json.h"
+
+#define TOOLS "$SNAPS/../tools/"
+#define PAIR  TOOLS "pair.pickle.gz"
+#define TRACE TOOLS "pair.json.gz"
+#define NAMES TOOLS "names.pickle.gz"
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    cr_assert_not_null(found, "%s", key);
+    return found;
+}
+
+/* What GPUs wrote: every block of the profiler's trace is in the snapshot. */
+Test(with, a_real_pair_is_joined_in_each_report)
+{
+    static const char *const commands[] = {"peak", "lines", "leaks", "trace"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        cJSON *report =
+            mvt_json_here(0, "$MEMVIZ %s -q --json --with " TRACE " " PAIR, commands[i]);
+        const cJSON *with = member(report, "with");
+        cr_expect_eq(member(with, "events")->valuedouble, 214, "%s", commands[i]);
+        cr_expect_eq(member(with, "matched")->valuedouble, 214);
+        cr_expect_eq(member(with, "operators")->valuedouble, 214);
+        cr_expect_eq(member(with, "outside")->valuedouble, 0);
+        cr_expect_null(cJSON_GetObjectItemCaseSensitive(
+            mvt_json_here(0, "$MEMVIZ %s --json " PAIR, commands[i]), "with"));
+    }
+}
+
+Test(with, blocks_show_their_operators)
+{
+    mvt_run r = mvt_here("$MEMVIZ peak --with " TRACE " " PAIR);
+
+    cr_expect(strstr(r.out, "backward pass (autograd thread) \xc2\xb7 aten::mm [512,256]x[256,512] "
+                            "f32"),
+              "%s", r.out);
+    cr_expect(strstr(r.err, "214 of 214 allocations are in the snapshot, 214 of them with their "
+                            "operator; 0 are before or after it"),
+              "%s", r.err);
+    r = mvt_here("$MEMVIZ peak -q --with " TRACE " " PAIR);
+    cr_expect_str_eq(r.err, "");
+}
+
+static void expect_refused(const char *words, const char *why)
+{
+    mvt_run r = mvt_here("$MEMVIZ %s", words);
+
+    cr_expect_eq(r.status, 1, "%s", words);
+    cr_expect(strstr(r.err, why), "%s: %s", words, r.err);
+    cr_expect_str_eq(r.out, "");
+}
+
+Test(with, other_files_are_refused_by_name)
+{
+    expect_refused("peak --with " TRACE " " NAMES, "pair.json.gz: it is of another run: ");
+    expect_refused("peak --with " NAMES " " PAIR,
+                   "names.pickle.gz: not a format that memviz reads: --with takes a trace of "
+                   "torch.profiler (JSON), and this is a pickle");
+    expect_refused("peak --with " TRACE " " TRACE, "pair.json.gz: is a trace of torch.profiler");
+    expect_refused("peak --with nothing.json " PAIR, "nothing.json: ");
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static double named_bytes(const cJSON *tensors)
+{
+    const cJSON *tensor;
+    double bytes = 0;
+
+    cJSON_ArrayForEach(tensor, tensors) bytes += member(tensor, "bytes")->valuedouble;
+    return bytes;
+}
+
+Test(with, a_site_has_its_tensors)
+{
+    const cJSON *report = mvt_json_here(0, "$MEMVIZ peak --json " NAMES), *site;
+    double parameters = 0;
+
+    cJSON_ArrayForEach(site, member(report, "sites"))
+    {
+        const cJSON *tensors = member(site, "tensors");
+        cr_expect_leq(named_bytes(tensors), member(site, "bytes")->valuedouble);
+        if (strcmp(member(site, "category")->valuestring, "parameter") == 0)
+            parameters += named_bytes(tensors);
+    }
+    /* 8192*512 of the embedding and of the head, 6 blocks, and the last norm: in floats. */
+    cr_expect_eq(parameters, 4 * (2 * 8192 * 512 + 6 * (12 * 512 * 512 + 13 * 512) + 2 * 512));
+}
+
+Test(with, modules_add_up)
+{
+    const cJSON *report = mvt_json_here(0, "$MEMVIZ memory --json --by module " NAMES), *row;
+    const cJSON *device = cJSON_GetArrayItem(member(report, "devices"), 0);
+    double first = 0, blocks = 0;
+
+    cr_expect_str_eq(member(device, "by")->valuestring, "module");
+    cJSON_ArrayForEach(row, member(device, "tree"))
+    {
+        if (member(row, "depth")->valuedouble == 1)
+            first += member(row, "bytes")->valuedouble;
+        if (member(row, "depth")->valuedouble == 1)
+            blocks += member(row, "blocks")->valuedouble;
+    }
+    cr_expect_eq(first, member(device, "bytes")->valuedouble);
+    cr_expect_eq(first, member(member(device, "at"), "allocated")->valuedouble);
+    cr_expect_eq(blocks, 309);
+}
+
+Test(with, a_file_without_names_says_how_to_get_them)
+{
+    mvt_run r = mvt_here("$MEMVIZ memory --by module $SNAPS/gpt_train.pickle");
+
+    cr_expect(strstr(r.out, "the file has no names of tensors"), "%s", r.out);
+    r = mvt_here("$MEMVIZ peak $SNAPS/gpt_train.pickle");
+    cr_expect_null(strstr(r.out, "with a name"), "%s", r.out);
+}
+
+/* Names go through every format. */
+Test(with, conversions_keep_the_names)
+{
+    mvt_run r =
+        mvt_sh("set -e; $MEMVIZ dump " NAMES " | sed -n '/^tensors/,/^annotations/p' >want; "
+               "grep -q 'AdamW exp_avg_sq' want; $MEMVIZ convert -q " NAMES " a.bin; "
+               "$MEMVIZ convert -q a.bin a.msgpack; "
+               "$MEMVIZ convert -q a.msgpack b.bin; "
+               "for f in a.bin a.msgpack b.bin; do $MEMVIZ dump $f | "
+               "sed -n '/^tensors/,/^annotations/p' | cmp - want; done");
+
+    cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
+}
