@@ -73,7 +73,7 @@ struct mv_command {
     mv_command_group group;
     const char *also_tried;  /* words that people try for it, separated by spaces; or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; prints its messages */
-    uint64_t options;        /* MV_HAS bits in addition to the common ones */
+    mv_option_set options;   /* MV_HAS bits in addition to the common ones */
     int least_files, most_files;
     uint32_t gates;       /* MV_GATES bits: the gates of --fail-on, if it is an option */
     bool writes_file;     /* -o names another file than the report */

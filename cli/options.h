@@ -122,15 +122,19 @@ typedef struct {
 
 extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
-/* The help and the words of an option, for a command that accepts the options in `allowed`. */
-const char *mv_option_help(mv_option_id id, uint64_t allowed);
-const char *mv_option_words(mv_option_id id, uint64_t allowed);
+/* A set of options. */
+__extension__ typedef unsigned __int128 mv_option_set;
 
-#define MV_HAS(id) (UINT64_C(1) << MV_OPTION_##id)
+/* The help and the words of an option, for a command that accepts the options in `allowed`. */
+const char *mv_option_help(mv_option_id id, mv_option_set allowed);
+const char *mv_option_words(mv_option_id id, mv_option_set allowed);
+
+#define MV_OPTION_BIT(id) ((mv_option_set)1 << (id))
+#define MV_HAS(id)        MV_OPTION_BIT(MV_OPTION_##id)
 
 /* In a set of options: from the first word that is not an option, the command line belongs to
  * another program. */
-#define MV_STOP_AT_WORD (UINT64_C(1) << 63)
+#define MV_STOP_AT_WORD MV_OPTION_BIT(127)
 
 /* The options of every command. */
 #define MV_COMMON_OPTIONS \
@@ -169,11 +173,11 @@ typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 10 } mv_by_word;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
-static_assert(MV_OPTION_COUNT < 63, "widen the sets of options");
+static_assert(MV_OPTION_COUNT < 127, "widen the sets of options");
 
 typedef struct {
-    uint64_t allowed;                    /* MV_HAS bits of the options that the command takes */
-    uint64_t given;                      /* MV_HAS bits of the options on the command line */
+    mv_option_set allowed;               /* MV_HAS bits of the options that the command takes */
+    mv_option_set given;                 /* MV_HAS bits of the options on the command line */
     int64_t device;                      /* or MV_ALL_DEVICES */
     uint64_t limit;                      /* meaningful when given; 0: all */
     uint64_t depth;                      /* of a tree; 0: all, or not given */
@@ -221,7 +225,7 @@ typedef struct {
     char **named_file; /* [named_files] */
 } mv_options;
 
-static inline bool mv_option_given(const mv_options *options, uint64_t bits)
+static inline bool mv_option_given(const mv_options *options, mv_option_set bits)
 {
     return (options->given & bits) != 0;
 }
@@ -232,7 +236,7 @@ bool mv_option_takes_next(const char *word);
 
 /* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong
  * usage returns false with a sentence in `why`. Reorders argv. */
-bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
+bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size);
 
 #endif
