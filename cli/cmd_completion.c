@@ -19,7 +19,7 @@ typedef struct {
     char prefix[64]; /* --limit= */
 } line;
 
-static uint64_t options_of(const mv_command *c)
+static mv_option_set options_of(const mv_command *c)
 {
     return c->options | MV_COMMON_OPTIONS;
 }
@@ -55,7 +55,7 @@ static void offer_options(const line *l, const mv_command *c)
 
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
-        if (options_of(c) & (UINT64_C(1) << i))
+        if (options_of(c) & (MV_OPTION_BIT(i)))
             offer(l, name, mv_option_help((mv_option_id)i, options_of(c)));
     }
     offer(l, "--version", NULL);
@@ -83,7 +83,7 @@ static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
     const char *words;
 
     if (id == MV_OPTION_COUNT || !mv_option_table[id].argument ||
-        !(options_of(c) & (UINT64_C(1) << id)))
+        !(options_of(c) & (MV_OPTION_BIT(id))))
         return false;
     words = mv_option_words(id, options_of(c));
     if (id == MV_OPTION_FAIL_ON)

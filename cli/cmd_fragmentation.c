@@ -1,8 +1,10 @@
 /* memviz fragmentation: memory reserved but not used: how much, why, and who pins it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
+#include "analyze/floor/floor.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/levels/levels.h"
 #include "base/size.h"
@@ -30,6 +32,7 @@ typedef struct {
     mv_sites sites;
     uint32_t first, end;     /* devices */
     mv_lives *lives;         /* [end - first] */
+    const char **floor_line; /* [end - first] */
     mv_fragmentation *found; /* [end - first], plus a zero entry */
     uint64_t limit;
 } fragmentation_report;
@@ -429,6 +432,10 @@ static void put_device(const void *all, uint32_t device)
         mv_table_print(r->cli, &waiting_table, r, &f->waiting, "\n");
     mv_table_print(r->cli, &pin_table, r, &pins, "\n");
     mv_table_print(r->cli, &growth_table, r, f, "\n");
+    if (*r->floor_line[index]) {
+        mv_out_text(r->out, "\n  ");
+        mv_prose_put(r->out, 2, 4, "%s", r->floor_line[index]);
+    }
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -448,6 +455,23 @@ static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
     return MV_OK;
 }
 
+/* The floor covers the whole trace, and PyTorch's memory. */
+static mv_code find_floor(fragmentation_report *r, uint32_t index, mv_window window, mv_err *err)
+{
+    const char *level = r->cli->options.level;
+    mv_arena *arena = &r->cli->arena;
+    mv_minimum floor;
+
+    r->floor_line[index] = "";
+    if (window.first > 0 || window.end < r->lives[index].events.count ||
+        (level && strcmp(level, "pytorch") != 0))
+        return MV_OK;
+    if (mv_minimum_find(arena, r->trace, &r->lives[index], true, &floor, err) != MV_OK)
+        return err->code;
+    r->floor_line[index] = mv_minimum_line(arena, &floor);
+    return r->floor_line[index] ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+}
+
 /* False if a message was already printed, or with an error. */
 static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
 {
@@ -465,7 +489,7 @@ static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
     }
     return mv_fragmentation_find(&r->cli->arena, r->trace, lives, &r->sites, opts, &r->found[index],
                                  err) == MV_OK &&
-           judge_gates(r, index, err) == MV_OK;
+           judge_gates(r, index, err) == MV_OK && find_floor(r, index, opts.window, err) == MV_OK;
 }
 
 static bool find_all(fragmentation_report *r)
@@ -475,7 +499,8 @@ static bool find_all(fragmentation_report *r)
 
     r->lives = mv_push_array(&r->cli->arena, mv_lives, r->end - r->first);
     r->found = mv_push_array(&r->cli->arena, mv_fragmentation, (uint64_t)r->end - r->first + 1);
-    if (!r->lives || !r->found)
+    r->floor_line = mv_push_array(&r->cli->arena, const char *, (uint64_t)r->end - r->first);
+    if (!r->lives || !r->found || !r->floor_line)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     else
         mv_sites_find(&r->cli->arena, r->trace, &r->sites, &err);

@@ -50,14 +50,15 @@ static void put_row(mv_out *out, const char *left, const char *text)
     mv_prose_put(out, LEFT, LEFT, "%s", text);
 }
 
-static void put_options(mv_out *out, const char *title, uint64_t options, uint64_t allowed)
+static void put_options(mv_out *out, const char *title, mv_option_set options,
+                        mv_option_set allowed)
 {
     char left[64];
 
     heading(out, title);
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
-        if (!(options & (UINT64_C(1) << i)))
+        if (!(options & (MV_OPTION_BIT(i))))
             continue;
         snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
                  o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
@@ -127,7 +128,7 @@ static void put_tables(mv_out *out, const mv_table *report)
 
 void mv_help_command(mv_out *out, const mv_command *command)
 {
-    uint64_t options = command->options | MV_COMMON_OPTIONS;
+    mv_option_set options = command->options | MV_COMMON_OPTIONS;
 
     mv_out_format(out, "memviz %s: %s\n", command->name, command->summary);
     heading(out, "Usage");

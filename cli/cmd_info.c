@@ -404,6 +404,7 @@ static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
     MEMBER("host_events", mv_value_u64(t->host_events.count))                              \
     MEMBER("host_bytes", mv_value_u64(mv_host_totals_of(t).now.reserved))                  \
     LIST("settings", &setting_table, mv_value_rows(NULL))                                  \
+    MEMBER("dry_run", mv_value_bool(mv_setting_is_on(t, "dry_run")))                       \
     MV_CAPTURED_FIELDS(COLUMN, MEMBER, LIST, "capture.", &captured)                        \
     LIST("notes", &note_table, mv_value_rows(NULL))
 
@@ -730,6 +731,13 @@ static void put_text(const facts *f)
         put_tool_facts(f);
     put_limits(f);
     put_counts(f);
+    if (mv_setting_is_on(f->trace, "dry_run")) {
+        put_label(f->out, "predicted");
+        mv_prose_put(f->out, LABEL, LABEL, "%s",
+                     mv_setting_is_on(f->trace, "dry_run_at_least")
+                         ? "by a dry run, at least: something that it met is not known"
+                         : "by a dry run: nothing was allocated on a GPU");
+    }
     put_settings(f);
     put_notes(f);
 }

@@ -232,7 +232,7 @@ static int play(mv_cli *cli, const mv_viewer_opts *opts)
 
 bool mv_view_is_wanted(const mv_cli *cli)
 {
-    uint64_t known = MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
+    mv_option_set known = MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
                      MV_HAS(VIEW) | MV_HAS(THEME) | MV_COMMON_OPTIONS;
 
     return !(cli->options.given & ~known) && cli->options.view != MV_PICTURE_POOLS &&

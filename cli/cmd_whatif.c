@@ -23,6 +23,7 @@ typedef struct {
     mv_whatif *found;    /* [end - first] */
     mv_whatif sum;       /* of all devices */
     uint64_t limit;
+    mv_code_change changes[MV_MOST_CHANGES_GIVEN];
 } whatif_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -50,8 +51,9 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
         snprintf(met, sizeof met, ": the failed request succeeds");
     else if (run->fits && tells_failures(t, run))
         snprintf(met, sizeof met, ": all %u failed requests succeed", t->recorded_ooms);
-    snprintf(text, 600, "%s%s%s", *run->conf ? run->conf : "''",
-             run->is_recorded ? " (as recorded)" : "", met);
+    snprintf(text, 600, "%s%s%s%s", *run->conf ? run->conf : "''",
+             run->is_recorded ? " (as recorded)" : "", run->is_changed ? ", with the changes" : "",
+             met);
     return text;
 }
 
@@ -71,7 +73,9 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
     MEMBER("avoids_recorded_oom", tells_failures(&w->trials, run) ? mv_value_bool(run->fits)       \
                                                                   : mv_value_of(MV_VALUE_NULL))    \
     MEMBER("recorded", run->is_recorded)                                                           \
-    MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))
+    MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))            \
+    MEMBER("changes", mv_value_texts(w->changes.changes, run->is_changed ? w->changes.count : 0))  \
+    MEMBER("assumed", mv_value_texts(w->changes.assumed, run->is_changed ? w->changes.count : 0))
 
 static void list_runs(mv_rows *rows, const void *all, const void *one)
 {
@@ -140,7 +144,8 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)      \
     MEMBER("device", mv_value_u64(r->first + i)) \
     TRIAL_FIELDS(COLUMN, MEMBER, LIST)           \
-    MEMBER("no_advice", w->advice_none)
+    MEMBER("no_advice", w->advice_none)          \
+    MEMBER("floor", w->floor.is_known ? mv_value_u64(w->floor.lower) : mv_value_of(MV_VALUE_NULL))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -230,6 +235,15 @@ static void put_recorded(const whatif_report *r, const mv_whatif *w)
                      mv_size_text(reserved, t->self.peak.reserved));
 }
 
+static void put_changes(const whatif_report *r, const mv_whatif *w)
+{
+    for (uint32_t i = 0; i < w->changes.count; i++) {
+        mv_out_text(r->out, i == 0 ? "\n  " : "  ");
+        mv_prose_put(r->out, 2, 4, "%s. Assumed: %s.", w->changes.changes[i],
+                     w->changes.assumed[i]);
+    }
+}
+
 static void put_advice(const whatif_report *r, const mv_whatif *w)
 {
     for (uint32_t i = 0; i < w->advice_count; i++) {
@@ -260,7 +274,13 @@ static void put_device(const void *all, uint32_t device)
         mv_out_text(r->out, "\n  ");
         mv_prose_put(r->out, 2, 4, "%s", w->idle_note);
     }
-    put_advice(r, w);
+    put_changes(r, w);
+    if (w->changes.count == 0)
+        put_advice(r, w);
+    if (*w->floor_line && w->changes.count == 0) { /* changes have another floor */
+        mv_out_text(r->out, "\n  ");
+        mv_prose_put(r->out, 2, 4, "%s", w->floor_line);
+    }
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -279,12 +299,43 @@ static bool confs_are_fine(mv_cli *cli)
     return true;
 }
 
+/* The changes on the command line. False, with a message, when one of them cannot be read. */
+static bool read_changes(whatif_report *r)
+{
+    static const mv_code_change_kind kinds[MV_OPTION_COUNT] = {
+        [MV_OPTION_DROP] = MV_CODE_CHANGE_DROP,
+        [MV_OPTION_CHANGE_SCALE] = MV_CODE_CHANGE_SCALE,
+        [MV_OPTION_HALF] = MV_CODE_CHANGE_HALF,
+        [MV_OPTION_PREALLOC] = MV_CODE_CHANGE_PREALLOC,
+        [MV_OPTION_ONE_STREAM] = MV_CODE_CHANGE_ONE_STREAM,
+        [MV_OPTION_EMPTY_CACHE] = MV_CODE_CHANGE_EMPTY_CACHE,
+        [MV_OPTION_CHANGE_CPU] = MV_CODE_CHANGE_OFFLOAD,
+        [MV_OPTION_FREE_EARLY] = MV_CODE_CHANGE_FREE_EARLY,
+        [MV_OPTION_RECOMPUTE] = MV_CODE_CHANGE_RECOMPUTE,
+        [MV_OPTION_ZERO] = MV_CODE_CHANGE_ZERO,
+    };
+    const mv_options *o = &r->cli->options;
+    char why[MV_FILTER_WHY];
+
+    for (uint32_t i = 0; i < o->changes; i++) {
+        r->changes[i] = (mv_code_change){kinds[o->change[i].option], o->change[i].text, o->ranks};
+        if (!mv_code_change_is_fine(&r->cli->arena, &r->changes[i], why)) {
+            mv_complain_usage("whatif", "--%s %s: %s", mv_option_table[o->change[i].option].name,
+                              o->change[i].text, why);
+            return false;
+        }
+    }
+    return true;
+}
+
 static mv_code find_all(whatif_report *r, mv_err *err)
 {
     const mv_options *o = &r->cli->options;
     mv_whatif_opts opts = {
         .conf_count = o->confs,
         .conf = o->conf,
+        .change_count = o->changes,
+        .change = r->changes,
         .capacity = mv_option_given(o, MV_HAS(CAPACITY)) ? o->capacity : 0,
     };
     mv_code code = mv_sites_find(&r->cli->arena, r->trace, &r->sites, err);
@@ -313,7 +364,7 @@ int mv_cmd_whatif(mv_cli *cli)
                        .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 8)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (!confs_are_fine(cli))
+    if (!confs_are_fine(cli) || !read_changes(&r))
         return MV_EXIT_USAGE;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;

@@ -3,7 +3,11 @@
 #include <limits.h>
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
-#define RANGE_OPTIONS  (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
+#define CHANGE_OPTIONS                                                                            \
+    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
+     MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
+     MV_HAS(ZERO) | MV_HAS(RANKS))
+#define RANGE_OPTIONS (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                \
     (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(VIEW) | \
      MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) |      \
@@ -351,6 +355,26 @@ const mv_command mv_commands[] = {
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },
     {
+        .name = "floor",
+        .group = MV_COMMAND_GROUP_REPORTS,
+        .also_tried = "minimum bound ideal pack",
+        .run = mv_cmd_floor,
+        .report = &mv_report_floor,
+        .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "the least memory that any allocator could have reserved",
+        .help =
+            "Splits the reserved memory at its peak into what any allocator needs, what is kept\n"
+            "apart in streams and pools, and what placement, segments and the cache add. The\n"
+            "first is a bound: the most bytes in use at once. Beside it is the size of a "
+            "placement\n"
+            "of all blocks that was found and checked; if both are equal, no better one exists.\n",
+        .example = "memviz floor train.pickle\n"
+                   "memviz floor --json train.pickle | jq '.devices[0].lower'\n",
+    },
+    {
         .name = "whatif",
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "simulate replay",
@@ -358,11 +382,11 @@ const mv_command mv_commands[] = {
         .needs = SEGMENTS,
         .report = &mv_report_whatif,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
-                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
+                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | CHANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "the effect of other PYTORCH_CUDA_ALLOC_CONF settings",
+        .summary = "the effect of other PYTORCH_CUDA_ALLOC_CONF settings, or of other code",
         .help =
             "Replays the trace on a simulation of PyTorch's allocator: how much memory each "
             "--conf\n"
@@ -370,8 +394,12 @@ const mv_command mv_commands[] = {
             "means the defaults. Without --conf a set of settings is tried and ranked. --capacity\n"
             "limits the memory of the device, or of the process; then failures and garbage\n"
             "collection are replayed too. The recorded run itself is replayed first; if the\n"
-            "replay does not match it, no advice is given.\n",
+            "replay does not match it, no advice is given. --drop, --scale and the other changes\n"
+            "edit what the program requested before it is replayed; all of them make one run, and\n"
+            "what each assumes is printed. F is a filter, as --filter of other commands takes "
+            "it.\n",
         .example = "memviz whatif train.pickle\n"
+                   "memviz whatif --recompute 'site:model.py:62' --drop aux_loss train.pickle\n"
                    "memviz whatif --conf expandable_segments:True --capacity 40GiB train.pickle\n"
                    "memviz whatif --json train.pickle | jq '.runs[0]'\n",
     },
@@ -570,6 +598,32 @@ const mv_command mv_commands[] = {
             "it, and the exit status is CMD's. The recording survives if CMD is killed.\n",
         .example = "memviz run -o train.bin -- python train.py --epochs 3\n"
                    "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
+    },
+    {
+        .name = "dry-run",
+        .group = MV_COMMAND_GROUP_RECORD,
+        .also_tried = "predict estimate simulate dryrun dry_run fits",
+        .run = mv_cmd_dry_run,
+        .options = MV_HAS(STEPS) | MV_HAS(GPU) | MV_HAS(RANKS) | MV_HAS(EXPECT) | MV_HAS(OUTPUT) |
+                   MV_STOP_AT_WORD,
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .writes_file = true,
+        .starts_program = true,
+        .arguments = "[--] python SCRIPT...",
+        .summary = "predict the GPU memory of a PyTorch program without a GPU",
+        .help =
+            "Runs a Python program unchanged, on a machine with or without a GPU, until its\n"
+            "optimizers have made --steps N steps. Tensors on the GPU take no memory and nothing "
+            "is\n"
+            "computed; what the program would have allocated and reserved is written as a "
+            "snapshot\n"
+            "to -o F.pickle (default: memviz.dry-run.pickle; %p: pid, %r: rank, %h: host), which\n"
+            "every report reads. The last lines say what the answer rests on and whether it fits\n"
+            "--gpu, a name such as a100-40gb or a number of MiB. --ranks N predicts for one of N\n"
+            "ranks, whose collectives do nothing. It needs PyTorch 2.2 or later.\n",
+        .example = "memviz dry-run -- python train.py --batch 32\n"
+                   "memviz dry-run --expect --gpu a100-40gb -- python train.py\n",
     },
     {
         .name = "attach",

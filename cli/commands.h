@@ -73,7 +73,7 @@ struct mv_command {
     mv_command_group group;
     const char *also_tried;  /* words that people try for it, separated by spaces; or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; prints its messages */
-    uint64_t options;        /* MV_HAS bits in addition to the common ones */
+    mv_option_set options;   /* MV_HAS bits in addition to the common ones */
     int least_files, most_files;
     uint32_t gates;       /* MV_GATES bits: the gates of --fail-on, if it is an option */
     bool writes_file;     /* -o names another file than the report */
@@ -106,10 +106,10 @@ const mv_command *mv_command_find(const char *name);
 
 /* The fields of reports, each in its cmd_NAME.c. */
 extern const struct mv_table mv_report_attach, mv_report_convert, mv_report_diff, mv_report_export,
-    mv_report_fragmentation, mv_report_info, mv_report_leaks, mv_report_ledger, mv_report_lines,
-    mv_report_memory, mv_report_oom, mv_report_peak, mv_report_pictures, mv_report_ranks,
-    mv_report_serve, mv_report_stats, mv_report_summarize, mv_report_trace, mv_report_triage,
-    mv_report_view, mv_report_whatif;
+    mv_report_floor, mv_report_fragmentation, mv_report_info, mv_report_leaks, mv_report_ledger,
+    mv_report_lines, mv_report_memory, mv_report_oom, mv_report_peak, mv_report_pictures,
+    mv_report_ranks, mv_report_serve, mv_report_stats, mv_report_summarize, mv_report_trace,
+    mv_report_triage, mv_report_view, mv_report_whatif;
 
 int mv_cmd_triage(mv_cli *cli);
 int mv_cmd_attach(mv_cli *cli);
@@ -127,6 +127,7 @@ int mv_cmd_memory(mv_cli *cli);
 int mv_cmd_segments(mv_cli *cli);
 int mv_cmd_oom(mv_cli *cli);
 int mv_cmd_whatif(mv_cli *cli);
+int mv_cmd_floor(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_segment_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);
@@ -134,6 +135,7 @@ int mv_cmd_view(mv_cli *cli);
 int mv_cmd_serve(mv_cli *cli);
 int mv_cmd_mcp(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
+int mv_cmd_dry_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_export(mv_cli *cli);
 int mv_cmd_dump(mv_cli *cli);

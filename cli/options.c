@@ -37,19 +37,19 @@ static const struct {
      "the table to write as CSV: allocations (default), events, segments, ...", NULL},
 };
 
-const char *mv_option_help(mv_option_id id, uint64_t allowed)
+const char *mv_option_help(mv_option_id id, mv_option_set allowed)
 {
     for (unsigned i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-        if (elsewhere[i].id == id && (allowed & (UINT64_C(1) << elsewhere[i].where)) &&
+        if (elsewhere[i].id == id && (allowed & (MV_OPTION_BIT(elsewhere[i].where))) &&
             elsewhere[i].help)
             return elsewhere[i].help;
     return mv_option_table[id].help;
 }
 
-const char *mv_option_words(mv_option_id id, uint64_t allowed)
+const char *mv_option_words(mv_option_id id, mv_option_set allowed)
 {
     for (unsigned i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-        if (elsewhere[i].id == id && (allowed & (UINT64_C(1) << elsewhere[i].where)) &&
+        if (elsewhere[i].id == id && (allowed & (MV_OPTION_BIT(elsewhere[i].where))) &&
             elsewhere[i].words)
             return elsewhere[i].words;
     if (id == MV_OPTION_TABLE && (allowed & MV_HAS(CSV)))
@@ -68,7 +68,7 @@ typedef struct {
     char shorts[2 * MV_OPTION_COUNT + 4];
 } getopt_tables;
 
-static void make_tables(uint64_t allowed, getopt_tables *t)
+static void make_tables(mv_option_set allowed, getopt_tables *t)
 {
     uint32_t count = 0, at = 0;
 
@@ -78,7 +78,7 @@ static void make_tables(uint64_t allowed, getopt_tables *t)
     t->shorts[at++] = ':'; /* distinguishes a missing argument from an unknown option */
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
-        if (!(allowed & (UINT64_C(1) << i)))
+        if (!(allowed & (MV_OPTION_BIT(i))))
             continue;
         t->longs[count++] = (struct option){o->name, o->argument ? required_argument : no_argument,
                                             NULL, LONG_BASE + (int)i};
@@ -190,6 +190,16 @@ static bool take_table(mv_options *o, const char *text)
     return (o->allowed & MV_HAS(CSV)) ? *text != 0 : word_index(MV_OPTION_TABLE, text) >= 0;
 }
 
+/* Parsed where it is used, with specific messages. */
+static bool take_change(mv_options *o, mv_option_id id, const char *text)
+{
+    if (o->changes == MV_MOST_CHANGES_GIVEN || (text && !*text))
+        return false;
+    o->change[o->changes].option = id;
+    o->change[o->changes++].text = text;
+    return true;
+}
+
 /* How an option's argument is parsed, and the member that stores it. */
 typedef enum {
     IS_FLAG,      /* no argument, or it is not stored */
@@ -199,6 +209,7 @@ typedef enum {
     IS_WORD_TEXT, /* const char *: one of them */
     IS_NUMBER,    /* uint64_t */
     IS_SIZE,      /* uint64_t, bytes */
+    IS_CHANGE,    /* one of mv_options.change */
     IS_DURATION,  /* uint64_t, microseconds */
     IS_OTHER      /* by a function */
 } argument_kind;
@@ -241,6 +252,17 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_TARGET] = {.kind = IS_SIZE, INTO(target)},
     [MV_OPTION_FAIL_ON] = {.kind = IS_OTHER, .take = take_gate},
     [MV_OPTION_CONF] = {.kind = IS_OTHER, .take = take_conf},
+    [MV_OPTION_DROP] = {.kind = IS_CHANGE},
+    [MV_OPTION_CHANGE_SCALE] = {.kind = IS_CHANGE},
+    [MV_OPTION_HALF] = {.kind = IS_CHANGE},
+    [MV_OPTION_PREALLOC] = {.kind = IS_CHANGE},
+    [MV_OPTION_ONE_STREAM] = {.kind = IS_CHANGE},
+    [MV_OPTION_EMPTY_CACHE] = {.kind = IS_CHANGE},
+    [MV_OPTION_CHANGE_CPU] = {.kind = IS_CHANGE},
+    [MV_OPTION_FREE_EARLY] = {.kind = IS_CHANGE},
+    [MV_OPTION_RECOMPUTE] = {.kind = IS_CHANGE},
+    [MV_OPTION_ZERO] = {.kind = IS_CHANGE},
+    [MV_OPTION_RANKS] = {.kind = IS_NUMBER, INTO(ranks), .most = UINT32_MAX},
     [MV_OPTION_SCRIPT] = {.kind = IS_TEXT, INTO(script)},
     [MV_OPTION_SESSION] = {.kind = IS_TEXT, INTO(session)},
     [MV_OPTION_STATE] = {.kind = IS_TEXT, INTO(state)},
@@ -250,6 +272,8 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_SCALE] = {.kind = IS_OTHER, .take = take_scale},
     [MV_OPTION_MEM] = {.kind = IS_SIZE, INTO(mem), .least = 1},
     [MV_OPTION_PORT] = {.kind = IS_NUMBER, INTO(port), .most = UINT16_MAX},
+    [MV_OPTION_STEPS] = {.kind = IS_NUMBER, INTO(steps), .most = UINT32_MAX},
+    [MV_OPTION_GPU] = {.kind = IS_TEXT, INTO(gpu)},
     [MV_OPTION_FOR] = {.kind = IS_DURATION, INTO(for_us), .least = 1},
     [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
@@ -268,7 +292,7 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     int word = argument && mv_option_table[id].words ? word_index(id, argument) : 0;
     void *member = (char *)o + r->member;
 
-    o->given |= UINT64_C(1) << id;
+    o->given |= MV_OPTION_BIT(id);
     switch (r->kind) {
     case IS_TEXT:
     case IS_ANY_TEXT:
@@ -284,6 +308,8 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     case IS_SIZE:
         return mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
                !lacks_unit(argument, *(uint64_t *)member);
+    case IS_CHANGE:
+        return take_change(o, id, argument);
     case IS_DURATION:
         return mv_duration_read(argument, member) && *(uint64_t *)member >= r->least;
     case IS_OTHER:
@@ -334,7 +360,7 @@ static bool is_elsewhere(const char *name)
 }
 
 /* An option of this command under its name in other tools or commands; NULL: none. */
-static const char *meant_by(const char *name, uint64_t allowed)
+static const char *meant_by(const char *name, mv_option_set allowed)
 {
     static const struct {
         const char *name;
@@ -343,12 +369,12 @@ static const char *meant_by(const char *name, uint64_t allowed)
                  {"gpu", MV_OPTION_DEVICE}, {"rank", MV_OPTION_DEVICE}, {"j", MV_OPTION_JSON}};
 
     for (unsigned i = 0; i < sizeof tried / sizeof *tried; i++)
-        if (strcmp(tried[i].name, name) == 0 && (allowed & (UINT64_C(1) << tried[i].id)))
+        if (strcmp(tried[i].name, name) == 0 && (allowed & (MV_OPTION_BIT(tried[i].id))))
             return mv_option_table[tried[i].id].name;
     return NULL;
 }
 
-static void explain_unknown(uint64_t allowed, const char *word, char *why, uint32_t size)
+static void explain_unknown(mv_option_set allowed, const char *word, char *why, uint32_t size)
 {
     bool is_letter = strncmp(word, "--", 2) != 0;
     mv_nearest nearest = {0};
@@ -364,7 +390,7 @@ static void explain_unknown(uint64_t allowed, const char *word, char *why, uint3
         return;
     }
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (allowed & (UINT64_C(1) << i))
+        if (allowed & (MV_OPTION_BIT(i)))
             mv_nearest_try(&nearest, name, mv_option_table[i].name);
     if (is_elsewhere(name))
         snprintf(why, size, "option --%s does not apply here", name);
@@ -376,7 +402,7 @@ static void explain_unknown(uint64_t allowed, const char *word, char *why, uint3
 
 /* getopt's two complaints. A long option that takes no argument but was given one is reported
  * through optopt as well. */
-static void explain(int result, uint64_t allowed, char **argv, char *why, uint32_t size)
+static void explain(int result, mv_option_set allowed, char **argv, char *why, uint32_t size)
 {
     const char *word = argv[optind - 1];
 
@@ -404,7 +430,7 @@ static const char *bounds_of(mv_option_id id)
                                              : "";
 }
 
-bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
+bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size)
 {
     getopt_tables tables;

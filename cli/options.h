@@ -44,6 +44,22 @@
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory available to the allocator, such as 80GiB")  \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
+    X(DROP, "drop", 0, "F", NULL, "without the allocations that match the filter F")               \
+    X(CHANGE_SCALE, "scale", 0, "F=X", NULL, "with X times the bytes of the allocations of F")     \
+    X(HALF, "half", 0, "F", NULL, "with half the bytes of the allocations of F")                   \
+    X(PREALLOC, "prealloc", 0, "F|SIZE", NULL,                                                     \
+      "with one buffer for the allocations of F, or with SIZE allocated and freed at the start")   \
+    X(ONE_STREAM, "one-stream", 0, NULL, NULL, "with everything on one stream")                    \
+    X(EMPTY_CACHE, "empty-cache-each", 0, "STEP|NAME", NULL,                                       \
+      "with empty_cache() after each step, or after each range of this name")                      \
+    X(CHANGE_CPU, "cpu", 0, "F", NULL, "with the allocations of F on the host while not in use")   \
+    X(FREE_EARLY, "free-early", 0, "F", NULL, "with frees of F that wait for no stream")           \
+    X(RECOMPUTE, "recompute", 0, "F", NULL,                                                        \
+      "with the allocations of F freed after the forward pass and made again for the backward "    \
+      "pass")                                                                                      \
+    X(ZERO, "zero", 0, "N", NULL,                                                                  \
+      "with optimizer state (1), gradients (2) and parameters (3) divided among --ranks")          \
+    X(RANKS, "ranks", 0, "R", NULL, "number of ranks")                                             \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
       "contents of a picture: active memory, segments or pools over time, or the state at a "      \
@@ -79,6 +95,9 @@
       "facts",                                                                                     \
       "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
+    X(STEPS, "steps", 0, "N", NULL, "stop after N steps of the optimizer (default: 3)")            \
+    X(GPU, "gpu", 0, "NAME", NULL, "GPU to predict for: its name or MiB (default: h100-80gb)")     \
+    X(EXPECT, "expect", 0, NULL, NULL, "print only whether it fits; write only what -o names")     \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE; its suffix must match the output")      \
     X(NO_PAGER, "no-pager", 0, NULL, NULL, "never show long output in a pager")                    \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
@@ -103,15 +122,19 @@ typedef struct {
 
 extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
-/* The help and the words of an option, for a command that accepts the options in `allowed`. */
-const char *mv_option_help(mv_option_id id, uint64_t allowed);
-const char *mv_option_words(mv_option_id id, uint64_t allowed);
+/* A set of options. */
+__extension__ typedef unsigned __int128 mv_option_set;
 
-#define MV_HAS(id) (UINT64_C(1) << MV_OPTION_##id)
+/* The help and the words of an option, for a command that accepts the options in `allowed`. */
+const char *mv_option_help(mv_option_id id, mv_option_set allowed);
+const char *mv_option_words(mv_option_id id, mv_option_set allowed);
+
+#define MV_OPTION_BIT(id) ((mv_option_set)1 << (id))
+#define MV_HAS(id)        MV_OPTION_BIT(MV_OPTION_##id)
 
 /* In a set of options: from the first word that is not an option, the command line belongs to
  * another program. */
-#define MV_STOP_AT_WORD (UINT64_C(1) << 63)
+#define MV_STOP_AT_WORD MV_OPTION_BIT(127)
 
 /* The options of every command. */
 #define MV_COMMON_OPTIONS \
@@ -119,8 +142,9 @@ const char *mv_option_words(mv_option_id id, uint64_t allowed);
 
 #define MV_ALL_DEVICES (-1)
 
-#define MV_MOST_CONFS 64
-#define MV_MOST_GATES 16
+#define MV_MOST_CONFS         64
+#define MV_MOST_GATES         16
+#define MV_MOST_CHANGES_GIVEN 32
 
 /* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
  * words. */
@@ -149,11 +173,11 @@ typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 10 } mv_by_word;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
-static_assert(MV_OPTION_COUNT < 63, "widen the sets of options");
+static_assert(MV_OPTION_COUNT < 127, "widen the sets of options");
 
 typedef struct {
-    uint64_t allowed;                    /* MV_HAS bits of the options that the command takes */
-    uint64_t given;                      /* MV_HAS bits of the options on the command line */
+    mv_option_set allowed;               /* MV_HAS bits of the options that the command takes */
+    mv_option_set given;                 /* MV_HAS bits of the options on the command line */
     int64_t device;                      /* or MV_ALL_DEVICES */
     uint64_t limit;                      /* meaningful when given; 0: all */
     uint64_t depth;                      /* of a tree; 0: all, or not given */
@@ -171,11 +195,19 @@ typedef struct {
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     uint64_t port;                        /* 0 when not given */
+    uint64_t steps;                       /* likewise */
+    const char *gpu;                      /* NULL when not given */
     uint64_t for_us;                      /* likewise */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */
     const char *conf[MV_MOST_CONFS];
+    uint32_t changes; /* --drop, --half and so on, in order */
+    struct {
+        int option;       /* mv_option_id */
+        const char *text; /* NULL: it takes no argument */
+    } change[MV_MOST_CHANGES_GIVEN];
+    uint64_t ranks;         /* 0 when not given */
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
@@ -193,7 +225,7 @@ typedef struct {
     char **named_file; /* [named_files] */
 } mv_options;
 
-static inline bool mv_option_given(const mv_options *options, uint64_t bits)
+static inline bool mv_option_given(const mv_options *options, mv_option_set bits)
 {
     return (options->given & bits) != 0;
 }
@@ -204,7 +236,7 @@ bool mv_option_takes_next(const char *word);
 
 /* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong
  * usage returns false with a sentence in `why`. Reorders argv. */
-bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
+bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size);
 
 #endif

@@ -9,6 +9,13 @@ int mv_cmd_run(mv_cli *cli)
     return mv_complain_of(NULL, "recording needs Linux: use memviz on the machine with the GPU");
 }
 
+int mv_cmd_dry_run(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL,
+                          "a dry run needs Linux: use memviz.dry_run() of the Python package");
+}
+
 int mv_cmd_attach(mv_cli *cli)
 {
     (void)cli;

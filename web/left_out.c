@@ -5,6 +5,12 @@
 #include "export/export.h"
 #include "view/viewer.h"
 
+int mv_cmd_dry_run(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "a page cannot start programs: use memviz on the machine itself");
+}
+
 int mv_cmd_run(mv_cli *cli)
 {
     (void)cli;

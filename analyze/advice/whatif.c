@@ -44,10 +44,44 @@ static mv_code run_built_in(whatif_state *s, mv_err *err)
     return MV_OK;
 }
 
+static mv_code keep_run(whatif_state *s, mv_code code)
+{
+    mv_whatif *w = s->out;
+
+    if (code == MV_OK && w->runs[w->run_count].result.gave_up)
+        w->untried++;
+    else if (code == MV_OK)
+        w->run_count++;
+    return code;
+}
+
+/* The changes under the recorded settings and under each that is given, beside the same settings
+ * without them. */
+static mv_code run_changes(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
+{
+    mv_whatif *w = s->out;
+    mv_code code = mv_code_changes_find(s->arena, s->trace, s->lives, opts->change,
+                                        opts->change_count, &w->changes, err);
+
+    w->runs = mv_push_array(s->arena, mv_trial, 2 * (uint64_t)opts->conf_count + 2);
+    if (!w->runs)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = 0; i <= opts->conf_count && code == MV_OK; i++) {
+        const char *conf = i ? opts->conf[i - 1] : w->trials.recorded_conf;
+        code = keep_run(s, mv_trials_try_edits(&w->trials, conf, w->changes.edits, w->changes.count,
+                                               &w->runs[w->run_count], err));
+        if (code == MV_OK)
+            code = keep_run(s, mv_trials_try(&w->trials, conf, &w->runs[w->run_count], err));
+    }
+    return code;
+}
+
 static mv_code run_all(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     mv_code code = MV_OK;
 
+    if (opts->change_count)
+        return run_changes(s, opts, err);
     if (opts->conf_count == 0)
         return mv_trials_can_tell(&s->out->trials) ? run_built_in(s, err) : MV_OK;
     s->out->runs = mv_push_array(s->arena, mv_trial, opts->conf_count);
@@ -55,11 +89,7 @@ static mv_code run_all(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = 0; i < opts->conf_count && code == MV_OK; i++) {
         mv_trial *run = &s->out->runs[s->out->run_count];
-        code = mv_trials_try(&s->out->trials, opts->conf[i], run, err);
-        if (run->result.gave_up)
-            s->out->untried++;
-        else
-            s->out->run_count++;
+        code = keep_run(s, mv_trials_try(&s->out->trials, opts->conf[i], run, err));
     }
     return code;
 }
@@ -115,7 +145,7 @@ static const mv_trial *best_run(const whatif_state *s)
 
     for (uint32_t i = 0; i < s->out->run_count; i++) {
         const mv_trial *run = &s->out->runs[i];
-        if (!run->is_recorded && (!best || mv_trial_order(run, best) < 0))
+        if (!run->is_recorded && !run->is_changed && (!best || mv_trial_order(run, best) < 0))
             best = run;
     }
     return best && mv_trials_helps(&s->out->trials, best) ? best : NULL;
@@ -308,6 +338,25 @@ static const char *format_saving(whatif_state *s, const char *what)
                                    mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
 }
 
+/* What the changes come to under the recorded settings. */
+static const char *tell_changes(whatif_state *s)
+{
+    const mv_trials *t = &s->out->trials;
+    const mv_trial *run = s->out->run_count ? &s->out->runs[0] : NULL;
+    char is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], allocated[MV_SIZE_TEXT], before[MV_SIZE_TEXT];
+
+    if (!run || !run->is_changed)
+        return "the changes could not be replayed";
+    return keep(s, mv_arena_printf(s->arena,
+                                   "with the changes %s reserved instead of %s, %s allocated "
+                                   "instead of %s%s",
+                                   mv_size_text(is, run->result.peak.reserved),
+                                   mv_size_text(was, mv_trials_base(t)),
+                                   mv_size_text(allocated, run->result.peak.allocated),
+                                   mv_size_text(before, t->recorded_allocated),
+                                   mv_trials_can_tell(t) ? "" : "; the replay cannot tell"));
+}
+
 /* The result of the advice, in a few words. */
 static const char *find_verdict(whatif_state *s)
 {
@@ -316,6 +365,8 @@ static const char *find_verdict(whatif_state *s)
     char limit[MV_SIZE_TEXT];
     const char *what;
 
+    if (w->changes.count)
+        return tell_changes(s);
     if (w->advice_count == 0)
         return w->advice_none;
     what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);
@@ -372,12 +423,15 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     if (code == MV_OK)
         code = find_line(&s, err);
     if (code == MV_OK)
+        code = mv_minimum_find(arena, trace, lives, true, &out->floor, err);
+    if (code == MV_OK)
         code = mv_last_failure_lacks_memory(&out->trials, sites, &s.lacks_memory, err);
     if (code != MV_OK)
         return code;
     advise(&s);
     out->verdict = find_verdict(&s);
     out->idle_note = find_idle_note(&s);
+    out->floor_line = keep(&s, mv_minimum_line(arena, &out->floor));
     out->kinds_note = keep(&s, mv_segment_kinds_note(arena, trace, lives));
     return s.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
 }
@@ -402,10 +456,10 @@ static void add_run(mv_trial *sum, const mv_trial *run)
     sum->fits = sum->fits && run->fits;
 }
 
-static const mv_trial *run_of(const mv_whatif *w, const char *conf)
+static const mv_trial *run_of(const mv_whatif *w, const mv_trial *other)
 {
     for (uint32_t i = 0; i < w->run_count; i++)
-        if (strcmp(w->runs[i].conf, conf) == 0)
+        if (strcmp(w->runs[i].conf, other->conf) == 0 && w->runs[i].is_changed == other->is_changed)
             return &w->runs[i];
     return NULL;
 }
@@ -416,7 +470,7 @@ static void add_runs(mv_whatif *sum, const mv_whatif *w)
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < sum->run_count; i++) {
-        const mv_trial *run = run_of(w, sum->runs[i].conf);
+        const mv_trial *run = run_of(w, &sum->runs[i]);
         if (!run)
             continue;
         sum->runs[kept] = sum->runs[i];

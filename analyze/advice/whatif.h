@@ -3,6 +3,8 @@
 #ifndef MV_WHATIF_H
 #define MV_WHATIF_H
 
+#include "analyze/advice/changes.h"
+#include "analyze/floor/floor.h"
 #include "analyze/heap/pins.h"
 #include "analyze/replay/setting_trials.h"
 
@@ -30,13 +32,16 @@ typedef struct {
 
     bool ranked; /* runs are the built-in set: failures last, least reserved first */
     uint32_t run_count;
-    mv_trial *runs; /* [run_count] */
+    mv_trial *runs;          /* [run_count] */
+    mv_code_changes changes; /* of the runs that are changed */
     mv_whatif_line line;
     uint32_t advice_count; /* 0 when trust is low, or when nothing helps: advice_none has the
                             * reason */
     mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
     const char *advice_none; /* NULL when there is advice */
     const char *verdict;     /* the result of the advice, in a few words; never NULL */
+    mv_minimum floor;        /* the bound that no setting can beat; without a placement */
+    const char *floor_line;  /* the same as a sentence without a full stop; "" */
     const char *kinds_note;  /* about segments that indicate other settings (segment_kinds.h); "" */
     uint32_t untried;        /* settings that were not replayed to the end: not among the runs */
     const char *idle_note;   /* about settings that change nothing on the device, or were left out;
@@ -44,9 +49,11 @@ typedef struct {
 } mv_whatif;
 
 typedef struct {
-    uint32_t conf_count;     /* 0: the built-in set */
-    const char *const *conf; /* [conf_count] texts that mv_alloc_conf_parse takes */
-    uint64_t capacity;       /* bytes of the device or the process; 0: none */
+    uint32_t conf_count;          /* 0: the built-in set */
+    const char *const *conf;      /* [conf_count] texts that mv_alloc_conf_parse takes */
+    uint32_t change_count;        /* all of them make one run, also under each of `conf` */
+    const mv_code_change *change; /* [change_count] for which mv_code_change_is_fine holds */
+    uint64_t capacity;            /* bytes of the device or the process; 0: none */
 } mv_whatif_opts;
 
 /* O(n log n) for each run. Everything returned lives in `arena`, or belongs to the caller (conf).

@@ -48,7 +48,6 @@ typedef struct {
     mv_place_rule place;
     bool strange_addresses; /* do not start with the recorded addresses of segments */
     uint64_t enough;        /* stop once so many bytes are reserved (over_enough); 0: never */
-    const uint8_t *apart;   /* [allocs.count] 1: allocate it from a pool of its own; NULL: none */
     const mv_replay_script
         *script;    /* of replay_script.h, to share it between runs; NULL: made for this run */
     uint64_t *left; /* steps that this replay and others may still take (mv_replay_most_work): it

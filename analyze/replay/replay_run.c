@@ -7,10 +7,8 @@ typedef struct mv_replay {
     mv_replay_script made; /* what `script` is unless it was given */
     mv_replay_heap heap;
     mv_replay_result result;
-    const uint8_t *apart;
-    uint32_t *block_of; /* [allocs.count] MV_NO_ROW: not alive, or left out */
-    uint32_t empty;     /* next group of releases that the program asked for */
-    uint32_t at;        /* next event */
+    uint32_t *block_of; /* [script->ids] MV_NO_ROW: not alive, or left out */
+    uint32_t at;        /* next operation */
     uint64_t enough;
     uint64_t counted;  /* steps that were taken off *left */
     uint64_t *left;    /* steps that may still be taken */
@@ -34,66 +32,58 @@ static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_
            r->heap.blocks[block].owner == owner;
 }
 
-static void run_alloc(run_state *r, uint32_t event)
+/* Whether all is of one stream or pool is asked of the script: its operations may be another's. */
+static void run_alloc(run_state *r, const mv_replay_op *op)
 {
-    const mv_lives *lives = r->script->lives;
-    uint32_t row = lives->alloc_of[event], pool;
-    uint64_t bytes = lives->events.size[event];
-    bool capturing;
+    const mv_replay_script *s = r->script;
+    uint32_t pool = s->is_joined ? MV_DEFAULT_POOL.row : op->pool;
+    uint64_t stream = s->is_joined || s->is_one_stream ? 0 : op->stream;
 
-    if (row == MV_NO_ROW || bytes == 0 || bytes == MV_NO_BYTES)
-        return;
-    pool = mv_replay_pool_id(r->script, row);
-    capturing = pool != MV_DEFAULT_POOL.row;
-    if (r->apart && r->apart[row])
-        pool = r->script->trace->pools.count;
-    r->block_of[row] = mv_replay_malloc(
-        &r->heap, bytes, mv_replay_stream(r->script, lives->events.stream[event]), pool, capturing);
-    own(r, r->block_of[row], row);
-    if (r->block_of[row] == MV_NO_ROW && r->result.first_oom == MV_NEVER)
-        r->result.first_oom = event;
+    r->block_of[op->id] =
+        mv_replay_malloc(&r->heap, op->bytes, stream, pool, op->capturing && !s->is_joined);
+    own(r, r->block_of[op->id], op->id);
+    if (r->block_of[op->id] == MV_NO_ROW && r->result.first_oom == MV_NEVER)
+        r->result.first_oom = op->event;
 }
 
-/* The block of an event's allocation if it is in this state. Frees may come without a request, or
- * may have completed because the allocator waited for all pending ones. */
-static uint32_t block_in(const run_state *r, uint32_t event, mv_replay_state state)
+/* The block of an allocation if it is in this state. Frees may come without a request, or may have
+ * completed because the allocator waited for all pending ones. */
+static uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
 {
-    uint32_t row = r->script->lives->alloc_of[event];
-    uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : r->block_of[row];
+    uint32_t block = r->block_of[id];
 
-    return is_in(r, block, row, state) ? block : MV_NO_ROW;
+    return is_in(r, block, id, state) ? block : MV_NO_ROW;
 }
 
-static void run_free(run_state *r, uint32_t event, bool completes)
+static void run_free(run_state *r, const mv_replay_op *op, bool completes)
 {
-    uint32_t row = r->script->lives->alloc_of[event];
-    uint32_t block = block_in(r, event, MV_REPLAY_USED);
+    uint32_t block = block_in(r, op->id, MV_REPLAY_USED);
 
     if (block != MV_NO_ROW)
         mv_replay_request_free(&r->heap, block);
-    if (completes && (block = block_in(r, event, MV_REPLAY_PENDING)) != MV_NO_ROW)
+    if (completes && (block = block_in(r, op->id, MV_REPLAY_PENDING)) != MV_NO_ROW)
         mv_replay_complete_free(&r->heap, block);
-    if (completes && row != MV_NO_ROW)
-        r->block_of[row] = MV_NO_ROW;
+    if (completes)
+        r->block_of[op->id] = MV_NO_ROW;
 }
 
 /* A request that failed in the recorded run. If it is met now, the program would have continued.
  * The trace does not show how, so the block is freed again. */
-static void run_oom(run_state *r, uint32_t event)
+static void run_try(run_state *r, const mv_replay_op *op)
 {
-    const mv_events *ev = r->script->ev;
     uint64_t ooms = r->heap.counts.ooms;
+    uint64_t stream = r->script->is_joined || r->script->is_one_stream ? 0 : op->stream;
     uint32_t block;
 
     r->result.recorded_ooms++;
     r->result.last_met = false;
-    if (ev->size[event] == 0 || ev->size[event] > MV_MOST_REQUEST)
+    if (op->bytes == 0 || op->bytes > MV_MOST_REQUEST)
         return;
-    block = mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, ev->size[event]),
-                             mv_replay_stream(r->script, ev->stream[event]), 0, false);
+    block =
+        mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, op->bytes), stream, 0, false);
     if (block == MV_NO_ROW) {
         if (r->heap.counts.ooms > ooms && r->result.first_oom == MV_NEVER)
-            r->result.first_oom = event;
+            r->result.first_oom = op->event;
         return;
     }
     r->result.avoided_ooms++;
@@ -111,28 +101,25 @@ static void allow_private_releases(run_state *r, uint32_t event)
         r->heap.pools[i].may_release = r->script->release_from[i / 2] <= event;
 }
 
-static void run_event(run_state *r, uint32_t event)
+static void run_op(run_state *r, const mv_replay_op *op)
 {
     r->heap.work++;
-    if (r->empty < r->script->empty_count && r->script->empty_first[r->empty] == event) {
-        allow_private_releases(r, event);
+    switch ((mv_replay_op_kind)op->kind) {
+    case MV_OP_ALLOC:
+        run_alloc(r, op);
+        break;
+    case MV_OP_FREE:
+        run_free(r, op, false);
+        break;
+    case MV_OP_COMPLETE:
+        run_free(r, op, true);
+        break;
+    case MV_OP_TRY:
+        run_try(r, op);
+        break;
+    case MV_OP_EMPTY:
+        allow_private_releases(r, op->event);
         mv_replay_empty_cache(&r->heap);
-        r->empty++;
-    }
-    switch (r->script->ev->action[event]) {
-    case MV_ACTION_ALLOC:
-        run_alloc(r, event);
-        break;
-    case MV_ACTION_FREE_REQUESTED:
-        run_free(r, event, false);
-        break;
-    case MV_ACTION_FREE_COMPLETED:
-        run_free(r, event, true);
-        break;
-    case MV_ACTION_OOM:
-        run_oom(r, event);
-        break;
-    default:
         break;
     }
     r->heap.effect_count = 0;
@@ -142,11 +129,11 @@ static void run_event(run_state *r, uint32_t event)
 static bool start(run_state *r, const mv_replay_opts *opts)
 {
     const mv_replay_script *s = r->script;
-    uint32_t rows = s->lives->allocs.count;
+    uint32_t rows = s->ids;
     mv_alloc_conf conf = opts->conf;
-    bool anew =
-        opts->start == MV_START_ANEW || (opts->start == MV_START_BY_SETTINGS &&
-                                         s->conf.rules.expandable != opts->conf.rules.expandable);
+    bool anew = opts->start == MV_START_ANEW || s->start_bytes ||
+                (opts->start == MV_START_BY_SETTINGS &&
+                 s->conf.rules.expandable != opts->conf.rules.expandable);
 
     conf.rules.pad = s->conf.rules.pad; /* depends on the allocator, not on its settings */
     r->block_of = mv_push_array(&r->own, uint32_t, rows);
@@ -154,7 +141,6 @@ static bool start(run_state *r, const mv_replay_opts *opts)
         return false;
     for (uint32_t i = 0; i < rows; i++)
         r->block_of[i] = MV_NO_ROW;
-    r->apart = opts->apart;
     r->heap.driver.rule = opts->place;
     r->heap.limit = opts->limit ? opts->limit : UINT64_MAX;
     r->heap.most_work = *r->left;
@@ -203,14 +189,13 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 
 mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
 {
-    uint32_t count = r->script->lives->events.count;
+    const mv_replay_script *s = r->script;
 
-    if (end > count)
-        end = count;
     r->heap.most_work = r->counted + *r->left;
-    for (; r->at < end && !r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory;
+    for (; r->at < s->op_count && s->ops[r->at].event < end && !r->result.gave_up &&
+           !r->result.over_enough && !r->heap.out_of_memory;
          r->at++) {
-        run_event(r, r->at);
+        run_op(r, &s->ops[r->at]);
         r->result.gave_up = mv_replay_is_endless(&r->heap);
         r->result.over_enough = r->heap.peak.reserved >= r->enough;
     }

@@ -20,7 +20,7 @@ uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
 
 uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream)
 {
-    if (script->is_joined)
+    if (script->is_joined || script->is_one_stream)
         return 0;
     return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
 }
@@ -184,6 +184,58 @@ static bool list_segments(mv_arena *arena, mv_replay_script *s)
     return s->segments != NULL;
 }
 
+/* ---- operations -------------------------------------------------------------------------- */
+
+static bool is_request(uint64_t bytes)
+{
+    return bytes != 0 && bytes != MV_NO_BYTES;
+}
+
+/* Compiles one event; false: it asks nothing of the allocator. */
+static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
+{
+    const mv_events *ev = s->ev;
+    uint32_t row = s->lives->alloc_of[event];
+
+    *op = (mv_replay_op){.id = row, .event = event, .bytes = ev->size[event]};
+    switch (ev->action[event]) {
+    case MV_ACTION_ALLOC:
+        op->kind = MV_OP_ALLOC;
+        op->pool = mv_replay_pool_id(s, row);
+        op->stream = mv_replay_stream(s, ev->stream[event]);
+        op->capturing = op->pool != MV_DEFAULT_POOL.row;
+        return row != MV_NO_ROW && is_request(op->bytes);
+    case MV_ACTION_FREE_REQUESTED:
+        op->kind = MV_OP_FREE;
+        return row != MV_NO_ROW;
+    case MV_ACTION_FREE_COMPLETED:
+        op->kind = MV_OP_COMPLETE;
+        return row != MV_NO_ROW;
+    case MV_ACTION_OOM:
+        op->kind = MV_OP_TRY;
+        op->stream = mv_replay_stream(s, ev->stream[event]);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool compile_all(mv_arena *arena, mv_replay_script *s)
+{
+    uint32_t empty = 0;
+
+    s->ids = s->lives->allocs.count;
+    s->ops = mv_push_array(arena, mv_replay_op, (uint64_t)s->ev->count + s->empty_count);
+    for (uint32_t i = 0; s->ops && i < s->ev->count; i++) {
+        if (empty < s->empty_count && s->empty_first[empty] == i) {
+            s->ops[s->op_count++] = (mv_replay_op){.kind = MV_OP_EMPTY, .event = i};
+            empty++;
+        }
+        s->op_count += compile(s, i, &s->ops[s->op_count]);
+    }
+    return s->ops != NULL;
+}
+
 mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_replay_script *out, mv_err *err)
 {
@@ -202,7 +254,7 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
         out->release_from[i] = i == 0 ? 0 : MV_NEVER;
     out->calls_tell = mv_calls_tell(out->ev);
     r.most = highest_reserved(lives, &r.reserved);
-    if (!read_events(&r) || !list_segments(arena, out))
+    if (!read_events(&r) || !list_segments(arena, out) || !compile_all(arena, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     return MV_OK;
 }

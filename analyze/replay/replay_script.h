@@ -1,19 +1,46 @@
-/* What a replay must know about a trace in advance: which releases of memory the program asked for
- * (torch.cuda.empty_cache()) and which the allocator made by itself to meet a request, the pool of
- * each allocation, and the heap before the first event. */
+/* A trace, compiled once into what its program asked of the allocator: operations, which replays
+ * walk and changes of the program edit (replay_edit.h). With them what a replay must know in
+ * advance: which releases of memory the program asked for (torch.cuda.empty_cache()) and which the
+ * allocator made by itself to meet a request, and the heap before the first event. */
 #ifndef MV_REPLAY_SCRIPT_H
 #define MV_REPLAY_SCRIPT_H
 
 #include "analyze/lives/address_ranks.h"
 #include "analyze/replay/replay.h"
 
+typedef enum {
+    MV_OP_ALLOC,
+    MV_OP_FREE,     /* the request: a stream may still use the block */
+    MV_OP_COMPLETE, /* the block can be used again; without an earlier request that, too */
+    MV_OP_TRY,  /* a request that failed in the recorded run: if it is met, it is freed at once */
+    MV_OP_EMPTY /* torch.cuda.empty_cache() */
+} mv_replay_op_kind;
+
+typedef struct {
+    uint64_t bytes;  /* ALLOC, TRY: requested, > 0 */
+    uint64_t stream; /* likewise: value */
+    uint32_t id;     /* ALLOC, FREE, COMPLETE: row of lives->allocs; from allocs.count on those of
+                      * allocations that an edit made */
+    uint32_t event;  /* that it is from, or before which it comes; never falls */
+    uint32_t pool;   /* ALLOC: pool id row */
+    uint8_t kind;    /* mv_replay_op_kind */
+    bool capturing;  /* ALLOC: no cached blocks are released for it */
+} mv_replay_op;
+
 struct mv_replay_script {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_events *ev;
-    mv_alloc_conf conf;   /* recorded */
-    bool calls_tell;      /* mv_events.call tells which events belong to the same call */
-    bool is_joined;       /* as if all were of one stream and the default pool */
+    mv_alloc_conf conf; /* recorded */
+    bool calls_tell;    /* mv_events.call tells which events belong to the same call */
+    bool is_joined;     /* as if all were of one stream and the default pool */
+    bool is_one_stream; /* as if all were of one stream */
+    uint32_t op_count;
+    mv_replay_op *ops; /* [op_count] */
+    uint32_t ids;      /* all ids of the operations are below */
+    uint64_t
+        *start_bytes;     /* [allocs.preexisting] requested bytes of what was there before the first
+                           * event, which is then made anew; 0: it is not made. NULL: as it was */
     uint32_t empty_count; /* groups of releases that no request caused */
     uint32_t *empty_first, *empty_end; /* [empty_count] events [first, end), ascending */
     uint32_t *release_from; /* [pools] first event at which a private pool may give memory back */

@@ -185,9 +185,10 @@ void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap, 
     for (uint32_t i = 0; i < a->preexisting && !heap->out_of_memory; i++) {
         uint32_t segment = a->segment[i];
         mv_stream_id stream = segment == MV_NO_ROW ? (mv_stream_id){0} : s->stream[segment];
-        if (a->requested[i] == 0)
+        uint64_t bytes = script->start_bytes ? script->start_bytes[i] : a->requested[i];
+        if (bytes == 0)
             continue;
-        block_of[i] = mv_replay_malloc(heap, a->requested[i], mv_replay_stream(script, stream),
+        block_of[i] = mv_replay_malloc(heap, bytes, mv_replay_stream(script, stream),
                                        mv_replay_pool_id(script, i), true);
         if (block_of[i] == MV_NO_ROW)
             continue;

@@ -125,12 +125,11 @@ static mv_replay_opts opts_of(const mv_trials *t, const mv_alloc_conf *conf)
 }
 
 static mv_code run(const mv_trials *t, const mv_alloc_conf *conf, mv_replay_start_rule start,
-                   const uint8_t *apart, mv_replay_result *out, mv_err *err)
+                   mv_replay_result *out, mv_err *err)
 {
     mv_replay_opts opts = opts_of(t, conf);
 
     opts.start = start;
-    opts.apart = apart;
     return mv_replay_run(t->arena, t->trace, t->lives, opts, out, err);
 }
 
@@ -151,12 +150,12 @@ static mv_code find_self(mv_trials *t, mv_err *err)
                                      .largest = f->largest,
                                      .first_oom = MV_NEVER,
                                      .spare = MV_NO_BYTES};
-    else if (run(t, &t->recorded, MV_START_BY_SETTINGS, NULL, &t->self, err) != MV_OK)
+    else if (run(t, &t->recorded, MV_START_BY_SETTINGS, &t->self, err) != MV_OK)
         return err->code;
     t->unexplained = t->self.avoided_ooms > 0;
     if (t->lives->allocs.preexisting == 0)
         return MV_OK;
-    if (run(t, &t->recorded, MV_START_ANEW, NULL, &anew, err) != MV_OK)
+    if (run(t, &t->recorded, MV_START_ANEW, &anew, err) != MV_OK)
         return err->code;
     t->start_error = anew.peak.reserved > t->self.peak.reserved
                          ? anew.peak.reserved - t->self.peak.reserved
@@ -390,7 +389,30 @@ mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, 
     if ((out->is_recorded && parsed.fraction >= 1) ||
         is_like(&parsed, &trials->recorded, &trials->self))
         out->result = trials->self;
-    else if (run(trials, &parsed, MV_START_BY_SETTINGS, NULL, &out->result, err) != MV_OK)
+    else if (run(trials, &parsed, MV_START_BY_SETTINGS, &out->result, err) != MV_OK)
+        return err->code;
+    judge(trials, out);
+    return MV_OK;
+}
+
+mv_code mv_trials_try_edits(const mv_trials *trials, const char *conf, const mv_edit *edits,
+                            uint32_t count, mv_trial *out, mv_err *err)
+{
+    mv_replay_script changed;
+    mv_replay_opts opts;
+    mv_alloc_conf parsed;
+    char why[128];
+
+    *out = (mv_trial){.conf = conf, .is_changed = true};
+    if (!mv_alloc_conf_parse(conf, &parsed, why, sizeof why))
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+    if (mv_edit_apply(trials->arena, &trials->script, edits, count, &changed, err) != MV_OK)
+        return err->code;
+    out->is_recorded = mv_alloc_conf_same(&parsed, &trials->recorded);
+    opts = opts_of(trials, &parsed);
+    opts.script = &changed;
+    if (mv_replay_run(trials->arena, trials->trace, trials->lives, opts, &out->result, err) !=
+        MV_OK)
         return err->code;
     judge(trials, out);
     return MV_OK;
@@ -401,16 +423,13 @@ mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint3
 {
     const mv_alloc_lives *rows = &trials->lives->allocs;
     uint8_t *apart = mv_push_array(trials->arena, uint8_t, rows->count);
+    mv_edit edit = {.kind = MV_EDIT_APART, .rows = apart};
 
     if (!apart)
         return no_memory(err);
     for (uint32_t i = rows->preexisting; i < rows->count; i++)
         apart[i] = sites->group[mv_site_of(sites, rows->stack[i])] == group;
-    *out = (mv_trial){.conf = trials->recorded_conf, .is_recorded = true};
-    if (run(trials, &trials->recorded, MV_START_BY_SETTINGS, apart, &out->result, err) != MV_OK)
-        return err->code;
-    judge(trials, out);
-    return MV_OK;
+    return mv_trials_try_edits(trials, trials->recorded_conf, &edit, 1, out, err);
 }
 
 const char *mv_trials_with(mv_trials *trials, const char *key, const char *value)

@@ -16,7 +16,7 @@
 
 #include "analyze/code/sites.h"
 #include "analyze/replay/replay.h"
-#include "analyze/replay/replay_script.h"
+#include "analyze/replay/replay_edit.h"
 
 /* How far the figures can be trusted. */
 #define MV_TRUST_LIST(X)                                                                       \
@@ -84,6 +84,7 @@ typedef struct {
     uint32_t change;  /* MV_TRY bit of the one recorded setting that is changed; 0: several are, or
                        * the settings were given */
     bool is_recorded; /* the settings of the trace */
+    bool is_changed;  /* replayed with changes of the program */
     mv_replay_result result;
     int64_t saves; /* bytes less than the recorded peak of reserved memory; negative: more */
     bool fits;     /* no request failed, and those that failed in the recorded run are met */
@@ -120,6 +121,10 @@ const char *mv_trials_with(mv_trials *trials, const char *key, const char *value
 /* Replays one complete text, which must be valid for mv_alloc_conf_parse. O(n log n), but constant
  * time when the result is already known. `conf` is kept. Fails only when memory is out. */
 mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err);
+
+/* Replays changes of the program under one complete text. O(n log n). `conf` is kept. */
+mv_code mv_trials_try_edits(const mv_trials *trials, const char *conf, const mv_edit *edits,
+                            uint32_t count, mv_trial *out, mv_err *err);
 
 /* Replays the recorded settings, but with the allocations of one group of sites in a memory pool of
  * their own. Allocations from before the trace stay where they are. */

@@ -21,7 +21,7 @@ struct mv_mcp_tool {
     const char *arguments; /* as in mv_command; NULL: those of the command */
     const char *about;     /* NULL: the command's own help text */
     const char *limit;     /* --limit when none is given; or NULL */
-    uint64_t lacks; /* MV_HAS bits of options that only apply to the command's other output */
+    mv_option_set lacks; /* MV_HAS bits of options that only apply to the command's other output */
     bool is_picture;
 };
 
@@ -36,6 +36,7 @@ static const mv_mcp_tool tools[] = {
     {.name = "fragmentation", .command = "fragmentation"},
     {.name = "oom", .command = "oom"},
     {.name = "whatif", .command = "whatif"},
+    {.name = "floor", .command = "floor"},
     {.name = "diff", .command = "diff"},
     {.name = "ranks", .command = "ranks"},
     {.name = "ledger", .command = "ledger"},
@@ -70,7 +71,7 @@ const mv_mcp_tool *mv_mcp_tool_find(const char *name)
 
 /* ---- what a tool takes ------------------------------------------------------------------- */
 
-static uint64_t options_of(const mv_mcp_tool *tool)
+static mv_option_set options_of(const mv_mcp_tool *tool)
 {
     const mv_command *command = mv_command_find(tool->command);
 
@@ -153,7 +154,7 @@ static void put_option(mv_out *out, const mv_mcp_tool *tool, mv_option_id id)
 static void put_schema(mv_out *out, const mv_mcp_tool *tool)
 {
     const char *rest = arguments_of(tool), *before = "";
-    uint64_t options = options_of(tool);
+    mv_option_set options = options_of(tool);
     operand o;
 
     mv_out_words(out, ",\"inputSchema\":{\"type\":\"object\",\"properties\":{");
@@ -163,7 +164,7 @@ static void put_schema(mv_out *out, const mv_mcp_tool *tool)
         before = ",";
     }
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (options & UINT64_C(1) << i)
+        if (options & MV_OPTION_BIT(i))
             put_option(out, tool, (mv_option_id)i);
     if (!tool->is_picture)
         mv_out_format(
@@ -330,12 +331,12 @@ static bool is_operand(const mv_mcp_tool *tool, const cJSON *member)
 
 static void take_argument(call *c, const cJSON *member)
 {
-    uint64_t options = options_of(c->tool);
+    mv_option_set options = options_of(c->tool);
 
     if (is_operand(c->tool, member))
         return;
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if ((options & UINT64_C(1) << i) && is_key(member, mv_option_table[i].name)) {
+        if ((options & MV_OPTION_BIT(i)) && is_key(member, mv_option_table[i].name)) {
             take_option(c, (mv_option_id)i, member);
             return;
         }

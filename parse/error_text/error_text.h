@@ -30,21 +30,21 @@ static inline bool mv_size_is_printed(mv_printed_size size)
 }
 
 /* Name, and the JSON field. */
-#define MV_ERROR_SIZE_LIST(X)                                                                    \
+#define MV_ERROR_SIZE_LIST(X)                                                                      \
     X(REQUESTED, "requested")              /* requested from the device: a segment, not the      \
-                                            * tensor */                                          \
-    X(CAPACITY, "capacity")                /* of the device */                                   \
-    X(FREE, "free")                        /* free on the device after the failure */            \
-    X(LIMIT, "limit")                      /* limit that PyTorch may reserve */                  \
-    X(PROCESS, "process")                  /* total of this process on the device */             \
-    X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */              \
-    X(RESERVED, "reserved")                /* by PyTorch */                                      \
-    X(UNALLOCATED, "reserved_unallocated") /* reserved less allocated */                         \
-    X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */  \
+                                            * tensor */ \
+    X(CAPACITY, "capacity")                /* of the device */                                     \
+    X(FREE, "free")                        /* free on the device after the failure */              \
+    X(LIMIT, "limit")                      /* limit that PyTorch may reserve */                    \
+    X(PROCESS, "process")                  /* total of this process on the device */               \
+    X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */                \
+    X(RESERVED, "reserved")                /* by PyTorch */                                        \
+    X(UNALLOCATED, "reserved_unallocated") /* reserved less allocated */                           \
+    X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */    \
     X(ACTIVE, "active")                    /* summary: allocated, or freed but still in use by a \
-                                            * stream */                                          \
-    X(SPLIT, "non_releasable")             /* summary: free parts of segments in use */          \
-    X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                         \
+                                            * stream */ \
+    X(SPLIT, "non_releasable")             /* summary: free parts of segments in use */            \
+    X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                           \
     X(PEAK_RESERVED, "peak_reserved")      /* summary */
 
 typedef enum {

@@ -8,6 +8,7 @@
 
 Everything here is glue: the analysis is the program `memviz`, which `python -m memviz` runs."""
 
+from .dry_run import dry_run
 from .marks import Heap, heap, mark, pop, push, range
 from .names import name
 from .page import Page, show
@@ -16,8 +17,8 @@ from .recording import record
 from .torch_memory import snapshot
 
 __version__ = "0.1.0"
-__all__ = ["Error", "Heap", "Page", "heap", "mark", "name", "pop", "program", "push", "range", "record", "report",
-           "run", "show", "snapshot"]
+__all__ = ["Error", "Heap", "Page", "dry_run", "heap", "mark", "name", "pop", "program", "push", "range", "record",
+           "report", "run", "show", "snapshot"]
 
 
 def load_ipython_extension(shell: object) -> None:

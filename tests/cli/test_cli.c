@@ -284,14 +284,14 @@ Test(cli, help_is_about_the_command)
 Test(cli, man_page_names_every_option_in_use)
 {
     mvt_run man = mvt_sh("sed 's/\\\\-/-/g' '" MV_SOURCE_DIR "/cli/memviz.1'");
-    uint64_t used = MV_COMMON_OPTIONS;
+    mv_option_set used = MV_COMMON_OPTIONS;
 
     for (const mv_command *c = mv_commands; c->name; c++)
         used |= c->options;
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
-        cr_expect(!(used & (UINT64_C(1) << i)) || strstr(man.out, name), "the man page lacks %s",
+        cr_expect(!(used & (MV_OPTION_BIT(i))) || strstr(man.out, name), "the man page lacks %s",
                   name);
     }
 }
@@ -361,7 +361,7 @@ Test(cli, completion_names_everything)
         cr_expect(strstr(r.out, c->name), "%s", c->name);
     r = mvt_here("$MEMVIZ completion words -- peak --");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (MV_COMMON_OPTIONS & (UINT64_C(1) << i))
+        if (MV_COMMON_OPTIONS & (MV_OPTION_BIT(i)))
             cr_expect(strstr(r.out, mv_option_table[i].name));
     r = mvt_here("$MEMVIZ completion words -- peak --color=al");
     cr_expect_str_eq(r.out, "--color=always\n");
@@ -422,7 +422,7 @@ LongTest(cli, completed_words_are_taken)
         for (unsigned i = 0; i < sizeof ids / sizeof *ids; i++) {
             const char *option = mv_option_table[ids[i]].name;
             bool is_of_report = ids[i] == MV_OPTION_TABLE && (c->options & MV_HAS(CSV));
-            if (!(c->options & (UINT64_C(1) << ids[i])) || c->least_files == 0)
+            if (!(c->options & (MV_OPTION_BIT(ids[i]))) || c->least_files == 0)
                 continue;
             mvt_run r = mvt_sh("$MEMVIZ completion bash >c; bash -c '. ./c; memviz() { $MEMVIZ "
                                "\"$@\"; }; COMP_WORDS=(memviz %s --%s "

@@ -253,7 +253,7 @@ static void put_option(FILE *out, const mv_option *o, uint64_t *random)
 static void put_word(FILE *out, const command_line *line, uint64_t *random)
 {
     const mv_command *command = line->count ? mv_command_find(line->word[0]) : NULL;
-    uint64_t options = command ? command->options | MV_COMMON_OPTIONS : UINT64_MAX;
+    mv_option_set options = command ? command->options | MV_COMMON_OPTIONS : ~(mv_option_set)0;
     const char *word;
     uint32_t which = draw(random, 8);
 

@@ -126,8 +126,10 @@ static mv_code replay(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 
     if (mv_sites_find(arena, trace, &sites, err) != MV_OK ||
         mv_whatif_find(arena, trace, lives, &sites, (mv_whatif_opts){0}, &found, err) != MV_OK ||
-        mv_whatif_find(arena, trace, lives, &sites, (mv_whatif_opts){3, confs, (uint64_t)1 << 28},
-                       &found, err) != MV_OK)
+        mv_whatif_find(
+            arena, trace, lives, &sites,
+            (mv_whatif_opts){.conf_count = 3, .conf = confs, .capacity = (uint64_t)1 << 28}, &found,
+            err) != MV_OK)
         return err->code;
     if (found.trials.fidelity.segment_matched > found.trials.fidelity.segment_events ||
         found.trials.fidelity.allocs_matched > found.trials.fidelity.allocs)

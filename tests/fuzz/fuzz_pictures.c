@@ -88,7 +88,7 @@ static void add_option(command_line *line, const mv_command *command, mv_option_
 {
     char word[sizeof *line->room];
 
-    if (!(command->options & (UINT64_C(1) << id)) || !*value)
+    if (!(command->options & (MV_OPTION_BIT(id))) || !*value)
         return;
     snprintf(word, sizeof word, "--%s", mv_option_table[id].name);
     add(line, word);

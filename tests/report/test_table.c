@@ -86,7 +86,7 @@ static const mv_table size_table = {MV_TABLE(SIZE_FIELDS, list_sizes), .shape = 
 static const mv_table report = {MV_TABLE(TOYS_FIELDS, mv_rows_list_lists), .main = "toys"};
 
 /* What the report prints with these options; `table` NULL is text. */
-static const char *printed(uint64_t given, const char *table, uint32_t limit)
+static const char *printed(mv_option_set given, const char *table, uint32_t limit)
 {
     static const mv_command command = {.name = "toy", .report = &report};
     static char text[8192];

@@ -476,16 +476,17 @@ Test(serve, what_is_no_http_does_no_harm, .timeout = 250)
     }
 }
 
-/* A query is no part of the path; what follows a NUL is. */
+/* A query does not belong to the path; a NUL and the bytes after it do. Since 1.0 libmicrohttpd itself
+ * rejects a NUL. */
 Test(serve, a_path_does_not_end_at_a_nul, .timeout = 250)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
     static const struct {
         const char *after;
         size_t length;
-        unsigned status;
-    } all[] = {{"", 0, 200},     {"?x=1", 4, 200}, {"\0", 1, 404},
-               {"\0?x", 3, 404}, {"\0x", 2, 404},  {"?\0x", 3, 404}};
+        bool is_found;
+    } all[] = {{"", 0, true},      {"?x=1", 4, true}, {"\0", 1, false},
+               {"\0?x", 3, false}, {"\0x", 2, false}, {"?\0x", 3, false}};
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         char line[512];
@@ -495,7 +496,8 @@ Test(serve, a_path_does_not_end_at_a_nul, .timeout = 250)
         length += (int)all[i].length;
         length += snprintf(line + length, sizeof line - (size_t)length,
                            " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        cr_expect_eq(mvt_send(&server, line, (size_t)length).status, all[i].status, "%u", i);
+        cr_expect_eq(mvt_send(&server, line, (size_t)length).status == 200, all[i].is_found, "%u",
+                     i);
     }
 }
 

@@ -91,6 +91,7 @@ static const char *const reports[] = {
     "fragmentation --frames all",
     "oom --frames all",
     "whatif",
+    "floor",
     "ranks",
     "ledger",
     "dump",
@@ -141,8 +142,9 @@ Test(hostile, differences_steer_nothing)
 /* Every --json report can be parsed, and has nothing in it that a terminal would obey. */
 LongTest(hostile, reports_are_json)
 {
-    static const char *const commands[] = {"info",  "stats", "trace",         "leaks", "peak",
-                                           "lines", "oom",   "fragmentation", "ranks", "whatif"};
+    static const char *const commands[] = {"info",  "stats",  "trace", "leaks",
+                                           "peak",  "lines",  "oom",   "fragmentation",
+                                           "ranks", "whatif", "floor"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const char *path = write_hostile(names[i], i % 2);

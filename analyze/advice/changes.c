@@ -1,0 +1,381 @@
+#include "analyze/advice/changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/peak/layers.h"
+#include "analyze/steps/steps.h"
+#include "base/grow.h"
+#include "base/search.h"
+#include "base/size.h"
+#include "base/text.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_code_change *change;
+    mv_edit *edit;
+    const char *about, *assumed;
+    uint8_t *rows;
+} reading;
+
+static mv_code no_memory(mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+}
+
+/* ---- arguments --------------------------------------------------------------------------- */
+
+/* The filter of a change: its argument, without the factor of scale. */
+static const char *filter_text(mv_arena *arena, const mv_code_change *change)
+{
+    const char *sign = strrchr(change->text, '=');
+
+    return change->kind == MV_CODE_CHANGE_SCALE && sign
+               ? mv_arena_text(arena, change->text, (uint64_t)(sign - change->text))
+               : change->text;
+}
+
+/* A decimal factor as a fraction: "0.75" is 75/100. */
+static bool read_factor(const char *text, uint64_t *numerator, uint64_t *denominator)
+{
+    *numerator = 0;
+    *denominator = 1;
+    if (!*text)
+        return false;
+    for (bool is_part = false; *text; text++) {
+        if (*text == '.' && !is_part && text[1]) {
+            is_part = true;
+            continue;
+        }
+        if (*text < '0' || *text > '9' || *numerator > 100000 || *denominator > 100000)
+            return false;
+        *numerator = *numerator * 10 + (uint64_t)(*text - '0');
+        *denominator *= is_part ? 10 : 1;
+    }
+    return true;
+}
+
+static bool is_size(const mv_code_change *change, uint64_t *bytes)
+{
+    return change->kind == MV_CODE_CHANGE_PREALLOC && mv_size_parse(change->text, bytes) &&
+           *bytes > 0;
+}
+
+bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char why[MV_FILTER_WHY])
+{
+    const char *sign = change->text ? strrchr(change->text, '=') : NULL, *text;
+    uint64_t a, b;
+    mv_filter filter;
+
+    switch (change->kind) {
+    case MV_CODE_CHANGE_ONE_STREAM:
+    case MV_CODE_CHANGE_EMPTY_CACHE:
+        return true;
+    case MV_CODE_CHANGE_ZERO:
+        snprintf(why, MV_FILTER_WHY, "expected 1, 2 or 3 and --ranks");
+        return strlen(change->text) == 1 && strchr("123", *change->text) && change->ranks > 0;
+    case MV_CODE_CHANGE_SCALE:
+        snprintf(why, MV_FILTER_WHY, "expected a filter, '=' and a factor, such as batch.py=0.5");
+        if (!sign || sign == change->text || !read_factor(sign + 1, &a, &b))
+            return false;
+        break;
+    default:
+        if (is_size(change, &a))
+            return true;
+        break;
+    }
+    text = filter_text(arena, change);
+    snprintf(why, MV_FILTER_WHY, "expected a filter");
+    return text && *text && mv_filter_read(arena, text, &filter, why);
+}
+
+/* ---- which allocations ------------------------------------------------------------------- */
+
+/* Counts the rows: "5 allocations, 240 MiB in all". */
+static const char *count_rows(reading *r)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    uint64_t bytes = 0;
+    uint32_t count = 0;
+    char text[MV_SIZE_TEXT];
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (r->rows[i]) {
+            bytes += a->requested[i] == MV_NO_BYTES ? 0 : a->requested[i];
+            count++;
+        }
+    return count ? mv_arena_printf(r->arena, "%u allocation%s, %s in all", count, mv_plural(count),
+                                   mv_size_text(text, bytes))
+                 : "no allocation matches";
+}
+
+static mv_code match(reading *r, mv_err *err)
+{
+    const char *text = filter_text(r->arena, r->change);
+    char why[MV_FILTER_WHY];
+    mv_filter_bits bits;
+    mv_filter filter;
+    mv_code code;
+
+    if (!text || !mv_filter_read(r->arena, text, &filter, why))
+        return text ? mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", why) : no_memory(err);
+    code = mv_filter_allocs(r->arena, r->trace, r->lives, NULL, &filter, &bits, err);
+    for (uint32_t i = 0; code == MV_OK && i < r->lives->allocs.count; i++)
+        r->rows[i] = mv_filter_has(&bits, i);
+    return code;
+}
+
+static mv_code find_categories(reading *r, mv_categories *out, mv_err *err)
+{
+    uint8_t *kinds = mv_frame_kinds(r->arena, r->trace);
+
+    if (!kinds)
+        return no_memory(err);
+    return mv_categories_find(r->arena, r->trace, r->lives, kinds, NULL, out, err);
+}
+
+/* ---- changes of their own ---------------------------------------------------------------- */
+
+static mv_code shard(reading *r, mv_err *err)
+{
+    uint32_t stage = (uint32_t)(*r->change->text - '0');
+    mv_categories categories;
+
+    if (find_categories(r, &categories, err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < r->lives->allocs.count; i++) {
+        uint16_t c = categories.of_alloc[i];
+        r->rows[i] = c == MV_CATEGORY_OPTIMIZER_STATE || (stage > 1 && c == MV_CATEGORY_GRADIENT) ||
+                     (stage > 2 && c == MV_CATEGORY_PARAMETER);
+    }
+    r->edit->kind = MV_EDIT_SCALE;
+    r->edit->numerator = 1;
+    r->edit->denominator = r->change->ranks;
+    r->assumed = mv_arena_printf(
+        r->arena, "%s divided by %llu; buffers of the collectives are not added%s",
+        stage == 1   ? "optimizer state is"
+        : stage == 2 ? "optimizer state and gradients are"
+                     : "optimizer state, gradients and parameters are",
+        (unsigned long long)r->change->ranks,
+        stage > 2 ? ", and neither are parameters that are gathered for a layer" : "");
+    return MV_OK;
+}
+
+static uint32_t event_after(const mv_events *ev, int64_t time)
+{
+    mv_bisect b = mv_bisect_over(0, ev->count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, ev->time_us[b.middle] <= time);
+    return (uint32_t)b.low;
+}
+
+/* The events after the ends of the ranges with a name; after marks of steps if no range has it. */
+static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err)
+{
+    const mv_annotations *a = &r->trace->annotations;
+    uint32_t capacity = 0;
+    mv_steps steps;
+
+    *count = 0;
+    *at = NULL;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->stage[i] == MV_STAGE_END && a->time_us[i] != MV_NO_TIME &&
+            (a->device[i] < 0 || (uint32_t)a->device[i] == r->lives->device) &&
+            strcmp(mv_string_text(r->trace, a->name[i]), r->change->text) == 0 &&
+            !mv_append(r->arena, *at, *count, capacity,
+                       event_after(&r->lives->events, a->time_us[i])))
+            return no_memory(err);
+    if (*count || strcasecmp(r->change->text, "step") != 0)
+        return MV_OK;
+    if (mv_steps_find(r->arena, r->trace, r->lives, &steps, err) != MV_OK)
+        return err->code;
+    *at = steps.at;
+    *count = steps.count;
+    return MV_OK;
+}
+
+static mv_code empty_each(reading *r, mv_err *err)
+{
+    uint32_t *at;
+
+    if (find_ends(r, &at, &r->edit->at_count, err) != MV_OK)
+        return err->code;
+    r->edit->kind = MV_EDIT_EMPTY;
+    r->edit->at = at;
+    r->about = r->edit->at_count ? mv_arena_printf(r->arena, "%u call%s", r->edit->at_count,
+                                                   mv_plural(r->edit->at_count))
+                                 : "the file has neither a range of this name nor such steps";
+    r->assumed = "empty_cache() is called after each; every call waits for the device, and the "
+                 "memory is taken anew afterwards";
+    return MV_OK;
+}
+
+/* The calls that a line makes of modules again and again; without such a line, runs of allocations
+ * that match with none between them that does not. */
+static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_err *err)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t last_loop = MV_NO_ROW, last_index = 0, last_row = MV_NO_ROW, last_bin = 0;
+    mv_categories categories;
+    mv_layers layers;
+    mv_steps steps;
+
+    *instance = mv_push_array(r->arena, uint32_t, a->count);
+    *count = 0;
+    if (!*instance)
+        return no_memory(err);
+    if (find_categories(r, &categories, err) != MV_OK ||
+        mv_layers_find(r->arena, r->trace, r->lives, &categories, &layers, err) != MV_OK ||
+        mv_steps_find(r->arena, r->trace, r->lives, &steps, err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t bin;
+        (*instance)[i] = MV_NO_ROW;
+        if (!r->rows[i] || a->birth[i] == MV_BEFORE)
+            continue;
+        bin = mv_steps_bin(&steps, a->birth[i]);
+        if (last_row == MV_NO_ROW || layers.loop[i] != last_loop || bin != last_bin ||
+            (layers.loop[i] == MV_NO_ROW ? i != last_row + 1 : layers.index[i] != last_index))
+            ++*count;
+        (*instance)[i] = *count - 1;
+        last_row = i;
+        last_loop = layers.loop[i];
+        last_index = layers.index[i];
+        last_bin = bin;
+    }
+    return MV_OK;
+}
+
+static mv_code recompute(reading *r, mv_err *err)
+{
+    uint32_t *instance, calls;
+
+    if (match(r, err) != MV_OK || find_calls(r, &instance, &calls, err) != MV_OK)
+        return err->code;
+    r->edit->kind = MV_EDIT_RECOMPUTE;
+    r->edit->instance = instance;
+    r->about = mv_arena_printf(r->arena, "%u call%s, %s", calls, mv_plural(calls), count_rows(r));
+    r->assumed =
+        "what a call keeps for the backward pass, except its last allocation, is freed when "
+        "the call ends and made again in the same order before the backward pass uses it, "
+        "which takes the time of another forward pass";
+    return MV_OK;
+}
+
+static mv_code prealloc(reading *r, mv_err *err)
+{
+    char text[MV_SIZE_TEXT];
+    uint64_t bytes;
+
+    if (!is_size(r->change, &bytes)) {
+        r->edit->kind = MV_EDIT_PREALLOC;
+        r->assumed =
+            "they are parts of one buffer, as large as the most that they request at once, "
+            "which is allocated before the first of them and kept to the end";
+        return match(r, err);
+    }
+    r->edit->kind = MV_EDIT_RESERVE;
+    r->edit->bytes = bytes;
+    r->about = mv_arena_printf(r->arena, "one allocation of %s", mv_size_text(text, bytes));
+    r->assumed = "it is made first of all on the first stream and freed at once, so that later "
+                 "requests share its segment";
+    return MV_OK;
+}
+
+static mv_code change_sizes(reading *r, mv_err *err)
+{
+    const char *sign = strrchr(r->change->text, '=');
+
+    r->edit->kind = MV_EDIT_SCALE;
+    r->edit->numerator = r->change->kind == MV_CODE_CHANGE_DROP ? 0 : 1;
+    r->edit->denominator = r->change->kind == MV_CODE_CHANGE_HALF ? 2 : 1;
+    if (r->change->kind == MV_CODE_CHANGE_SCALE)
+        read_factor(sign + 1, &r->edit->numerator, &r->edit->denominator);
+    r->assumed = r->change->kind == MV_CODE_CHANGE_DROP
+                     ? "they are not made; all else is allocated and freed as before"
+                     : "only their sizes change; what is computed from them keeps its size, unless "
+                       "it matches, too";
+    return match(r, err);
+}
+
+static mv_code read_change(reading *r, mv_err *err)
+{
+    switch (r->change->kind) {
+    case MV_CODE_CHANGE_DROP:
+    case MV_CODE_CHANGE_SCALE:
+    case MV_CODE_CHANGE_HALF:
+        return change_sizes(r, err);
+    case MV_CODE_CHANGE_PREALLOC:
+        return prealloc(r, err);
+    case MV_CODE_CHANGE_ONE_STREAM:
+        r->edit->kind = MV_EDIT_ONE_STREAM;
+        r->about = "";
+        r->assumed =
+            "all work is on one stream: no free waits for another one, and nothing runs at "
+            "the same time";
+        return MV_OK;
+    case MV_CODE_CHANGE_EMPTY_CACHE:
+        return empty_each(r, err);
+    case MV_CODE_CHANGE_OFFLOAD:
+        r->edit->kind = MV_EDIT_OFFLOAD;
+        r->assumed = "each is on the host from the allocation after the next one until before the "
+                     "allocations that precede its free, since events do not show uses; blocks "
+                     "that are never freed stay, and each of the others is copied twice";
+        return match(r, err);
+    case MV_CODE_CHANGE_FREE_EARLY:
+        r->edit->kind = MV_EDIT_FREE_EARLY;
+        r->assumed = "their frees wait for no stream: the program waits for the work itself";
+        return match(r, err);
+    case MV_CODE_CHANGE_RECOMPUTE:
+        return recompute(r, err);
+    default:
+        return shard(r, err);
+    }
+}
+
+mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                             const mv_code_change *changes, uint32_t count, mv_code_changes *out,
+                             mv_err *err)
+{
+    static const char *const names[] = {
+#define MV_CODE_CHANGE_NAME(name, text) text,
+        MV_CODE_CHANGE_LIST(MV_CODE_CHANGE_NAME)
+#undef MV_CODE_CHANGE_NAME
+    };
+
+    *out = (mv_code_changes){.count = count,
+                             .edits = mv_push_array(arena, mv_edit, count),
+                             .changes = mv_push_array(arena, const char *, count),
+                             .assumed = mv_push_array(arena, const char *, count)};
+    if (!out->edits || !out->changes || !out->assumed)
+        return no_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        reading r = {.arena = arena,
+                     .trace = trace,
+                     .lives = lives,
+                     .change = &changes[i],
+                     .edit = &out->edits[i],
+                     .rows = mv_push_array(arena, uint8_t, lives->allocs.count)};
+        if (!r.rows)
+            return no_memory(err);
+        r.edit->rows = r.rows;
+        if (read_change(&r, err) != MV_OK)
+            return err->code;
+        if (!r.about)
+            r.about = count_rows(&r);
+        out->assumed[i] = r.assumed;
+        out->changes[i] =
+            mv_arena_printf(arena, "%s%s%s%s%s", names[changes[i].kind], changes[i].text ? " " : "",
+                            changes[i].text ? changes[i].text : "", r.about && *r.about ? ": " : "",
+                            r.about ? r.about : "");
+        if (!out->assumed[i] || !out->changes[i] || !r.about)
+            return no_memory(err);
+    }
+    return MV_OK;
+}

@@ -1,0 +1,391 @@
+#include "analyze/floor/floor.h"
+
+#include "analyze/lives/block_size.h"
+#include "analyze/totals/totals.h"
+#include "base/sort.h"
+#include "base/text.h"
+
+/* A pool of a CUDA graph. */
+typedef struct {
+    uint64_t now, most; /* bytes of its blocks that live; the most of them so far */
+    uint32_t end;       /* time of its first release */
+} graph_pool;
+
+typedef struct {
+    mv_arena *arena; /* temporary */
+    const mv_trace *trace;
+    const mv_lives *lives;
+    mv_block_rules rules;
+    uint64_t *size;     /* [allocs.count] needed by any allocator; 0: not a life */
+    uint32_t *pool;     /* [allocs.count] row of the CUDA graph's pool that it is in; MV_NO_ROW */
+    graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
+    uint64_t effort;    /* for each placement */
+    uint32_t load_count;
+    mv_placed_block *loads; /* [load_count] what is in use: blocks, and the growth of these pools */
+    mv_minimum *out;
+} floor_state;
+
+static mv_code no_memory(mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+}
+
+/* ---- lives ------------------------------------------------------------------------------- */
+
+/* A time is the number of events before it: after event E it is E + 1, before all 0. */
+static uint32_t birth_of(const mv_lives *lives, uint32_t row)
+{
+    return lives->allocs.birth[row] + 1; /* MV_BEFORE: 0 */
+}
+
+static uint32_t death_of(const mv_lives *lives, uint32_t row)
+{
+    uint32_t end = lives->allocs.completed[row];
+
+    return end == MV_NEVER ? lives->events.count + 1 : end + 1;
+}
+
+/* Bytes that any allocator has to give: the request in units of 512 bytes, but not more than it
+ * got. */
+static uint64_t size_of(const floor_state *s, uint32_t row)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint64_t least = mv_round_least(&s->rules, a->requested[row]);
+
+    if (birth_of(s->lives, row) >= death_of(s->lives, row) || a->requested[row] == 0 ||
+        a->requested[row] == MV_NO_BYTES)
+        return 0;
+    return a->block[row] && !a->inexact[row] && a->block[row] < least ? a->block[row] : least;
+}
+
+static bool find_sizes(floor_state *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+
+    s->size = mv_push_array(s->arena, uint64_t, a->count);
+    s->pool = mv_push_array(s->arena, uint32_t, a->count);
+    for (uint32_t i = 0; s->size && s->pool && i < a->count; i++) {
+        uint32_t pool = mv_alloc_pool(s->lives, i).row;
+        s->size[i] = size_of(s, i);
+        s->pool[i] =
+            pool < s->trace->pools.count && s->trace->pools.a[pool] != 0 ? pool : MV_NO_ROW;
+    }
+    return s->size && s->pool;
+}
+
+/* ---- pools of CUDA graphs ---------------------------------------------------------------- */
+
+/* Each replay of a graph uses all memory of its pool again, so that memory is in use from its first
+ * use to the first release of the pool, whether its blocks were freed or not. */
+static bool find_graphs(floor_state *s)
+{
+    const mv_segment_lives *g = &s->lives->segments;
+
+    s->graphs = mv_push_array(s->arena, graph_pool, s->trace->pools.count);
+    for (uint32_t i = 0; s->graphs && i < s->trace->pools.count; i++)
+        s->graphs[i].end = s->lives->events.count + 1;
+    for (uint32_t i = 0; s->graphs && i < g->count; i++)
+        if (g->pool[i].row < s->trace->pools.count && g->death[i] != MV_NEVER &&
+            g->death[i] + 1 < s->graphs[g->pool[i].row].end)
+            s->graphs[g->pool[i].row].end = g->death[i] + 1;
+    return s->graphs != NULL;
+}
+
+/* Growth of a pool beyond its highest use so far stays in use until the pool is released. */
+static void raise_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
+{
+    graph_pool *g = &s->graphs[s->pool[row]];
+
+    g->now += is_birth ? s->size[row] : -s->size[row];
+    if (g->now > g->most && time < g->end)
+        s->loads[s->load_count++] = (mv_placed_block){time, g->end, g->now - g->most};
+    g->most = g->now > g->most ? g->now : g->most;
+}
+
+/* Places the blocks of one pool by themselves, and adds the pool as one block. */
+static mv_code add_graph(floor_state *s, const mv_placed_block *own, uint32_t count, uint32_t pool,
+                         mv_err *err)
+{
+    mv_minimum *out = s->out;
+    uint32_t birth = UINT32_MAX, death = s->graphs[pool].end;
+    mv_placement found;
+
+    if (count == 0)
+        return MV_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        birth = own[i].birth < birth ? own[i].birth : birth;
+        death = own[i].death > death ? own[i].death : death;
+    }
+    if (mv_placement_find(s->arena, own, count, s->effort, &found, err) != MV_OK)
+        return err->code;
+    out->blocks[out->block_count] = (mv_placed_block){birth, death, found.top};
+    out->rows[out->block_count++] = MV_NO_ROW;
+    return MV_OK;
+}
+
+/* All pools of CUDA graphs. Their blocks are gathered pool by pool. */
+static mv_code add_graphs(floor_state *s, mv_err *err)
+{
+    const mv_lives *lives = s->lives;
+    uint32_t pools = s->trace->pools.count, count = 0, graphs = 0;
+    uint32_t *first = mv_push_array(s->arena, uint32_t, (uint64_t)pools + 2);
+    mv_placed_block *own = mv_push_array(s->arena, mv_placed_block, lives->allocs.count);
+    mv_code code = first && own ? MV_OK : no_memory(err);
+
+    for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
+        if (s->size[i] && s->pool[i] != MV_NO_ROW)
+            first[s->pool[i] + 2]++;
+    for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
+        graphs += first[i + 2] > 0;
+        first[i + 2] += first[i + 1];
+    }
+    for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
+        if (s->size[i] && s->pool[i] != MV_NO_ROW)
+            own[first[s->pool[i] + 1]++] =
+                (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
+    s->effort = MV_PLACEMENT_EFFORT / (graphs + 1);
+    for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
+        count = first[i + 1] - first[i];
+        code = add_graph(s, own + first[i], count, i, err);
+    }
+    return code;
+}
+
+static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
+{
+    const mv_lives *lives = s->lives;
+    uint64_t most = (uint64_t)lives->allocs.count + s->trace->pools.count;
+    mv_minimum *out = s->out;
+
+    out->blocks = mv_push_array(arena, mv_placed_block, most);
+    out->rows = mv_push_array(arena, uint32_t, most);
+    if (!out->blocks || !out->rows)
+        return no_memory(err);
+    for (uint32_t i = 0; i < lives->allocs.count; i++)
+        if (s->size[i] && s->pool[i] == MV_NO_ROW) {
+            out->rows[out->block_count] = i;
+            out->blocks[out->block_count++] =
+                (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
+        }
+    return add_graphs(s, err);
+}
+
+/* ---- what is kept apart ------------------------------------------------------------------ */
+
+/* Segments of one stream, pool and kind: memory of one group never serves another one. */
+typedef struct {
+    uint64_t now, most; /* bytes in use; the most of them since the last release of memory */
+    uint32_t epoch;     /* in which `most` was noted */
+} apart_group;
+
+typedef struct {
+    uint32_t stream, pool, kind, row;
+} group_key;
+
+/* The group of each segment; row `segments.count` is for what no known segment holds. */
+static uint32_t *find_groups(floor_state *s)
+{
+    const mv_segment_lives *g = &s->lives->segments;
+    group_key *keys = mv_push_array(s->arena, group_key, g->count);
+    uint32_t *group = mv_push_array(s->arena, uint32_t, (uint64_t)g->count + 1), count = 0;
+
+    if (!keys || !group)
+        return NULL;
+    for (uint32_t i = 0; i < g->count; i++)
+        keys[i] = (group_key){g->stream[i].row, g->pool[i].row, g->kind[i], i};
+    mv_sort_rows(s->arena, keys, g->count, MV_RISING(group_key, stream), MV_RISING(group_key, pool),
+                 MV_RISING(group_key, kind));
+    for (uint32_t i = 0; i < g->count; i++) {
+        count += i > 0 && (keys[i].stream != keys[i - 1].stream ||
+                           keys[i].pool != keys[i - 1].pool || keys[i].kind != keys[i - 1].kind);
+        group[keys[i].row] = count;
+    }
+    group[g->count] = g->count ? count + 1 : 0;
+    return group;
+}
+
+typedef struct {
+    floor_state *s;
+    const uint32_t *of_segment;
+    apart_group *groups;
+    uint32_t epoch;
+    uint64_t now;  /* bytes in use, of all groups */
+    uint64_t kept; /* the sum of the groups' `most` in this epoch */
+    uint64_t most; /* of `kept` */
+} apart_state;
+
+static void change(apart_state *a, uint32_t row, bool is_birth)
+{
+    uint32_t segment = a->s->lives->allocs.segment[row], count = a->s->lives->segments.count;
+    apart_group *g = &a->groups[a->of_segment[segment < count ? segment : count]];
+    uint64_t size = a->s->size[row];
+
+    if (g->epoch != a->epoch) {
+        g->epoch = a->epoch;
+        g->most = g->now;
+    }
+    g->now += is_birth ? size : -size;
+    a->now += is_birth ? size : -size;
+    if (g->now > g->most) {
+        a->kept += g->now - g->most;
+        g->most = g->now;
+    }
+    a->most = a->kept > a->most ? a->kept : a->most;
+}
+
+/* The same for what any allocator has to hold. */
+static void load(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
+{
+    if (s->pool[row] != MV_NO_ROW)
+        raise_graph(s, row, time, is_birth);
+    else if (is_birth)
+        s->loads[s->load_count++] = (mv_placed_block){time, death_of(s->lives, row), s->size[row]};
+}
+
+typedef struct {
+    uint32_t time;
+    uint8_t kind; /* 0: a death; 1: a release of memory; 2: a birth */
+    uint32_t row;
+} apart_event;
+
+/* Bytes that the groups need side by side. Between two releases of memory the memory of a group
+ * only grows, so at the end of that time it had at least the most that it used, and all of them had
+ * the sum of that. */
+static bool find_apart(floor_state *s, uint64_t *most)
+{
+    const mv_lives *lives = s->lives;
+    const mv_alloc_lives *a = &lives->allocs;
+    apart_event *list =
+        mv_push_array(s->arena, apart_event, 2 * (uint64_t)a->count + lives->events.count);
+    apart_state state = {
+        .s = s,
+        .of_segment = find_groups(s),
+        .groups = mv_push_array(s->arena, apart_group, (uint64_t)lives->segments.count + 1)};
+    uint64_t count = 0;
+
+    s->loads = mv_push_array(s->arena, mv_placed_block, a->count);
+    if (!list || !state.of_segment || !state.groups || !s->loads || !find_graphs(s))
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (s->size[i]) {
+            list[count++] = (apart_event){birth_of(lives, i), 2, i};
+            list[count++] = (apart_event){death_of(lives, i), 0, i};
+        }
+    for (uint32_t i = 0; i < lives->events.count; i++)
+        if (lives->events.action[i] == MV_ACTION_SEGMENT_FREE ||
+            lives->events.action[i] == MV_ACTION_SEGMENT_UNMAP)
+            list[count++] = (apart_event){i + 1, 1, 0};
+    mv_sort_rows(s->arena, list, count, MV_RISING(apart_event, time), MV_RISING(apart_event, kind));
+    for (uint64_t i = 0; i < count; i++) {
+        if (list[i].kind == 1) {
+            state.epoch++;
+            state.kept = state.now;
+        } else {
+            change(&state, list[i].row, list[i].kind == 2);
+            load(s, list[i].row, list[i].time, list[i].kind == 2);
+        }
+    }
+    *most = state.most;
+    return true;
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+static const char *why_unknown(const floor_state *s)
+{
+    if (s->lives->lacks_memory_events || s->lives->events.count == 0)
+        return "the file has no events of memory: how long blocks lived is not known";
+    if (s->lives->lacks_allocs)
+        return "no allocation was recorded: how long blocks lived is not known";
+    if (s->lives->lacks_segment_events)
+        return "no segment was recorded: what was reserved at its peak is not known";
+    if (s->trace->notes[MV_NOTE_THINNED].count)
+        return "this file was thinned: without all blocks the floor of the run is not known";
+    return "";
+}
+
+static bool has_user_pool(const mv_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->pools.count; i++)
+        if (trace->pools.a[i] == 0 && trace->pools.b[i] != 0)
+            return true;
+    return false;
+}
+
+static const char *note_of(const floor_state *s)
+{
+    if (mv_trace_is_captured(s->trace))
+        return "a capture has the sizes of blocks, not of requests: the floor may be lower";
+    if (s->lives->history != MV_HISTORY_COMPLETE)
+        return "the history is not complete: the floor covers the events in the file, and blocks "
+               "from before them";
+    if (s->lives->doubts.lost_frees || s->lives->doubts.residual)
+        return "frees are missing: a block may have died earlier than it seems, and the floor may "
+               "be "
+               "lower";
+    if (has_user_pool(s->trace))
+        return "if pool (0, N) belongs to CUDA graphs, its memory is not free for others, and the "
+               "floor is higher";
+    return "";
+}
+
+/* The placement, which also may prove a higher bound: but not where a pool counts as one block that
+ * is there as a whole from its first use on. */
+static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
+{
+    mv_minimum *out = s->out;
+    mv_placement found;
+
+    if (list_blocks(s, arena, err) != MV_OK ||
+        mv_placement_find(arena, out->blocks, out->block_count, s->effort, &found, err) != MV_OK)
+        return err->code;
+    out->offset = found.offset;
+    out->upper = found.top;
+    if (found.lower > out->lower &&
+        (out->block_count == 0 || out->rows[out->block_count - 1] != MV_NO_ROW))
+        out->lower = found.lower;
+    out->ideal = out->lower == out->upper;
+    return MV_OK;
+}
+
+static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, mv_err *err)
+{
+    mv_minimum *out = s->out;
+    mv_totals totals;
+    uint64_t apart;
+    uint32_t at;
+
+    if (mv_totals_find(s->arena, s->trace, s->lives, &totals, err) != MV_OK)
+        return err->code;
+    out->reserved = totals.peak.bytes.reserved;
+    s->rules = mv_block_rules_of(s->trace);
+    if (!find_sizes(s) || !find_apart(s, &apart))
+        return no_memory(err);
+    if (mv_placement_load(s->arena, s->loads, s->load_count, &out->lower, &at, err) != MV_OK)
+        return err->code;
+    out->load_event = at - 1;
+    if (!bound_only && place(s, arena, err) != MV_OK)
+        return err->code;
+    out->is_known = out->lower <= out->reserved;
+    if (!out->is_known)
+        out->why = "the blocks in use add up to more than was reserved: events are missing";
+    apart = apart > out->reserved ? out->reserved : apart < out->lower ? out->lower : apart;
+    out->separation = apart - out->lower;
+    out->placement = out->reserved - apart;
+    return MV_OK;
+}
+
+mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                        bool bound_only, mv_minimum *out, mv_err *err)
+{
+    mv_arena own;
+    floor_state s = {.arena = &own, .trace = trace, .lives = lives, .out = out};
+    mv_code code = MV_OK;
+
+    *out = (mv_minimum){.why = why_unknown(&s), .note = note_of(&s)};
+    mv_arena_init(&own, arena->budget);
+    if (!*out->why)
+        code = find(&s, arena, bound_only, err);
+    mv_arena_release(&own);
+    return code;
+}

@@ -1,0 +1,45 @@
+/* How little memory any allocator could have reserved for one device of a trace, and where the rest
+ * of what PyTorch reserved went.
+ *
+ *     reserved = lower + separation + placement
+ *
+ * `lower` is a bound that no allocator can beat: the most bytes that were in use at once, each
+ * request rounded to 512 bytes. `upper` is the size of a placement that was found and checked, so
+ * an allocator that knew the run in advance needs no more. docs/floor.md explains the rules. */
+#ifndef MV_FLOOR_H
+#define MV_FLOOR_H
+
+#include "analyze/floor/placement.h"
+#include "analyze/lives/lives.h"
+
+typedef struct {
+    bool is_known;         /* false: `why` says what is missing, and no figure means anything */
+    const char *why;       /* "" */
+    const char *note;      /* what the figures do not cover: a sentence without a full stop; "" */
+    uint64_t reserved;     /* recorded peak */
+    uint64_t lower, upper; /* lower <= what any allocator needs <= upper */
+    uint64_t separation;   /* streams, pools, small and large requests kept apart: what they needed
+                            * beyond `lower` because memory of one does not serve another */
+    uint64_t
+        placement; /* the rest: where blocks were put, what segments rounded, what was cached */
+    bool ideal;    /* lower == upper: the placement is the best possible */
+    uint32_t load_event;     /* after which `lower` bytes were in use; MV_BEFORE */
+    uint32_t block_count;    /* that were placed */
+    mv_placed_block *blocks; /* [block_count] times are events + 1 */
+    uint32_t *rows;          /* [block_count] of lives->allocs; MV_NO_ROW: a pool of a CUDA graph */
+    uint64_t *offset;        /* [block_count] in the placement */
+} mv_minimum;
+
+/* The cost is that of mv_placement_find; with `bound_only` O(n log n), and nothing is placed: there
+ * is no `upper`. Everything returned lives in `arena`. Fails only when memory is out. */
+mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                        bool bound_only, mv_minimum *out, mv_err *err);
+
+/* "reserved 3.88 GiB: 3.47 GiB needed by any allocator + ..." and what else a reader has to know:
+ * "" where there is nothing to say. In `arena`; NULL when memory is out. */
+enum { MV_MINIMUM_SENTENCES = 3 };
+const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *floor);
+const char *mv_minimum_line(mv_arena *arena, const mv_minimum *floor); /* for other reports */
+const char *mv_minimum_sentence(mv_arena *arena, const mv_minimum *floor, uint32_t which);
+
+#endif

@@ -1,0 +1,512 @@
+#include "analyze/replay/replay_edit.h"
+
+#include "base/grow.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_edit *edit;
+    uint32_t known; /* ids below are rows of lives->allocs */
+    uint32_t op_count, capacity;
+    mv_replay_op *ops; /* that the edit makes */
+    mv_replay_script *out;
+    bool out_of_memory;
+} edit_state;
+
+static void add(edit_state *e, mv_replay_op op)
+{
+    if (!mv_append(e->arena, e->ops, e->op_count, e->capacity, op))
+        e->out_of_memory = true;
+}
+
+static void add_of(edit_state *e, const mv_replay_op *op, mv_replay_op_kind kind, uint32_t id)
+{
+    mv_replay_op made = *op;
+
+    made.kind = (uint8_t)kind;
+    made.id = id;
+    add(e, made);
+}
+
+static bool has_id(const mv_replay_op *op)
+{
+    return op->kind <= MV_OP_COMPLETE;
+}
+
+static bool is_about(const edit_state *e, const mv_replay_op *op)
+{
+    return has_id(op) && op->id < e->known && e->edit->rows[op->id];
+}
+
+/* The requested bytes of blocks from before the first event, to be changed. */
+static uint64_t *start_bytes(edit_state *e)
+{
+    mv_replay_script *s = e->out;
+    uint32_t count = s->lives->allocs.preexisting;
+    uint64_t *bytes = mv_push_array(e->arena, uint64_t, count);
+
+    for (uint32_t i = 0; bytes && i < count; i++)
+        bytes[i] = s->start_bytes ? s->start_bytes[i] : s->lives->allocs.requested[i];
+    e->out_of_memory = e->out_of_memory || !bytes;
+    return s->start_bytes = bytes;
+}
+
+static bool is_about_start(const edit_state *e)
+{
+    for (uint32_t i = 0; i < e->out->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i])
+            return true;
+    return false;
+}
+
+/* ---- sizes, pools ------------------------------------------------------------------------ */
+
+static uint64_t scaled(const mv_edit *edit, uint64_t bytes)
+{
+    uint64_t whole = bytes / edit->denominator, rest = bytes % edit->denominator;
+
+    if (edit->numerator && whole > MV_MOST_REQUEST / edit->numerator)
+        return MV_MOST_REQUEST;
+    return whole * edit->numerator +
+           (rest * edit->numerator + edit->denominator - 1) / edit->denominator;
+}
+
+static void scale(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint64_t *bytes = is_about_start(e) ? start_bytes(e) : NULL;
+
+    for (uint32_t i = 0; bytes && i < s->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i])
+            bytes[i] = scaled(e->edit, bytes[i]);
+    for (uint32_t i = 0; i < s->op_count; i++) {
+        mv_replay_op op = s->ops[i];
+        if (is_about(e, &op) && e->edit->numerator == 0)
+            continue;
+        if (is_about(e, &op) && op.kind == MV_OP_ALLOC)
+            op.bytes = scaled(e->edit, op.bytes);
+        add(e, op);
+    }
+}
+
+static void set_apart(edit_state *e)
+{
+    for (uint32_t i = 0; i < e->out->op_count; i++) {
+        mv_replay_op op = e->out->ops[i];
+        if (is_about(e, &op))
+            op.pool = e->out->trace->pools.count;
+        add(e, op);
+    }
+}
+
+/* ---- buffers ----------------------------------------------------------------------------- */
+
+/* The parts of a buffer begin at multiples of 512 bytes, as blocks do. */
+static uint64_t part_of(uint64_t bytes)
+{
+    return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
+}
+
+/* The most bytes of the rows at once. */
+static uint64_t most_at_once(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint64_t *bytes = mv_push_array(e->arena, uint64_t, e->known), now = 0, most;
+
+    e->out_of_memory = e->out_of_memory || !bytes;
+    for (uint32_t i = 0; bytes && i < s->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i])
+            now += bytes[i] =
+                part_of(s->start_bytes ? s->start_bytes[i] : s->lives->allocs.requested[i]);
+    most = now;
+    for (uint32_t i = 0; bytes && i < s->op_count; i++) {
+        const mv_replay_op *op = &s->ops[i];
+        if (!is_about(e, op))
+            continue;
+        if (op->kind == MV_OP_ALLOC)
+            now += bytes[op->id] = part_of(op->bytes);
+        if (op->kind == MV_OP_COMPLETE) {
+            now -= bytes[op->id];
+            bytes[op->id] = 0;
+        }
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+static void prealloc(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint64_t most = most_at_once(e);
+    uint64_t *bytes = is_about_start(e) ? start_bytes(e) : NULL;
+    bool is_made = false;
+
+    for (uint32_t i = 0; bytes && i < s->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i]) {
+            bytes[i] = is_made ? 0 : most;
+            is_made = true;
+        }
+    for (uint32_t i = 0; i < s->op_count; i++) {
+        mv_replay_op op = s->ops[i];
+        if (!is_about(e, &op)) {
+            add(e, op);
+        } else if (op.kind == MV_OP_ALLOC && !is_made) {
+            op.bytes = most;
+            add_of(e, &op, MV_OP_ALLOC, e->out->ids++);
+            is_made = true;
+        }
+    }
+}
+
+static void reserve(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    mv_replay_op op = {.bytes = e->edit->bytes};
+
+    for (uint32_t i = 0; i < s->op_count; i++)
+        if (s->ops[i].kind == MV_OP_ALLOC && s->ops[i].pool == MV_DEFAULT_POOL.row) {
+            op.stream = s->ops[i].stream;
+            break;
+        }
+    add_of(e, &op, MV_OP_ALLOC, e->out->ids);
+    add_of(e, &op, MV_OP_COMPLETE, e->out->ids++);
+    for (uint32_t i = 0; i < s->op_count; i++)
+        add(e, s->ops[i]);
+}
+
+/* ---- streams, cache ---------------------------------------------------------------------- */
+
+static void complete_early(edit_state *e, bool all)
+{
+    for (uint32_t i = 0; i < e->out->op_count; i++) {
+        mv_replay_op op = e->out->ops[i];
+        if (op.kind == MV_OP_FREE && (all || is_about(e, &op)))
+            op.kind = MV_OP_COMPLETE;
+        add(e, op);
+    }
+}
+
+static void join_streams(edit_state *e)
+{
+    complete_early(e, true);
+    e->out->is_one_stream = true;
+    if (e->out->lives->allocs.preexisting && e->out->trace->streams.count > 1)
+        start_bytes(e);
+}
+
+static void empty_cache(edit_state *e)
+{
+    const mv_edit *edit = e->edit;
+    uint32_t next = 0;
+
+    for (uint32_t i = 0; i < e->out->op_count; i++) {
+        for (; next < edit->at_count && edit->at[next] <= e->out->ops[i].event; next++)
+            add(e, (mv_replay_op){.kind = MV_OP_EMPTY, .event = edit->at[next]});
+        add(e, e->out->ops[i]);
+    }
+}
+
+/* ---- what goes and comes back ------------------------------------------------------------ */
+
+/* Operations to be added before a position, as a list for each. */
+typedef struct {
+    uint32_t next; /* MV_NO_ROW: the last of the position */
+    mv_replay_op op;
+} late_op;
+
+typedef struct {
+    uint32_t count, capacity;
+    late_op *rows;
+    uint32_t *first, *last; /* [op_count + 1] */
+} late_ops;
+
+static void init_late(edit_state *e, late_ops *late)
+{
+    uint64_t count = (uint64_t)e->out->op_count + 1;
+
+    *late = (late_ops){.first = mv_push_array(e->arena, uint32_t, count),
+                       .last = mv_push_array(e->arena, uint32_t, count)};
+    e->out_of_memory = e->out_of_memory || !late->first || !late->last;
+    for (uint64_t i = 0; !e->out_of_memory && i < count; i++)
+        late->first[i] = late->last[i] = MV_NO_ROW;
+}
+
+static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_op *op,
+                   mv_replay_op_kind kind, uint32_t id)
+{
+    late_op row = {MV_NO_ROW, *op};
+
+    row.op.kind = (uint8_t)kind;
+    row.op.id = id;
+    row.op.event = at < e->out->op_count ? e->out->ops[at].event : op->event;
+    if (!mv_append(e->arena, late->rows, late->count, late->capacity, row)) {
+        e->out_of_memory = true;
+        return;
+    }
+    if (late->last[at] == MV_NO_ROW)
+        late->first[at] = late->count - 1;
+    else
+        late->rows[late->last[at]].next = late->count - 1;
+    late->last[at] = late->count - 1;
+}
+
+/* The operations with the inserted ones; frees of a row are those of `is_now[row]`. */
+static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
+{
+    for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
+        for (uint32_t at = late->first[i]; at != MV_NO_ROW; at = late->rows[at].next)
+            add(e, late->rows[at].op);
+        if (i == e->out->op_count)
+            break;
+        mv_replay_op op = e->out->ops[i];
+        if (op.id < e->known && (op.kind == MV_OP_FREE || op.kind == MV_OP_COMPLETE))
+            op.id = is_now[op.id];
+        add(e, op);
+    }
+}
+
+/* Begins and ends of runs of operations: in constant time for each. */
+typedef struct {
+    uint32_t *start;      /* [op_count] of the run of allocations, or of others, that it is in */
+    uint32_t *next_alloc; /* [op_count] the first allocation after it; op_count: none */
+} op_runs;
+
+static void init_runs(edit_state *e, op_runs *runs)
+{
+    const mv_replay_script *s = e->out;
+    uint32_t next = s->op_count;
+
+    *runs = (op_runs){.start = mv_push_array(e->arena, uint32_t, s->op_count),
+                      .next_alloc = mv_push_array(e->arena, uint32_t, s->op_count)};
+    e->out_of_memory = e->out_of_memory || !runs->start || !runs->next_alloc;
+    for (uint32_t i = 1; !e->out_of_memory && i < s->op_count; i++)
+        runs->start[i] = (s->ops[i].kind == MV_OP_ALLOC) == (s->ops[i - 1].kind == MV_OP_ALLOC)
+                             ? runs->start[i - 1]
+                             : i;
+    for (uint32_t i = s->op_count; !e->out_of_memory && i-- > 0;) {
+        runs->next_alloc[i] = next;
+        next = s->ops[i].kind == MV_OP_ALLOC ? i : next;
+    }
+}
+
+/* The operation that frees a block begins with its allocations: after the last free before them.
+ * The frees just before this one belong to the same operation. */
+static uint32_t begin_of_free(const op_runs *runs, uint32_t at)
+{
+    return runs->start[at] == 0 ? 0 : runs->start[runs->start[at] - 1];
+}
+
+/* The position of the second allocation after one: the first may have been made from it. */
+static uint32_t end_of_use(const mv_replay_script *s, const op_runs *runs, uint32_t at)
+{
+    uint32_t next = runs->next_alloc[at];
+
+    return next < s->op_count ? runs->next_alloc[next] : next;
+}
+
+static uint32_t *positions(edit_state *e, bool of_frees)
+{
+    uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);
+
+    e->out_of_memory = e->out_of_memory || !at;
+    for (uint32_t i = 0; at && i < e->known; i++)
+        at[i] = MV_NO_ROW;
+    for (uint32_t i = 0; at && i < e->out->op_count; i++) {
+        const mv_replay_op *op = &e->out->ops[i];
+        if (has_id(op) && op->id < e->known && (op->kind != MV_OP_ALLOC) == of_frees &&
+            at[op->id] == MV_NO_ROW)
+            at[op->id] = i;
+    }
+    return at;
+}
+
+static void offload(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint32_t *born = positions(e, false), *freed = positions(e, true);
+    uint32_t *is_now = mv_push_array(e->arena, uint32_t, e->known);
+    late_ops late;
+    op_runs runs;
+
+    init_late(e, &late);
+    init_runs(e, &runs);
+    e->out_of_memory = e->out_of_memory || !is_now;
+    for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++) {
+        uint32_t leaves, returns;
+        is_now[i] = i;
+        if (!e->edit->rows[i] || born[i] == MV_NO_ROW || freed[i] == MV_NO_ROW)
+            continue;
+        leaves = end_of_use(s, &runs, born[i]);
+        returns = begin_of_free(&runs, freed[i]);
+        if (leaves >= returns)
+            continue;
+        is_now[i] = e->out->ids++;
+        insert(e, &late, leaves, &s->ops[born[i]], MV_OP_COMPLETE, i);
+        insert(e, &late, returns, &s->ops[born[i]], MV_OP_ALLOC, is_now[i]);
+    }
+    if (!e->out_of_memory)
+        merge(e, &late, is_now);
+}
+
+/* One call of a module, as positions of operations. Blocks that it keeps are freed after its end.
+ */
+typedef struct {
+    uint32_t first, last; /* its first and last allocation */
+    uint32_t end;         /* the next allocation of another call: its frees end there, too */
+    uint32_t output;      /* id of its last allocation that is kept: the others' input */
+    uint32_t last_kept;   /* the last allocation that is kept beside the output */
+    uint32_t back;        /* the first free of what is kept beside the output; MV_NO_ROW: none is */
+} call_span;
+
+typedef struct {
+    edit_state *e;
+    const uint32_t *of;     /* call of each id */
+    uint32_t *born, *freed; /* [known] positions */
+    uint32_t count;
+    call_span *calls;
+    op_runs runs;
+} call_list;
+
+static const call_span *call_of(const call_list *l, uint32_t id)
+{
+    return id < l->e->known && l->of[id] != MV_NO_ROW && l->born[id] != MV_NO_ROW
+               ? &l->calls[l->of[id]]
+               : NULL;
+}
+
+/* Whether it is freed after the end of the call that made it. */
+static bool is_kept(const call_list *l, uint32_t id)
+{
+    return l->freed[id] > call_of(l, id)->end;
+}
+
+static void find_calls(call_list *l)
+{
+    edit_state *e = l->e;
+
+    for (uint32_t i = 0; i < e->known; i++)
+        if (l->of[i] != MV_NO_ROW && l->of[i] >= l->count)
+            l->count = l->of[i] + 1;
+    l->calls = mv_push_array(e->arena, call_span, l->count);
+    e->out_of_memory = e->out_of_memory || !l->calls;
+    for (uint32_t i = 0; l->calls && i < l->count; i++)
+        l->calls[i] = (call_span){MV_NO_ROW, 0, 0, MV_NO_ROW, 0, MV_NO_ROW};
+    for (uint32_t i = 0; l->calls && i < e->known; i++) {
+        call_span *c = (call_span *)call_of(l, i);
+        if (c) {
+            c->first = l->born[i] < c->first ? l->born[i] : c->first;
+            c->last = l->born[i] > c->last ? l->born[i] : c->last;
+        }
+    }
+    for (uint32_t i = 0; l->calls && i < l->count; i++) {
+        call_span *c = &l->calls[i];
+        c->end = c->first == MV_NO_ROW ? 0 : l->runs.next_alloc[c->last];
+    }
+    for (uint32_t i = 0; l->calls && i < e->known; i++)
+        if (call_of(l, i) && is_kept(l, i))
+            l->calls[l->of[i]].output = i;
+    for (uint32_t i = 0; l->calls && i < e->known; i++) {
+        call_span *c = (call_span *)call_of(l, i);
+        if (c && is_kept(l, i) && i != c->output) {
+            c->back = l->freed[i] < c->back ? l->freed[i] : c->back;
+            c->last_kept = l->born[i] > c->last_kept ? l->born[i] : c->last_kept;
+        }
+    }
+}
+
+/* Makes an allocation of a call again. Blocks that it keeps are gone in between. */
+static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_now)
+{
+    const mv_replay_op *op = &l->e->out->ops[at];
+    const call_span *c = call_of(l, op->id);
+    uint32_t again = l->e->out->ids++, leaves = end_of_use(l->e->out, &l->runs, at);
+
+    insert(l->e, late, begin_of_free(&l->runs, c->back), op, MV_OP_ALLOC, again);
+    is_now[op->id] = again;
+    if (is_kept(l, op->id))
+        insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
+}
+
+/* Calls are made again up to the last allocation that the backward pass needs. */
+static void recompute(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    call_list l = {
+        .e = e, .of = e->edit->instance, .born = positions(e, false), .freed = positions(e, true)};
+    uint32_t *is_now = mv_push_array(e->arena, uint32_t, e->known);
+    late_ops late;
+
+    init_late(e, &late);
+    init_runs(e, &l.runs);
+    e->out_of_memory = e->out_of_memory || !is_now;
+    if (!e->out_of_memory)
+        find_calls(&l);
+    for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
+        is_now[i] = i;
+    for (uint32_t at = 0; !e->out_of_memory && at < s->op_count; at++) {
+        const mv_replay_op *op = &s->ops[at];
+        const call_span *c = has_id(op) ? call_of(&l, op->id) : NULL;
+        if (!c || c->back == MV_NO_ROW || op->id == c->output || at > c->end)
+            continue;
+        if (op->kind == MV_OP_ALLOC && at <= c->last_kept)
+            make_again(&l, &late, at, is_now);
+        else if (op->kind != MV_OP_ALLOC && is_now[op->id] != op->id)
+            insert(e, &late, begin_of_free(&l.runs, c->back), op, (mv_replay_op_kind)op->kind,
+                   is_now[op->id]);
+    }
+    for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
+        if (call_of(&l, i) && !is_kept(&l, i))
+            is_now[i] = i; /* the frees of the first time */
+    if (!e->out_of_memory)
+        merge(e, &late, is_now);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static void apply(edit_state *e)
+{
+    switch (e->edit->kind) {
+    case MV_EDIT_SCALE:
+        scale(e);
+        break;
+    case MV_EDIT_APART:
+        set_apart(e);
+        break;
+    case MV_EDIT_PREALLOC:
+        prealloc(e);
+        break;
+    case MV_EDIT_RESERVE:
+        reserve(e);
+        break;
+    case MV_EDIT_ONE_STREAM:
+        join_streams(e);
+        break;
+    case MV_EDIT_EMPTY:
+        empty_cache(e);
+        break;
+    case MV_EDIT_FREE_EARLY:
+        complete_early(e, false);
+        break;
+    case MV_EDIT_OFFLOAD:
+        offload(e);
+        break;
+    case MV_EDIT_RECOMPUTE:
+        recompute(e);
+        break;
+    }
+}
+
+mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_edit *edits,
+                      uint32_t count, mv_replay_script *out, mv_err *err)
+{
+    *out = *from;
+    for (uint32_t i = 0; i < count; i++) {
+        edit_state e = {
+            .arena = arena, .edit = &edits[i], .known = from->lives->allocs.count, .out = out};
+        apply(&e);
+        if (e.out_of_memory)
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+        out->ops = e.ops;
+        out->op_count = e.op_count;
+    }
+    return MV_OK;
+}

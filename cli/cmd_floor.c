@@ -1,0 +1,109 @@
+/* memviz floor: how little any allocator could have reserved. */
+#include "analyze/floor/floor.h"
+#include "base/size.h"
+#include "cli/complain.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/report/prose.h"
+#include "cli/report/rows.h"
+#include "cli/report/table.h"
+
+typedef struct {
+    mv_cli *cli;
+    mv_out *out;
+    const mv_trace *trace;
+    uint32_t first, end; /* devices */
+    mv_minimum *found;   /* [end - first] */
+} floor_report;
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+static mv_value figure(const mv_minimum *f, uint64_t bytes)
+{
+    return f->is_known ? mv_value_u64(bytes) : mv_value_of(MV_VALUE_NULL);
+}
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    MEMBER("device", mv_value_u64(r->first + i))                                                   \
+    MEMBER("reserved", f->reserved)                                                                \
+    MEMBER("lower", figure(f, f->lower))                                                           \
+    MEMBER("upper", figure(f, f->upper))                                                           \
+    MEMBER("checked", mv_value_bool(f->is_known))                                                  \
+    MEMBER("separation", figure(f, f->separation))                                                 \
+    MEMBER("placement", figure(f, f->placement))                                                   \
+    MEMBER("ideal", f->is_known ? mv_value_bool(f->ideal) : mv_value_of(MV_VALUE_NULL))            \
+    MEMBER("load_event", f->is_known ? mv_value_event(f->load_event) : mv_value_of(MV_VALUE_NULL)) \
+    MEMBER("blocks", mv_value_u64(f->block_count))                                                 \
+    MEMBER("unknown_because", f->why)                                                              \
+    MEMBER("note", f->note)
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const floor_report *r = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < r->end - r->first; i++) {
+        const mv_minimum *f = &r->found[i];
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
+}
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST) LIST("devices", &device_table, mv_value_rows(NULL))
+
+const mv_table mv_report_floor = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .main = "devices"};
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_device(const void *all, uint32_t device)
+{
+    const floor_report *r = all;
+    const mv_minimum *f = &r->found[device - r->first];
+
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_out_format(r->out, "device %u: ", device);
+    mv_prose_put(r->out, 10 + (device > 9), 2, "%s", mv_minimum_verdict(&r->cli->scratch, f));
+    mv_out_style(r->out, MV_STYLE_NONE);
+    for (uint32_t i = 0; i < MV_MINIMUM_SENTENCES; i++) {
+        const char *text = mv_minimum_sentence(&r->cli->scratch, f, i);
+        if (!text || !*text)
+            continue;
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", text);
+    }
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+static mv_code find_all(floor_report *r, mv_err *err)
+{
+    mv_code code = MV_OK;
+
+    r->found = mv_push_array(&r->cli->arena, mv_minimum, (uint64_t)r->end - r->first);
+    if (!r->found)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = 0; code == MV_OK && i < r->end - r->first; i++) {
+        mv_lives lives;
+        code = mv_lives_find(&r->cli->arena, r->trace, r->first + i, &lives, err);
+        if (code == MV_OK)
+            code = mv_minimum_find(&r->cli->arena, r->trace, &lives, false, &r->found[i], err);
+    }
+    return code;
+}
+
+int mv_cmd_floor(mv_cli *cli)
+{
+    mv_trace trace;
+    floor_report r = {.cli = cli, .out = &cli->out, .trace = &trace};
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
+        return MV_EXIT_FAILED;
+    if (find_all(&r, &err) != MV_OK)
+        return mv_complain(mv_input_name(cli), &err);
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, &r);
+    mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);
+    return MV_EXIT_DONE;
+}

@@ -1,0 +1,421 @@
+"""torch.cuda, and what else of PyTorch asks for a GPU, as a program sees it that has one."""
+
+import contextlib
+import functools
+import importlib
+import os
+import types
+from typing import Any, Callable, Iterator
+
+import torch
+import torch.utils.data
+import torch.utils.checkpoint
+from torch._subclasses import fake_tensor
+from torch._subclasses.fake_tensor import FakeTensor
+
+from . import kernels
+from .recorder import Recorder, no_fake
+
+
+def nothing(*_: Any, **__: Any) -> None:
+    return None
+
+
+def always(value: Any) -> Callable[..., Any]:
+    return lambda *_, **__: value
+
+
+class Stream:
+    """A stream is its number. Each has blocks of its own in the allocator; nothing waits."""
+
+    made = 0
+
+    def __init__(self, device: Any = None, priority: int = 0, stream_id: Any = None, **_: Any) -> None:
+        if stream_id is None:
+            Stream.made += 1
+            stream_id = Stream.made << 4
+        self.stream_id = self.cuda_stream = stream_id
+        self.device, self.priority = torch.device("cuda", index_of(device)), priority
+        self.device_index, self.device_type = self.device.index, 1
+
+    query = always(True)
+    synchronize = wait_stream = wait_event = nothing
+
+    def record_event(self, event: Any = None) -> Any:
+        return event or Event()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and other.stream_id == self.stream_id
+
+    def __hash__(self) -> int:
+        return hash(self.stream_id)
+
+    def __enter__(self) -> "Stream":
+        self.outer, recorder().stream = recorder().stream, self.stream_id
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        recorder().stream = self.outer
+
+
+class Event:
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.cuda_event = 0
+
+    query = always(True)
+    record = wait = synchronize = nothing
+    elapsed_time = always(1.0)
+
+
+class Device:
+    """torch.cuda.device(...)"""
+
+    def __init__(self, device: Any) -> None:
+        self.index = index_of(device)
+
+    def __enter__(self) -> None:
+        self.outer, recorder().device = recorder().device, self.index
+
+    def __exit__(self, *_: Any) -> None:
+        recorder().device = self.outer
+
+
+class Engine:
+    """Autograd's engine, which runs in the calling thread but has handles of its own, as the threads of the real
+    one do."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+        recorder().backward += 1
+        try:
+            return self.engine.run_backward(*args, **kwargs)
+        finally:
+            recorder().backward -= 1
+
+
+class Generator(torch._C.Generator):
+    def __new__(cls, device: Any = "cpu") -> "Generator":
+        made: Generator = super().__new__(cls, device="cpu")
+        return made
+
+
+active: Any = None
+
+
+def recorder() -> Recorder:
+    found: Recorder = active
+    return found
+
+
+def index_of(device: Any) -> int:
+    if isinstance(device, (int, bool)):
+        return max(0, int(device))
+    index = torch.device(device).index if isinstance(device, str) else getattr(device, "index", None)
+    return recorder().device if index is None or callable(index) else int(index)
+
+
+def allocator(device: Any = None) -> Any:
+    return recorder().allocators[index_of(device)]
+
+
+@contextlib.contextmanager
+def on_stream(stream: Any) -> Iterator[None]:
+    with stream if stream is not None else contextlib.nullcontext():
+        yield
+
+
+def properties(gpu: kernels.Gpu) -> Any:
+    return types.SimpleNamespace(name=gpu.name, total_memory=gpu.memory, major=gpu.major, minor=gpu.minor,
+                                 multi_processor_count=gpu.processors, is_integrated=0, is_multi_gpu_board=0, warp_size=32,
+                                 max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, L2_cache_size=50 << 20,
+                                 shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
+                                 shared_memory_per_multiprocessor=233472, gcnArchName="", uuid="dry-run")
+
+
+def statistics(device: Any = None) -> Any:
+    a = allocator(device)
+    found = {f"{kind}_bytes.all.{what}": value for kind, now, peak in
+             (("allocated", a.allocated, a.peak_allocated), ("active", a.allocated, a.peak_allocated),
+              ("reserved", a.reserved, a.peak_reserved)) for what, value in (("current", now), ("peak", peak))}
+    return {**found, "num_alloc_retries": 0, "num_ooms": 0}
+
+
+def reset_peak(device: Any = None) -> None:
+    a = allocator(device)
+    a.peak_allocated, a.peak_reserved = a.allocated, a.reserved
+
+
+def empty_cache() -> None:
+    for each in recorder().allocators:
+        each.release()
+
+
+def set_stream(stream: Any) -> None:
+    if stream is not None:
+        recorder().stream = stream.stream_id
+
+
+def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
+    c = torch.cuda
+    default = Stream(stream_id=0)
+    plain = {
+        "is_available": always(True), "device_count": always(count), "_lazy_init": nothing, "init": nothing,
+        "is_initialized": always(True), "_is_compiled": always(True), "get_device_name": always(gpu.name),
+        "get_device_capability": always((gpu.major, gpu.minor)), "get_device_properties": always(properties(gpu)),
+        "is_bf16_supported": always(gpu.major >= 8), "is_tf32_supported": always(gpu.major >= 8),
+        "current_device": lambda: recorder().device, "synchronize": nothing, "ipc_collect": nothing, "_sleep": nothing,
+        "can_device_access_peer": always(True), "current_blas_handle": always(0), "get_arch_list": always([f"sm_{gpu.major}{gpu.minor}"]),
+        "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device, "stream": on_stream,
+        "default_stream": lambda device=None: default, "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing,
+        "seed_all": nothing, "initial_seed": always(0), "set_rng_state": nothing, "set_rng_state_all": nothing,
+        "empty_cache": empty_cache,
+        "memory_allocated": lambda device=None: allocator(device).allocated,
+        "max_memory_allocated": lambda device=None: allocator(device).peak_allocated,
+        "memory_reserved": lambda device=None: allocator(device).reserved,
+        "max_memory_reserved": lambda device=None: allocator(device).peak_reserved,
+        "mem_get_info": lambda device=None: (gpu.memory - allocator(device).reserved, gpu.memory),
+        "memory_stats": statistics, "reset_peak_memory_stats": reset_peak, "reset_max_memory_allocated": reset_peak,
+        "reset_accumulated_memory_stats": nothing, "set_per_process_memory_fraction": nothing,
+        "memory_summary": always("predicted by memviz dry-run: see its snapshot"), "utilization": always(0),
+        "get_rng_state": lambda device="cuda": host(lambda: torch.zeros(16, dtype=torch.uint8)),
+        "get_rng_state_all": lambda: [torch.cuda.get_rng_state() for _ in range(count)],
+        "current_stream": lambda device=None: Stream(stream_id=recorder().stream),
+        "set_stream": set_stream,
+        "set_device": lambda device: setattr(recorder(), "device", index_of(device)),
+    }
+    for name, value in plain.items():
+        setattr(c, name, value)
+    for module in (c.memory, c.random, c.streams):
+        for name in set(plain) & set(vars(module)):
+            setattr(module, name, plain[name])
+    c.device_of = lambda tensor: Device(tensor.device if tensor.is_cuda else recorder().device)
+    c.memory._record_memory_history = nothing
+    c.memory._snapshot = lambda device=None: take()
+    c.memory._dump_snapshot = nothing
+    c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
+    c.cudart = lambda: types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing,
+                                             cudaMemGetInfo=lambda device: c.mem_get_info(device))
+    torch.Generator = Generator
+    c.default_generators = tuple(Generator() for _ in range(count))
+    if hasattr(torch, "accelerator"):
+        for name, value in {"is_available": always(True), "device_count": always(count), "synchronize": nothing,
+                            "current_accelerator": always(torch.device("cuda")), "empty_cache": plain["empty_cache"],
+                            "current_device_index": plain["current_device"], "set_device_index": plain["set_device"],
+                            "current_stream": plain["current_stream"]}.items():
+            setattr(torch.accelerator, name, value)
+    for name in ("is_built", "is_available"):
+        setattr(torch.backends.cuda if name == "is_built" else torch.backends.cudnn, name, always(True))
+    torch.backends.cudnn.version = always(91000)
+    torch.backends.cudnn.is_acceptable = lambda tensor: tensor.is_cuda
+
+
+def host(make: Callable[[], Any]) -> Any:
+    with no_fake():
+        return make()
+
+
+def functions(gpu: kernels.Gpu) -> None:
+    """What decides by the GPU in C++, before operators are dispatched."""
+    plain = torch.nn.functional.scaled_dot_product_attention
+
+    def attention(query: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(query, FakeTensor) and query.fake_device.type == "cuda":
+            return kernels.attention(gpu, query, *args, **kwargs)
+        return plain(query, *args, **kwargs)
+
+    torch.nn.functional.scaled_dot_product_attention = attention
+    torch._C._nn.scaled_dot_product_attention = attention
+    torch.nn.functional.linear = chosen(torch.nn.functional.linear, kernels.linear(torch.nn.functional.linear))
+    for name in kernels.KINDS:
+        setattr(torch._VF, name, chosen(getattr(torch._VF, name), kernels.rnn(recorder(), name)))
+    torch.nn.modules.rnn.RNNBase.flatten_parameters = flatten
+
+
+def chosen(plain: Any, fake: Any) -> Any:
+    @functools.wraps(fake)
+    def run(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return (fake if isinstance(input, FakeTensor) and input.fake_device.type == "cuda" else plain)(input, *args, **kwargs)
+
+    return run
+
+
+def move(tensor: Any, new: Any) -> None:
+    """tensor.data = new, for fake tensors, whose device is an attribute."""
+    tensor.data = new
+    tensor.fake_device = new.fake_device
+
+
+def flatten(module: Any) -> None:
+    """cuDNN wants all weights of an RNN in one buffer."""
+    weights = module._flat_weights
+    if not all(isinstance(w, FakeTensor) and w.fake_device.type == "cuda" for w in weights):
+        return
+    if len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights):
+        return
+    with torch.no_grad():
+        buffer = torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device=weights[0].device)
+        at = 0
+        for w in weights:
+            move(w, buffer[at:at + w.numel()].view(w.size()))
+            at += w.numel()
+
+
+def modules() -> None:
+    """Parameters are fake from the start, and keep their identity when a module moves."""
+    parameter, init = torch.nn.Parameter.__new__, torch.utils.data.DataLoader.__init__
+
+    def new(cls: Any, data: Any = None, requires_grad: bool = True, *rest: Any, **more: Any) -> Any:
+        if type(data) is torch.Tensor and data.device.type == "cpu":
+            data = recorder().fake.from_tensor(data.detach())
+        return parameter(cls, data, requires_grad, *rest, **more)
+
+    def apply(self: Any, fn: Any, recurse: bool = True) -> Any:
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for key, old in self._parameters.items():
+            if old is None:
+                continue
+            with torch.no_grad():
+                moved = fn(old)
+                grad = None if old.grad is None else fn(old.grad)
+            if isinstance(old, FakeTensor) and isinstance(moved, FakeTensor):
+                if grad is not None and moved is not old:
+                    old.grad = None
+                if moved is not old:
+                    move(old, moved)
+            else:
+                old = self._parameters[key] = torch.nn.Parameter(moved, old.requires_grad)
+            if grad is not None and old.grad is not grad:
+                old.grad = grad
+        for key, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[key] = fn(buffer)
+        return self
+
+    def loader(self: Any, *args: Any, **kwargs: Any) -> None:
+        kwargs.update({key: value for key, value in (("num_workers", 0), ("pin_memory", False), ("timeout", 0),
+                                                     ("prefetch_factor", None), ("persistent_workers", False),
+                                                     ("multiprocessing_context", None)) if key in kwargs})
+        init(self, *args, **kwargs)
+
+    torch.nn.Parameter.__new__ = new
+    plain = torch.nn.Module._apply.__code__
+    apply.__code__ = apply.__code__.replace(co_name="_apply", co_filename=plain.co_filename, co_firstlineno=plain.co_firstlineno)
+    torch.nn.Module._apply = apply  # reports know parameters by its name in stacks
+    torch.utils.data.DataLoader.__init__ = loader
+
+
+def tensors(said: Callable[[str], None]) -> None:
+    load = torch.load
+
+    def loaded(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """The file is mapped, so that nothing of it is read before it is used; then moved as the program wants."""
+        with no_fake(), without(recorder()):
+            try:
+                found = load(file, "cpu", *args, **{**kwargs, "mmap": isinstance(file, (str, os.PathLike))})
+            except (RuntimeError, ValueError):
+                found = load(file, "cpu", *args, **kwargs)
+        if map_location is None or "cuda" not in str(map_location):
+            return found
+        return torch.utils._pytree.tree_map(lambda t: t.to("cuda") if isinstance(t, torch.Tensor) else t, found)
+
+    def array(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(self, FakeTensor):
+            return numpy(self, *args, **kwargs)
+        value = recorder().value(self)
+        return host(lambda: numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value))
+
+    numpy = torch.Tensor.numpy
+    torch.load = loaded
+    torch.save = lambda *_, **__: said("torch.save() writes nothing")
+    torch.Tensor.numpy = array
+    torch.Tensor.pin_memory = lambda self, *_: self
+    torch.Tensor.is_pinned = always(False)
+    torch.Tensor.record_stream = nothing
+
+
+@contextlib.contextmanager
+def without(mode: Any) -> Iterator[None]:
+    """Leaves the recorder for a while."""
+    with torch.utils._python_dispatch._disable_current_modes():
+        yield
+
+
+def optimizers() -> None:
+    """foreach is the default on the GPU, for tensors of the types that these lists know."""
+    optimizer, foreach, clip = (importlib.import_module(f"torch.{name}") for name in
+                                ("optim.optimizer", "utils._foreach_utils", "nn.utils.clip_grad"))
+    optimizer._foreach_supported_types.append(FakeTensor)
+
+    def has_foreach(tensors: Any, device: Any) -> bool:
+        return device.type in foreach._get_foreach_kernels_supported_devices()
+
+    for module in (foreach, clip):
+        setattr(module, "_has_foreach_support", has_foreach)
+
+
+class Silent:
+    def __getattr__(self, name: str) -> Any:
+        return nothing
+
+
+def reduced(_, bucket):  # type: ignore[no-untyped-def]  # DDP checks annotations
+    """A bucket of gradients, reduced: in place, as the default does it."""
+    future: Any = torch.futures.Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
+def processes(ranks: int) -> None:
+    """One rank of several, whose collectives do nothing: PyTorch's own fake process group."""
+    if ranks:
+        for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", str(ranks)), ("LOCAL_WORLD_SIZE", str(ranks)),
+                            ("MASTER_ADDR", "localhost"), ("MASTER_PORT", "1")):
+            os.environ.setdefault(name, value)
+    if hasattr(torch._C, "_get_accelerator"):
+        torch._C._get_accelerator = always(torch.device("cuda"))
+    if not torch.distributed.is_available():
+        return
+    setattr(torch.distributed, "_verify_params_across_processes", nothing)  # it reads what others sent
+    ddp = importlib.import_module("torch.nn.parallel.distributed").DistributedDataParallel
+    make = ddp.__init__
+
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        self.register_comm_hook(None, reduced)
+        self.logger = Silent()  # DDP's own wants the GPU's timers
+
+    ddp.__init__ = made
+    init = torch.distributed.init_process_group
+
+    def fake(backend: Any = None, init_method: Any = None, timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
+        fake_pg = importlib.import_module("torch.testing._internal.distributed.fake_pg")
+        init("fake", store=fake_pg.FakeStore(), rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
+             world_size=world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1")))
+
+    torch.distributed.init_process_group = fake
+    setattr(importlib.import_module("torch.distributed.distributed_c10d"), "init_process_group", fake)
+
+
+def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any], said: Callable[[str], None]) -> None:
+    """Changes this process for good: a dry run ends with it."""
+    global active
+    active = mode
+    fake_tensor.init_gpu_context = nothing
+    if hasattr(torch._C, "_set_only_lift_cpu_tensors"):
+        torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(..., device="cuda") goes through the dispatcher
+    torch.autograd.set_multithreading_enabled(False)
+    mode.engine = Engine.run_backward.__code__
+    torch.autograd.Variable._execution_engine = Engine(torch.autograd.Variable._execution_engine)
+    cuda(gpu, count, take)
+    functions(gpu)
+    modules()
+    tensors(said)
+    optimizers()
+    processes(ranks)
+    torch.compile = lambda model=None, **_: model if model is not None else (lambda f: f)

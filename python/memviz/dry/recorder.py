@@ -1,0 +1,400 @@
+"""The dispatch mode of a dry run: tensors on the GPU are fake, small ones on the CPU are real, and each
+storage on the GPU is an allocation from its first operator to its last reference."""
+
+import contextlib
+import ctypes
+import mmap
+import platform
+import re
+import sys
+import weakref
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import kernels
+from .allocator import Allocator, Block, Stack
+
+DEVICE = torch.ops.prim.device.default
+FAKE = torch._C._TorchDispatchModeKey.FAKE
+MOST_REAL = 4 << 20  # bytes of a CPU tensor that is made for real; larger ones are weights, not data
+MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are kept
+MOST_NOTES = 20  # lines that are named for one reason
+OWN = __file__.rsplit("/", 1)[0]
+HIDDEN = (OWN, "/torch/_subclasses/", "/torch/utils/_python_dispatch.py", "/torch/_ops.py", "/torch/_decomp",
+          "/torch/_prims", "/torch/_dynamo/", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
+CUDA, META = 1, 14  # c10::DeviceType
+GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM, EXCHANGE_STREAM = 2, 5, 6, 9  # of c10::impl::DeviceGuardImplInterface, since 1.9
+
+
+WORDS = ctypes.POINTER(ctypes.c_void_p)
+# The code of deviceCount(), the first method after the events' that returns 1, of x86-64 (mov) and aarch64.
+# getStream(): stream 0 of its argument, a device. It is machine code, since ctypes cannot return 16 bytes.
+STREAM_OF = {"x86_64": b"\x0f\xb7\xc6\x31\xd2\xc3", "aarch64": b"\x20\x3c\x00\x12\x01\x00\x80\xd2\xc0\x03\x5f\xd6"}
+RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
+
+
+def methods_of(thing: int, changed: Dict[int, Any], most: int) -> Any:
+    """A copy of a C++ object's method table, after the two words of its type, with some methods changed."""
+    table = ctypes.cast(ctypes.cast(thing, WORDS)[0] - 16, WORDS)
+    copy = (ctypes.c_void_p * (most + 2))(*table[:most + 2])
+    for method, function in changed.items():
+        copy[2 + method] = function if isinstance(function, int) else ctypes.cast(function, ctypes.c_void_p).value
+    return copy
+
+
+def library(name: str) -> Any:
+    with open("/proc/self/maps") as maps:
+        return ctypes.CDLL(next(line.split(None, 5)[5].strip() for line in maps if f"/{name}.so" in line))
+
+
+def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
+    """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's guard throws or is missing; a
+    copy of the one for `meta`, which does nothing, is what fake tensors need. The table of guards is
+    c10::impl::device_guard_impl_registry. The copy has one stream for each device, answers getDevice(), by which
+    "cuda" becomes "cuda:0", with the current device (an int8 of its type and one of its index), and deviceCount().
+    CUDA's hooks, which throw "hasPrimaryContext expects a valid device index", answer yes: in newer releases isBuilt(), which returns true, and isAvailable() come before that method. Returns what must stay alive."""
+    table = (ctypes.c_void_p * 21).in_dll(library("libc10"), "_ZN3c104impl26device_guard_impl_registryE")
+    plain = ctypes.cast(ctypes.cast(table[META] or 0, WORDS)[0] or 0, WORDS)
+    count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(plain[n], 16))), None)
+    if count is None:
+        raise RuntimeError(f"PyTorch {torch.__version__} has device guards that memviz does not know")
+    number = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+    device, all_devices, yes = number(lambda _: CUDA | current() << 8), number(lambda _: devices), number(lambda _: 1)
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(STREAM_OF[platform.machine()])
+    stream = ctypes.addressof(ctypes.c_char.from_buffer(code))
+    guards = methods_of(table[META] or 0, {GET_DEVICE: device, GET_STREAM: stream, GET_DEFAULT_STREAM: stream, count: all_devices,
+                                      EXCHANGE_STREAM: stream}, 32)
+    guard = (ctypes.c_void_p * 2)(ctypes.addressof(guards) + 16, 0)
+    table[CUDA] = ctypes.addressof(guard)
+    kept = [guards, guard, device, all_devices, yes, code]
+    if torch.version.cuda is not None:
+        find = library("libtorch_cpu")._ZN2at6detail12getCUDAHooksEv
+        find.restype = ctypes.c_void_p
+        hooks = find()
+        first = ctypes.string_at(ctypes.cast(ctypes.cast(hooks, WORDS)[0], WORDS)[2], 16)
+        kept.append(methods_of(hooks, {4 if RETURNS_ONE.match(first) else 2: yes}, 80))
+        ctypes.cast(hooks, WORDS)[0] = ctypes.addressof(kept[-1]) + 16
+    return kept
+
+
+@contextlib.contextmanager
+def no_fake() -> Iterator[None]:
+    mode = torch._C._unset_dispatch_mode(FAKE)
+    try:
+        yield
+    finally:
+        if mode is not None:
+            torch._C._set_dispatch_mode(mode)
+
+
+class Notes:
+    """What the answer rests on: reason, then the lines of the program."""
+
+    def __init__(self) -> None:
+        self.unknown: Dict[str, List[str]] = {}  # makes the answer "at least"
+        self.assumed: Dict[str, List[str]] = {}
+
+    def add(self, kind: Dict[str, List[str]], reason: str, where: str) -> None:
+        lines = kind.setdefault(reason, [])
+        if where not in lines and len(lines) < MOST_NOTES:
+            lines.append(where)
+
+
+def leaves(value: Any, found: List[Any]) -> List[Any]:
+    if isinstance(value, torch.Tensor):
+        found.append(value)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            leaves(item, found)
+    return found
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, torch.Tensor) or isinstance(value, torch.device):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(mapped(item, change) for item in value)
+    return value
+
+
+class Recorder(TorchDispatchMode):
+    def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
+        super().__init__()
+        self.fake = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
+        self.gpu, self.notes = gpu, Notes()
+        self.allocators = [Allocator(device) for device in range(devices)]
+        self.live: Dict[int, Any] = {}  # by storage: the reference that frees its block
+        self.values: Dict[int, Any] = {}  # by id of a fake tensor: its values, if they are known
+        self.frames: Dict[Tuple[Any, int], Dict[str, Any]] = {}
+        self.stacks: Dict[Tuple[Any, ...], Stack] = {}
+        self.workspaces: Set[Tuple[int, int, bool, str]] = set()
+        self.device, self.stream = 0, 0  # the current ones
+        self.backward = 0  # depth: PyTorch runs it on a thread of its own
+        self.ignores = 0  # depth: nothing is recorded
+        self.engine: Any = None  # the code that calls autograd's engine
+        self.sole = -1  # references to a gradient that only the engine holds
+
+    # Stacks
+
+    def stack(self) -> Stack:
+        frame: Any = sys._getframe(2)
+        keys: List[Any] = []
+        while frame:
+            keys.append((frame.f_code, frame.f_lineno))
+            frame = frame.f_back
+        key = tuple(keys)
+        found = self.stacks.get(key)
+        if found is None:
+            found = self.stacks[key] = [self.described(k) for k in keys if not self.is_hidden(k[0].co_filename)]
+        return found
+
+    def described(self, key: Tuple[Any, int]) -> Dict[str, Any]:
+        found = self.frames.get(key)
+        if found is None:
+            found = self.frames[key] = {"name": key[0].co_name, "filename": key[0].co_filename, "line": key[1]}
+        return found
+
+    @staticmethod
+    def is_hidden(file: str) -> bool:
+        return any(part in file for part in HIDDEN)
+
+    def where(self) -> str:
+        stack = self.stack()
+        user = next((f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]), None)
+        frame = user or (stack[0] if stack else {"filename": "?", "line": 0})
+        return f"{frame['filename']}:{frame['line']}"
+
+    # Memory
+
+    def hold(self, tensor: Any) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self.live:
+            return
+        device = tensor.device.index or 0
+        block = self.allocators[device].alloc(storage.nbytes(), self.stream, self.stack())
+        self.live[key] = (weakref.ref(storage, lambda _: self.release(key)), block, device)
+
+    def release(self, key: int) -> None:
+        _, block, device = self.live.pop(key, (None, None, 0))
+        if block:
+            self.allocators[device].free(block)
+
+    def temporaries(self, device: int, sizes: List[int]) -> None:
+        """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
+        allocator, stack = self.allocators[device], self.stack()
+        blocks: List[Optional[Block]] = []
+        for size in sizes:
+            if size >= 0:
+                blocks.append(allocator.alloc(size, self.stream, stack))
+            else:
+                self.give_back(allocator, blocks, -size - 1)
+        for at in reversed(range(len(blocks))):
+            self.give_back(allocator, blocks, at)
+
+    @staticmethod
+    def give_back(allocator: Allocator, blocks: List[Optional[Block]], at: int) -> None:
+        block, blocks[at] = blocks[at], None
+        if block:
+            allocator.free(block)
+
+    def workspace(self, device: int, kind: str, size: int) -> None:
+        """Workspace that a library keeps: one for each thread (its handle) and stream."""
+        key = (device, self.stream, self.backward > 0, kind)
+        if key not in self.workspaces:
+            self.workspaces.add(key)
+            self.allocators[device].alloc(size, self.stream, self.stack())
+
+    # Values
+
+    def value(self, tensor: Any) -> Any:
+        """A real tensor with the values of this one, or None."""
+        if not isinstance(tensor, FakeTensor):
+            return tensor
+        found = self.values.get(id(tensor))
+        return found[1] if found and found[0]() is tensor else None
+
+    def know(self, tensor: Any, value: Any) -> None:
+        if isinstance(tensor, FakeTensor) and isinstance(value, torch.Tensor) and value.numel() <= MOST_KNOWN:
+            key = id(tensor)
+            self.values[key] = (weakref.ref(tensor, lambda _: self.values.pop(key, None)), value)
+
+    def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:
+        """The result of an operator on values that are all known and small, for real, or None."""
+        if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN for t in tensors):
+            return None
+        known = {id(t): self.value(t) for t in tensors}
+        if any(v is None for v in known.values()):
+            return None
+        if not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
+            return None
+        cpu = torch.device("cpu")
+
+        def real(x: Any) -> Any:
+            return known[id(x)] if isinstance(x, torch.Tensor) else cpu
+
+        try:
+            with no_fake():
+                return func(*mapped(args, real), **{k: mapped(v, real) for k, v in kwargs.items()})
+        except Exception:  # an operator that the CPU does not have: its values are not known
+            return None
+
+    # Operators
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is DEVICE and isinstance(args[0], FakeTensor):
+            return args[0].fake_device
+        kwargs = kwargs or {}
+        tensors = leaves(list(kwargs.values()), leaves(args, []))
+        if not any(isinstance(t, FakeTensor) for t in tensors):
+            device = kwargs.get("device")
+            if (device is None or device.type != "cuda") and (tensors or kernels.made_bytes(args, kwargs) <= MOST_REAL):
+                with no_fake():
+                    return func(*args, **kwargs)
+        if func.namespace == "c10d":
+            return kernels.collective(func, args)
+        if func is kernels.LOCAL_SCALAR:
+            return self.scalar(args[0])
+        if func is kernels.SLICE_BACKWARD and kernels.is_whole(*args):
+            return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
+        takes = (func is kernels.ADD and self.backward > 0 and self.is_engines() and
+                 args[0].size() == args[1].size() and not args[0]._is_view() and self.is_sole(args[0]._use_count()) is True)
+        return self.faked(func, tensors, args, kwargs, takes)
+
+    def is_engines(self) -> bool:
+        """Whether autograd's engine itself calls, not a formula of PyTorch's in Python: newer releases wrap dispatch."""
+        frame: Any = sys._getframe(2)
+        while frame and ("/torch/_dynamo/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith("/torch/_compile.py")):
+            frame = frame.f_back
+        return frame is not None and frame.f_code is self.engine
+
+    def is_sole(self, references: int) -> bool:
+        """Autograd adds a second gradient in place if no one else holds the first (input_buffer.cpp,
+        can_accumulate_inplace()), but never to a tensor of a subclass, as fake ones are. The first call sees a
+        gradient that is known to be held by the engine alone: see DryRun.calibrate(). A view shares its storage
+        with its base, which it holds."""
+        if self.sole < 0:
+            self.sole = references
+        return references <= self.sole
+
+    def inherit(self, tensor: Any, source: Any) -> None:
+        key, old = tensor.untyped_storage()._cdata, source.untyped_storage()._cdata
+        ref, block, device = self.live.get(old, (None, None, 0))
+        if block:
+            self.live[old] = (ref, None, device)
+            self.live[key] = (weakref.ref(tensor.untyped_storage(), lambda _: self.release(key)), block, device)
+
+    def faked(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, takes: bool = False) -> Any:
+        alters = func._schema.is_mutable
+        is_random = func in kernels.RANDOM
+        values = None if is_random else self.computed(func, tensors, args, kwargs)
+        if alters and values is None and func not in kernels.SCALED:
+            for t in tensors[:1]:
+                self.forget(t)
+        if func in kernels.DYNAMIC:
+            return self.dynamic(func, args, kwargs, values)
+        if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
+            args = (args[0], self.without_masks(args[1]))
+            tensors = leaves(args, [])
+        if not all(isinstance(t, FakeTensor) for t in tensors):
+            args, kwargs = mapped(args, self.faked_leaf), {k: mapped(v, self.faked_leaf) for k, v in kwargs.items()}
+        try:
+            out = kernels.FAKES.get(func, func)(*args, **kwargs)
+        except (NotImplementedError, RuntimeError) as why:
+            out = self.unsupported(func, tensors, args, kwargs, why)
+        found = leaves(out, [])
+        if values is None and func in kernels.INDICES:
+            with no_fake():
+                values = kernels.balanced(func, args, found)
+            self.notes.add(self.notes.assumed, "indices that depend on computed values are spread evenly", self.where())
+        if values is not None:
+            for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
+                self.know(tensor, value)
+        if not self.ignores:
+            if takes:
+                self.inherit(found[0], args[0])
+            self.charge(func, args, kwargs, found)
+        return out
+
+    def faked_leaf(self, value: Any) -> Any:
+        return value if isinstance(value, (FakeTensor, torch.device)) else self.fake.from_tensor(value)
+
+    def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
+        if func in kernels.BETWEEN:
+            kernels.convolution_backward(self, args, found)
+            return
+        device = -1
+        for t in reversed(found) if func in kernels.MASK_FIRST else found:
+            if isinstance(t, FakeTensor) and t.fake_device.type == "cuda":
+                device = t.fake_device.index or 0
+                if not kernels.is_on_host(func, t):
+                    self.hold(t)
+        if device < 0:
+            return
+        rule = kernels.RULES.get(func)
+        if rule:
+            rule(self, device, args, kwargs, found)
+
+    def forget(self, tensor: Any) -> None:
+        """In-place writes of unknown values: neither the tensor nor its views are known any more."""
+        if isinstance(tensor, FakeTensor) and self.values:
+            storage = tensor.untyped_storage()._cdata
+            for key, (ref, _) in list(self.values.items()):
+                other = ref()
+                if other is None or other.untyped_storage()._cdata == storage:
+                    self.values.pop(key, None)
+
+    def scalar(self, tensor: Any) -> Any:
+        value = self.value(tensor)
+        if value is not None:
+            with no_fake():
+                return value.item()
+        if tensor.dtype == torch.bool:
+            self.notes.add(self.notes.assumed, "a condition that depends on computed values is taken as false", self.where())
+            return False
+        if tensor.is_floating_point() or tensor.is_complex():
+            return 1.0
+        self.notes.add(self.notes.unknown, "an integer that depends on computed values is taken as 1", self.where())
+        return 1
+
+    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:
+        """Operators whose result has a size that depends on values."""
+        first = args[0]
+        if values is None:
+            self.notes.add(self.notes.unknown, f"{func}: a size that depends on computed values; half is taken", self.where())
+            with no_fake():
+                values = kernels.half(func, args, kwargs)
+        made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device)
+                for v in leaves(values, [])]
+        for tensor, value in zip(made, leaves(values, [])):
+            self.know(tensor, value)
+            if first.device.type == "cuda":
+                self.hold(tensor)
+        return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
+
+    def without_masks(self, indices: Any) -> List[Any]:
+        """x[mask] is x[mask.nonzero()]: a result whose size depends on values."""
+        found: List[Any] = []
+        for index in indices:
+            if index is not None and index.dtype == torch.bool:
+                found += kernels.NONZERO(index).unbind(1)
+            else:
+                found.append(index)
+        return found
+
+    def unsupported(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, why: Exception) -> Any:
+        """An operator without a fake kernel: what it makes is not known. Those that only alter their
+        arguments can be skipped, at the price of their temporaries."""
+        if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException",
+                                      "DataDependentOutputException", "DynamicOutputShapeException"):
+            raise why
+        self.notes.add(self.notes.unknown, f"{func} has no fake kernel (torch.library.register_fake adds one)", self.where())
+        if func._schema.is_mutable and not func._schema.returns:
+            return None
+        if tensors:
+            return torch.empty_like(tensors[0])
+        raise why

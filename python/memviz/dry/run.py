@@ -1,0 +1,129 @@
+"""Starts a dry run in this process, ends it after some optimizer steps, and writes its snapshot."""
+
+import atexit
+import os
+import pickle
+import re
+import sys
+from typing import Any, Dict, List, Optional
+
+from . import allocator, kernels
+
+CONTEXT = 756 << 20  # the CUDA context and the code of kernels: seen on an H100 after a bf16 matrix product and a convolution
+STEPS = 3
+KEEP: List[Any] = []  # what C++ has pointers to
+
+
+class DryRun:
+    """One for each process, which it changes for good. `path` may be empty: nothing is written."""
+
+    def __init__(self, path: str, gpu: Optional[str] = None, steps: int = STEPS, ranks: int = 0, expect: bool = False) -> None:
+        from . import recorder
+        from ..recording import host, rank
+        words = {"p": str(os.getpid()), "r": rank(), "h": host(), "%": "%"}
+        self.path = re.sub("%([prh%])", lambda found: words[found[1]], path)
+        self.steps, self.ranks, self.expect = steps, ranks, expect
+        self.gpu = chosen_gpu(gpu or kernels.DEFAULT_GPU)
+        devices = int(os.environ.get("LOCAL_RANK", "0")) + 1
+        self.recorder = recorder.Recorder(devices, self.gpu)
+        self.counts: Dict[int, int] = {}  # of steps, by optimizer
+        self.is_done = False
+
+    def start(self, ends_process: bool) -> None:
+        import torch
+        from . import cuda, recorder
+        if not torch.cuda.is_available():
+            KEEP.append(recorder.guard_without_gpu(lambda: self.recorder.device, len(self.recorder.allocators)))
+        cuda.install(self.recorder, self.gpu, len(self.recorder.allocators), self.ranks, self.snapshot, self.said)
+        self.recorder.fake.__enter__()
+        self.recorder.__enter__()
+        self.calibrate(torch)
+        if ends_process:
+            self.count_steps()
+            atexit.register(self.finish)
+
+    def calibrate(self, torch: Any) -> None:
+        """Runs a backward pass in which two gradients are added: whether one works, and Recorder.sole."""
+        self.recorder.ignores += 1
+        x = torch.ones(4, device="cuda", requires_grad=True)
+        y = x * 2
+        (y * 3 + y * 2).sum().backward()
+        self.recorder.ignores -= 1
+        if self.recorder.sole < 0:
+            raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
+
+    def count_steps(self) -> None:
+        """The end of the N-th step of each optimizer is the end of the program: it has nothing to save."""
+        def stepped(optimizer: Any, *_: Any) -> None:
+            self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
+            if min(self.counts.values()) >= self.steps:
+                self.finish()
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(0)
+
+        sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(stepped)
+
+    def said(self, text: str) -> None:
+        self.recorder.notes.add(self.recorder.notes.assumed, text, "")
+
+    def snapshot(self) -> Dict[str, Any]:
+        settings: Dict[str, Any] = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
+                                    "expandable_segments": False, "dry_run": True, "dry_run_gpu": self.gpu.name,
+                                    "dry_run_at_least": bool(self.recorder.notes.unknown)}
+        return {"segments": [s for a in self.recorder.allocators for s in a.segments()],
+                "device_traces": [a.events for a in self.recorder.allocators],
+                "allocator_settings": settings, "external_annotations": []}
+
+    def finish(self) -> None:
+        if self.is_done:
+            return
+        self.is_done = True
+        if not any(a.events for a in self.recorder.allocators):
+            print("memviz: the program took no memory of a GPU: nothing to predict", file=sys.stderr)
+            return
+        if self.path:
+            part = f"{self.path}.{os.getpid()}.part"
+            with open(part, "wb") as file:
+                pickle.dump(self.snapshot(), file)
+            os.replace(part, self.path)
+        if self.expect:
+            print(self.verdict())
+            return
+        for line in self.report():
+            print(f"memviz: {line}", file=sys.stderr)
+
+    def report(self) -> List[str]:
+        notes, lines = self.recorder.notes, []
+        for kind, word in ((notes.unknown, "not known"), (notes.assumed, "assumed")):
+            for reason, where in kind.items():
+                at = ", ".join(w for w in where[:3] if w)
+                lines.append(f"{word}: {reason}{': ' + at if at else ''}{' ...' if len(where) > 3 else ''}")
+        events = sum(len(a.events) for a in self.recorder.allocators)
+        return lines + [self.verdict()] + ([f"{events:,} events, predicted: {self.path}"] if self.path else [])
+
+    def verdict(self) -> str:
+        worst = max(self.recorder.allocators, key=lambda a: a.peak_reserved)
+        room = self.gpu.memory - CONTEXT
+        least = "at least " if self.recorder.notes.unknown else ""
+        needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + CONTEXT)} with the context)"
+        if worst.peak_reserved <= room:
+            return f"{needs}: fits {self.gpu.name} with {size(room - worst.peak_reserved)} to spare"
+        if allocator.fits(worst.events, room):
+            return f"{needs}: fits {self.gpu.name} only because PyTorch gives its cache back"
+        return f"{needs}: does not fit {self.gpu.name}, by {size(worst.peak_reserved - room)}"
+
+
+def size(count: int) -> str:
+    gib = count / (1 << 30)
+    return f"{gib:.1f} GiB" if gib >= 10 else f"{gib:.2f} GiB" if gib >= 1 else f"{count / (1 << 20):.0f} MiB"
+
+
+def chosen_gpu(name: str) -> kernels.Gpu:
+    """A name of kernels.GPUS, or its memory in MiB."""
+    if name.lower() in kernels.GPUS:
+        return kernels.GPUS[name.lower()]
+    if name.isdigit():
+        base = kernels.GPUS[kernels.DEFAULT_GPU]
+        return kernels.Gpu(f"a GPU of {name} MiB", int(name) << 20, base.major, base.minor, base.processors)
+    sys.exit(f"memviz: --gpu {name}: not known; it is one of {', '.join(kernels.GPUS)}, or a number of MiB")

@@ -1,0 +1,40 @@
+"""Python imports this first where `memviz dry-run` has put its folder on PYTHONPATH. It starts the dry run as soon as
+the program has imported torch, and lets the next sitecustomize run."""
+
+import importlib
+import importlib.util
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def package() -> None:
+    """This memviz, whether or not the program's Python has one."""
+    root = os.path.dirname(os.path.dirname(HERE))
+    spec = importlib.util.spec_from_file_location("memviz", os.path.join(root, "__init__.py"),
+                                                  submodule_search_locations=[root])
+    assert spec and spec.loader
+    module = sys.modules["memviz"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+def chain() -> None:
+    """The sitecustomize that this one hides."""
+    kept = sys.path[:]
+    sys.path[:] = [folder for folder in kept if os.path.abspath(folder or ".") != HERE]
+    own = sys.modules.pop("sitecustomize", None)
+    try:
+        importlib.import_module("sitecustomize")
+    except ModuleNotFoundError as why:
+        if why.name != "sitecustomize":
+            raise
+        if own:
+            sys.modules["sitecustomize"] = own
+    sys.path[:] = kept
+
+
+if "MEMVIZ_DRY_RUN" in os.environ:
+    package()
+    importlib.import_module("memviz.dry.hook").install()
+chain()

@@ -1,0 +1,57 @@
+"""memviz.dry_run: how much memory of a GPU a function would take, without the GPU and without computing."""
+
+import json
+import os
+import sys
+import traceback
+from typing import Any, Callable, Dict, Optional
+
+from .native import Error, Path
+from .torch_memory import imported
+
+
+def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] = None, steps: int = 1,
+            ranks: int = 0) -> Dict[str, Any]:
+    """Calls a function `steps` times in a process of its own, a copy of this one, in which tensors on the GPU take no
+    memory and nothing is computed. The function makes its model and data itself, or uses what it keeps between calls;
+    it must not use tensors that this process has on a GPU.
+
+    path   the snapshot that is written, in PyTorch's format; empty: none
+    gpu    a name such as "h100-80gb", or its memory in MiB
+
+    Returns allocated and reserved, the peaks in bytes; at_least, whether something was not known; verdict, a
+    sentence; notes, what the answer rests on."""
+    imported("memviz.dry_run")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        try:
+            answer = called(function, os.fspath(path), gpu, steps, ranks)
+        except BaseException as why:
+            traceback.print_exc()
+            answer = {"error": f"{type(why).__name__}: {why}"}
+        with os.fdopen(writing, "w") as file:
+            json.dump(answer, file)
+        sys.stdout.flush()
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    found: Dict[str, Any] = json.loads(text) if text else {"error": "its process ended early"}
+    if "error" in found:
+        raise Error(f"memviz.dry_run: {found['error']}")
+    return found
+
+
+def called(function: Callable[[], Any], path: str, gpu: Optional[str], steps: int, ranks: int) -> Dict[str, Any]:
+    from .dry import run
+    dry = run.DryRun(path, gpu, ranks=ranks)
+    dry.start(ends_process=False)
+    for _ in range(steps):
+        function()
+    dry.finish()
+    worst = max(dry.recorder.allocators, key=lambda a: a.peak_reserved)
+    return {"allocated": worst.peak_allocated, "reserved": worst.peak_reserved, "at_least": bool(dry.recorder.notes.unknown),
+            "verdict": dry.verdict(), "notes": dry.report()[:-1]}

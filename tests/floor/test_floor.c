@@ -1,0 +1,268 @@
+#include <string.h>
+
+#include "analyze/floor/floor.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_program.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static void random_blocks(uint64_t *seed, mv_placed_block *blocks, uint32_t count, uint32_t time)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t birth = mvt_random(seed, time), life = 1 + mvt_random(seed, time / 2);
+        blocks[i] = (mv_placed_block){birth, birth + life, 1 + mvt_random(seed, 9)};
+    }
+}
+
+/* ---- placements -------------------------------------------------------------------------- */
+
+/* The lowest top of all placements, the slow way: every order of the blocks, each block at the
+ * lowest address at which it overlaps none of those before it. */
+static uint64_t lowest_top(const mv_placed_block *b, uint32_t count, uint32_t *order,
+                           uint64_t *offset, uint32_t placed, uint64_t top)
+{
+    uint64_t best = UINT64_MAX;
+
+    if (placed == count)
+        return top;
+    for (uint32_t i = placed; i < count; i++) {
+        uint32_t row = order[i], moved = order[placed];
+        uint64_t at = 0, found;
+        order[i] = moved;
+        order[placed] = row;
+        for (uint32_t j = 0; j < placed;) {
+            uint32_t other = order[j];
+            bool meets = b[row].birth < b[other].death && b[other].birth < b[row].death;
+            if (meets && at < offset[other] + b[other].size && offset[other] < at + b[row].size) {
+                at = offset[other] + b[other].size;
+                j = 0;
+            } else {
+                j++;
+            }
+        }
+        offset[row] = at;
+        found = lowest_top(b, count, order, offset, placed + 1,
+                           at + b[row].size > top ? at + b[row].size : top);
+        best = found < best ? found : best;
+        order[placed] = moved;
+        order[i] = row;
+    }
+    return best;
+}
+
+LongTest(floor, the_placement_of_a_few_blocks_is_the_best_of_all)
+{
+    for (uint64_t seed = 1; seed < 100; seed++) {
+        uint64_t state = seed * 0x9e3779b97f4a7c15, offset[7], best;
+        uint32_t order[7] = {0, 1, 2, 3, 4, 5, 6};
+        mv_placed_block blocks[7];
+        mv_placement found;
+
+        random_blocks(&state, blocks, 7, 8);
+        best = lowest_top(blocks, 7, order, offset, 0, 0);
+        mvt_ok(mv_placement_find(mvt_memory(), blocks, 7, MV_PLACEMENT_EFFORT, &found, mvt_err()));
+        cr_assert_eq(found.top, best, "seed %llu", (unsigned long long)seed);
+        cr_assert_eq(found.lower, best);
+        cr_assert_leq(found.load, best);
+    }
+}
+
+/* At most 6 bytes are in use at once, and no placement has less than 7. */
+Test(floor, where_the_load_cannot_be_reached_the_search_proves_it)
+{
+    mv_placed_block blocks[] = {{0, 1, 1}, {3, 6, 1}, {0, 2, 2},  {2, 3, 1}, {1, 5, 2},  {4, 8, 1},
+                                {0, 1, 1}, {5, 8, 1}, {7, 10, 2}, {6, 9, 2}, {8, 12, 2}, {1, 5, 2}};
+    mv_placement found;
+
+    mvt_ok(mv_placement_find(mvt_memory(), blocks, 12, MV_PLACEMENT_EFFORT, &found, mvt_err()));
+    cr_expect_eq(found.load, 6);
+    cr_expect_eq(found.lower, 7);
+    cr_expect_eq(found.top, 7);
+}
+
+Test(floor, many_blocks_are_placed_soundly)
+{
+    enum { COUNT = 600 };
+    static mv_placed_block blocks[COUNT];
+
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        uint64_t state = seed * 0x9e3779b97f4a7c15;
+        mv_placement found;
+        bool is_sound;
+        random_blocks(&state, blocks, COUNT, 500);
+        mvt_ok(mv_placement_find(mvt_memory(), blocks, COUNT, 3000000, &found, mvt_err()));
+        for (uint32_t i = 0; i < COUNT; i++)
+            for (uint32_t j = 0; j < i; j++)
+                cr_assert(blocks[i].birth >= blocks[j].death ||
+                              blocks[j].birth >= blocks[i].death ||
+                              found.offset[i] >= found.offset[j] + blocks[j].size ||
+                              found.offset[j] >= found.offset[i] + blocks[i].size,
+                          "blocks %u and %u overlap", i, j);
+        mvt_ok(mv_placement_check(mvt_memory(), blocks, COUNT, found.offset, found.top, &is_sound,
+                                  mvt_err()));
+        cr_expect(is_sound);
+        cr_expect_geq(found.top, found.load);
+    }
+}
+
+Test(floor, the_check_rejects_overlap_and_a_wrong_top)
+{
+    mv_placed_block blocks[] = {{0, 4, 8}, {2, 6, 8}, {4, 8, 8}};
+    uint64_t good[] = {0, 8, 0}, bad[] = {0, 7, 0}, late[] = {0, 8, 1};
+    bool is_sound;
+
+    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, good, 16, &is_sound, mvt_err()));
+    cr_expect(is_sound);
+    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, good, 15, &is_sound, mvt_err()));
+    cr_expect_not(is_sound);
+    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, bad, 16, &is_sound, mvt_err()));
+    cr_expect_not(is_sound);
+    mvt_ok(mv_placement_check(mvt_memory(), blocks, 3, late, 16, &is_sound, mvt_err()));
+    cr_expect_not(is_sound);
+}
+
+/* ---- parts of what was reserved ---------------------------------------------------------- */
+
+static mv_minimum find(mvt_trace *t)
+{
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+    mv_minimum bound, found;
+
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, &bound, mvt_err()));
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, &found, mvt_err()));
+    cr_expect_leq(bound.lower, found.lower);
+    cr_expect_eq(found.reserved, found.lower + found.separation + found.placement);
+    return found;
+}
+
+/* One block of 20 MiB on each of two streams, one after the other. */
+static mvt_trace *one_after_the_other(bool releases)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
+    mvt_free(t, .addr = 0x10000000);
+    if (releases)
+        mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                  (mvt_event_args){.addr = 0x10000000, .bytes = 20 * MIB});
+    mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB, .stream = 7);
+    mvt_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB - 100, .stream = 7);
+    mvt_free(t, .addr = 0x20000000);
+    mvt_final_heap(t);
+    return t;
+}
+
+Test(floor, memory_of_two_streams_is_kept_apart)
+{
+    mv_minimum found = find(one_after_the_other(false));
+
+    cr_expect(found.is_known);
+    cr_expect_eq(found.reserved, 40 * MIB);
+    cr_expect_eq(found.lower, 20 * MIB);
+    cr_expect_eq(found.upper, 20 * MIB);
+    cr_expect(found.ideal);
+    cr_expect_eq(found.separation, 20 * MIB);
+    cr_expect_eq(found.placement, 0);
+}
+
+Test(floor, released_memory_keeps_nothing_apart)
+{
+    mv_minimum found = find(one_after_the_other(true));
+
+    cr_expect_eq(found.reserved, 20 * MIB);
+    cr_expect_eq(found.separation, 0);
+    cr_expect_eq(found.placement, 0);
+}
+
+Test(floor, a_request_counts_in_units_of_512_bytes)
+{
+    mvt_trace *t = mvt_new();
+    mv_minimum found;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 513);
+    mvt_final_heap(t);
+    found = find(t);
+    cr_expect_eq(found.lower, 1024);
+    cr_expect_eq(found.placement, 2 * MIB - 1024);
+}
+
+/* A block of a graph's pool is freed, then one of the default pool lives alone. */
+Test(floor, the_pool_of_a_graph_keeps_its_memory)
+{
+    for (uint64_t graph = 0; graph < 2; graph++) {
+        mvt_trace *t = mvt_new();
+        mv_minimum found;
+        mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
+        mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
+        mvt_free(t, .addr = 0x10000000);
+        mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
+        mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB, .pool_a = graph);
+        mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_INACTIVE);
+        mvt_segment(t, .addr = 0x20000000, .bytes = 20 * MIB);
+        mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
+        found = find(t);
+        cr_expect_eq(found.lower, graph ? 40 * MIB : 20 * MIB);
+        cr_expect_eq(found.upper, found.lower);
+    }
+}
+
+Test(floor, what_is_missing_is_said)
+{
+    mvt_trace *t = mvt_new();
+    mv_minimum found;
+
+    mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
+    found = find(t);
+    cr_expect_not(found.is_known);
+    cr_expect(strstr(found.why, "no events"));
+    cr_expect_str_eq(mv_minimum_line(mvt_memory(), &found), "");
+}
+
+/* ---- recordings -------------------------------------------------------------------------- */
+
+static uint32_t complete, ideal;
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        mv_lives lives = mvt_lives(mvt_memory(), trace, device);
+        mv_minimum found;
+        bool is_sound;
+        mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, false, &found, mvt_err()));
+        if (!found.is_known || found.block_count == 0)
+            continue;
+        cr_expect_eq(found.reserved, found.lower + found.separation + found.placement, "%s", name);
+        cr_expect_leq(found.lower, found.upper, "%s", name);
+        cr_expect_leq((double)found.upper, 1.01 * (double)found.lower, "%s", name);
+        mvt_ok(mv_placement_check(mvt_memory(), found.blocks, found.block_count, found.offset,
+                                  found.upper, &is_sound, mvt_err()));
+        cr_expect(is_sound, "%s", name);
+        complete += lives.history == MV_HISTORY_COMPLETE;
+        ideal += lives.history == MV_HISTORY_COMPLETE && found.ideal;
+    }
+}
+
+LongTest(floor, the_bounds_meet_on_recordings)
+{
+    mvt_each_snapshot(check_snapshot);
+    cr_expect_gt(complete, 20);
+    cr_expect_geq(10 * ideal, 9 * complete, "%u of %u", ideal, complete);
+}
+
+Test(floor, the_command_prints_the_parts)
+{
+    cJSON *report = mvt_json_here(0, "$MEMVIZ floor --json $SNAPS/gpt_train.pickle");
+    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+
+    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(device, "checked")));
+    cr_expect_eq(cJSON_GetObjectItem(device, "reserved")->valuedouble,
+                 cJSON_GetObjectItem(device, "lower")->valuedouble +
+                     cJSON_GetObjectItem(device, "separation")->valuedouble +
+                     cJSON_GetObjectItem(device, "placement")->valuedouble);
+}

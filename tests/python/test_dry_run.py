@@ -1,0 +1,171 @@
+"""memviz dry-run and memviz.dry_run: the allocator as arithmetic on recordings, the command, and, with PyTorch 2.2 or
+later, programs."""
+
+import importlib.util
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import memviz
+import named
+from memviz.dry import allocator
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SNAPSHOTS = os.path.join(ROOT, "testdata", "snapshots")
+
+
+def has_torch():
+    """Debian 12's is 1.13, which has no fake tensors of a GPU."""
+    if not importlib.util.find_spec("torch"):
+        return False
+    from importlib import metadata
+    return tuple(int(part) for part in metadata.version("torch").split("+")[0].split(".")[:2]) >= (2, 2)
+
+
+def replayed(events, limit=None):
+    found, live = allocator.Allocator(limit=limit), {}
+    for event in events:
+        if event["action"] == "alloc":
+            live[event["addr"]] = found.alloc(event["size"], event["stream"], [])
+        elif event["action"] == "free_completed":
+            found.free(live.pop(event["addr"]))
+    return found
+
+
+class Arithmetic(unittest.TestCase):
+    def events(self, name):
+        with open(os.path.join(SNAPSHOTS, name + ".pickle"), "rb") as file:
+            return pickle.load(file)["device_traces"][0]
+
+    def test_it_reserves_what_pytorch_reserved(self):
+        for name in ("mlp_train", "gpt_train"):
+            peak = memviz.report("stats", os.path.join(SNAPSHOTS, name + ".pickle"))["devices"][0]["peak"]
+            found = replayed(self.events(name))
+            self.assertEqual(found.peak_reserved, peak["reserved"], name)
+            self.assertLess(abs(found.peak_allocated - peak["allocated"]), 1 << 21, name)
+
+    def test_its_snapshot_is_exact(self):
+        found = replayed(self.events("gpt_train"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.pickle")
+            with open(path, "wb") as file:
+                pickle.dump({"segments": found.segments(), "device_traces": [found.events],
+                             "allocator_settings": {"dry_run": True}, "external_annotations": []}, file)
+            device = memviz.report("stats", path)["devices"][0]
+            self.assertTrue(device["audit"]["exact"])
+            self.assertEqual(device["peak"]["reserved"], found.peak_reserved)
+            self.assertEqual(device["peak"]["allocated"], found.peak_allocated)
+            self.assertIs(memviz.report("info", path)["dry_run"], True)
+            self.assertIn("predicted", memviz.run("info", path).stdout)
+        self.assertIs(memviz.report("info", os.path.join(SNAPSHOTS, "gpt_train.pickle"))["dry_run"], False)
+
+    def test_sizes_and_segments(self):
+        for size, total in ((1, 2 << 20), (1 << 20, 2 << 20), ((1 << 20) + 1, 20 << 20), ((10 << 20) - 1, 10 << 20),
+                            ((10 << 20) + 1, 12 << 20)):
+            found = allocator.Allocator()
+            found.alloc(size, 0, [])
+            self.assertEqual(found.reserved, total, size)
+
+    def test_streams_do_not_share_blocks(self):
+        found = allocator.Allocator()
+        found.free(found.alloc(512, 0, []))
+        found.alloc(512, 16, [])
+        self.assertEqual(found.reserved, 4 << 20)
+
+    def test_a_limit_is_met_by_giving_back_what_is_free(self):
+        events = []
+        found = allocator.Allocator()
+        first = found.alloc(30 << 20, 0, [])
+        found.free(first)
+        found.alloc(40 << 20, 0, [])
+        events = found.events
+        self.assertEqual(found.peak_reserved, 70 << 20)
+        self.assertTrue(allocator.fits(events, 40 << 20))
+        self.assertFalse(allocator.fits(events, (40 << 20) - 1))
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_dry(self, *words, **more):
+        return subprocess.run([os.environ["MEMVIZ_PROGRAM"], "dry-run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              encoding="utf-8", cwd=self.folder, **more)
+
+
+class Command(Runs):
+    def test_the_program_runs_and_its_status_counts(self):
+        done = self.run_dry("--steps", "5", "--gpu", "24000", "-o", "x", "--", sys.executable, "-c",
+                            "import os, sys; print(sorted(k + '=' + v for k, v in os.environ.items() if 'DRY' in k)); sys.exit(7)")
+        self.assertEqual(done.returncode, 7)
+        self.assertEqual(done.stdout, "['MEMVIZ_DRY_RUN=x', 'MEMVIZ_DRY_RUN_GPU=24000', 'MEMVIZ_DRY_RUN_STEPS=5']\n")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_another_sitecustomize_runs_too(self):
+        with open(os.path.join(self.folder, "sitecustomize.py"), "w") as file:
+            file.write("print('theirs')\n")
+        done = self.run_dry("--", sys.executable, "-c", "import sitecustomize; print('program')",
+                            env={**os.environ, "PYTHONPATH": self.folder})
+        self.assertEqual(done.stdout, "theirs\nprogram\n", done.stderr)
+
+    def test_a_package_that_is_missing_is_named(self):
+        done = self.run_dry("--", "true", env={**os.environ, "MEMVIZ_PYTHON": self.folder})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("memviz/dry/site", done.stderr)
+
+    def test_steps_must_be_a_number(self):
+        self.assertEqual(self.run_dry("--steps", "few", "--", "true").returncode, 2)
+
+
+@unittest.skipUnless(has_torch(), "needs PyTorch 2.2")
+class Programs(Runs):
+    PROGRAM = textwrap.dedent("""
+        import torch
+        torch.manual_seed(0)
+        model = torch.nn.Linear(1024, 1024).cuda()
+        optimizer = torch.optim.Adam(model.parameters())
+        for step in range(100):
+            optimizer.zero_grad()
+            lengths = torch.randint(1, 9, (4,)).cuda()
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                loss = model(torch.randn(int(lengths.max()), 1024).cuda()).square().mean()
+            loss.backward()
+            optimizer.step()
+            print(step, loss.item())
+        """)
+
+    def test_a_program_is_predicted(self):
+        done = self.run_dry("-o", "x.pickle", "--", sys.executable, "-c", self.PROGRAM)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, "0 1.0\n1 1.0\n")
+        self.assertIn("needs", done.stderr)
+        device = memviz.report("stats", os.path.join(self.folder, "x.pickle"))["devices"][0]
+        self.assertTrue(device["audit"]["exact"])
+        # The parameters, their gradients and two states of Adam, each 4 MiB and its bias, are alive at the end.
+        self.assertGreaterEqual(device["current"]["requested"], 4 * 4 * (1024 * 1024 + 1024))
+
+    def test_only_what_is_expected(self):
+        done = self.run_dry("--expect", "--gpu", "800", "--", sys.executable, "-c", self.PROGRAM)
+        self.assertIn("does not fit a GPU of 800 MiB", done.stdout.splitlines()[-1])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_function(self):
+        import torch
+
+        def step():
+            torch.nn.Linear(1000, 1000, device="cuda")(torch.ones(8, 1000, device="cuda")).sum().backward()
+
+        found = memviz.dry_run(step)
+        self.assertGreater(found["allocated"], 2 * 4_000_000)
+        self.assertGreaterEqual(found["reserved"], found["allocated"])
+        self.assertFalse(found["at_least"])
+
+
+if __name__ == "__main__":
+    named.main()

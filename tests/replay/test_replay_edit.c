@@ -1,0 +1,385 @@
+/* Each edit gives what the recording of the edited program gives: the slow way is to write the
+ * program anew. A program here is a list of steps. Its trace is made with an allocator that never
+ * uses an address twice, since replays take only what was requested. */
+#include <string.h>
+
+#include "analyze/replay/replay_edit.h"
+#include "tests/fixture/fixture.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+enum { MOST = 400 };
+
+typedef enum { ALLOC, FREE, REQUEST_FREE, COMPLETE, EMPTY, GONE } step_kind;
+
+typedef struct {
+    step_kind kind;
+    uint32_t block;
+    uint64_t bytes, stream;
+} step;
+
+typedef struct {
+    uint32_t count;
+    step steps[MOST];
+    bool marked[MOST]; /* by block */
+} program;
+
+static void add(program *p, step s)
+{
+    cr_assert_lt(p->count, MOST);
+    p->steps[p->count++] = s;
+}
+
+/* ---- recording it ------------------------------------------------------------------------ */
+
+typedef struct {
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_replay_script script;
+    uint32_t event_of[MOST]; /* the event at which each step begins */
+} recording;
+
+typedef struct {
+    uint64_t addr, bytes, stream;
+    bool is_free, is_released;
+} placed;
+
+static uint32_t release_all(mvt_trace *t, placed *blocks)
+{
+    uint32_t events = 0;
+
+    for (uint32_t i = 0; i < MOST; i++)
+        if (blocks[i].is_free && !blocks[i].is_released) {
+            mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                      (mvt_event_args){.addr = blocks[i].addr,
+                                       .bytes = blocks[i].bytes,
+                                       .stream = blocks[i].stream});
+            blocks[i].is_released = true;
+            events++;
+        }
+    return events;
+}
+
+static void record(const program *p, recording *r)
+{
+    static placed blocks[MOST];
+    mvt_trace *t = mvt_new();
+    uint64_t next = (uint64_t)1 << 44;
+    uint32_t events = 0;
+
+    memset(blocks, 0, sizeof blocks);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const step *s = &p->steps[i];
+        placed *b = &blocks[s->block];
+        r->event_of[i] = events;
+        if (s->kind == ALLOC) {
+            uint64_t size = (s->bytes + 2 * MIB - 1) / (2 * MIB) * 2 * MIB;
+            *b = (placed){next, size < 20 * MIB ? 20 * MIB : size, s->stream, false, false};
+            mvt_segment_alloc(t, .addr = b->addr, .bytes = b->bytes, .stream = b->stream);
+            mvt_alloc(t, .addr = b->addr, .bytes = s->bytes, .stream = b->stream);
+            next += b->bytes;
+            events += 2;
+        } else if (s->kind == EMPTY) {
+            events += release_all(t, blocks);
+        } else if (s->kind != GONE) {
+            if (s->kind != COMPLETE) {
+                mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = b->addr});
+                events++;
+            }
+            if (s->kind != REQUEST_FREE) {
+                mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = b->addr});
+                b->is_free = true;
+                events++;
+            }
+        }
+    }
+    mvt_final_heap(t);
+    r->trace = mvt_done(t);
+    r->lives = mvt_lives(mvt_memory(), r->trace, 0);
+    mvt_ok(mv_replay_script_make(mvt_memory(), r->trace, &r->lives, &r->script, mvt_err()));
+}
+
+static mv_replay_result run(const recording *r, const mv_replay_script *script)
+{
+    mv_replay_opts opts = {
+        .conf = mv_alloc_conf_default(), .script = script, .strange_addresses = true};
+    mv_replay_result result;
+
+    mvt_ok(mv_replay_run(mvt_memory(), r->trace, &r->lives, opts, &result, mvt_err()));
+    return result;
+}
+
+/* The edit of `before` gives what `after` gives. Blocks are numbered as they are allocated. */
+static void expect_same(const program *before, mv_edit edit, const program *after)
+{
+    static uint8_t rows[MOST];
+    static recording was, is;
+    mv_replay_script changed;
+    mv_replay_result edited, literal;
+
+    record(before, &was);
+    record(after, &is);
+    for (uint32_t i = 0; i < MOST; i++)
+        rows[i] = before->marked[i];
+    edit.rows = rows;
+    for (uint32_t i = 0; i < edit.at_count; i++)
+        ((uint32_t *)edit.at)[i] = was.event_of[edit.at[i]];
+    mvt_ok(mv_edit_apply(mvt_memory(), &was.script, &edit, 1, &changed, mvt_err()));
+    edited = run(&was, &changed);
+    literal = run(&is, &is.script);
+    cr_expect_eq(edited.peak.reserved, literal.peak.reserved);
+    cr_expect_eq(edited.peak.allocated, literal.peak.allocated);
+    cr_expect_eq(edited.peak.active, literal.peak.active);
+    cr_expect_eq(edited.peak.requested, literal.peak.requested);
+    cr_expect_eq(edited.counts.segment_allocs, literal.counts.segment_allocs);
+    cr_expect_eq(edited.counts.segment_frees, literal.counts.segment_frees);
+}
+
+/* ---- random programs --------------------------------------------------------------------- */
+
+static program random_program(uint64_t seed)
+{
+    program p = {.count = 0};
+    bool alive[MOST] = {false}, waits[MOST] = {false};
+    uint32_t blocks = 0;
+
+    for (uint32_t i = 0; i < 300; i++) {
+        uint32_t block = blocks ? mvt_random(&seed, blocks) : 0;
+        if (blocks < 100 && mvt_random(&seed, 3) == 0) {
+            alive[blocks] = true;
+            p.marked[blocks] = mvt_random(&seed, 3) == 0;
+            add(&p, (step){ALLOC, blocks++, 1 + mvt_random(&seed, 40 * (1 << 20)),
+                           mvt_random(&seed, 2) * 7});
+        } else if (waits[block]) {
+            add(&p, (step){.kind = COMPLETE, .block = block});
+            waits[block] = false;
+        } else if (alive[block]) {
+            waits[block] = mvt_random(&seed, 3) == 0;
+            add(&p, (step){.kind = waits[block] ? REQUEST_FREE : FREE, .block = block});
+            alive[block] = false;
+        }
+    }
+    return p;
+}
+
+static void insert(program *p, uint32_t at, step s)
+{
+    cr_assert_lt(p->count, MOST);
+    memmove(&p->steps[at + 1], &p->steps[at], (p->count - at) * sizeof *p->steps);
+    p->steps[at] = s;
+    p->count++;
+}
+
+static void complete_early(program *p, bool all)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        step *s = &p->steps[i];
+        if (!all && !p->marked[s->block])
+            continue;
+        if (s->kind == REQUEST_FREE)
+            s->kind = FREE;
+        else if (s->kind == COMPLETE)
+            s->kind = GONE;
+    }
+}
+
+static uint64_t most_marked(const program *p)
+{
+    uint64_t bytes[MOST] = {0}, now = 0, most = 0;
+
+    for (uint32_t i = 0; i < p->count; i++) {
+        const step *s = &p->steps[i];
+        if (!p->marked[s->block])
+            continue;
+        if (s->kind == ALLOC)
+            now += bytes[s->block] = (s->bytes + 511) / 512 * 512;
+        else if (s->kind == FREE || s->kind == COMPLETE)
+            now -= bytes[s->block];
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+static void scale(program *p, uint64_t numerator)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        step *s = &p->steps[i];
+        if (!p->marked[s->block])
+            continue;
+        if (numerator == 0)
+            s->kind = GONE;
+        else if (s->kind == ALLOC)
+            s->bytes = (s->bytes * numerator + 3) / 4;
+    }
+}
+
+Test(replay_edit, sizes_change_as_in_a_program_with_other_sizes)
+{
+    for (uint64_t seed = 1; seed < 20; seed++)
+        for (uint64_t numerator = 0; numerator < 7; numerator += 3) {
+            program before = random_program(seed * 77), after = before;
+            scale(&after, numerator);
+            expect_same(&before,
+                        (mv_edit){.kind = MV_EDIT_SCALE, .numerator = numerator, .denominator = 4},
+                        &after);
+        }
+}
+
+Test(replay_edit, one_buffer_serves_all_that_are_its_parts)
+{
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        program before = random_program(seed * 77), after = before;
+        bool is_made = false;
+        for (uint32_t i = 0; i < after.count; i++) {
+            step *s = &after.steps[i];
+            if (!after.marked[s->block])
+                continue;
+            if (s->kind == ALLOC && !is_made)
+                s->bytes = most_marked(&before);
+            else
+                s->kind = GONE;
+            is_made = true;
+        }
+        expect_same(&before, (mv_edit){.kind = MV_EDIT_PREALLOC}, &after);
+    }
+}
+
+Test(replay_edit, what_is_reserved_first_is_split_later)
+{
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        program before = random_program(seed * 77), after = before;
+        insert(&after, 0, (step){.kind = FREE, .block = MOST - 1});
+        insert(&after, 0, (step){ALLOC, MOST - 1, 500 * MIB, before.steps[0].stream});
+        expect_same(&before, (mv_edit){.kind = MV_EDIT_RESERVE, .bytes = 500 * MIB}, &after);
+    }
+}
+
+Test(replay_edit, on_one_stream_no_free_waits)
+{
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        program before = random_program(seed * 77), after = before;
+        complete_early(&after, true);
+        for (uint32_t i = 0; i < after.count; i++)
+            after.steps[i].stream = 0;
+        expect_same(&before, (mv_edit){.kind = MV_EDIT_ONE_STREAM}, &after);
+    }
+}
+
+Test(replay_edit, frees_complete_at_once)
+{
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        program before = random_program(seed * 77), after = before;
+        complete_early(&after, false);
+        expect_same(&before, (mv_edit){.kind = MV_EDIT_FREE_EARLY}, &after);
+    }
+}
+
+Test(replay_edit, the_cache_is_emptied_before_events)
+{
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        program before = random_program(seed * 77), after = before;
+        uint32_t at[MOST], count = 0;
+        for (uint32_t i = 40; i < before.count; i += 40) {
+            while (i < before.count && before.steps[i].kind != FREE)
+                i++;
+            if (i < before.count)
+                at[count++] = i;
+        }
+        for (uint32_t i = count; i > 0; i--)
+            insert(&after, at[i - 1], (step){.kind = EMPTY});
+        expect_same(&before, (mv_edit){.kind = MV_EDIT_EMPTY, .at = at, .at_count = count}, &after);
+    }
+}
+
+/* ---- what goes and comes back ------------------------------------------------------------ */
+
+/* A forward pass that keeps blocks 0, 2 and 4, and a backward pass with two allocations for each;
+ * numbers are sizes in MiB. */
+Test(replay_edit, what_is_offloaded_is_away_between_its_uses)
+{
+    program before = {.count = 0}, after = {.count = 0};
+
+    for (uint32_t i = 0; i < 3; i++) {
+        add(&before, (step){ALLOC, 2 * i, 30 * MIB, 0}); /* kept */
+        add(&before, (step){ALLOC, 2 * i + 1, 10 * MIB, 0});
+        add(&before, (step){.kind = FREE, .block = 2 * i + 1});
+        before.marked[2 * i] = true;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        add(&before, (step){ALLOC, 6 + i, 40 * MIB, 0});
+        add(&before, (step){.kind = FREE, .block = 4 - 2 * i});
+        add(&before, (step){.kind = FREE, .block = 6 + i});
+    }
+    /* Each leaves before the second allocation after its own, and returns before the one that
+     * precedes its free. The last would return where it leaves, so it stays. */
+    add(&after, (step){ALLOC, 0, 30 * MIB, 0});
+    add(&after, (step){ALLOC, 1, 10 * MIB, 0});
+    add(&after, (step){.kind = FREE, .block = 1});
+    add(&after, (step){.kind = FREE, .block = 0});
+    add(&after, (step){ALLOC, 2, 30 * MIB, 0});
+    add(&after, (step){ALLOC, 3, 10 * MIB, 0});
+    add(&after, (step){.kind = FREE, .block = 3});
+    add(&after, (step){.kind = FREE, .block = 2});
+    add(&after, (step){ALLOC, 4, 30 * MIB, 0});
+    add(&after, (step){ALLOC, 5, 10 * MIB, 0});
+    add(&after, (step){.kind = FREE, .block = 5});
+    add(&after, (step){ALLOC, 6, 40 * MIB, 0});
+    add(&after, (step){.kind = FREE, .block = 4});
+    add(&after, (step){.kind = FREE, .block = 6});
+    add(&after, (step){ALLOC, 7, 30 * MIB, 0}); /* block 2 again */
+    add(&after, (step){ALLOC, 8, 40 * MIB, 0});
+    add(&after, (step){.kind = FREE, .block = 7});
+    add(&after, (step){.kind = FREE, .block = 8});
+    add(&after, (step){ALLOC, 9, 30 * MIB, 0}); /* block 0 again */
+    add(&after, (step){ALLOC, 10, 40 * MIB, 0});
+    add(&after, (step){.kind = FREE, .block = 9});
+    add(&after, (step){.kind = FREE, .block = 10});
+    expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
+}
+
+/* Two calls of three blocks each: kept, temporary, output. */
+Test(replay_edit, calls_are_made_again_before_the_backward_pass)
+{
+    program before = {.count = 0}, after;
+    uint32_t instance[MOST];
+
+    for (uint32_t i = 0; i < MOST; i++)
+        instance[i] = MV_NO_ROW;
+    for (uint32_t call = 0; call < 2; call++) {
+        add(&before, (step){ALLOC, 4 * call, 50 * MIB, 0});     /* temporary */
+        add(&before, (step){ALLOC, 4 * call + 1, 60 * MIB, 0}); /* kept */
+        add(&before, (step){.kind = FREE, .block = 4 * call});
+        add(&before, (step){ALLOC, 4 * call + 2, 30 * MIB, 0}); /* output */
+        for (uint32_t i = 0; i < 3; i++)
+            instance[4 * call + i] = call;
+        add(&before, (step){ALLOC, 4 * call + 3, 1, 0}); /* something else */
+        add(&before, (step){.kind = FREE, .block = 4 * call + 3});
+    }
+    for (uint32_t call = 2; call-- > 0;) {
+        add(&before, (step){ALLOC, 9 - call, 70 * MIB, 0});
+        add(&before, (step){.kind = FREE, .block = 4 * call + 1});
+        add(&before, (step){.kind = FREE, .block = 4 * call + 2});
+        add(&before, (step){.kind = FREE, .block = 9 - call});
+    }
+    after = (program){.count = 0};
+    for (uint32_t call = 0; call < 2; call++) {
+        add(&after, (step){ALLOC, 4 * call, 50 * MIB, 0});
+        add(&after, (step){ALLOC, 4 * call + 1, 60 * MIB, 0});
+        add(&after, (step){.kind = FREE, .block = 4 * call});
+        add(&after, (step){ALLOC, 4 * call + 2, 30 * MIB, 0});
+        add(&after, (step){.kind = FREE, .block = 4 * call + 1}); /* not kept */
+        add(&after, (step){ALLOC, 4 * call + 3, 1, 0});
+        add(&after, (step){.kind = FREE, .block = 4 * call + 3});
+    }
+    for (uint32_t call = 2; call-- > 0;) {
+        uint32_t again = 20 + 4 * call;
+        add(&after, (step){ALLOC, again, 50 * MIB, 0});
+        add(&after, (step){ALLOC, again + 1, 60 * MIB, 0});
+        add(&after, (step){.kind = FREE, .block = again});
+        add(&after, (step){ALLOC, 9 - call, 70 * MIB, 0});
+        add(&after, (step){.kind = FREE, .block = again + 1});
+        add(&after, (step){.kind = FREE, .block = 4 * call + 2});
+        add(&after, (step){.kind = FREE, .block = 9 - call});
+    }
+    expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
+}
