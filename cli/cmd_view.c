@@ -233,7 +233,7 @@ static int play(mv_cli *cli, const mv_viewer_opts *opts)
 bool mv_view_is_wanted(const mv_cli *cli)
 {
     mv_option_set known = MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
-                     MV_HAS(VIEW) | MV_HAS(THEME) | MV_COMMON_OPTIONS;
+                          MV_HAS(VIEW) | MV_HAS(THEME) | MV_COMMON_OPTIONS;
 
     return !(cli->options.given & ~known) && cli->options.view != MV_PICTURE_POOLS &&
            isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && mv_viewer_can_show();

@@ -84,7 +84,7 @@ struct mv_command {
     bool starts_program;  /* SIGPIPE is left as it was, for that program */
     bool opens_window;    /* without -o and --headless */
     bool is_interactive;  /* its output is not for a pager */
-    bool serves;          /* goes on after a request that runs out of memory */
+    bool serves;          /* continues after a request that runs out of memory */
     bool writes_beside;   /* without -o, next to its file */
     bool reads_summaries; /* in folders, too */
     bool takes_words;     /* its arguments are not files */

@@ -5,7 +5,7 @@
  *  - Python 3.14 and later: sys.remote_exec, called in an interpreter of the same executable.
  *  - Before that, and in containers and programs that embed Python: ptrace stops the main thread
  * for less than a millisecond and has it call Py_AddPendingCall with PyRun_SimpleString (x86-64).
- * Registers, signal mask and memory are as before when the thread goes on; a system call that was
+ * Then registers and signal mask are restored, and the thread continues; a system call that was
  * interrupted is restarted. The thread is stopped only where it cannot hold a lock of the
  * interpreter: in the evaluation loop, in code that is not the interpreter's, or in a system call
  * that waits. */
