@@ -90,9 +90,9 @@ LongTest(mutate, pickles_stay_pickles)
 
 LongTest(mutate, msgpack_stays_msgpack)
 {
-    check(&mvt_format_msgpack, mvt_plain_bytes(mvt_two_devices()), 60);
+    check(&mvt_format_msgpack, mvt_plain_bytes(mvt_two_devices()), 50);
     check(&mvt_format_any,
-          mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/two_devices_compact"), 60);
+          mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/two_devices_compact"), 50);
 }
 
 LongTest(mutate, containers_stay_containers)

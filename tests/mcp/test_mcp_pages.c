@@ -73,6 +73,8 @@ static void expect_command(const char *command, int length, const char *capture)
                        "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
                        "cp train.pickle rank1.pickle; cp %s run.bin; "
                        "cp " MV_TESTDATA "/errors/example.log error.log; "
+                       "gunzip -c " MV_TESTDATA "/tools/pair.pickle.gz >step.pickle; "
+                       "cp " MV_TESTDATA "/tools/pair.json.gz trace.json.gz; "
                        "memviz() { $MEMVIZ \"$@\"; }; %.*s",
                        capture, length, command);
 
@@ -105,7 +107,8 @@ LongTest(mcp_pages, every_command_of_the_skill_runs)
         bool is_code = at[-1] == '`', is_line = strncmp(at - 5, "\n    ", 5) == 0;
         int length = (int)strcspn(at, is_code ? "`" : "\n");
         if ((!is_code && !is_line) || memmem(at, (size_t)length, "COMMAND", 7) ||
-            strncmp(at, "memviz run", 10) == 0 || strncmp(at, "memviz mcp", 10) == 0 ||
+            strncmp(at, "memviz run", 10) == 0 || strncmp(at, "memviz attach", 13) == 0 ||
+            strncmp(at, "memviz dry-run", 14) == 0 || strncmp(at, "memviz mcp", 10) == 0 ||
             strncmp(at, "memviz diff`", 12) == 0)
             continue;
         expect_command(at, length, capture);

@@ -53,7 +53,7 @@ static void check_plain(const mv_trace *trace, const char *name)
 /* What memviz 0.1 wrote of fixture_full.c's trace. */
 Test(msgpack, a_file_in_the_compact_form_is_read)
 {
-    mv_trace trace = mvt_full_trace(mvt_memory()), again;
+    mv_trace trace = mvt_full_trace_of_0_1(mvt_memory()), again;
     const char *differs;
 
     read_back(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact"), MV_FORMAT_COMPACT,

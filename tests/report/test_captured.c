@@ -196,7 +196,7 @@ Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
 }
 
 /* Results name their file, so each form is read under the same name. */
-Test(captured, every_form_gives_the_same_reports)
+Test(captured, a_container_gives_the_same_reports)
 {
     static const char *const commands[] = {
         "dump",        "trace --json", "stats --json",        "leaks --json",
@@ -205,11 +205,10 @@ Test(captured, every_form_gives_the_same_reports)
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh("set -e; cp %s f; $MEMVIZ %s f >live; mv x.svg live.svg || true;"
-                           "$MEMVIZ convert -q f x.bin; $MEMVIZ convert -q x.bin x.msgpack;"
+                           "$MEMVIZ convert -q f x.bin;"
                            "mv x.bin f; $MEMVIZ %s f | cmp - live; mv x.svg bin.svg || true;"
-                           "mv x.msgpack f; $MEMVIZ %s f | cmp - live;"
                            "test ! -e live.svg || cmp live.svg bin.svg",
-                           path, commands[i], commands[i], commands[i]);
+                           path, commands[i], commands[i]);
         cr_expect_eq(r.status, 0, "%s: %s%s", commands[i], r.out, r.err);
     }
 }
@@ -221,7 +220,7 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_expect(
         strstr(r.err,
-               " allocator calls with several rows, 3 API calls, 5 heap calls, 13 facts; without"),
+               " allocator calls with several rows, 3 API calls, 5 heap calls, 13 facts; .bin"),
         "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
     r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/corpus/reports/calls_without_end.bin x.msgpack");
