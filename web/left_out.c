@@ -5,6 +5,12 @@
 #include "export/export.h"
 #include "view/viewer.h"
 
+int mv_cmd_attach(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "attaching needs a machine: a page has no processes");
+}
+
 int mv_cmd_dry_run(mv_cli *cli)
 {
     (void)cli;

@@ -131,7 +131,7 @@ static const struct {
     {"state_only", make_state_only, NULL, false, "no events recorded"},
     {"no_stacks", make_no_stacks, NULL, false, "(no stack)"},
     {"zero_sizes", make_zero_sizes, NULL, false, "peak allocated about 2.50 KiB"},
-    {"zero_heap", make_zero_heap, NULL, false, "allocated 0 B"},
+    {"zero_heap", make_zero_heap, NULL, false, "0 B · reserved 0 B"},
     {"vast_sizes", make_vast_sizes, NULL, false, "peak allocated"},
     {"frees_alone", make_frees_alone, NULL, false, "8 events"},
     {"segment_freed_first", make_segment_freed_first, NULL, false, "peak reserved"},
