@@ -69,7 +69,7 @@ static bool is_shown(const char *text, const char *shown, const char *end)
     const char *cut = next_cut(shown, end);
     size_t length = (size_t)(cut - shown);
 
-    if (strncmp(at, shown, length) != 0) /* the beginning */
+    if ((size_t)(last - at) < length || memcmp(at, shown, length) != 0) /* the beginning */
         return false;
     at += length;
     while (cut < end) {
