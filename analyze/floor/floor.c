@@ -187,7 +187,8 @@ static uint32_t *find_groups(floor_state *s)
 {
     const mv_segment_lives *g = &s->lives->segments;
     group_key *keys = mv_push_array(s->arena, group_key, g->count);
-    uint32_t *group = mv_push_array(s->arena, uint32_t, (uint64_t)g->count + 1), count = 0;
+    uint32_t *group = mv_push_array(s->arena, uint32_t, (uint64_t)g->count + 1);
+    uint32_t count = 0;
 
     if (!keys || !group)
         return NULL;
