@@ -144,9 +144,9 @@ static mv_code find_categories(reading *r, mv_categories *out, mv_err *err)
 static mv_code shard(reading *r, mv_err *err)
 {
     uint32_t stage = (uint32_t)(*r->change->text - '0');
-    mv_categories categories;
+    mv_categories categories = {0};
 
-    if (find_categories(r, &categories, err) != MV_OK)
+    if (find_categories(r, &categories, err) != MV_OK || !categories.of_alloc)
         return err->code;
     for (uint32_t i = 0; i < r->lives->allocs.count; i++) {
         uint16_t c = categories.of_alloc[i];

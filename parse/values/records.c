@@ -446,9 +446,9 @@ static bool take_role(mv_machine *m, const mv_value *v, uint8_t *out)
 {
     if (!mv_value_is_text(v))
         return mv_record_wrong_type(m, MV_WORD_ROLE, v, "a string");
-    for (uint8_t role = 0; role < MV_TENSOR_NAMED; role++)
-        if (strcmp(mv_machine_quote(m, v), mv_tensor_role_name(role)) == 0)
-            *out = role;
+    for (int role = 0; role < MV_TENSOR_NAMED; role++)
+        if (strcmp(mv_machine_quote(m, v), mv_tensor_role_name((uint8_t)role)) == 0)
+            *out = (uint8_t)role;
     return true;
 }
 
