@@ -306,7 +306,7 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     case IS_NUMBER:
         return read_number(argument, r->most, member);
     case IS_SIZE:
-        return mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
+        return argument && mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
                !lacks_unit(argument, *(uint64_t *)member);
     case IS_CHANGE:
         return take_change(o, id, argument);

@@ -33,11 +33,10 @@ static mv_code no_memory(mv_err *err)
 /* The filter of a change: its argument, without the factor of scale. */
 static const char *filter_text(mv_arena *arena, const mv_code_change *change)
 {
-    const char *sign = strrchr(change->text, '=');
+    const char *sign = change->kind == MV_CODE_CHANGE_SCALE ? strrchr(change->text, '=') : NULL;
 
-    return change->kind == MV_CODE_CHANGE_SCALE && sign
-               ? mv_arena_text(arena, change->text, (uint64_t)(sign - change->text))
-               : change->text;
+    return sign ? mv_arena_text(arena, change->text, (uint64_t)(sign - change->text))
+                : change->text;
 }
 
 /* A decimal factor as a fraction: "0.75" is 75/100. */
@@ -78,7 +77,8 @@ bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char 
         return true;
     case MV_CODE_CHANGE_ZERO:
         snprintf(why, MV_FILTER_WHY, "expected 1, 2 or 3 and --ranks");
-        return strlen(change->text) == 1 && strchr("123", *change->text) && change->ranks > 0;
+        return change->text && strlen(change->text) == 1 && strchr("123", *change->text) &&
+               change->ranks > 0;
     case MV_CODE_CHANGE_SCALE:
         snprintf(why, MV_FILTER_WHY, "expected a filter, '=' and a factor, such as batch.py=0.5");
         if (!sign || sign == change->text || !read_factor(sign + 1, &a, &b))

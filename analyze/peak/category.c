@@ -576,9 +576,9 @@ static uint16_t most_votes(const voter *rows, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].category < MV_CATEGORY_COUNT)
             votes[rows[i].category]++;
-    for (uint16_t k = 1; k < MV_CATEGORY_COUNT; k++)
+    for (uint32_t k = 1; k < MV_CATEGORY_COUNT; k++)
         if (votes[k] > votes[best])
-            best = k;
+            best = (uint16_t)k;
     return votes[best] ? best : OPEN;
 }
 
@@ -588,7 +588,7 @@ static void settle_stack(category_search *s, const voter *rows, uint32_t count)
 {
     uint16_t of_stack = most_votes(rows, count);
 
-    if (of_stack == OPEN)
+    if (of_stack == OPEN && s->keeps)
         of_stack = guess_open(s->marks[rows->stack], s->keeps[rows->stack]);
     for (uint32_t i = 0, end; i < count; i = end) {
         uint16_t of_size;

@@ -253,7 +253,7 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
 static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 {
     for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
-        for (uint32_t at = late->first[i]; at != MV_NO_ROW; at = late->rows[at].next)
+        for (uint32_t at = late->first[i]; late->rows && at != MV_NO_ROW; at = late->rows[at].next)
             add(e, late->rows[at].op);
         if (i == e->out->op_count)
             break;

@@ -37,7 +37,7 @@ static void put_id(mv_out *out, const cJSON *id)
 {
     char number[MV_MCP_NUMBER];
 
-    if (cJSON_IsString(id))
+    if (id && cJSON_IsString(id))
         mv_json_put_text(out, mv_text_span(id->valuestring));
     else if (mv_mcp_is_number(id))
         mv_out_text(out, mv_mcp_number(number, id));

@@ -379,8 +379,8 @@ static void read_arguments(call *c, const cJSON *arguments)
         add_word(c, mv_arena_text(c->arena, c->tool->command, strlen(c->tool->command)));
     if (arguments && !cJSON_IsObject(arguments))
         refuse(c, "arguments: expected an object");
-    for (const cJSON *m = cJSON_IsObject(arguments) ? arguments->child : NULL; m && !c->why;
-         m = m->next)
+    for (const cJSON *m = arguments && cJSON_IsObject(arguments) ? arguments->child : NULL;
+         m && !c->why; m = m->next)
         take_argument(c, m);
     if (c->tool->limit && !c->has_limit)
         add_word(c, mv_arena_printf(c->arena, "--limit=%s", c->tool->limit));
