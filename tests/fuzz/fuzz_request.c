@@ -85,23 +85,11 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
     return MV_OK;
 }
 
-/* Of a key that a request has twice the last one counts. */
-static const cJSON *id_of(const cJSON *request)
-{
-    const cJSON *found = NULL, *member;
-
-    cJSON_ArrayForEach(member, request)
-    {
-        if (member->string && strcmp(member->string, "id") == 0)
-            found = member;
-    }
-    return found;
-}
-
 /* The answer to one message: the id of the request, and a result or an error. */
 static void check_answer(const cJSON *answer, const cJSON *request)
 {
-    const cJSON *asked = id_of(request);
+    /* Of a key that a request contains twice the first one counts. */
+    const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
     const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
     const cJSON *result = cJSON_GetObjectItemCaseSensitive(answer, "result");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer, "error");
