@@ -606,7 +606,7 @@ static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *
         outlook->oom_event += first;
 }
 
-/* False, with a message, when memory is out or the window is none. */
+/* False, with a message, when memory runs out or the window is empty. */
 static bool find_device(leak_report *r, uint32_t device, mv_err *err)
 {
     const mv_options *options = &r->cli->options;
