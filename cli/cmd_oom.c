@@ -258,7 +258,7 @@ static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
     char size[MV_SIZE_TEXT], label[512], time[32] = "", head[64], asked[48], event[32];
 
     snprintf(head, sizeof head, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
-    snprintf(asked, sizeof asked, ": %s asked for at ", mv_size_text(size, oom->requested));
+    snprintf(asked, sizeof asked, ": %s requested at ", mv_size_text(size, oom->requested));
     mv_out_style(r->out, MV_STYLE_RED);
     mv_out_text(r->out, head);
     mv_out_style(r->out, MV_STYLE_NONE);

@@ -23,7 +23,7 @@ static const struct {
     {"executable graphs", "graph",
      "cuGraphExecDestroy; in PyTorch, drop the CUDAGraph, or capture "
      "once and replay it"},
-    {"streams", "stream", "cuStreamDestroy; or make a few and use them again"},
+    {"streams", "stream", "cuStreamDestroy; or create a few and reuse them"},
 };
 enum { GRAPHS, STREAMS, KINDS };
 
@@ -197,22 +197,21 @@ static bool say(search *s, uint32_t kind, const shape *seen)
     if (out->verdict == MV_VERDICT_LEAK)
         out->why = mv_arena_printf(
             s->arena,
-            "%llu %s are alive at the end, made step after step and never destroyed, and what "
-            "nothing explains on the device grew with them, from %s to %s",
+            "%llu %s are alive at the end: created step after step and never destroyed, and the "
+            "unexplained memory of the device grew with them, from %s to %s",
             (unsigned long long)out->objects, out->what, first, last);
     else if (out->samples < LEAST_SAMPLES || seen->chances < LEAST_RISES)
-        out->why = mv_arena_printf(
-            s->arena,
-            "%llu %s made at %s are never destroyed, and the device has too few samples while "
-            "they are made to tell whether memory grows with them",
-            (unsigned long long)out->objects, out->what, label);
+        out->why =
+            mv_arena_printf(s->arena,
+                            "%llu %s made at %s are never destroyed, and there are too few samples "
+                            "of the device from that time to show whether memory grows with them",
+                            (unsigned long long)out->objects, out->what, label);
     else
-        out->why = mv_arena_printf(
-            s->arena,
-            "%llu %s made at %s are never destroyed, but what nothing explains on the device did "
-            "not grow with them (%s, then %s)",
-            (unsigned long long)out->objects, out->what, label, first, last);
-    out->advice = mv_arena_printf(s->arena, "destroy each %s that is made at %s (%s)",
+        out->why = mv_arena_printf(s->arena,
+                                   "%llu %s made at %s are never destroyed, but the unexplained "
+                                   "memory of the device did not grow with them (%s, then %s)",
+                                   (unsigned long long)out->objects, out->what, label, first, last);
+    out->advice = mv_arena_printf(s->arena, "destroy each %s that is created at %s (%s)",
                                   kinds[kind].one, label, kinds[kind].destroy);
     return out->label && out->why && out->advice;
 }

@@ -335,8 +335,8 @@ static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
 {
     if (w->trace->frames.count == 0)
         return "the recording has no stacks";
-    return o->has_stacks ? "what is kept has no stacks"
-                         : "what was allocated in these events has no stacks";
+    return o->has_stacks ? "the memory kept has no stacks"
+                         : "the allocations in these events have no stacks";
 }
 
 static const char *why_nameless(mv_leak_state *w, const no_growth *o)
@@ -373,9 +373,7 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
 
     mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
     return mv_arena_printf(
-        w->arena,
-        "no steps were found; %u blocks of %s are alive, which a list and a leak have in "
-        "common",
+        w->arena, "no steps were found; %u blocks of %s are alive, as with a list or a leak",
         w->uses[site].alive, label);
 }
 
@@ -401,20 +399,22 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
     mv_leaks *out = w->out;
 
     if (o->comes_back)
-        set_verdict(out, MV_VERDICT_CLEAN,
-                    "no steps were found, but the least allocated did not rise from the middle "
-                    "third of the recording to the last",
-                    "");
+        set_verdict(
+            out, MV_VERDICT_CLEAN,
+            "no steps were found, but the lowest allocated total did not rise from the middle "
+            "third of the recording to the last",
+            "");
     else if (out->steps.count > 0)
         set_unknown(out, "only two steps",
-                    "only two steps ended within the recording, which show no habit",
+                    "only two steps ended within the recording, too few to show a pattern",
                     is_cut ? mv_recorder_of(w->trace)->more : RECORD_STEPS);
     else if (is_cut)
-        set_unknown(out, "too few steps",
-                    w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0
-                        ? "the recording holds less than two steps, since events are lost"
-                        : "the recording holds less than two steps, since older events are lost",
-                    mv_recorder_of(w->trace)->more);
+        set_unknown(
+            out, "too few steps",
+            w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0
+                ? "the recording contains fewer than two steps, since events are lost"
+                : "the recording contains fewer than two steps, since older events are lost",
+            mv_recorder_of(w->trace)->more);
     else if (out->steps.under_way < w->lives->events.count)
         decide_with_calls(w, o);
     else if (o->list != MV_NO_ROW)
@@ -447,10 +447,10 @@ static void decide(mv_leak_state *w, const no_growth *o)
     bool complete = w->lives->history == MV_HISTORY_COMPLETE;
 
     if (is_unsure(w))
-        set_unknown(out, "missing events",
-                    "events are missing that may have freed one block or another, so what is kept "
-                    "is not certain",
-                    mv_recorder_of(w->trace)->more);
+        set_unknown(
+            out, "missing events",
+            "events are missing that may have freed some blocks, so the memory kept is uncertain",
+            mv_recorder_of(w->trace)->more);
     else if (out->count > 0)
         set_verdict(out, MV_VERDICT_LEAK,
                     "these lines keep more memory with every step, up to the end of the trace", "");
@@ -461,8 +461,8 @@ static void decide(mv_leak_state *w, const no_growth *o)
                     mv_recorder_of(w->trace)->events);
     else if (w->lives->lacks_allocs)
         set_unknown(out, "no allocations",
-                    "allocations were not recorded (skip_actions), so what is kept is of no line",
-                    "record all kinds of events");
+                    "allocations were not recorded (skip_actions), so no line can be named",
+                    "record events of all kinds");
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
                     "nothing that was allocated in the trace is alive at its end", "");
@@ -471,13 +471,13 @@ static void decide(mv_leak_state *w, const no_growth *o)
     else if (w->is_nameless || !o->has_stacks)
         set_unknown(out, "no stacks", why_nameless(w, o), mv_recorder_of(w->trace)->stacks);
     else if (out->steps.count > 0 && w->is_doubtful)
-        set_unknown(out, "too few steps",
-                    "memory was kept in several steps, but there are too few to tell growth "
-                    "from warm-up",
-                    RECORD_STEPS);
+        set_unknown(
+            out, "too few steps",
+            "memory was kept in several steps, but too few to distinguish growth from warm-up",
+            RECORD_STEPS);
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
-                    "record on, since a cache that fills has an end");
+                    "record longer: a cache stops growing once it is full");
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
         set_verdict(out, MV_VERDICT_CLEAN, why_clean(w), "");
     else

@@ -38,7 +38,7 @@ typedef enum {
     X(COMMUNICATION, "communication")                                                            \
     X(GROWING_BLOCK, "growing_block") /* one block, copied into a larger one in each step */     \
     X(PRIVATE_POOL, "private_pool")   /* each step's blocks are in a memory pool of their own */ \
-    X(CUDA_CALLS, "cuda_calls")       /* calls of CUDA whose memory is not given back */         \
+    X(CUDA_CALLS, "cuda_calls")       /* CUDA calls whose memory is not given back */            \
     X(HEAP, "heap")                   /* blocks of an allocator that the program told of */
 
 typedef enum {
@@ -135,7 +135,7 @@ typedef struct {
     uint32_t count;
     mv_leak *leaks; /* [count] most bytes first */
     /* What the driver has for objects that are never destroyed (driver_growth.h); NULL: nothing.
-     * Looked for where all of a capture is judged by its calls of CUDA. The verdict is of both. */
+     * Looked for where all of a capture is judged by its CUDA calls. The verdict is of both. */
     const struct mv_driver_growth *driver;
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */

@@ -41,5 +41,5 @@ bool mv_made_once_explain(mv_leak_state *w)
     for (uint32_t i = 0; i < a->count; i++)
         if (!grows[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
             mv_leak_explain(w, i);
-    return mv_leak_floor_rises(w, "what lines made once or twice");
+    return mv_leak_floor_rises(w, "blocks made once or twice by a line");
 }

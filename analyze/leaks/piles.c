@@ -316,7 +316,7 @@ static bool explain_alive(search *s)
             a->birth[i] > s->emptied[group])
             mv_leak_explain(s->w, i);
     }
-    return mv_leak_floor_rises(s->w, "what is freed all at once again and again");
+    return mv_leak_floor_rises(s->w, "blocks freed all at once");
 }
 
 /* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. Blocks that are in

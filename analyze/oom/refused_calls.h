@@ -1,4 +1,4 @@
-/* Why calls of CUDA were refused memory, in captures of programs without PyTorch's allocator: each
+/* Why CUDA calls were refused memory, in captures of programs without PyTorch's allocator: each
  * call that ran out of memory and that no later call made up for.
  *
  *     device   total = in use by this process + by others + free          the sample at the failure

@@ -210,7 +210,7 @@ typedef enum {
     POWER_OF_2_128, /* up to 128 */
 } value_form;
 
-/* Keys for pinned memory of the host, locks and captures: they are checked, but move no byte of the
+/* Keys for pinned host memory, locks and captures: they are checked, but move no byte of the
  * device. */
 static const struct {
     const char *key;

@@ -339,7 +339,7 @@ static void check_group(verification *v, uint32_t event, uint32_t next)
     else if (action == MV_ACTION_OOM)
         check_oom(v, next, event);
     else if (event < next) {
-        differ(v, event, "memory was added although nothing asked for it");
+        differ(v, event, "memory was added although no request needed it");
         for (; event < next; event++)
             apply_segment_event(v, event);
     }

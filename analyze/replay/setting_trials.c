@@ -206,17 +206,16 @@ static const char *trust_late(mv_trials *t)
 
     if (share(held, peak) > PEAK_BEFORE && share(held - used, peak) > 1 - PEAK_BEFORE) {
         t->trust = MV_TRUST_LOW;
-        return mv_arena_printf(
-            t->arena,
-            "%s of the %s reserved at the peak were taken before the trace begins, so what "
-            "made the peak is not in it",
-            mv_size_text(text, held), mv_size_text(more, peak));
+        return mv_arena_printf(t->arena,
+                               "%s of the %s reserved at the peak were reserved before the trace "
+                               "begins, so the cause of the peak is not in it",
+                               mv_size_text(text, held), mv_size_text(more, peak));
     }
     t->trust = share(t->start_error, peak) > FAIR_ERROR ? MV_TRUST_FAIR : MV_TRUST_HIGH;
     return mv_arena_printf(
         t->arena,
-        "all is predicted, but %s were allocated before the trace begins: where "
-        "expandable_segments changes they are laid out anew, which is off by %s%s",
+        "every event is predicted, but %s were allocated before the trace begins: if "
+        "expandable_segments changes, they are laid out again, with an error of %s%s",
         mv_size_text(text, used), t->start_error ? "some " : "",
         mv_size_text(more, t->start_error));
 }
@@ -267,8 +266,8 @@ static const char *trust_fully(mv_trials *t)
         return "replayed under its own settings the run does not reach its recorded peak";
     }
     if (mv_trace_is_captured(t->trace))
-        return "a capture has the sizes of blocks, not of requests: rounding is not known, and "
-               "every stream is taken for the default one";
+        return "a capture contains block sizes, not request sizes: rounding is unknown, and every "
+               "stream counts as the default one";
     if (f->first_difference != MV_NEVER)
         return mv_arena_printf(t->arena, "event %u is not predicted: %s", f->first_difference,
                                f->why);
@@ -286,7 +285,7 @@ static void judge_trust(mv_trials *t)
         t->trust_why = "the trace has no allocations to replay";
     } else if (f->gave_up || t->self.gave_up) {
         t->trust = MV_TRUST_LOW;
-        t->trust_why = "the replay would take too long and was left";
+        t->trust_why = "the replay would take too long and was abandoned";
     } else if (met < 0.95 || segments < 0.8) {
         t->trust_why = too_little_is_met(t, met, segments);
     } else {

@@ -208,7 +208,7 @@ def leak(machine, path, heap, line):
 
 
 def lies_in_cuda(machine, path, heap):
-    """The heap's blocks lie in memory that calls of CUDA got; `all` does not count them again."""
+    """The heap's blocks lie in memory that CUDA calls got; `all` does not count them again."""
     block = machine.stats(path, heap)["current"]["allocated"]
     cuda = machine.stats(path, "cuda")["current"]["allocated"]
     whole = machine.stats(path, "all")["current"]["allocated"]

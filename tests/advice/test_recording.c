@@ -56,7 +56,7 @@ static mv_recording_contents describe(const mv_trace *trace)
     return out;
 }
 
-/* A program of CuPy: calls of CUDA, and no event of PyTorch. */
+/* A program of CuPy: CUDA calls, and no event of PyTorch. */
 Test(recording, calls_without_pytorch)
 {
     mvt_calls *c = mvt_calls_new();

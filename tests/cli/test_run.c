@@ -358,7 +358,7 @@ Test(run, files_that_others_put_there_are_not_taken)
     expect_refused("mkfifo $f", "not a regular file");
     expect_refused("mkdir $f", "not a regular file");
     expect_refused("ln -s $(ls $o.*.live) $f", "not a regular file");
-    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has a second name");
+    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has a second name (a hard link)");
     if (geteuid() == 0)
         expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
 }

@@ -293,7 +293,7 @@ Test(leaks, blocks_without_stacks_beside_older_ones_with_them)
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
     mvt_alloc(t, .addr = 0x300000, .bytes = 1 << 20);
     found = leaks_of(t);
-    expect_unknown(&found, "no stacks", "what was allocated in these events has no stacks",
+    expect_unknown(&found, "no stacks", "the allocations in these events have no stacks",
                    "stacks='all'");
 }
 

@@ -41,9 +41,8 @@ Test(made_once, by_many_lines_is_no_trend)
     mv_leaks eight = run(8);
 
     cr_expect_eq(eight.verdict, MV_VERDICT_CLEAN);
-    cr_expect_str_eq(eight.why,
-                     "no line keeps memory step after step; the floor rises by what lines "
-                     "made once or twice");
+    cr_expect_str_eq(eight.why, "no line keeps memory step after step; the floor rises by blocks "
+                                "made once or twice by a line");
     cr_expect_eq(run(4).verdict, MV_VERDICT_CLEAN); /* each line twice */
 }
 

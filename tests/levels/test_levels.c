@@ -1,4 +1,4 @@
-/* Levels: what calls of CUDA got, as a trace that every analysis takes. Sums are compared with the
+/* Levels: what CUDA calls got, as a trace that every analysis takes. Sums are compared with the
  * holdings of the ledger, call by call. */
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"

@@ -65,7 +65,7 @@ static void check_share(const mv_oom *o, const char *name)
     char share[MV_SIZE_TEXT], said[96];
 
     mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
-    snprintf(said, sizeof said, "%s of what is reserved is allocated", share);
+    snprintf(said, sizeof said, "%s of the reserved memory is allocated", share);
     cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
               o->why);
     shares += strstr(o->why, said) != NULL;
@@ -97,7 +97,7 @@ static void check_side(const mv_oom *o, int64_t limit, const char *name)
     cr_expect_geq(f->margin_most, margin, "%s", name);
     if (strstr(o->why, "would have been left"))
         cr_expect_geq(margin, 0, "%s: %s", name, o->why);
-    if (strstr(o->why, "been lacking"))
+    if (strstr(o->why, "been missing"))
         cr_expect_lt(margin, 0, "%s: %s", name, o->why);
     if (strstr(o->why, "above the limit"))
         cr_expect_gt(peak, limit, "%s: %s", name, o->why);

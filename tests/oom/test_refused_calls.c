@@ -191,7 +191,7 @@ Test(refused_calls, the_command_keeps_its_fields)
     cr_assert_eq(mvt_json_number(holder, "bytes"), (double)(30 * GIB));
     run = mvt_sh("$MEMVIZ oom --fail-on oom %s", path);
     cr_expect_eq(run.status, 3);
-    cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB asked for at train.py:7 grow"),
+    cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB requested at train.py:7 grow"),
               "%s", run.out);
     cr_expect(strstr(run.out, "others on the device use 40.0 GiB, enough"), "%s", run.out);
     remove(path);

@@ -82,7 +82,7 @@ Test(error_report, the_first_look_takes_a_log)
     cr_expect(strstr(r.out, "status 3"), "%s", r.out);
     cr_expect(strstr(r.out, "status 4"), "%s", r.out);
     cr_expect(
-        strstr(r.err, "--fail-on oom: CUDA out of memory, 1.50 GiB asked for on GPU 2, rank 1"),
+        strstr(r.err, "--fail-on oom: CUDA out of memory, 1.50 GiB requested on GPU 2, rank 1"),
         "%s", r.err);
 }
 

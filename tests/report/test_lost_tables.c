@@ -73,14 +73,14 @@ LongTest(lost_tables, without_calls_it_is_unknown_who_holds_the_device)
     cr_expect_str_eq(get(found, "verdict")->valuestring, "unknown");
     cr_expect(strstr(get(ledger, "damaged")->valuestring, "api calls chunk"));
     cr_expect(cJSON_IsNumber(get(device, "used")));
-    cr_expect(strstr(get(device, "why")->valuestring, "calls of CUDA are lost"));
+    cr_expect(strstr(get(device, "why")->valuestring, "CUDA calls are lost"));
     cr_expect(cJSON_IsNull(get(device, "context_estimate")));
     cr_expect(cJSON_IsNull(get(device, "unexplained")));
     cr_expect(cJSON_IsNull(get(first_of(device, "samples"), "unexplained")));
     expect_text("", file, " damaged parts of the file were skipped: api calls chunk");
-    expect_text("", file, "used; who holds it is unknown: calls of CUDA are lost");
+    expect_text("", file, "used; who holds it is unknown: CUDA calls are lost");
     expect_text("ledger", file, "damaged parts of the file were skipped: api calls chunk");
-    expect_text("ledger", file, "used; who holds it is unknown: calls of CUDA are lost");
+    expect_text("ledger", file, "used; who holds it is unknown: CUDA calls are lost");
 }
 
 Test(lost_tables, without_samples_the_use_is_unknown)

@@ -191,7 +191,7 @@ Test(view_levels, a_level_that_a_file_lacks_is_told_and_left_again)
     mvt_view_frame(view);
     cr_assert(d->lacks_level);
     cr_assert_null(mv_view_device(view));
-    cr_assert_not_null(strstr(picture(view), "no pinned memory of the host"));
+    cr_assert_not_null(strstr(picture(view), "no pinned host memory"));
     cr_assert_eq(mv_view_level(view), mv_view_levels(view)->count);
     mv_view_do(view, MV_DO_next_level, 0);
     mvt_view_frame(view);
