@@ -246,8 +246,8 @@ static const struct {
          "them"},
 };
 
-/* What to do about the memory of libraries, instead of the advice for other CUDA calls; a heap
- * may have the name of one. */
+/* Advice about the memory of libraries, instead of the advice for other CUDA calls; a heap may have
+ * the name of a library. */
 static const struct {
     const char *library, *advice;
 } library_words[] = {

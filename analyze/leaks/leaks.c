@@ -227,7 +227,7 @@ static bool list_retained(mv_leak_state *w)
 
 /* ---- the step under way ------------------------------------------------------------------ */
 
-/* Whether a stack allocates what outlives steps: parameters, optimizer state. */
+/* Whether a stack allocates blocks that outlive steps: parameters, optimizer state. */
 static bool outlives_steps(const mv_leak_state *w, const uint16_t *marks, mv_stack_id stack)
 {
     return stack.row < w->trace->stacks.count &&
@@ -254,7 +254,7 @@ static bool find_in_progress(mv_leak_state *w)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* What decides the verdict when no site grows. */
+/* The evidence that decides the verdict if no site grows. */
 typedef struct {
     uint32_t alive;     /* blocks born in the trace */
     uint32_t occasions; /* the most of any one site */
@@ -262,8 +262,9 @@ typedef struct {
                       * BLOCKS_OF_A_LIST or more; MV_NO_ROW: none */
     uint32_t born;   /* blocks born in the trace, alive or not */
     bool has_stacks; /* one of them has a stack */
-    bool comes_back; /* lines recur, and the least allocated does not rise: mv_floor_comes_back */
-    uint32_t calls;  /* outermost calls of modules, as far as they can be told apart */
+    bool comes_back; /* lines recur, and the lowest allocated bytes do not rise:
+                      * mv_floor_comes_back */
+    uint32_t calls;  /* outermost calls of modules, as far as they can be distinguished */
 } no_growth;
 
 /* Runs of allocations within the outermost call of a module. */
@@ -303,7 +304,7 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
     o->calls = count_calls(w);
-    /* Where a program has steps, a third of the recording may be less than one of them. Lost events
+    /* If a program has steps, a third of the recording may be shorter than one step. Lost events
      * may have been steps. */
     return w->out->steps.count > 0 || w->out->steps.under_way < w->lives->events.count ||
            w->lives->history == MV_HISTORY_TRUNCATED ||
@@ -330,7 +331,7 @@ static void set_unknown(mv_leaks *out, const char *lacks, const char *why, const
     out->lacks = lacks;
 }
 
-/* Older blocks, and frees, may have stacks where what was allocated has none. */
+/* Older blocks and frees may have stacks although the allocations have none. */
 static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
 {
     if (w->trace->frames.count == 0)
@@ -378,7 +379,7 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
 }
 
 /* A call of a module, or the end of an optimizer's step, shows that there are steps. Two calls may
- * be of one step and of the step under way. */
+ * belong to one step and to the step under way. */
 static void decide_with_calls(mv_leak_state *w, const no_growth *o)
 {
     const char *settle = mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w));
@@ -426,8 +427,7 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
         set_unknown(out, "no steps found", "no steps were found in the trace", mark_steps(w));
 }
 
-/* Where ends of blocks are missing, a line that keeps blocks may be one that freed them: no line is
- * judged. */
+/* If frees are missing, a line that seems to keep blocks may have freed them: no line is judged. */
 static bool is_unsure(const mv_leak_state *w)
 {
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);

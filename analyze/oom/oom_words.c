@@ -13,7 +13,7 @@
 
 /* ---- why --------------------------------------------------------------------------------- */
 
-/* Whether the request is larger than the whole device or, if its size is not known, any GPU. */
+/* Whether the request is larger than the whole device or, if its size is unknown, any GPU. */
 static bool is_beyond_device(const mv_oom *o)
 {
     if (o->total_source == MV_TOTAL_SAMPLED)
@@ -31,8 +31,8 @@ static void say_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                    mv_size_text(b, o->outlook.leaked));
 }
 
-/* How far two figures that differ by `least` to `most` are apart at least, "at least 3.00 MiB"; and
- * at most, "within 12.0 MiB", if it is not known which is larger. */
+/* The distance of two figures that differ by `least` to `most`: at least, "at least 3.00 MiB"; or
+ * at most, "within 12.0 MiB", if it is unknown which is larger. */
 static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
 {
     char size[MV_SIZE_TEXT];
@@ -46,7 +46,7 @@ static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
                        mv_size_text(size, low < high ? low : high));
 }
 
-/* The side is told if it is the same for both bounds of the limit. */
+/* Names the side of the limit if it is the same for both bounds. */
 static void say_forecast(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -105,7 +105,7 @@ static void say_limit(char s[SENTENCE], const mv_oom *o)
         mv_size_text(c, o->bytes.reserved));
 }
 
-/* What is in use where the device was full. */
+/* The use of the device when it was full. */
 static void say_full(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -155,7 +155,7 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
     }
 }
 
-/* Whether there is a suspect, but the trace does not show what came before. */
+/* Whether there is a suspect, but the trace does not show the time before. */
 static bool is_undecided(const mv_oom *o)
 {
     return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
@@ -177,7 +177,7 @@ static void say_hole(char s[SENTENCE], const mv_oom *o)
                    about[o->hole]);
 }
 
-/* What is free, and why it did not serve the request. */
+/* The free memory, and why it did not serve the request. */
 static void say_free(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -197,7 +197,7 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
 }
 
-/* What would have been left with all holes joined. */
+/* The bytes that would remain with all holes joined. */
 static void say_joined(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -300,7 +300,7 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
-/* Which command shows who holds the memory: a call that was refused has no name but its event's. */
+/* The command that shows who holds the memory: a refused call is named only by its event. */
 static void say_holders(char s[SENTENCE], const mv_oom *o)
 {
     char at[MV_OOM_AT_TEXT];
@@ -313,7 +313,8 @@ static void say_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-/* Which limits refuse memory that the device has. The file only shows the one of its settings. */
+/* Limits that can refuse memory that the device has. The file shows only the limit in its
+ * settings. */
 static void advise_limit(const mv_oom_case *c, char s[SENTENCE])
 {
     mv_alloc_conf conf = mv_alloc_conf_of(c->trace);
@@ -409,7 +410,7 @@ bool mv_oom_words(const mv_oom_case *c, mv_oom *o)
     return o->why && o->advice;
 }
 
-/* ---- what would have been enough --------------------------------------------------------- */
+/* ---- sufficient changes --------------------------------------------------------- */
 
 bool mv_oom_change_words(const mv_oom_case *c, mv_oom *o)
 {

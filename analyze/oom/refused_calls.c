@@ -41,7 +41,7 @@ static bool asks(const listing *l, uint32_t call)
     return c->device[call] == (int32_t)l->device && mv_is_device_alloc(c->action[call]);
 }
 
-/* Whether the call that the same library makes next makes up for a refused one. */
+/* Whether the next call of the same library replaces a refused one. */
 static bool makes_up(const mv_api_calls *c, uint32_t refused, uint32_t next)
 {
     if (c->size[next] == c->size[refused])
@@ -77,7 +77,7 @@ static void add(listing *l, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* Puts what was listed from the end into order, numbers it, and keeps what is in the window. */
+/* Reverses the list, which begins at the end, numbers it, and keeps the part in the window. */
 static void put_in_order(listing *l)
 {
     mv_ooms *out = l->out;
@@ -96,7 +96,7 @@ static void put_in_order(listing *l)
     out->count = kept;
 }
 
-/* From the end: the call that the same library makes next is known then. */
+/* From the end, where the next call of the same library is known. */
 static bool list_calls(listing *l)
 {
     const mv_api_calls *c = &l->read->api_calls;
