@@ -59,9 +59,8 @@ static pin_list holders_of(const mv_oom *oom)
     return (pin_list){oom, oom->holders, oom->holder_count};
 }
 
-/* Labels of the lines that hold memory. No two are the same, and none is that of the line that
- * asked for more: where they share a helper, the callers differ, "train.py:13 cache > util.py:9
- * alloc". */
+/* Labels of the lines that hold memory. All are different, and also differ from the line of the
+ * request: where they share a helper, the callers differ, "train.py:13 cache > util.py:9 alloc". */
 static const char **holder_labels(const oom_report *r, const mv_oom *oom, const mv_pin *pins,
                                   uint32_t count)
 {
@@ -368,7 +367,7 @@ static bool find_all(oom_report *r)
     return err.code == MV_OK && found;
 }
 
-/* Where PyTorch's allocator did nothing, the calls are what can fail. */
+/* If PyTorch's allocator did nothing, only calls can fail. */
 static bool take_calls(oom_report *r, mv_trace *trace)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

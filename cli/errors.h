@@ -1,5 +1,5 @@
 /* Errors about memory in a text, which take a snapshot's place: `memviz oom TEXT`, `memviz oom -`,
- * `memviz error.log`. What they say is of analyze/oom_text. */
+ * `memviz error.log`. Their sentences come from analyze/oom_text. */
 #ifndef MV_CLI_ERRORS_H
 #define MV_CLI_ERRORS_H
 

@@ -338,7 +338,7 @@ static const char *format_saving(whatif_state *s, const char *what)
                                    mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
 }
 
-/* What the changes come to under the recorded settings. */
+/* The result of the changes under the recorded settings. */
 static const char *tell_changes(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;

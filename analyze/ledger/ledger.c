@@ -94,8 +94,8 @@ static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
     return i;
 }
 
-/* How much of the context at sample k may be memory that pools keep: what came after the last
- * sample that lies before the first call of a pool. */
+/* How much of the context at sample k may be memory that pools keep: the growth after the last
+ * sample before the first call of a pool. */
 static uint64_t most_of_pools(const mv_trace *trace, const mv_device_use *use, uint32_t device,
                               uint32_t k)
 {

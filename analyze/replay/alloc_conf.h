@@ -29,8 +29,8 @@ mv_alloc_conf mv_alloc_conf_default(void);
  * name of the variable: PYTORCH_ALLOC_CONF=... */
 bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size);
 
-/* The settings that a trace was recorded under: allocator_settings, and what these lack from the
- * text that PyTorch kept with them. What neither has is at its default. */
+/* The settings that a trace was recorded under: allocator_settings, completed from the text that
+ * PyTorch kept with them, then by the defaults. */
 mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace);
 
 /* The text that PyTorch kept; "" when there is none. */

@@ -204,8 +204,8 @@ bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stre
                               uint64_t rounded);
 bool mv_replay_plan_collection(mv_replay_heap *heap);
 
-/* Gives one planned block back. The second tells in advance what that does to the device (size 0:
- * nothing). */
+/* Gives one planned block back. The second returns the effect on the device in advance (size 0:
+ * none). */
 void mv_replay_give_back(mv_replay_heap *heap, uint32_t block);
 mv_replay_effect mv_replay_give_back_effect(const mv_replay_heap *heap, uint32_t block);
 
@@ -242,7 +242,7 @@ void mv_replay_raise_peaks(mv_replay_heap *heap);
 
 typedef struct {
     uint64_t stream, size, addr; /* size is ignored where the order is by address */
-    uint32_t row; /* tells blocks apart that a contradictory trace put at the same place */
+    uint32_t row; /* distinguishes blocks that a contradictory trace put at the same place */
 } mv_replay_key;
 
 void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);

@@ -170,7 +170,7 @@ static void check_empty_cache(verification *v, uint32_t event, uint32_t end)
 }
 
 /* The releases [event, end) that one request caused: garbage collection, then large blocks, then
- * all. How far they go depends on limits that are not in the trace, so the recorded releases
+ * all. Their extent depends on limits that are not in the trace, so the recorded releases
  * decide. */
 static void check_retry(verification *v, uint32_t event, uint32_t end, uint32_t pool,
                         uint64_t stream, uint64_t rounded)

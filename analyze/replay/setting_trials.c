@@ -230,8 +230,8 @@ static const char *too_little_is_met(mv_trials *t, double met, double segments)
         100 * met, 100 * segments);
 }
 
-/* A replay whose events are all predicted. When a block is freed does not matter to what is
- * reserved, but when it can be used again does. */
+/* A replay whose events are all predicted. The time of a free does not affect the reserved bytes;
+ * the time when the block can be used again does. */
 static const char *trust_events(mv_trials *t)
 {
     const mv_lives *lives = t->lives;

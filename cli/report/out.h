@@ -1,4 +1,4 @@
-/* Where results go: standard output, or the file that -o names (whole or not at all).
+/* The destination of results: standard output, or the file that -o names (whole or not at all).
  *
  * Everything is buffered here and numbers are written without printf, since `trace` and `dump`
  * print millions of lines. After a failed write further ones do nothing; closing reports it.
