@@ -111,8 +111,8 @@ LongTest(whatif, a_request_that_is_met_is_not_a_run_that_continues)
     }
 }
 
-/* 20 MiB failed although 512 MiB more had been reserved before: a limit was lowered meanwhile, and
- * without it the recorded settings meet the request, too. */
+/* 20 MiB failed although 512 MiB more had been reserved before: a limit was lowered during the run,
+ * and without it the recorded settings meet the request, too. */
 static mvt_trace *lowered_limit(void)
 {
     mvt_trace *t = mvt_new();
@@ -258,7 +258,7 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     cr_expect_not_null(q.found.advice_none);
 }
 
-/* When a block is freed does not matter to what is reserved: a replay is as sure without it. */
+/* The time of a free does not affect the reserved bytes: a replay is as sure without it. */
 Test(whatif, frees_that_are_one_event_change_no_trust)
 {
     mv_trace trace = mvt_load(mvt_memory(), "ring");

@@ -6,7 +6,7 @@
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
 
-/* One run and what it must print. With `exact`, NULL or "" in out or err means no output. */
+/* One run and its expected output. With `exact`, NULL or "" in out or err means no output. */
 typedef struct {
     const char *command;
     int status;
@@ -291,8 +291,8 @@ Test(cli, man_page_names_every_option_in_use)
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
-        cr_expect(!(used & (MV_OPTION_BIT(i))) || strstr(man.out, name), "the man page lacks %s",
-                  name);
+        cr_expect(!(used & (MV_OPTION_BIT(i))) || strstr(man.out, name),
+                  "%s is missing from the man page", name);
     }
 }
 
@@ -317,12 +317,14 @@ Test(cli, man_page_names_every_word_of_an_option)
         for (const char *word = o->words; word && *word; word += strspn(word, " ")) {
             char one[40];
             snprintf(one, sizeof one, "%.*s", (int)strcspn(word, " "), word);
-            cr_expect(strstr(page, one), "--%s of the man page lacks %s: %s", o->name, one, page);
+            cr_expect(strstr(page, one), "--%s of %s is missing from the man page: %s", o->name,
+                      one, page);
             word += strlen(one);
         }
     }
     for (unsigned i = 0; i < sizeof filters / sizeof *filters; i++)
-        cr_expect(strstr(man_of_option("filter"), filters[i]), "--filter lacks %s", filters[i]);
+        cr_expect(strstr(man_of_option("filter"), filters[i]), "%s is missing from --filter",
+                  filters[i]);
 }
 
 /* After each gate the commands that can find it. */

@@ -60,8 +60,8 @@ Test(convert, reports_what_it_did)
     cr_expect_str_eq(r.out, "");
 }
 
-/* Which events are of one call is told by whose stack is one object, which msgpack does not know.
- */
+/* Events belong to one call if their stack is one object, a property that msgpack does not
+ * store. */
 Test(convert, calls_that_the_plain_form_loses_are_told)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert --plain $SNAPS/oom.pickle x.msgpack");
@@ -76,7 +76,7 @@ Test(convert, calls_that_the_plain_form_loses_are_told)
     cr_expect_str_eq(r.err, "", "%s", r.err);
 }
 
-/* A log that lacks events is whole once nothing says that it is not. */
+/* A log with missing events counts as complete once its note is lost. */
 Test(convert, doubts_that_the_plain_form_loses_are_told)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");

@@ -1,4 +1,4 @@
-/* --fail-on: what it accepts, what it finds, what it cannot know, and what it prints. */
+/* --fail-on: its syntax, its results, unknown results, and its messages. */
 #include "cli/commands.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -147,7 +147,7 @@ typedef struct {
     const char *lines[5]; /* how those on standard error begin, in order */
 } several_case;
 
-/* Eight files of 33 leaked, and one was named. What is found comes before what is unknown. */
+/* Eight files of 33 leaked, and one was named. A gate that is met comes before an unknown one. */
 Test(gate, each_file_that_fails_is_named)
 {
     static const several_case cases[] = {

@@ -117,7 +117,7 @@ Test(memory, a_filter_leaves_a_smaller_tree)
     const cJSON *json = mvt_json_here(
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
-    /* What peak charges to that line. */
+    /* The bytes that peak charges to that line. */
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(get(json, "devices"), 0), "bytes"), 335675392);
 }
 

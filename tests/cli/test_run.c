@@ -1,5 +1,5 @@
-/* memviz run without a GPU: what the program sees, what becomes of its status and signals, which
- * files are left. $MARKING (tests/programs/marking.c) is recorded by its marks. */
+/* memviz run without a GPU: the program's view, its status and signals, and the remaining files.
+ * $MARKING (tests/programs/marking.c) is recorded by its marks. */
 #include <unistd.h>
 
 #include "base/text.h"
@@ -32,7 +32,7 @@ static void expect_err(const char *command, int status, const char *part)
     cr_assert_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
 }
 
-/* ---- the program is left alone ----------------------------------------------------------- */
+/* ---- the program is unchanged ----------------------------------------------------------- */
 
 Test(run, status_is_the_programs)
 {
@@ -389,7 +389,7 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
 }
 
-/* What a daemon records once the program has ended stays in its live file. */
+/* Events that a daemon records after the program's end stay in its live file. */
 Test(run, a_process_that_goes_on_without_a_file_is_named)
 {
     mvt_run run = run_sh(
@@ -447,7 +447,7 @@ Test(run, a_file_without_anything_is_removed)
            0, "left\n");
 }
 
-/* 100 KiB are enough for what the process is, and no event. */
+/* 100 KiB are enough for the facts about the process, without any event. */
 Test(run, a_recording_that_stopped_early_is_said)
 {
     expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "

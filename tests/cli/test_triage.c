@@ -1,4 +1,4 @@
-/* memviz FILE: one screen with the verdict of every report, which are those of the reports. */
+/* memviz FILE: one screen with the verdict of every report, equal to the reports' own. */
 #include "analyze/advice/triage.h"
 
 #include "analyze/levels/levels.h"
@@ -62,7 +62,7 @@ static const char *device_line(const char *path, const cJSON **row)
     return mvt_sh("$MEMVIZ %s | sed -n '/^device 0/,/^$/p' | tr -s '\\n ' '  '", path).out;
 }
 
-/* A limit of the process lies between what was reserved and what was refused: no share of it. */
+/* A limit of the process lies between the reserved bytes and the refused total: no share of it. */
 Test(triage, a_limit_between_bounds_has_no_share)
 {
     const cJSON *row;
@@ -102,7 +102,7 @@ Test(triage, no_share_is_above_all_of_it)
     }
 }
 
-/* ---- the verdicts are those of the reports ------------------------------------------------ */
+/* ---- the verdicts equal the reports' ------------------------------------------------ */
 
 static const char *verdict_of(const cJSON *devices, int device)
 {
@@ -298,7 +298,7 @@ Test(triage, works_without_pytorch)
 }
 
 /* Leaks that are not of the level that the reports are about: pinned memory, and a pool that the
- * program told of, with PyTorch and without. They fail the gate, and the command shows them. */
+ * program registered, with PyTorch and without. They fail the gate, and the command shows them. */
 LongTest(triage, leaks_of_the_host_and_of_heaps_are_told)
 {
     static const struct {
@@ -326,7 +326,7 @@ LongTest(triage, leaks_of_the_host_and_of_heaps_are_told)
     }
 }
 
-/* Blocks of a heap lie in what calls got: one leak is told once. */
+/* Blocks of a heap lie in what calls got: one leak is reported once. */
 Test(triage, a_leak_that_the_device_shows_is_told_once)
 {
     mvt_run r = mvt_here("$MEMVIZ " MV_TESTDATA "/captures/heap_cupy.bin");
@@ -372,7 +372,7 @@ Test(triage, a_doubt_is_told_where_memory_grows)
     static const struct {
         int steps, pins;
         mv_leak_verdict verdict;
-        const char *text; /* NULL: nothing is told */
+        const char *text; /* NULL: nothing is reported */
     } cases[] = {{8, 3, MV_VERDICT_CLEAN, NULL},
                  {3, 3, MV_VERDICT_UNKNOWN, NULL},
                  {5, 4, MV_VERDICT_UNKNOWN, "pinned memory: leaks unknown: memory was kept in"},
@@ -401,7 +401,7 @@ Test(triage, a_doubt_is_told_where_memory_grows)
 
 /* More failures, and more leaks, than are kept as findings: all of them are counted, and their
  * bytes added up. */
-/* What is slow although nothing failed. */
+/* Slow requests although nothing failed. */
 Test(triage, requests_that_took_cache_to_be_freed_are_told)
 {
     cJSON *rows = cJSON_GetObjectItem(

@@ -14,7 +14,7 @@ static const cJSON *member(const cJSON *object, const char *key)
     return found;
 }
 
-/* What GPUs wrote: every block of the profiler's trace is in the snapshot. */
+/* Recordings of GPUs: every block of the profiler's trace is in the snapshot. */
 Test(with, a_real_pair_is_joined_in_each_report)
 {
     static const char *const commands[] = {"peak", "lines", "leaks", "trace"};

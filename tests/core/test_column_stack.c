@@ -176,7 +176,7 @@ Test(column_stack, events_are_in_order_on_every_clock)
     }
 }
 
-/* Only pauses are shortened: all other distances are those of the clock of time. */
+/* Only pauses are shortened: all other distances follow the clock of time. */
 Test(column_stack, the_clock_of_busy_time_cuts_pauses)
 {
     mv_arena *arena = mvt_memory();

@@ -28,7 +28,7 @@ static unsigned count_open(pid_t process, const char *name)
     return count;
 }
 
-/* A pickle that ends early, a container with zeros, and what is no snapshot. */
+/* A pickle that ends early, a container with zeros, and a file that is not a snapshot. */
 #define BAD_FILES                                                         \
     "head -c 3000 $SNAPS/gpt_train.pickle >a.pickle; echo no >b.pickle; " \
     "$MEMVIZ convert -q $SNAPS/gpt_train.pickle c.bin; "                  \

@@ -45,7 +45,7 @@ void cudaFakeEnd(void)
     may_end = 1;
 }
 
-/* What the program set errno to must arrive here, and what is left here must arrive there. */
+/* The program's errno must arrive here, and the errno set here must arrive there. */
 static int begin(const char *name)
 {
     const char *fails = getenv("FAKE_FAIL"), *waits = getenv("FAKE_WAIT");

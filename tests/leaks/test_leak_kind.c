@@ -12,7 +12,7 @@
 #define LOOP   "train:train.py:20"
 #define STEPS  12
 
-/* What each of twelve steps keeps: a block for each stack, of the bytes given. */
+/* Blocks that each of twelve steps keeps: a block for each stack, of the bytes given. */
 typedef struct {
     const char *stacks[6];
     uint64_t bytes;

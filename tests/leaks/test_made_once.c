@@ -1,5 +1,5 @@
-/* What lines make once raises the floor several times, and is no trend; one line that does so is.
- */
+/* Blocks that lines make once raise the floor several times, without a trend; one line that does so
+ * is. */
 #include "analyze/leaks/leaks.h"
 
 #include "tests/fixture/fixture.h"

@@ -1,5 +1,5 @@
-/* What piles up over several steps and is freed all at once: garbage where the frees show Python's
- * collector; lists, caches and windows are none. */
+/* Blocks that pile up over several steps and are freed all at once: garbage where the frees show
+ * Python's collector; lists, caches and windows are not piles. */
 #include "analyze/leaks/piles.h"
 
 #include "analyze/code/culprit.h"
@@ -22,12 +22,12 @@ typedef struct {
     const char *name;
     const char *frees[4]; /* the stacks of the frees, in turn; NULL: not recorded */
     uint32_t after[4];    /* steps from one time to the next, in turn */
-    uint32_t window;      /* one is freed for each new one, once there are so many */
+    uint32_t window;      /* one is freed for each new one, once there are this many */
     uint32_t first, each; /* made in steps with step % each < first; 0: in all */
     uint32_t rest;        /* MiB that the run holds beside */
     uint32_t most_times;  /* 0: no limit */
-    uint32_t places;      /* between so many allocations of a step in turn */
-    /* What is found. */
+    uint32_t places;      /* between different allocations of a step in turn */
+    /* The expected result. */
     uint32_t piles;
     mv_pile_cause cause;
     mv_pile_proof proof;
@@ -136,8 +136,7 @@ static void expect(const habit *h)
     cr_expect(*pile->advice && *pile->every);
 }
 
-/* A block waits from the step after that of its birth on, so the one of the last step is not
- * counted. */
+/* A block waits from the step after its birth on, so the one of the last step is not counted. */
 Test(piles, what_the_collector_frees_is_garbage)
 {
     static const habit habits[] = {
@@ -293,8 +292,8 @@ Test(piles, what_does_not_pile_up_is_none)
         expect(&habits[i]);
 }
 
-/* What waits longer than ever before may never be given back, but only after twice as long is it a
- * leak; unless the collector frees it, which comes when it likes. */
+/* Blocks that wait longer than ever before may never be freed, but only after twice as long are
+ * they a leak; unless the collector frees it, which comes when it likes. */
 Test(piles, what_is_no_longer_emptied_is_not_clean)
 {
     static const struct {

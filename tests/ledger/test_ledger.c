@@ -1,5 +1,5 @@
-/* Where device memory went: who holds what, call by call, and how that adds up to what the device
- * shows. Holdings are compared with a slow, obvious version on random calls. */
+/* Device memory by holder, call by call, and its sum compared with the device's figures. Holdings
+ * are compared with a slow, obvious version on random calls. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger.h"
 #include "tests/fixture/fixture.h"
@@ -254,7 +254,7 @@ Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
     c = mvt_calls_new();
     pin_on_three_devices(c);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
-    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54123, "another context is left");
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54123, "another context remains");
     c = mvt_calls_new();
     pin_on_three_devices(c);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
@@ -476,8 +476,8 @@ static mv_ledger ledger_of(mvt_calls *c, mv_ledger_ask ask)
 }
 
 /* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB that no one
- * asked for, and less again. `process`: whether the device tells of processes, beside 1000 MiB of
- * others. */
+ * asked for, and less again. `process`: whether the device reports processes; others use 1000
+ * MiB. */
 static mvt_calls *training(bool process)
 {
     static const uint64_t used[] = {0, 500, 600, 630, 697, 697, 637};
@@ -621,8 +621,8 @@ Test(ledger, memory_of_a_call_under_way_is_that_calls)
     }
 }
 
-/* A call of 300 ms, of which the device had the memory from the start: nothing is sampled while the
- * driver works, so the next sample that is near the first is of the same call. Measured with
+/* A call of 300 ms whose memory was in use on the device from the start: nothing is sampled while
+ * the driver works, so the next sample that is near the first is of the same call. Measured with
  * 112 GiB on an H200. */
 Test(ledger, memory_of_a_long_call_is_that_calls)
 {

@@ -206,7 +206,7 @@ Test(ledger_series, a_sample_while_the_driver_ends_the_process_is_none)
     cr_expect_eq(samples_of(92 * MIB, A_LATER_CALL), 4, "the program continues");
 }
 
-/* Nor is any in what was recorded of JAX, Numba and others. */
+/* The same holds for recordings of JAX, Numba and others. */
 LongTest(ledger_series, no_sample_of_a_capture_lacks_what_calls_held)
 {
     static const char *const names[] = {"cupy",   "jax",         "numba",       "plain_handle",
@@ -359,7 +359,8 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
         strstr(residue_of(c), "the sample is older than this moment, and calls hold 5.00 MiB"));
 }
 
-/* What a pool keeps is in the context if code was loaded meanwhile: the bound has it. */
+/* Memory that a pool keeps is part of the context if code was loaded at the same time: the bound
+ * has it. */
 Test(ledger_series, pools_bound_the_context)
 {
     for (int pool = 0; pool < 2; pool++) {

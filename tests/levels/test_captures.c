@@ -38,7 +38,7 @@ LongTest(captures, what_is_kept_in_each_step_is_the_first_leak)
     }
 }
 
-/* The driver's memory for them is no call's. */
+/* The driver's memory for them belongs to no call. */
 Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 {
     cJSON *report = leaks_of("plain_graph", "cuda");
@@ -68,7 +68,7 @@ LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
     cr_assert_geq(judged, 16);
 }
 
-/* One process, two devices, each of which was freed while the other one was current: the peaks are
+/* One process, two devices; memory of each was freed while the other was current: the peaks are
  * what PyTorch counted for each, and the samples are of that device. */
 Test(captures, two_devices_of_one_process_are_told_apart)
 {
@@ -119,7 +119,7 @@ Test(captures, libraries_hold_what_they_count_themselves)
     cr_assert_eq(mvt_json_number(cJSON_GetObjectItem(ledger, "pinned_host"), "bytes"), 1310720);
 }
 
-/* A CuPy program that keeps 5 GiB a round, and a plain one that asks for more than is left. */
+/* A CuPy program that keeps 5 GiB a round, and a plain one that requests more than is available. */
 Test(captures, what_was_refused_is_explained_without_pytorch)
 {
     static const struct {
@@ -145,7 +145,7 @@ Test(captures, what_was_refused_is_explained_without_pytorch)
     }
 }
 
-/* Half of a file has names and no events: that is no recording that was never begun. */
+/* Half of a file has names and no events: a recording of PyTorch was not forgotten here. */
 Test(captures, a_file_without_its_end_is_said_to_be_damaged)
 {
     mvt_run run = mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >cut.bin; "

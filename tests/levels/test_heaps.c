@@ -1,4 +1,4 @@
-/* Heaps: blocks that a program told of, replayed and as a level. Sums are compared with a slow
+/* Heaps: blocks that a program registered, replayed and as a level. Sums are compared with a slow
  * replay; what does not fit is counted and harms nothing. */
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
@@ -339,7 +339,8 @@ Test(heaps, a_hook_in_python_is_part_of_the_allocator)
     cr_assert_str_eq(charged(one_block(CTYPES, frames), 1, text), "train.py:31 load");
 }
 
-/* An extension that tells is not on a Python stack; a function without a caller stays. */
+/* An extension that registers blocks is not on a Python stack; a function without a caller
+ * stays. */
 Test(heaps, other_python_functions_are_charged)
 {
     char text[128];
@@ -369,7 +370,7 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
     cr_assert_str_eq(
         charged(native_blocks(TAKE "load:/src/main.cc:7", TAKE "step:/src/main.cc:9"), 1, text),
         "main.cc:7 load");
-    /* Inlined into its callers, or with one caller alone, it cannot be told from them. */
+    /* Inlined into its callers, or with one caller alone, it cannot be distinguished from them. */
     cr_assert_str_eq(charged(native_blocks("load:/src/pool.cc:41;main:/src/main.cc:7",
                                            "step:/src/pool.cc:41;main:/src/main.cc:9"),
                              1, text),

@@ -230,8 +230,8 @@ Test(levels, what_is_made_before_the_steps_is_no_leak)
     cr_assert_eq(leaks.floor.last, ROUNDS * MIB);
 }
 
-/* A pool serves all but what is kept, so CUDA is asked for nothing else: each round, and at set-up
- * alone. */
+/* A pool serves all blocks except the kept ones, so there are no other CUDA calls: each round, and
+ * at set-up alone. */
 static mvt_calls *pooled(bool is_each_round)
 {
     mvt_calls *c = mvt_calls_new();

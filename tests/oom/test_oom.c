@@ -105,8 +105,8 @@ Test(oom, retries_are_pytorchs_own_count)
 }
 
 /* A thread without a Python stack, as in a backward pass: its events are of no known call, but
- * nothing calls empty_cache() there. What later turns out to have fitted, by `later` bytes, was no
- * retry. */
+ * nothing calls empty_cache() there. A request that later turns out to have fitted, by `later`
+ * bytes, was not a retry. */
 static uint32_t retries_without_stacks(uint64_t freed, uint64_t later)
 {
     mvt_trace *t = mvt_new();
@@ -142,7 +142,7 @@ Test(oom, retries_of_threads_without_stacks_are_counted)
 
 /* ---- each verdict -------------------------------------------------------------------------- */
 
-/* A segment of 64 MiB, of which `used` at the low end are in use. */
+/* A segment of 64 MiB; `used` of it, at the low end, are in use. */
 static mvt_trace *one_segment(uint64_t used)
 {
     mvt_trace *t = mvt_new();
@@ -284,7 +284,7 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
     cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was of the default pool"));
 }
 
-/* A run that would have failed for lack of memory does so for any request. */
+/* A run that would have run out of memory anyway does so for any request. */
 Test(oom, a_hole_without_reason_is_no_proof)
 {
     mvt_trace *t = mvt_new();
@@ -352,7 +352,7 @@ Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
     expect(t, MV_OOM_OUTSIDE);
 }
 
-/* What is not free of the host's memory may be its page cache. */
+/* Host memory that is not free may be page cache. */
 Test(oom, memory_that_is_shared_with_the_host_is_no_ones)
 {
     mvt_trace *t = mvt_new();
@@ -375,7 +375,7 @@ Test(oom, memory_that_is_shared_with_the_host_is_no_ones)
 
 /* ---- whether the run would have gone on ----------------------------------------------------- */
 
-/* Segments of 64 MiB, of each of which `kept` MiB stay in use; `rounds` times all of it was in use
+/* Segments of 64 MiB; `kept` MiB of each stay in use; `rounds` times all of it was in use
  * before. */
 static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
 {
@@ -411,7 +411,7 @@ Test(oom, a_run_at_its_level_is_fragmented_and_one_that_grows_is_not)
     expect(t, MV_OOM_CAPACITY);
 }
 
-/* 1 MiB holes between small blocks are no room for 2 MiB. */
+/* 1 MiB holes between small blocks are too small for 2 MiB. */
 Test(oom, holes_of_the_other_kind_make_no_suspect)
 {
     mvt_trace *t = mvt_new();
@@ -437,7 +437,7 @@ Test(oom, a_limit_has_two_bounds)
     const mv_oom_outlook *f;
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
-    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* tells more than the first */
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* shows more than the first */
     mvt_oom(t, .addr = 4 * GIB, .bytes = 40 * MIB);
     mvt_final_heap(t);
     r = found(t);
@@ -707,7 +707,7 @@ Test(oom, the_window_leaves_out_what_is_outside_it)
 
 /* ---- memory of another pool or stream -------------------------------------------------------- */
 
-/* Stream 9 had four blocks of 64 MiB, `kept` of which it still has; stream 0 asks. The memory came
+/* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 asks. The memory came
  * late, so that the need rose over the second half of the events. */
 static result asked_beside(uint32_t kept, uint64_t requested)
 {

@@ -1,5 +1,5 @@
 /* Calls that were refused memory, in captures of programs without PyTorch: which of them count, who
- * had the device's memory, and what the command says. The fixture's device has 80 GiB. */
+ * held the device's memory, and the output of the command. The fixture's device has 80 GiB. */
 #include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
 #include "tests/fixture/fixture.h"
@@ -110,7 +110,7 @@ Test(refused_calls, a_refusal_that_is_made_up_for_is_none)
     get(c, 2, 50, 2); /* a pool that probes */
     get(c, 2, 40, 2);
     get(c, 2, 10, 0);
-    get(c, 3, 30, 2); /* twice in vain: one failure */
+    get(c, 3, 30, 2); /* twice without success: one failure */
     get(c, 3, 30, 2);
     mvt_call(c, MV_API_ALLOC, .addr = 9ull << 40, .size = GIB, .library = "/lib/libnccl.so.2");
     mvt_call(c, MV_API_ALLOC_HOST, .size = GIB, .result = 2);
@@ -145,7 +145,7 @@ Test(refused_calls, at_names_them_where_no_event_does)
     cr_expect(
         !mv_failure_moment_read(budget, calls, 0, "oom#4", MV_ALL_EVENTS, &ask, why, sizeof why));
     cr_expect_str_eq(why, "no such out-of-memory event on device 0: oom#4");
-    /* As peaks are, they are those of the window. */
+    /* Like peaks, they are limited to the window. */
     cr_assert(
         mv_failure_moment_read(budget, calls, 0, "oom", (mv_window){1, 2}, &ask, why, sizeof why));
     cr_expect_eq(ask.event, 1);

@@ -1,4 +1,4 @@
-/* What the viewer finds wrong: the verdicts of the reports, each with its place. */
+/* The findings in the viewer: the verdicts of the reports, each with its place. */
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
@@ -150,7 +150,7 @@ Test(findings, what_waits_for_streams_is_a_note)
 
 /* ---- places ------------------------------------------------------------------------------ */
 
-/* What is pinned lives at the moment, is seen in the window, and the search finds it. */
+/* The pinned block lives at the moment, is visible in the window, and the search finds it. */
 static void check_place(const bench *b, uint32_t row, const char *name)
 {
     const mv_finding *f = &b->found.rows[row];

@@ -1,4 +1,4 @@
-/* The viewer's tables: their numbers are those of the command line's reports. */
+/* The viewer's tables: their numbers equal the command line's reports. */
 #include "analyze/peak/lines.h"
 #include "analyze/totals/moment.h"
 #include "parse/model/sums.h"
@@ -233,7 +233,7 @@ Test(listing, events_are_those_of_the_trace_report)
 
 enum { HELD, KEPT, ALLOCATED, FREED, NET, BLOCKS, HIGHEST, NAME, NUMBERS = HIGHEST };
 
-/* The rows add up to the last one, but for what is highest: lines are so at different moments. */
+/* The rows add up to the last one, except for maxima: lines are so at different moments. */
 static void expect_sums(bench *b, const char *name)
 {
     for (uint32_t c = 0; c < NUMBERS; c++) {

@@ -22,7 +22,7 @@ static blocks blocks_of(mvt_trace *t)
     return b;
 }
 
-/* What a tensor counts for; UINT64_MAX: it lies in no block. */
+/* The bytes that a tensor counts for; UINT64_MAX: it lies in no block. */
 static uint64_t counted(const blocks *b, const char *name)
 {
     for (uint32_t i = 0; i < b->found.count; i++)

@@ -1,5 +1,5 @@
-/* Lists of the user's own before those of PyTorch: the rows are made in their order, and PyTorch's
- * lists are read in that of PyTorch. */
+/* The user's own lists before PyTorch's: the rows are made in their order, and PyTorch's lists are
+ * read in PyTorch's order. */
 #include "tests/pickle/opcodes.h"
 
 /* An event of `number` bytes, which is that entry of the memo. */
@@ -89,7 +89,7 @@ static void expect_sizes(const mv_trace *trace, uint32_t device, const char *siz
                      "device %u, event %u: %llu", device, i, (unsigned long long)events.size[i]);
 }
 
-/* The notes are those of a key that memviz does not know, and of `loose` events. */
+/* The notes are about an unknown key and `loose` events. */
 static void expect_notes(const mv_trace *trace, uint64_t loose)
 {
     cr_expect_eq(trace->notes[MV_NOTE_UNKNOWN_KEY].count, 1);

@@ -198,7 +198,7 @@ Test(pickle, windows_cut_anywhere)
     }
 }
 
-/* What is missing of an operand is not zeros, so no cut says anything else of the file. */
+/* Missing bytes of an operand are not read as zeros, so no cut changes the contents. */
 static void expect_cuts_end_the_input(mv_span pickle)
 {
     for (uint64_t length = 2; length < pickle.length; length++) {
@@ -544,7 +544,7 @@ Test(pickle, values_under_a_key_of_ones_own_are_skipped)
     }
 }
 
-/* A key of a record's, beside those of the root, makes no record of the root. */
+/* A key of a record among the root's keys does not turn the root into a record. */
 Test(pickle, the_root_may_have_a_key_of_a_record)
 {
     static const char *const keys[] = {"action", "filename", "blocks",    "total_size",
@@ -584,8 +584,7 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
         }
 }
 
-/* Nothing of Python is run, so that what follows cannot be read: the line says what to leave out.
- */
+/* No Python code is run, so that the rest cannot be read: the line says what to leave out. */
 Test(pickle, an_object_of_python_is_named)
 {
     mvt_opcodes *w = new_writer();

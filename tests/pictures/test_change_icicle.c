@@ -1,5 +1,5 @@
-/* The difference of two recordings as a picture: its sums are those of the report, and its texts
- * can be read. */
+/* The difference of two recordings as a picture: its sums equal the report's, and its texts can be
+ * read. */
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"

@@ -128,8 +128,8 @@ Test(state, boxes_are_those_of_a_literal_layout)
     }
 }
 
-/* Its events do not tell all pools: what no event tells is the default one, in one group with what
- * others tell. */
+/* Its events do not contain all pools: a pool that no event names is the default one, in one group
+ * with the named ones. */
 Test(state, a_pool_is_one_group)
 {
     mv_trace trace = mvt_load(mvt_memory(), "late_start");

@@ -1,4 +1,4 @@
-/* Where the boxes of the state are when it is zoomed and moved: on random heaps. */
+/* The places of the state's boxes when it is zoomed and moved: on random heaps. */
 #include <math.h>
 
 #include "tests/fixture/fixture_heap.h"

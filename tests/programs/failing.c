@@ -26,7 +26,7 @@ static const struct {
               {"EAGAIN", EAGAIN},        {"EINTR", EINTR},   {"SHORT", FAULT_SHORT},
               {"SIGTERM", FAULT_SIGTERM}};
 
-/* What a run left: files as "name size hash" lines in order, and its two outputs. */
+/* The files after a run: files as "name size hash" lines in order, and its two outputs. */
 typedef struct {
     int status;   /* 128 + signal; -1: it did not end */
     int answered; /* status of the command beside it */

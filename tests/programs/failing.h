@@ -1,6 +1,6 @@
 /* Preloaded into a program, it runs that program many times, and lets one call fail in each run:
- * the first call in the first run, the second in the second, until no call is left. The program is
- * started once and forked before its main(), so thousands of runs take seconds.
+ * the first call in the first run, the second in the second, and so on to the last call. The
+ * program is started once and forked before its main(), so thousands of runs take seconds.
  *
  *     LD_PRELOAD=failing.so MEMVIZ_FAULT=memory=ENOMEM MEMVIZ_FAULT_FOLDER=/tmp/x memviz leaks F
  *

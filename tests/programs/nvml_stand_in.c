@@ -9,10 +9,10 @@
 typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;                /* of the process that uses `own`; 0: none is named */
-    unsigned long long reserved; /* by the driver; 0: an old library, which does not tell */
+    unsigned long long reserved; /* by the driver; 0: an old library, which does not report it */
     unsigned differ, divided;    /* models are different; the second device has slices */
-    unsigned shared;             /* so many devices have no memory but the host's */
-    long long answered_us;       /* when it told of memory last: later than it was asked */
+    unsigned shared;             /* this many devices have only the host's memory */
+    long long answered_us;       /* when it last reported memory: later than it was asked */
 } stand_in;
 
 stand_in nvml_stand_in;

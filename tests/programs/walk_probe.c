@@ -134,7 +134,8 @@ double probe_cost(int walks)
     return best;
 }
 
-/* Walks without end, so that the interpreter may end meanwhile; the number of walks with frames. */
+/* Walks without end, so that the interpreter may end during a walk; the number of walks with
+ * frames. */
 long probe_loop(double seconds)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];

@@ -1,5 +1,5 @@
-/* What a recorded program and its launcher have beside them is not harmed, and harms no one
- * (tests/programs/bystander.c). */
+/* Programs that run beside a recorded program and its launcher are not harmed, and harm neither of
+ * them (tests/programs/bystander.c). */
 #include "tests/fixture/fixture_program.h"
 
 /* $MEMVIZ_STATUS names a descriptor of another process. */

@@ -89,7 +89,7 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
     cr_assert_eq(s.process[0], MV_NO_BYTES, "no process is named");
 }
 
-/* What programs can use, so that total less used is what cudaMemGetInfo says is free. */
+/* Memory that programs can use: total less used equals the free bytes of cudaMemGetInfo. */
 /* The driver answers when it has done what it is doing, and as of then. */
 Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
 {

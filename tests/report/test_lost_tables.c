@@ -1,5 +1,4 @@
-/* Captures with a damaged chunk: each report says what is lost, and tells no figure that rests on
- * it. */
+/* Captures with a damaged chunk: each report shows the loss, and no figure that depends on it. */
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -120,7 +119,7 @@ Test(lost_tables, lost_events_were_recorded)
     expect_text("leaks", file, "events are lost in damaged parts of the file: read an undamaged");
 }
 
-/* What is lost is told of the file that is written from a damaged one, too. */
+/* A file written from a damaged one reports the loss, too. */
 Test(lost_tables, conversion_keeps_what_is_lost)
 {
     const char *file = DAMAGED(MV_WIRE_API_CALLS), *folder = mvt_temp_folder();

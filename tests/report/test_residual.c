@@ -1,4 +1,4 @@
-/* Where the final heap has not what the events lead to, each report of what is alive says so. */
+/* If the final heap contradicts the events, each report of live memory says so. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 

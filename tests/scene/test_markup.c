@@ -52,7 +52,7 @@ Test(markup, each_byte_that_is_no_character_is_one)
     }
 }
 
-/* What is no character of XML is one sign, however many bytes it has. */
+/* A sequence that is not an XML character becomes one sign, however many bytes it has. */
 Test(markup, xml_has_no_last_two_of_the_plane)
 {
     expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD);

@@ -400,7 +400,7 @@ static void check_golden(drawing *d, const char *name)
     cr_assert(width == d->image.width && height == d->image.height);
     for (uint32_t i = 0; i < width * height; i++)
         wrong += memcmp(want + 4 * (uint64_t)i, d->image.pixels + 4 * (uint64_t)i, 4) != 0;
-    cr_expect_eq(wrong, 0, "%u pixels are not those of %s", wrong, path);
+    cr_expect_eq(wrong, 0, "%u pixels differ from %s", wrong, path);
     free(want);
 }
 
@@ -486,7 +486,7 @@ Test(raster, a_timeline_is_that_of_the_golden_picture)
     check_golden(&d, "timeline");
 }
 
-/* What is partly clear keeps its alpha, and colours are divided by it again. */
+/* Partly transparent pixels keep their alpha, and colours are divided by it again. */
 Test(raster, png_has_alpha_where_the_picture_has)
 {
     const char *path = mvt_temp_file((mv_span){0});

@@ -1,6 +1,6 @@
 /* A raster that draws one scene after the other: what it leaves out makes no difference. Pictures
- * are compared with those of a raster that never drew before, and with a painter of rectangles and
- * images that looks at every pixel of every shape. */
+ * are compared with a raster that never drew before, and with a painter of rectangles and images
+ * that looks at every pixel of every shape. */
 #include <math.h>
 
 #include "base/cursor.h"

@@ -283,7 +283,7 @@ Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout =
     do
         got = read(fd, part, sizeof part);
     while (got > 0);
-    cr_expect_eq(got, 0, "the server waits for what is not there");
+    cr_expect_eq(got, 0, "the server waits for missing bytes");
     close(fd);
     cr_expect_eq(mvt_get(&server, "/").status, 200);
 }

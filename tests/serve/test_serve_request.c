@@ -162,7 +162,7 @@ Test(serve_request, ranges)
         {"bytes=100-", {416, 0, 0}},
         {"bytes=1000-2000", {416, 0, 0}},
         {"bytes=-0", {416, 0, 0}},
-        /* What is no range is ignored. */
+        /* An invalid range is ignored. */
         {"bytes=18446744073709551616-", {200, 0, 100}},
         {"bytes=5-4", {200, 0, 100}},
         {"bytes=", {200, 0, 100}},

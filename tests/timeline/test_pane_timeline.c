@@ -350,7 +350,7 @@ static void check_use(const mv_view *view)
     }
 }
 
-/* Levels at the samples are those of the exact bytes. */
+/* Levels at the samples equal the exact bytes. */
 static void check_levels(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);

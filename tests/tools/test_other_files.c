@@ -181,7 +181,7 @@ Test(other_files, the_range_of_all_allocations_is_left_out)
     cr_expect(strstr(run.out, "100 % by ExecuteHelper"), "%s", run.out);
 }
 
-/* Events that lack their sizes are events, too. */
+/* Events without a size are events, too. */
 Test(other_files, events_without_sizes_are_missing)
 {
     mv_trace trace = read_tool("unsized.xplane.pb");
@@ -217,7 +217,8 @@ Test(other_files, limits_and_peaks_are_of_devices)
     cr_expect(strstr(run.out, "device 1: 20.0 GiB allocated at once"), "%s", run.out);
 }
 
-/* The allocator's peak from before the profile is a bound of the peak; it is none of the host's. */
+/* The allocator's peak from before the profile is a bound of the peak; it does not belong to the
+ * host. */
 Test(other_files, a_peak_before_the_profile_is_a_bound)
 {
     mv_trace trace = read_tool("early_peak.xplane.pb");
@@ -536,7 +537,7 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
-/* What is allocated where a block is has ended that block: in the totals, too. */
+/* An allocation at the place of a live block ends that block: in the totals, too. */
 Test(other_files, blocks_of_rmm_do_not_overlap)
 {
     mv_trace trace = read_tool("rmm_overlap.csv");
@@ -589,7 +590,7 @@ Test(other_files, bin_keeps_all)
     }
 }
 
-/* Blocks are neither lost nor doubted, whatever the tool. */
+/* No block is lost or uncertain, whatever the tool. */
 Test(other_files, events_lead_to_the_final_heap)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -607,7 +608,7 @@ Test(other_files, events_lead_to_the_final_heap)
     }
 }
 
-/* What is about PyTorch's allocator says so, in a line; the level has the allocator's name. */
+/* Reports about PyTorch's allocator say so, in a line; the level has the allocator's name. */
 Test(other_files, commands_name_the_allocator)
 {
     static const char *const commands[] = {"whatif", "oom", "fragmentation"};
@@ -630,8 +631,8 @@ Test(other_files, commands_name_the_allocator)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
-/* What a tool's allocator took from the device is not in its file: no report says it in words. JSON
- * has the fields of every report. */
+/* Memory that a tool's allocator took from the device is not in its file: no report says it in
+ * words. JSON has the fields of every report. */
 LongTest(other_files, nothing_is_said_of_what_was_reserved)
 {
     static const char *const commands[] = {"triage", "info", "stats", "peak", "lines"};
@@ -664,7 +665,7 @@ LongTest(other_files, nothing_is_said_of_what_was_reserved)
     cr_expect(strstr(run.out, "the framework and Python"));
 }
 
-/* Each block fills a segment: the peak of one is that of the other, at the same moment. */
+/* Each block fills a segment: both have the same peak at the same moment. */
 Test(other_files, reserved_memory_peaks_with_its_block)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -706,7 +707,7 @@ Test(other_files, an_empty_file_is_not_sent_to_pytorch)
     cr_expect_null(strstr(run.out, "PyTorch"), "%s", run.out);
 }
 
-/* What the first program held at its end would be held by the second. */
+/* Memory held by the first program at its end would count for the second. */
 Test(other_files, logs_of_rmm_that_are_joined_are_refused)
 {
     mvt_run run = mvt_sh("l=%s/tools/rmm_steps.csv; cat $l $l >two.csv; $MEMVIZ two.csv; "

@@ -1,4 +1,4 @@
-/* Pinned memory in stats: its peaks are those of the level of the host, and as uncertain. */
+/* Pinned memory in stats: its peaks equal those of the host level, with the same uncertainty. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -17,7 +17,7 @@ static const char *file_without(uint32_t dropped)
     return mvt_temp_file(mvt_pickle_of(mvt_memory(), &trace, false));
 }
 
-/* A snapshot with one pinned block of `pinned` MiB, of which `asked` MiB were asked for. */
+/* A snapshot with one pinned block of `pinned` MiB, for a request of `asked` MiB. */
 static const char *pinned_file(uint64_t pinned, uint64_t asked, int64_t threshold)
 {
     mvt_trace *t = mvt_new();

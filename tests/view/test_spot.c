@@ -232,7 +232,7 @@ Test(spot, its_mark)
     mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
     mvt_view_frame(view);
     cr_assert_not(view->spot.is_shown);
-    key(view, MV_KEY_RIGHT); /* from what was clicked */
+    key(view, MV_KEY_RIGHT); /* from the clicked item */
     cr_assert_eq(view->spot.command, MV_DO_table_kind);
     cr_assert_eq(view->spot.arg, MV_LISTING_SIZES + 1);
 }

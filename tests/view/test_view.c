@@ -114,7 +114,7 @@ Test(view, frames_are_alike)
     cr_assert_eq(view->budget->used, used);
 }
 
-/* Whatever the limit of memory: no crash, and nothing is left. */
+/* Whatever the limit of memory: no crash, and no memory remains. */
 LongTest(view, little_memory_is_no_crash_and_leaves_nothing)
 {
     for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {

@@ -275,7 +275,7 @@ Test(view_going, windows_stay_inside)
     cr_assert_eq(view->now->pinned, MV_NO_ROW);
 }
 
-/* What is pinned is seen. */
+/* The pinned block is visible. */
 Test(view_going, a_pin_is_made_visible)
 {
     clipboard clip = {""};
@@ -446,7 +446,8 @@ Test(view_going, a_stack_is_copied)
     cr_assert_gt(strlen(clip.copied), 100);
 }
 
-/* Who pastes it into a terminal pastes nothing that is obeyed there: not even what ends a paste. */
+/* Pasted into a terminal it contains nothing that the terminal obeys: not even what ends a
+ * paste. */
 static void check_copied(const clipboard *clip, const char *allowed)
 {
     mv_span all = {(const uint8_t *)clip->copied, strlen(clip->copied)};

@@ -77,7 +77,7 @@ static void check_path(const cJSON *at, const char *path, const char *type, cons
     snprintf(key, sizeof key, "%.*s", (int)length, path);
     if (strcmp(key, "[]") == 0) {
         const cJSON *each;
-        cr_assert(cJSON_IsArray(at), "%s: %s is no array", command, whole);
+        cr_assert(cJSON_IsArray(at), "%s: %s is not an array", command, whole);
         cJSON_ArrayForEach(each, at)
         {
             if (path[length])

@@ -13,7 +13,7 @@
 #include "tests/names/fixture_poison.h"
 
 /* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own;
- * another order of the letters; ends of lines that are no \n; a text that is not seen; markup; a
+ * another order of the letters; line ends other than \n; a text that is not seen; markup; a
  * formula's signs. */
 #define HARM                                                  \
     "=\033]0;owned\a\033[2J\r\x7f\xc2\x9b"                    \
@@ -199,7 +199,8 @@ Test(hostile, no_output_has_a_string_as_it_is)
     }
 }
 
-/* A row is a line, a cell that a spreadsheet would run is none, and what is hidden is spelled. */
+/* A row is a line, no cell looks like a formula to a spreadsheet, and hidden characters are
+ * spelled. */
 Test(hostile, no_table_has_a_string_as_it_is)
 {
     const char *path = write_hostile("full", false);

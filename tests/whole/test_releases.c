@@ -143,7 +143,7 @@ LongTest(releases, the_plain_form_is_what_python_packs)
 
 /* ---- stacks of 1.13 and 2.0 ------------------------------------------------------------------ */
 
-/* What is alive at the end has its stack and its size from the blocks' history. */
+/* Blocks alive at the end have stack and size from the blocks' history. */
 Test(releases, stacks_come_from_the_history_of_blocks)
 {
     static const char *const names[] = {"torch_1_13.pickle", "torch_2_0.pickle"};
@@ -229,7 +229,7 @@ Test(releases, history_of_others_is_not_the_blocks)
 
 /* ---- torch_npu ------------------------------------------------------------------------------- */
 
-/* The final heap is that of another allocator, in Python: every size leads to it, and the replay
+/* The final heap comes from another allocator, in Python: every size leads to it, and the replay
  * finds every address. With CUDA's rule neither holds. */
 Test(releases, sizes_and_replay_of_torch_npu)
 {
@@ -298,7 +298,7 @@ Test(releases, what_the_buffers_of_all_devices_say)
     }
 }
 
-/* What the file says about its buffer decides. */
+/* The file's facts about its buffer decide. */
 Test(releases, the_files_word_on_its_buffer)
 {
     static const struct {
@@ -377,8 +377,8 @@ static double bytes_of_group(const cJSON *report, const char *name)
     return -1;
 }
 
-/* The peak of the made program: after backward() of mlp in its last step. What each group holds
- * follows from the program's sizes; the rows of every grouping add up to what is allocated. */
+/* The peak of the made program: after backward() of mlp in its last step. The bytes of each group
+ * follow from the program's sizes; the rows of every grouping add up to the allocated bytes. */
 Test(releases, peak_by_everything_that_is_said)
 {
     static const uint64_t mib = 1 << 20;
