@@ -74,7 +74,7 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 
 /* ---- what stays ---------------------------------------------------------------------------- */
 
-/* A change of what a line holds, from one low point on. */
+/* A change of a line's bytes, from one low point on. */
 typedef struct {
     uint32_t group, at;
     uint32_t alloc;

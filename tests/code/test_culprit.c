@@ -325,7 +325,7 @@ Test(culprit, the_interpreter_is_never_to_blame)
     expect_label(UNWINDER "helper:libfoo.o:0;f:/home/u/train.py:12;clone:??:0", "train.py:12 f");
 }
 
-/* Of its own stacks only those of a training program are known to be the backward pass. */
+/* Autograd's own stacks are known to be the backward pass only in a training program. */
 Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
 {
     for (int trains = 0; trains < 2; trains++) {

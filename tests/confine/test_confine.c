@@ -1,4 +1,4 @@
-/* What is left to a confined process, and what is not. */
+/* The actions allowed in a confined process, and those that are not. */
 #include "cli/confine/confine.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *in(const char *folder, const char *name)
     return path;
 }
 
-/* Runs `confined` in a process of its own, with what it writes to `t`. */
+/* Runs `confined` in a process of its own, with its output in `t`. */
 static void in_child(tried *t, void (*confined)(tried *t))
 {
     int status;

@@ -318,7 +318,7 @@ static void make_program(program *p, uint64_t *seed)
     }
 }
 
-/* New lines, none of which allocates, in front of any line; functions change places. */
+/* New lines without allocations in front of any line; functions change places. */
 static void edit_program(program *p, uint64_t *seed)
 {
     for (int f = 0; f < FILES; f++) {

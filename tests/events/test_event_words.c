@@ -143,7 +143,7 @@ Test(event_words, a_heap_without_events_has_no_lives)
         "A segment of 20.0 MiB at 0x10000000; no events were recorded, so its lifetime is unknown");
 }
 
-/* What is not in the file is not told. */
+/* Facts that are not in the file are not printed. */
 Test(event_words, what_is_not_recorded_is_said_so)
 {
     mvt_trace *t = mvt_new();

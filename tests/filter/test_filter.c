@@ -360,7 +360,7 @@ static bool stack_has(const world *w, mv_stack_id stack, const char *text, const
     return false;
 }
 
-/* A random term, as text, and by what it is judged. */
+/* A random term, as text, and the values to compare. */
 typedef struct {
     char text[200];
     int kind; /* mv_filter_kind */

@@ -122,7 +122,7 @@ Test(floor, the_check_rejects_overlap_and_a_wrong_top)
     cr_expect_not(is_sound);
 }
 
-/* ---- parts of what was reserved ---------------------------------------------------------- */
+/* ---- parts of reserved memory ---------------------------------------------------------- */
 
 static mv_minimum find(mvt_trace *t)
 {

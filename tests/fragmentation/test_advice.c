@@ -20,7 +20,7 @@ static const mv_trial *run_of(const mv_whatif *w, const char *conf)
     return NULL;
 }
 
-/* What --conf says of one setting. */
+/* The result of --conf for one setting. */
 static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r,
                         const mv_advice *advice, const char *name)
 {

@@ -54,7 +54,7 @@ Test(fragmentation, ok_says_what_is_beyond_the_need_and_what_is_usual)
     cr_expect(r.f.beyond == 6 * MIB && r.f.allowed == 48 * MIB);
 }
 
-/* An answer that is not known has its own reason, and the past is none where it is in the file. */
+/* An unknown answer has its own reason, which is not the past if the past is in the file. */
 Test(fragmentation, what_is_not_known_has_its_reason)
 {
     mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
@@ -131,7 +131,7 @@ static mvt_trace *begun_late(uint64_t before)
     return t;
 }
 
-/* What was reserved before the events counts as needed: it is named, and the figures add up. */
+/* Memory reserved before the events counts as needed: it is named, and the figures add up. */
 Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
 {
     result r = found(begun_late(200));
@@ -260,7 +260,7 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
     cr_expect(strstr(f->why, part), "%s: %s, not %s", what, f->why, part);
 }
 
-/* Who freed what is pending has all of it. */
+/* The pending bytes are all charged to the line that freed them. */
 static void expect_waiting(const result *r, const char *what)
 {
     const mv_waiting *w = &r->f.waiting;

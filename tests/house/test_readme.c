@@ -1,6 +1,6 @@
-/* What README and docs/ show is true: their sessions are what the program prints, the README's
- * pictures what it draws, links lead to files, docs/README.md lists every page, and recipes are
- * files that other tests run. */
+/* The examples in README and docs/ are true: their sessions are what the program prints, the
+ * README's pictures what it draws, links lead to files, docs/README.md lists every page, and
+ * recipes are files that other tests run. */
 #include <dirent.h>
 #include <png.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ static size_t pages_of(const char *folder, const char *paths[], size_t most)
 
 /* ---- sessions ---------------------------------------------------------------------------- */
 
-/* Where the line "..." is next in a text; its end if there is none. */
+/* The next line "..." in a text; its end if there is none. */
 static const char *next_cut(const char *text, const char *end)
 {
     for (const char *line = text; line < end; line = strchr(line, '\n') + 1)

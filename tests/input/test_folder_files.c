@@ -1,5 +1,5 @@
-/* Folders on the command line: what is in one is reported, and what promises a snapshot but has
- * none is told. A gate over a folder never passes because a rank was not read. */
+/* Folders on the command line: snapshots in one are reported, and files named like snapshots that
+ * are not get a message. A gate over a folder never passes because a rank was not read. */
 #include "tests/fixture/fixture_program.h"
 
 /* One good file, and what folders of ranks have in place of others. */

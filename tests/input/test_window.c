@@ -87,7 +87,7 @@ Test(window, times_mean_nothing_without_times)
     cr_expect(mv_position_find(trace, 0, "1", &at, why, sizeof why));
 }
 
-/* ---- windows and moments that are none ---------------------------------------------------- */
+/* ---- invalid windows and moments ---------------------------------------------------- */
 
 Test(window, a_window_without_events_is_refused)
 {

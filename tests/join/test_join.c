@@ -23,7 +23,7 @@ static mvt_trace *snapshot(void)
 
 typedef struct {
     int64_t offset_us; /* of the clock */
-    int64_t jitter_us; /* times differ by up to so much, in either direction */
+    int64_t jitter_us; /* times differ by up to this much, in either direction */
     uint64_t moved;    /* addresses */
     uint64_t bytes;
     uint32_t missing; /* each such one is at an address that the snapshot does not have; 0: none */

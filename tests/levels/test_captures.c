@@ -145,7 +145,8 @@ Test(captures, what_was_refused_is_explained_without_pytorch)
     }
 }
 
-/* Half of a file has names and no events: a recording of PyTorch was not forgotten here. */
+/* Half of a file has names and no events: it must not be described as a recording that was never
+ * started. */
 Test(captures, a_file_without_its_end_is_said_to_be_damaged)
 {
     mvt_run run = mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >cut.bin; "

@@ -31,7 +31,7 @@ static mv_code say_words(void *user, mv_arena *arena, char **words, int count, b
     return MV_OK;
 }
 
-/* What is answered to a line. */
+/* The answer to a line. */
 static const char *answer_of(stand_in *s, mv_span line)
 {
     mv_mcp mcp = {.run = say_words, .user = s, .budget.limit = 64 * MIB};
@@ -307,7 +307,7 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
     return NULL;
 }
 
-/* What a tool says of an argument is what its command does with it. */
+/* A tool's description of an argument matches the behaviour of its command. */
 Test(mcp, arguments_are_those_that_the_command_takes_there)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");

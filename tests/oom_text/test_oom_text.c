@@ -493,7 +493,7 @@ Test(oom_text, numbers_that_are_too_large_are_not_sizes)
 Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
 {
     static const char error[] = "\n[rank2]: " SHORT("2.00 GiB", "1", "free");
-    size_t length = 400 << 10; /* read 192 KiB at a time, of which 9 KiB are read again */
+    size_t length = 400 << 10; /* read 192 KiB at a time; the last 9 KiB are read again */
     char *text = mv_push_array(mvt_memory(), char, length);
 
     for (size_t at = 181 << 10; at < (size_t)(194 << 10); at += 1531) {

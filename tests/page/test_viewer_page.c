@@ -1,6 +1,5 @@
-/* Pages with a snapshot inside, and what is written without memviz.html. The page here
- * is a small one (tests/fixture/page.html); that the real one shows what is inside, tests/web sees.
- */
+/* Pages with a snapshot inside, and the output without memviz.html. The page here is a small one
+ * (tests/fixture/page.html); that the real one shows what is inside, tests/web sees. */
 #include <string.h>
 
 #include "tests/fixture/fixture.h"

@@ -532,7 +532,7 @@ Test(paper_timeline, marks_of_the_program)
     }
 }
 
-/* What waits for a stream is not allocated, also where no event says so. */
+/* Memory that waits for a stream is not allocated, even if no event shows it. */
 Test(paper_timeline, blocks_that_wait_are_not_in_the_stack)
 {
     mvt_trace *t = mvt_new();

@@ -29,7 +29,7 @@ static const struct {
 /* The files after a run: files as "name size hash" lines in order, and its two outputs. */
 typedef struct {
     int status;   /* 128 + signal; -1: it did not end */
-    int answered; /* status of the command beside it */
+    int answered; /* status of the command that ran beside it */
     char files[TEXT];
     char said[TEXT]; /* on standard error */
     char out[64];    /* "size hash" */

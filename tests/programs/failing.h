@@ -19,8 +19,7 @@
  *   ERROR              ENOMEM, EIO, ENOSPC, EPIPE (with its signal), EMFILE, EACCES, EAGAIN; EINTR
  *                      for reads, and SHORT (1 to 7 bytes are read or written), after which the
  *                      result must be the same
- *                      SIGTERM comes before the call, which does not fail: what is left is as
- *                      before the run or as after it
+ *                      SIGTERM comes before the call, which does not fail: the files are as before the run or as after it
  * MEMVIZ_FAULT_FOLDER  an empty folder: the runs have `run` in it as their own. Without it the
  * program runs once, with its call FIRST of MEMVIZ_FAULT_RUNS failing: for a debugger
  * MEMVIZ_FAULT_RUNS    FIRST:LAST:STEP of n; LAST 0: as long as there are calls

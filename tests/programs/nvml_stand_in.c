@@ -1,6 +1,6 @@
-/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or as many as
- * $NVML_DEVICES says, which have those of the two in turns, and different models with $NVML_DIFFER.
- * The process whose number the file $NVML_PID has uses 77 bytes. */
+/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or $NVML_DEVICES
+ * devices with the figures of the two alternately, and different models with $NVML_DIFFER. The
+ * process whose number the file $NVML_PID has uses 77 bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 enum { MOST = 6, STEPS = 10 };
 
-/* What one rank does; all zero: what every rank does. */
+/* The actions of one rank; all zero: what every rank does. */
 typedef struct {
     uint64_t batch;    /* factor of the activations' sizes; 0: 1 */
     bool leaks;        /* keeps the loss of each step */
@@ -260,7 +260,7 @@ static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
     return t;
 }
 
-/* As that of a long trace: every second point, until at most `most` are left. */
+/* Like the curve of a long trace: every second point is removed until at most `most` remain. */
 static void thin(mv_summary *summary, uint32_t most)
 {
     while (summary->points > most) {
@@ -359,8 +359,8 @@ Test(ranks, callers_that_differ_are_shown)
     cr_expect(strstr(run.out, "a.py:80 main > a.py:9 make"), "%s", run.out);
 }
 
-/* The buffer of `ring` held half a step, so that its peak may have been earlier and higher; that of
- * a window is the window's. */
+/* The buffer of `ring` held half a step, so that its peak may have been earlier and higher; a
+ * window has its own. */
 Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
 {
     static const struct {
@@ -387,8 +387,8 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
     }
 }
 
-/* Where no free was recorded, blocks may have ended earlier, and segments may have been there
- * before. */
+/* If no free was recorded, blocks may have ended earlier, and segments may be older than the first
+ * event. */
 Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
 {
     mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "

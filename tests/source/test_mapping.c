@@ -1,4 +1,4 @@
-/* Files that shrink while they are mapped: what is gone becomes zeros, and the reader is told. */
+/* Files that shrink while they are mapped: lost bytes become zeros, and the reader is notified. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* What is said of files that are no snapshot, or not as PyTorch wrote it: the common accidents. */
+/* Messages about files that are not snapshots, or not as PyTorch wrote them: the common
+ * accidents. */
 #include "tests/fixture/fixture.h"
 
 static void expect_refused(mv_span bytes, const char *words, uint64_t offset)
@@ -122,7 +123,8 @@ Test(readers, a_transfer_as_text_is_told)
     damaged[pickle.length / 8] ^= 0xff;
     if (mv_trace_read_bytes(mvt_memory(), (mv_span){damaged, pickle.length}, &trace, mvt_err()) !=
         MV_OK)
-        cr_expect_null(strstr(mvt_err()->detail, words), "other damage is no transfer");
+        cr_expect_null(strstr(mvt_err()->detail, words),
+                       "other damage does not come from a transfer");
 }
 
 /* `head`, the values of a snapshot as often as asked, and `tail`. */

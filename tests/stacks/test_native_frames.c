@@ -135,7 +135,7 @@ Test(native_frames, are_walked_in_many_threads)
     cr_assert(mv_native_start());
     for (int i = 0; i < 8; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, walk_in_thread, &walks), 0);
-    for (int i = 0; i < 20; i++) { /* the list of files changes meanwhile */
+    for (int i = 0; i < 20; i++) { /* the list of files changes during the walk */
         void *library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
         if (library)
             dlclose(library);
@@ -172,7 +172,7 @@ static APART void compare_with_the_c_library(void)
 
     count = mv_native_walk(addresses, MOST);
     want = (uint32_t)backtrace(theirs, MOST);
-    do { /* the first one or two are in this function, and in what a sanitizer adds between */
+    do { /* the first one or two are in this function, and in frames that a sanitizer adds */
         from++;
         for (at = 0; at < count && addresses[at] != (uint64_t)(uintptr_t)theirs[from];)
             at++;

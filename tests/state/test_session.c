@@ -1,5 +1,5 @@
 /* Sessions: a state as text, read back, shows the same picture; wrong texts are refused with the
- * place of what is wrong, and change nothing. */
+ * position of the error, and change nothing. */
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
@@ -237,7 +237,7 @@ LongTest(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
     }
 }
 
-/* Rounding adds up while a window is moved; the scale is that of the window, however it came. */
+/* Rounding adds up while a window is moved; the scale is the window's, however it was set. */
 LongTest(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("oom");
@@ -443,7 +443,7 @@ Test(session, the_program_opens_no_pipe_that_one_names)
     cr_assert(strstr(run.err, "p is not a file on disk"), "%s", run.err);
 }
 
-/* The first line tells, not the name; a path that is open already is not read again. */
+/* The first line decides, not the name; a path that is open already is not read again. */
 LongTest(session, the_program_opens_one_as_a_file)
 {
     mvt_run run = mvt_sh(

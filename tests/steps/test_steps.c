@@ -118,8 +118,8 @@ Test(steps, layers_within_a_call_and_collectives_are_none)
     }
 }
 
-/* As captures name NVTX ranges: those of CuPy's time_range are in the default domain, JAX's in that
- * of TSL, among XLA's own. */
+/* As captures name NVTX ranges: CuPy's time_range uses the default domain, JAX uses TSL's, among
+ * XLA's own marks. */
 Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 {
     static const struct {
@@ -311,7 +311,7 @@ Test(steps, calls_with_nothing_else_in_between_are_not_paired)
     cr_expect_eq(s.count, 12);
 }
 
-/* CUB's and Thrust's algorithms are no steps of the program. */
+/* CUB's and Thrust's algorithms are not steps of the program. */
 Test(steps, ranges_of_cub_are_none)
 {
     mvt_trace *t = mvt_new();

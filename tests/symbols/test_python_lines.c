@@ -49,7 +49,7 @@ static void check(const char *python, const mv_python_lines *code, uint64_t coun
                      code->first_line, offsets[i], (long)got[i], (long)want[i]);
 }
 
-/* Each line of each instruction of thousands of code objects. */
+/* The line of every instruction in thousands of code objects. */
 static unsigned compare_all(const char *python)
 {
     FILE *in = mvt_python_open(python, "line_tables.py", "2500");

@@ -163,7 +163,7 @@ Test(symbols, a_stripped_file_has_its_exports)
     end(&s);
 }
 
-/* What is not the file that was loaded says nothing. */
+/* A file other than the loaded one gives no symbols. */
 static void expect_addresses(sample *s, const char *path)
 {
     char name[300];

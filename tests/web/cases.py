@@ -150,7 +150,7 @@ class Bench:
         eventually(lambda: self.picture(page) == wanted, what)
 
     def close(self):
-        """Nothing was said on the console, and nothing was asked for but the page."""
+        """Nothing was written to the console, and nothing but the page was requested."""
         try:
             for page in self.pages:
                 assert not page.evaluate("window.harm"), "a script of a snapshot has run"
