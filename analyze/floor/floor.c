@@ -21,7 +21,7 @@ typedef struct {
     graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
     uint64_t effort;    /* for each placement */
     uint32_t load_count;
-    mv_placed_block *loads; /* [load_count] what is in use: blocks, and the growth of these pools */
+    mv_placed_block *loads; /* [load_count] bytes in use: blocks, and the growth of these pools */
     mv_minimum *out;
 } floor_state;
 
@@ -170,7 +170,7 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
     return add_graphs(s, err);
 }
 
-/* ---- what is kept apart ------------------------------------------------------------------ */
+/* ---- memory kept apart ------------------------------------------------------------------ */
 
 /* Segments of one stream, pool and kind: memory of one group never serves another one. */
 typedef struct {
@@ -182,7 +182,7 @@ typedef struct {
     uint32_t stream, pool, kind, row;
 } group_key;
 
-/* The group of each segment; row `segments.count` is for what no known segment holds. */
+/* The group of each segment; row `segments.count` is for blocks outside known segments. */
 static uint32_t *find_groups(floor_state *s)
 {
     const mv_segment_lives *g = &s->lives->segments;

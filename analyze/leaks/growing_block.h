@@ -7,10 +7,10 @@
  *                            |-----|
  *                                   |------      one block at any time, each larger than the last
  *
- * Such a site keeps no block for long, so births show nothing; what it holds at the marks does. A
- * request that is being generated looks similar, since its input grows with each token. There the
- * temporary memory of the steps grows as well, and by more. Three to eight steps may be too few to
- * show whether a block grows. */
+ * Such a site keeps no block for long, so births show nothing; its bytes at the marks do. A request
+ * that is being generated looks similar, since its input grows with each token. There the temporary
+ * memory of the steps grows as well, and by more. Three to eight steps may be too few to show
+ * whether a block grows. */
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
 

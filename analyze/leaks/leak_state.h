@@ -89,7 +89,7 @@ static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
  * more has been explained since, `what` names the explanation. False when memory is out. */
 bool mv_leak_floor_rises(mv_leak_state *w, const char *what);
 
-/* Counts what each site left alive and freed. */
+/* Counts the live and the freed blocks of each site. */
 void mv_leak_sites_count(mv_leak_state *w);
 
 /* Marks the blocks of the sites that grow, and adds them up in `uses`. Needs steps, floor and

@@ -147,7 +147,7 @@ typedef struct {
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
-    uint32_t exit_event; /* where a captured program starts to exit: what is alive before it counts.
+    uint32_t exit_event; /* where a captured program starts to exit: blocks alive before it count.
                           * The number of events when no exit was found */
     uint64_t preexisting_bytes; /* part of retained_bytes: from before the first event */
     mv_leak_floor floor;

@@ -71,7 +71,7 @@ static uint32_t peer_of(const prediction *t, uint32_t repetition, uint32_t row)
     return t->found->at[repetition].peer[row - t->found->first];
 }
 
-/* ---- what is known of this step ---------------------------------------------------------- */
+/* ---- this step ---------------------------------------------------------- */
 
 static uint32_t slot_of(const sizes *s, uint32_t count, uint32_t slots)
 {
@@ -197,7 +197,7 @@ static bool is_of_this_kind(const prediction *t)
            (double)t->matched_bytes >= ALIKE * (double)t->current_bytes && t->common <= MOST_FACTOR;
 }
 
-/* ---- what is still to come --------------------------------------------------------------- */
+/* ---- the remaining operations --------------------------------------------------------------- */
 
 /* The number of other repetitions in which `a` and `b` changed alike, relative to the base. -1:
  * they differed in too many; a few may be wrong counterparts. *varied is set if the sizes differed
@@ -385,7 +385,7 @@ static uint32_t freed_with(prediction *t, uint32_t row)
     return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? now : MV_NO_ROW;
 }
 
-/* Lists what the step would still do, the request first. False when memory is out. */
+/* Lists the remaining operations of the step, the request first. False when memory is out. */
 static bool list_deeds(prediction *t, mv_arena *arena)
 {
     const mv_lives *l = t->lives;

@@ -128,7 +128,7 @@ static int by_event(const void *a, const void *b, const void *context)
     return (x->api_call > y->api_call) - (x->api_call < y->api_call);
 }
 
-/* ---- what the device itself said --------------------------------------------------------- */
+/* ---- samples of the device --------------------------------------------------------- */
 
 /* The last sample at or before each failure. Failures and samples are both in order of time. */
 static void ask_samples(listing *l)

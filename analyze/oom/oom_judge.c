@@ -119,7 +119,7 @@ static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
     return is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
 }
 
-/* ---- what comes after it ----------------------------------------------------------------- */
+/* ---- later requests ----------------------------------------------------------------- */
 
 /* The bytes that blocks got beyond their requests are not needed. */
 static bool is_above(const mv_oom *o, uint64_t peak)

@@ -205,7 +205,8 @@ static void empty_cache(edit_state *e)
     }
 }
 
-/* ---- what goes and comes back ------------------------------------------------------------ */
+/* ---- blocks that leave and come back
+ * ------------------------------------------------------------ */
 
 /* Operations to be added before a position, as a list for each. */
 typedef struct {

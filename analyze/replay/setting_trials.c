@@ -547,7 +547,7 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
     return code;
 }
 
-/* ---- what is better, what is worth it ---------------------------------------------------- */
+/* ---- order and worth of trials ---------------------------------------------------- */
 
 int mv_trial_order(const mv_trial *a, const mv_trial *b)
 {

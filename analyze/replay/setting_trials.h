@@ -97,7 +97,7 @@ mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 
 /* The same trace up to `end`, within `limit`, `reserved` being the peak of these events. Constant
  * time, except for blocks from before the trace: nothing is replayed. `whole` was opened with
- * no_self, and so is what is returned. */
+ * no_self, and so is the result. */
 mv_code mv_trials_until(const mv_trials *whole, uint32_t end, uint64_t limit, uint64_t reserved,
                         mv_trials *out, mv_err *err);
 

@@ -47,7 +47,7 @@ void mv_out_flush(mv_out *out);
 /* A write has failed, or the user has quit the pager: the rest need not be produced. */
 bool mv_out_is_lost(const mv_out *out);
 
-/* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */
+/* Drops buffered output and an unfinished file. Safe on a zeroed or closed one. */
 void mv_out_abort(mv_out *out);
 
 /* Written unchanged: JSON, numbers. Text from a file goes through one of the functions below. */

@@ -1,4 +1,4 @@
-/* Advice: what is tried, what is trusted, what is advised; and the command. */
+/* Advice: the settings tried, the trust, the advice; and the command. */
 #include "analyze/advice/whatif.h"
 
 #include "tests/fixture/fixture.h"

@@ -1,4 +1,4 @@
-/* memviz convert: what goes through other formats stays the same. */
+/* memviz convert: contents survive a detour through other formats. */
 #include "tests/fixture/fixture_json.h"
 
 static const char *const snapshots[] = {

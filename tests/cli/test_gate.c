@@ -234,8 +234,8 @@ LongTest(gate, what_other_tools_do_not_write_is_not_known)
     check(cases);
 }
 
-/* On levels of calls each block fills its segment: what is fragmented cannot be seen there. The
- * first look does not speak of it, so a gate of all that it finds passes. */
+/* On levels of calls each block fills its segment: fragmentation is not visible there. The first
+ * look does not speak of it, so a gate of all that it finds passes. */
 LongTest(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
 {
     static const gate_case cases[] = {

@@ -1,4 +1,4 @@
-/* memviz memory as a tree of text: what it adds up to, what it leaves out, and how it fits. */
+/* memviz memory as a tree of text: its sum, the omitted branches, and its width. */
 #include "base/utf8.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
@@ -8,7 +8,8 @@ static const cJSON *get(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* The rows of the tree are each no larger than their callers, which hold at least what is below. */
+/* The rows of the tree are each no larger than their callers, which hold at least the bytes below
+ * them. */
 static void expect_tree(const cJSON *tree, double all)
 {
     double above[400], below[400] = {0};

@@ -52,7 +52,8 @@ LongTest(triage, is_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
-/* ---- what it can get ---------------------------------------------------------------------- */
+/* ---- the memory it can get
+ * ---------------------------------------------------------------------- */
 
 /* The line of a file with one device, on one line, and the row of it. */
 static const char *device_line(const char *path, const cJSON **row)

@@ -97,7 +97,7 @@ Test(faults, a_server_for_agents_says_why_it_ends)
     cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
 }
 
-/* Bytes in the middle of a file are zeros: what a report says may be about less. */
+/* Bytes in the middle of a file are zeros: a report may then cover less. */
 #define DAMAGED                                                        \
     "$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin; "               \
     "dd if=/dev/zero of=f.bin bs=64 count=1 conv=notrunc status=none " \

@@ -82,7 +82,7 @@ LongTest(long_lived, failing_requests_of_an_agent, .timeout = 250)
     cr_expect(fd[0] == fd[1] && maps[0] == maps[1] && status == 0, "%s", r.out);
 }
 
-/* A client that kills it finds nothing of it later: what it writes has no name. */
+/* A client that kills it finds nothing of it later: its output has no name. */
 LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
 {
     mvt_run r =
@@ -96,7 +96,7 @@ LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
     cr_expect_str_eq(r.out, "0\n1\n", "%s %s", r.out, r.err);
 }
 
-/* Without its own standard error, what is said has no place: not a file of ours, either. */
+/* Without its own standard error, messages have no destination: not a file of ours, either. */
 Test(long_lived, closed_descriptors_are_no_files)
 {
     mvt_run r =

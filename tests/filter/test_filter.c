@@ -1,5 +1,5 @@
-/* Filters: what is a term, what is wrong with the others, and which allocations match, compared
- * with a slow and obvious version. */
+/* Filters: valid terms, the errors of others, and the matching allocations, compared with a slow
+ * and obvious version. */
 #include <ctype.h>
 #include <regex.h>
 

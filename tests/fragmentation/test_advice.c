@@ -35,7 +35,7 @@ static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r
     cr_expect(strstr(advice->text, "replayed"), "%s", advice->text);
 }
 
-/* The built-in set: what is advised is in it, ranked alike, and no worse than nothing. */
+/* The built-in set: each advised setting is in it, ranked alike, and no worse than no change. */
 static void expect_agreement(const reports *r, const char *name)
 {
     const mv_trial *last = NULL;
@@ -110,7 +110,7 @@ LongTest(advice, a_setting_that_costs_memory_is_not_advised)
     cr_expect_not(strstr(mvt_json_text(row, "text"), "2.91 GiB"));
 }
 
-/* The setting keeps what the run was recorded with. */
+/* The setting keeps the recorded ones. */
 Test(advice, the_users_other_settings_stay)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
@@ -166,7 +166,7 @@ LongTest(advice, settings_are_not_advised_where_memory_is_lacking)
     }
 }
 
-/* Without events no one knows what was needed. */
+/* Without events the need is unknown. */
 Test(advice, what_no_event_shows_is_not_claimed)
 {
     mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");

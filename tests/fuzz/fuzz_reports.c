@@ -1,6 +1,6 @@
-/* libFuzzer target: any bytes as a file of any format, and what every report, export and conversion
- * makes of it. The commands run in this process as a user gives them; which of them, and as what
- * (text, JSON, a table as CSV), a hash of the bytes chooses.
+/* libFuzzer target: any bytes as a file of any format, with every report, export and conversion.
+ * The commands run in this process as a user gives them; which of them, and as what (text, JSON, a
+ * table as CSV), a hash of the bytes chooses.
  *
  * Checks the outputs themselves (check_output.h), the promises of the model, that sums add up, and
  * that a written file is read back the same. */

@@ -323,7 +323,7 @@ LongTest(heap, after_the_last_event_it_is_the_final_heap)
 
 /* ---- traces that no allocator wrote -------------------------------------------------------- */
 
-/* Changes some events: what they do, where, or how much. */
+/* Changes some events: their action, address, or size. */
 static void spoil(mv_trace *trace, uint32_t seed)
 {
     mv_events *ev = &trace->devices[0].events;

@@ -1,5 +1,5 @@
 /* The program that the hooks are tested with: `hooked MODE [ARGUMENT...]` does one thing and prints
- * what it saw. Run with and without the hooks it must print the same. */
+ * the result. Run with and without the hooks it must print the same. */
 #include "capture/hooks/hooks.h"
 #include "capture/memviz.h"
 
@@ -312,7 +312,7 @@ static int reload(char **files)
     return 0;
 }
 
-/* So do runtimes, each time somewhere else: what was their place gets filled. */
+/* So do runtimes, each time somewhere else: their old place gets filled. */
 static int reload_runtimes(void)
 {
     static const char *const files[] = {"libcudart.so.12", "libcudart.so.13"};

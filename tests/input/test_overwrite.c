@@ -110,7 +110,7 @@ Test(overwrite, rules_and_scripts_are_not_replaced)
     cr_expect(strstr(r.err, "rules is the input"), "%s", r.err);
 }
 
-/* Inside of a session, a picture is not written over what is shown. */
+/* Inside of a session, a picture is not written over an open file. */
 Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
 {
     mvt_run r = mvt_sh("cp $SNAPS/mempool.pickle x.png; cp x.png was; echo 'shot x.png' >s; "

@@ -1,5 +1,5 @@
-/* Traces of torch.profiler (testdata/tools/profiler*): what they hold, compared with what another
- * reader of JSON finds in them, and what commands say. */
+/* Traces of torch.profiler (testdata/tools/profiler*): their contents, compared with another JSON
+ * reader, and the output of commands. */
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
 #include "analyze/totals/totals.h"
@@ -57,7 +57,7 @@ static mv_totals totals_of(const mv_trace *trace, uint32_t device)
 
 /* ---- totals ------------------------------------------------------------------------------ */
 
-/* After the rows of each event the heap has what the event says, allocated and reserved. */
+/* After the rows of each event the heap has the event's allocated and reserved bytes. */
 static void expect_totals(const char *name, uint32_t device, int type)
 {
     mv_trace trace = read_tool(name);
@@ -115,8 +115,8 @@ Test(kineto, what_was_there_before_is_one_amount)
     cr_expect_eq(lives.allocs.stack[1].row, MV_NO_ROW);
 }
 
-/* Bytes that pass from the cache to a block, and back, stay reserved: what is reserved is, after
- * each event, one of the totals of the file. */
+/* Bytes that pass from the cache to a block, and back, stay reserved: after each event the reserved
+ * bytes are one of the file's totals. */
 Test(kineto, what_is_reserved_does_not_fall_in_between)
 {
     mv_trace trace = read_tool("profiler.json.gz");

@@ -175,7 +175,7 @@ static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* The same as the out-of-memory report's. It says nothing about what was reserved later. */
+/* The same as the out-of-memory report's. It shows nothing about later reserved memory. */
 static void capacity_is_the_limit(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < trace->device_count; device++) {
@@ -202,7 +202,8 @@ LongTest(leak_kind, capacity_is_the_limit_of_the_last_failure)
     mvt_each_snapshot(capacity_is_the_limit);
 }
 
-/* Memory is given back before a failure is recorded: the limit is what was reserved before that. */
+/* Memory is given back before a failure is recorded: the limit is the total reserved before
+ * that. */
 Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* Memory that a library's own threads get for a line of the program is charged to that line; what
- * they get at other times, or for no line, stays apart. */
+/* Memory that a library's own threads get for a line of the program is charged to that line; memory
+ * at other times, or for no line, stays separate. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/levels.h"
 #include "tests/fixture/fixture.h"

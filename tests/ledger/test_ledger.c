@@ -199,7 +199,7 @@ Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)
     expect_held(c, 30, 1);
 }
 
-/* A multicast object has no memory: what it reaches is created by others. */
+/* A multicast object has no memory: the contents are created by others. */
 Test(ledger, a_multicast_object_holds_nothing)
 {
     mvt_calls *c = mvt_calls_new();
@@ -584,7 +584,7 @@ Test(ledger, memory_of_a_call_that_is_under_way_is_no_context)
 }
 
 /* Two samples see 70 GiB in a call that gets them, and two in one that gives them back. In between
- * the calls hold them; what the sample between them and the next call has is as it was. */
+ * the calls hold them; the sample between them and the next call is unchanged. */
 static mvt_calls *big_calls(void)
 {
     static const uint64_t used[] = {0, 520, 70520, 70520, 70540, 70540, 540, 540};

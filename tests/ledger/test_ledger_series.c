@@ -1,4 +1,4 @@
-/* The ledger over time: at each sample it is what the ledger of that moment is, and adds up. */
+/* The ledger over time: at each sample it equals the ledger of that moment, and adds up. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
 #include "base/text.h"
@@ -169,7 +169,7 @@ Test(ledger_series, first_peak_and_end_are_those_of_the_process)
     cr_assert_eq(mv_ledger_series_by(&s, s.end)[1], 0);
 }
 
-/* The driver takes a context down before the program gives back what it holds, and no call says so.
+/* The driver destroys a context before the program frees its memory, without a recorded call.
  * `after`: what is there besides a last sample that has fallen. */
 typedef enum { NOTHING, A_LEVEL, A_CALL, A_LATER_CALL } after_the_fall;
 

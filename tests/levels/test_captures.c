@@ -1,6 +1,6 @@
-/* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: what they keep in each step
- * is found, by the line and the library; those that keep nothing have no leak at any level; and
- * what libraries count themselves is what their calls hold. */
+/* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: the memory that they keep
+ * in each step is found, by line and library; those that keep nothing have no leak at any level;
+ * and the libraries' own counts equal the bytes of their calls. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -68,8 +68,8 @@ LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
     cr_assert_geq(judged, 16);
 }
 
-/* One process, two devices; memory of each was freed while the other was current: the peaks are
- * what PyTorch counted for each, and the samples are of that device. */
+/* One process, two devices; memory of each was freed while the other was current: the peaks equal
+ * PyTorch's counters for each, and the samples belong to that device. */
 Test(captures, two_devices_of_one_process_are_told_apart)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* Heaps: blocks that a program registered, replayed and as a level. Sums are compared with a slow
- * replay; what does not fit is counted and harms nothing. */
+ * replay; invalid calls are counted and do no harm. */
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/heap_blocks.h"

@@ -1,5 +1,5 @@
-/* One of everything in a live file: what it says, and the very bytes that
- * docs/internals/snapshot-format.md shows. */
+/* One of everything in a live file: its contents, and the very bytes in
+ * docs/internals/snapshot-format.md. */
 #include <ctype.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Live files that were cut, changed or half written: what is intact is read, whatever the rest
- * says. */
+/* Live files that were cut, changed or half written: intact parts are read, whatever the rest
+ * contains. */
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_live.h"

@@ -628,7 +628,7 @@ static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_all
                      row, a->block[row], truth->block);
 }
 
-/* Rows of the truth in the order of lives.h: what was alive before by address, then by birth. */
+/* Rows of the truth in the order of lives.h: blocks from before by address, then by birth. */
 static void check_random(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();

@@ -7,7 +7,7 @@
 
 /* ---- the protocol, without the program ---------------------------------------------------- */
 
-/* Says what it was asked to run, or `text` instead. */
+/* Answers with the command line it got, or with `text`. */
 typedef struct {
     const char *text;
     int status;

@@ -79,7 +79,7 @@ Test(refused_calls, the_sample_at_the_failure_says_who_has_the_memory)
 {
     expect(refused(60, 1, true), "capacity", 48 * GIB, 1 * GIB);
     expect(refused(40, 40, true), "outside", 9 * GIB, 40 * GIB);
-    /* Others have much, but what they have would not do. */
+    /* Others hold much, but less than the request. */
     expect(refused(60, 49, true), "capacity", 0, 49 * GIB);
 }
 

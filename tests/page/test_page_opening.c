@@ -1,8 +1,8 @@
 /* Pages as commands write them: their destination, and their first view.
- * tests/page/test_viewer_page.c checks what is in them. */
+ * tests/page/test_viewer_page.c checks their contents. */
 #include "tests/fixture/fixture_json.h"
 
-/* Prints what a page opens on. */
+/* Prints the first view of a page. */
 static const char look[] =
     "sed -n 's/.*id=\"snapshot\" data-name=\"[^\"]*\"\\( data-state=\"\\([^\"]*\\)\"\\)*>.*/\\2/p'";
 

@@ -61,7 +61,7 @@ static const char *path_of(const bench *b)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Every site of the report is a row, and nothing else but what has no stack. */
+/* The rows are the sites of the report, and one for blocks without a stack. */
 static void compare_stacks(bench *b, uint32_t event)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ peak --json --limit 0 --device %u --at %u '%s'",
@@ -399,7 +399,7 @@ Test(listing, an_interval_is_copied_with_its_last_row_and_signed_numbers)
                            "line of code\n") == text);
     last = strstr(text, "all lines\n");
     cr_assert(last && last[strlen("all lines\n")] == 0);
-    cr_expect(strstr(text, "\t-"), "what is freed more than allocated is negative");
+    cr_expect(strstr(text, "\t-"), "more freed than allocated bytes are negative");
 }
 
 Test(listing, every_column_sorts_both_ways)
@@ -492,7 +492,7 @@ static mv_cell sum_of(mv_view *view, uint32_t kind, uint32_t column)
     return sum;
 }
 
-/* Tables under Isolate counted what was not drawn. */
+/* Tables under Isolate counted blocks that were not drawn. */
 static void check_isolated(mv_view *view, const char *name)
 {
     const mv_index *index = &mv_view_device(view)->index;

@@ -1,5 +1,5 @@
 /* The allocator's state in the viewer: its numbers equal the reports', it zooms and moves, and it
- * marks what the event of the cursor changed. */
+ * marks the changes of the cursor's event. */
 #include <math.h>
 
 #include "analyze/lives/alive.h"

@@ -1,5 +1,5 @@
-/* The panes beside the timeline on every real snapshot: what they show, that it can be read, that
- * clicks go where they should. */
+/* The panes beside the timeline on every real snapshot: their contents, their legibility, and the
+ * targets of clicks. */
 #include <math.h>
 
 #include "analyze/lives/alive.h"

@@ -481,7 +481,7 @@ LongTest(paper_timeline, says_what_is_there_and_what_is_missing)
     SAYS("streams", "active");
 }
 
-/* Only what is to be seen is in the key. */
+/* The key contains only visible items. */
 Test(paper_timeline, the_key_has_no_area_that_is_not_there)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");

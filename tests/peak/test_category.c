@@ -143,7 +143,7 @@ Test(category, what_stays_for_several_backward_passes_is_no_activation)
     }
 }
 
-/* The trace ends in the middle of the third step: what is alive then is judged by earlier steps. */
+/* The trace ends in the middle of the third step: blocks alive then are judged by earlier steps. */
 Test(category, an_unfinished_step_is_judged_by_earlier_ones)
 {
     mvt_trace *t = training();
@@ -158,8 +158,8 @@ Test(category, an_unfinished_step_is_judged_by_earlier_ones)
     cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
 }
 
-/* The third forward pass fails: the error's way out frees what it held, as a temporary is freed. A
- * block that was freed before the failure is a temporary. */
+/* The third forward pass fails: the unwinding error frees its blocks like temporaries. A block that
+ * was freed before the failure is a temporary. */
 Test(category, what_the_way_out_of_a_failure_frees_is_judged_by_earlier_steps)
 {
     mvt_trace *t = mvt_new();
@@ -336,14 +336,14 @@ static void expect_states(mvt_trace *t, const char *state, const char *temporary
     cr_expect_str_eq(category_at(&r, 60 * 0x1000, 0), temporary);
 }
 
-/* The trace ends with the first step: what is alive after its range outlives it. */
+/* The trace ends with the first step: blocks alive after its range outlive it. */
 Test(category, state_of_the_users_own_optimizers_is_found)
 {
     expect_states(own_optimizer(true, true, false, 3), "optimizer_state", "temporary");
     expect_states(own_optimizer(true, true, true, 3), "optimizer_state", "temporary");
 }
 
-/* ... or within it: a loop that came back to its lines kept what they had made. */
+/* ... or within it: a loop that returned to its lines kept their blocks. */
 Test(category, state_of_a_step_that_is_not_over_is_found)
 {
     expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");

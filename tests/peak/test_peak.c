@@ -1,5 +1,5 @@
 /* The holders of memory at a moment: sums, marginal bytes against the slow way, targets against
- * every set of sites, and what must not change a report. */
+ * every set of sites, and changes that must not affect a report. */
 #include "analyze/code/sites.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/peak.h"

@@ -1,4 +1,4 @@
-/* Named tensors: in which blocks they lie, what they count for, and what reports make of them. */
+/* Named tensors: their blocks, their bytes, and their use in reports. */
 #include "analyze/flame/module_tree.h"
 #include "analyze/peak/grouping.h"
 #include "analyze/peak/site_tensors.h"
@@ -84,7 +84,7 @@ Test(tensors, those_beyond_a_block_or_in_none_are_told)
     cr_expect_eq(counted(&b, "beyond"), 0x400);
 }
 
-/* Random tensors: what they count for is what a walk over the bytes finds. */
+/* Random tensors: their bytes equal those of a walk over all bytes. */
 Test(tensors, counts_are_those_of_each_byte)
 {
     enum { BYTES = 0x1000, COUNT = 12 };

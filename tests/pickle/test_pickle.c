@@ -1,5 +1,5 @@
-/* The pickle reader: what the opcodes mean in every spelling, and that the fast path for events
- * gives what the slow path gives. testdata/bad holds what it refuses. */
+/* The pickle reader: the meaning of the opcodes in every spelling, and that the fast path for
+ * events gives the same result as the slow path. testdata/bad contains files that it refuses. */
 #include "base/text.h"
 #include "tests/pickle/opcodes.h"
 
@@ -561,7 +561,7 @@ Test(pickle, the_root_may_have_a_key_of_a_record)
     }
 }
 
-/* Under a key of PyTorch's they are what is wrong with the file, and where. */
+/* Under a key of PyTorch's they are the error of the file, with its position. */
 Test(pickle, values_under_a_key_of_pytorch_are_refused)
 {
     static const char *const keys[] = {"segments", "allocator_settings", "host_traces",

@@ -65,7 +65,7 @@ Test(change_icicle, says_the_change_and_can_be_read)
     }
 }
 
-/* A height cuts what is deep, and nothing leaves the picture. */
+/* A height limit cuts deep rows, and nothing leaves the picture. */
 Test(change_icicle, fits_a_height)
 {
     change c;

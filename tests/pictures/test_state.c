@@ -40,7 +40,7 @@ static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv
     return MV_NO_ROW;
 }
 
-/* Each box shows what is there, and touches the one before. */
+/* Each box shows its block, and touches the one before. */
 static void check_group(const mv_lives *lives, const mv_heap_map *map, const mv_state *state,
                         uint32_t group, uint32_t event, uint32_t *box)
 {

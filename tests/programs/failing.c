@@ -75,7 +75,7 @@ static int compare(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Lists what is in `run`, or removes it. */
+/* Lists the files in `run`, or removes them. */
 static void walk_run(char *list)
 {
     static char names[MOST_FILES][256];
@@ -233,7 +233,7 @@ static bool has_no_effect(void)
     return fault.error == FAULT_SHORT || (fault.error == EINTR && strcmp(fault.group, "read") == 0);
 }
 
-/* NULL: the run is as it should be. `before` is what is in the folder at first. */
+/* NULL: the run is as it should be. `before` is the initial contents of the folder. */
 static const char *judge(const outcome *r, const outcome *good, const outcome *before)
 {
     bool same_files = strcmp(r->files, good->files) == 0;

@@ -157,7 +157,7 @@ static const uint8_t gate_code[] = {
     0xc3,                         /* ret */
 };
 
-/* Those that may do less. A socket gives what has come and takes what it has room for: who waits
+/* Those that may do less. A socket returns the bytes received and accepts as many as fit: who waits
  * for its edges relies on that. */
 static bool is_transfer(long number)
 {

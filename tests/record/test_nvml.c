@@ -90,7 +90,7 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
 }
 
 /* Memory that programs can use: total less used equals the free bytes of cudaMemGetInfo. */
-/* The driver answers when it has done what it is doing, and as of then. */
+/* The driver answers after its current work, with the figures of that moment. */
 Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
 {
     mv_samples samples;

@@ -1,5 +1,5 @@
-/* Samples that the shim requests: at the first memory of a device, at a refusal, and before what is
- * in use goes. The test takes the launcher's part first; then `memviz run` does, with a
+/* Samples that the shim requests: at the first memory of a device, at a refusal, and before memory
+ * in use is freed. The test takes the launcher's part first; then `memviz run` does, with a
  * libnvidia-ml.so.1 of the tests' own. */
 #include "parse/model/shared_memory.h"
 #include "parse/model/trace.h"

@@ -1,6 +1,6 @@
-/* Each edit gives what the recording of the edited program gives: the slow way is to write the
- * program anew. A program here is a list of steps. Its trace is made with an allocator that never
- * uses an address twice, since replays take only what was requested. */
+/* Each edit gives the same result as a recording of the edited program: the slow way is to write
+ * the program anew. A program here is a list of steps. Its trace is made with an allocator that
+ * never uses an address twice, since replays use only the requests. */
 #include <string.h>
 
 #include "analyze/replay/replay_edit.h"

@@ -1,5 +1,5 @@
-/* A setting, tried: within a part of the trace, within a limit; texts of settings with one
- * changed; what is better. */
+/* A setting, tried: within a part of the trace, within a limit; texts of settings with one changed;
+ * the order of trials. */
 #include "analyze/replay/setting_trials.h"
 
 #include "tests/fixture/fixture.h"

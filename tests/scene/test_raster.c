@@ -1,4 +1,4 @@
-/* Scenes as pixels: what each kind of shape covers, and whole pictures compared with expected
+/* Scenes as pixels: the pixels of each kind of shape, and whole pictures compared with expected
  * ones, byte for byte. */
 #include <math.h>
 #include <png.h>
@@ -169,7 +169,7 @@ Test(raster, strips_are_filled_between_their_edges)
 
 static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000};
 
-/* Pixels of an image become squares; what is clear lets the picture through; the clip holds. */
+/* Pixels of an image become squares; transparent parts let the picture through; the clip holds. */
 Test(raster, images_show_the_nearest_pixel)
 {
     mv_pixels image = {.width = 2, .height = 2, .pixels = square};

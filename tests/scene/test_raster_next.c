@@ -1,6 +1,6 @@
-/* A raster that draws one scene after the other: what it leaves out makes no difference. Pictures
- * are compared with a raster that never drew before, and with a painter of rectangles and images
- * that looks at every pixel of every shape. */
+/* A raster that draws one scene after the other: the parts that it skips make no difference.
+ * Pictures are compared with a raster that never drew before, and with a painter of rectangles and
+ * images that looks at every pixel of every shape. */
 #include <math.h>
 
 #include "base/cursor.h"
@@ -38,7 +38,8 @@ static mv_image anew(mv_arena *arena, const mv_scene *scene)
     return image;
 }
 
-/* Slanted lines are cut where what is drawn begins, which moves them by less than 1/256 pixel. */
+/* Slanted lines are cut at the edge of the drawn area, which moves them by less than 1/256
+ * pixel. */
 static void expect_same(const mv_image *is, const mv_image *want, uint32_t round)
 {
     uint64_t bytes = (uint64_t)want->width * want->height * 4;

@@ -1,4 +1,4 @@
-/* The files that are served, without a server: what is kept, what is dropped. */
+/* The files that are served, without a server: the files kept and dropped. */
 #include "cli/serve/shelf.h"
 
 #include <fcntl.h>

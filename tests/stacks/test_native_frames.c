@@ -1,5 +1,5 @@
-/* The shim's native frames and modules, in this very program: what was walked must be the functions
- * that called, and their module this file. */
+/* The shim's native frames and modules, in this very program: the frames must be the calling
+ * functions, and their module this file. */
 #include "capture/record/stack.h"
 #include "capture/stacks/eh_frame.h"
 
@@ -164,7 +164,7 @@ Test(native_frames, cost_little)
     cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
-/* Frame by frame what the C library's own unwinder finds. */
+/* Frame by frame the same as the C library's own unwinder. */
 static APART void compare_with_the_c_library(void)
 {
     void *theirs[MOST];

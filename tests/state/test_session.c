@@ -41,7 +41,7 @@ static mv_session read_text(const char *text)
 
 /* ---- the same again ------------------------------------------------------------------------ */
 
-/* No overlay, no pointer, no message: what a session does not have. */
+/* No overlay, no pointer, no message: data that a session does not contain. */
 static const char *picture(mv_view *view)
 {
     char *text = NULL;
@@ -433,7 +433,7 @@ Test(session, the_program_refuses_what_is_none)
     cr_assert(strstr(run.err, "--state: byte 7"), "%s", run.err);
 }
 
-/* It may come from anyone: what it names is not waited for. */
+/* It may come from anyone: it does not wait for the files that it names. */
 Test(session, the_program_opens_no_pipe_that_one_names)
 {
     mvt_run run = mvt_sh("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >s; "

@@ -4,7 +4,7 @@
 
 #include "analyze/leaks/net_growth.h"
 
-/* Steps of 100 KiB of work each; in each of them `keep` adds and drops what a test is about. */
+/* Steps of 100 KiB of work each; in each of them `keep` adds and drops the blocks of a test. */
 typedef struct {
     mvt_trace *t;
     mv_lives lives;

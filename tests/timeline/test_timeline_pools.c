@@ -30,7 +30,7 @@ static const mv_pools_answer *answer_of(mv_view *view)
     return a;
 }
 
-/* In columns of one moment, all pools together hold what the device does. */
+/* In columns of one moment, all pools together hold the device's bytes. */
 static void check_levels(mv_view *view)
 {
     const mv_pools_answer *a = answer_of(view);

@@ -1,5 +1,5 @@
-/* Files of RMM, XLA and JAX (testdata/tools): what they hold, to the byte, and what commands say.
- */
+/* Files of RMM, XLA and JAX (testdata/tools): their contents, to the byte, and the output of
+ * commands. */
 #include "analyze/advice/recording.h"
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/leaks.h"
@@ -132,8 +132,8 @@ typedef struct {
     uint32_t places; /* where events are missing */
 } lossy;
 
-/* The sums of the blocks are the allocator's own, whose truth the generator knows; what is kept is
- * not said where blocks of two lines may have ended. */
+/* The sums of the blocks are the allocator's own, whose truth the generator knows; the kept memory
+ * is not reported if blocks of two lines may have ended. */
 Test(other_files, missing_events_of_xla_do_not_change_sums)
 {
     static const lossy all[] = {
@@ -511,7 +511,7 @@ Test(other_files, odd_lines_of_rmm_are_counted)
     cr_assert_eq(lives.allocs.preexisting, 2);
 }
 
-/* A log that is whole says what it cannot show; one that is not has no figure that is exact. */
+/* A complete log reports its limits; one that is not has no figure that is exact. */
 Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
 {
     static const char *const lacking[] = {"rmm_cut.csv", "rmm_glued.csv", "rmm_overlap.csv"};
@@ -731,7 +731,7 @@ Test(other_files, profiles_of_jax_that_are_joined_are_told)
     cr_expect(strstr(run.err, "several profiles in one file"), "%s", run.err);
 }
 
-/* Of a long log its end, or the lines in Spark's log: what was before them is missing. */
+/* Of a long log its end, or the lines in Spark's log: the blocks before them are missing. */
 Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
 {
     static const char *const firsts[] = {"", "000000,8388608,0x2\\n", "\\357\\273\\277"};

@@ -499,8 +499,8 @@ Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_LEAST);
 }
 
-/* Without any segment event and with all segments gone at the end, nothing shows what was reserved.
- */
+/* Without any segment event and with all segments gone at the end, nothing shows the reserved
+ * memory. */
 Test(totals, what_blocks_without_segments_were_in_is_not_known)
 {
     mvt_trace *t = mvt_new();

@@ -1,4 +1,4 @@
-/* What the viewer shows of every recording is true: tests/fixture/truth.h. */
+/* The viewer's window of every recording is true: tests/fixture/truth.h. */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fixture/truth.h"
 #include "view/intents/intents.h"

@@ -266,7 +266,7 @@ LongTest(menus, choose_colour_clock_and_view)
     cr_assert_eq(view->now->clock, 1);
 }
 
-/* Every entry says what it means, and its text is whole at the narrowest window. */
+/* Every entry explains itself, and its text is complete at the narrowest window. */
 Test(menus, entries_explain_themselves)
 {
     mv_view *view = mvt_view("gpt_train");

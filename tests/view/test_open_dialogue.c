@@ -95,7 +95,7 @@ Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
     remove_folder(folder);
 }
 
-/* One that was saved last is the first, and its row says what it is. */
+/* The last saved one is the first, and its row describes it. */
 Test(open_dialogue, sessions_are_marked)
 {
     const char *folder = make_folder();

@@ -1,4 +1,4 @@
-/* The viewer without a window: files, inputs, what is shown. */
+/* The viewer without a window: files, inputs, the window's contents. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/frame/view.h"

@@ -1,4 +1,4 @@
-/* Moving in the viewer, back and forward; what it copies and writes. */
+/* Moving in the viewer, back and forward; its copies and files. */
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -191,7 +191,7 @@ Test(view_going, typed_letters_are_one_place)
     cr_assert_str_eq(view->now->search, "forward");
     mv_view_do(view, MV_DO_isolate, 0);
     search(view, "loss");
-    cr_assert_eq(view->now->show, MV_SHOW_ISOLATE, "what is isolated stays so");
+    cr_assert_eq(view->now->show, MV_SHOW_ISOLATE, "isolated items stay isolated");
     search(view, "");
     cr_assert_eq(view->now->show, MV_SHOW_ALL);
     mv_view_do(view, MV_DO_back, 0);

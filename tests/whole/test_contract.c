@@ -1,5 +1,5 @@
-/* The contract with scripts: what every report prints as JSON on real snapshots, what adds up,
- * which forms of input and which options all of them accept, and the exit statuses. */
+/* The contract with scripts: the JSON of every report on real snapshots, its sums, the input
+ * formats and options that all of them accept, and the exit statuses. */
 #include <math.h>
 #include <zstd.h>
 

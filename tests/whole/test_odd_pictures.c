@@ -1,5 +1,5 @@
 /* Every command that draws, on nearly empty inputs and on inputs that no program makes: a true
- * picture that says what is missing, or one clear line where there is nothing to draw. */
+ * picture that names the missing data, or one clear line if there is nothing to draw. */
 #include <stdint.h>
 #include <unistd.h>
 

@@ -447,8 +447,8 @@ Test(releases, nodes_of_fx_are_groups)
     cr_expect(strstr(r.out, "6.00 MiB   28 %       1  addmm_1 (aten.addmm.default)"), "%s", r.out);
 }
 
-/* Without what a grouping is about, all is in the group of the rest; words of pictures are refused.
- */
+/* Without the facts for a grouping, everything is in the group of the rest; words of pictures are
+ * refused. */
 Test(releases, groups_of_files_that_say_nothing)
 {
     cJSON *r = mvt_json_here(0, "$MEMVIZ peak --json --by compile $RELEASES/torch_2_1.pickle");
