@@ -220,7 +220,7 @@ Test(floor, what_is_missing_is_said)
     mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
     found = find(t);
     cr_expect_not(found.is_known);
-    cr_expect(strstr(found.why, "no events"));
+    cr_expect(strstr(found.why, "no memory events"));
     cr_expect_str_eq(mv_minimum_line(mvt_memory(), &found), "");
 }
 

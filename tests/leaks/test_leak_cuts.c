@@ -90,9 +90,8 @@ Test(leak_cuts, a_block_that_grows_is_not_clean_in_few_steps)
                    "/leaks/cat_in_training.pickle.zst | tr -s '\n ' '  '",
                    k);
         if (k <= 6)
-            cr_expect(strstr(run.out,
-                             "unknown: memory was kept in several steps, but there are too "
-                             "few to distinguish growth"),
+            cr_expect(strstr(run.out, "unknown: memory was kept in several steps, but too few to "
+                                      "distinguish growth"),
                       "%d: %s", k, run.out);
         else
             cr_expect(strstr(run.out, "LEAK record.py:374 cat_in_training"), "%d: %s", k, run.out);

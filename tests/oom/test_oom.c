@@ -281,7 +281,7 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
     mvt_final_heap(t);
     r = found(t);
     cr_expect_eq(r.found.ooms[0].hole, MV_HOLE_OTHER_POOL);
-    cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was of the default pool"));
+    cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was for the default pool"));
 }
 
 /* A run that would have run out of memory anyway does so for any request. */
