@@ -354,7 +354,7 @@ static const char *tell_changes(whatif_state *s)
                                    mv_size_text(was, mv_trials_base(t)),
                                    mv_size_text(allocated, run->result.peak.allocated),
                                    mv_size_text(before, t->recorded_allocated),
-                                   mv_trials_can_tell(t) ? "" : "; the replay cannot tell"));
+                                   mv_trials_can_tell(t) ? "" : "; the replay is inconclusive"));
 }
 
 /* The result of the advice, in a few words. */

@@ -138,7 +138,7 @@ static const char *find_pools(mv_arena *arena, const mv_ledger *ledger)
     return mv_arena_printf(
         arena,
         "pools (cudaMallocAsync, graphs) keep freed memory, and no call shows how "
-        "much: at most %s of context and code, and part of what is unexplained",
+        "much: at most %s of context and code, and part of the unexplained rest",
         mv_size_text(size, ledger->context_pools));
 }
 

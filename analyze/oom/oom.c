@@ -130,8 +130,8 @@ static void find_outside(const oom_state *t, mv_oom *o)
 }
 
 /* Under a limit of the process, PyTorch could reserve the most that it did reserve so far, and less
- * than it would have reached now. Otherwise it could reserve its reserved memory and the memory
- * left on the device. */
+ * than it would have reached now. Otherwise the limit is its reserved memory plus the memory left
+ * on the device. */
 static void find_limit(oom_state *t, mv_oom *o)
 {
     mv_oom_outlook *out = &o->outlook;

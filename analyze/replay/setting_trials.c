@@ -596,8 +596,8 @@ const char *mv_trials_doubts(const mv_trials *trials, const char *conf)
     if (trials->lives->allocs.preexisting == 0)
         return "";
     if (!is_rough(trials, conf))
-        return " in what the trace shows";
-    return mv_arena_printf(trials->arena, " in what the trace shows, give or take %s",
+        return " within the trace";
+    return mv_arena_printf(trials->arena, " within the trace, give or take %s",
                            mv_size_text(error, mv_trials_error_of(trials, conf)));
 }
 

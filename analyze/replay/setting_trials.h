@@ -195,7 +195,7 @@ static inline bool mv_trials_tell_failures(const mv_trials *trials)
 
 /* Parts of sentences about the figures of a trial. In the arena; NULL when memory is out.
  *   mv_trials_about:    "about ", or "" where the figures are off by 1 % of the peak at most
- *   mv_trials_doubts:   " in what the trace shows, give or take 838 MiB"; "" where it shows all
+ *   mv_trials_doubts:   " within the trace, give or take 838 MiB"; "" where it shows all
  *   mv_trials_failures: "the request that failed", or "all 3 requests that failed" */
 const char *mv_trials_about(const mv_trials *trials, const char *conf);
 const char *mv_trials_doubts(const mv_trials *trials, const char *conf);

@@ -289,8 +289,7 @@ LongTest(whatif, with_late_history_it_says_how_sure_it_is)
     cr_expect(strstr(q.found.trials.trust_why, "before the trace"));
     cr_assert_eq(q.found.advice_count, 1);
     cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
-    cr_expect_not_null(strstr(q.found.verdict, "reserved in what the trace shows"), "%s",
-                       q.found.verdict);
+    cr_expect_not_null(strstr(q.found.verdict, "reserved within the trace"), "%s", q.found.verdict);
     cr_expect_null(strstr(q.found.verdict, "give or take"), "%s", q.found.verdict);
     ask(&q, "whatif_2", (mv_whatif_opts){0});
     cr_expect_null(strstr(q.found.verdict, "what the trace shows"), "%s", q.found.verdict);
@@ -307,8 +306,8 @@ LongTest(whatif, figures_that_may_be_far_off_are_called_rough)
     ask_trace(&q, &trace, (mv_whatif_opts){0});
     cr_assert_geq(q.found.advice_count, 1);
     cr_expect_gt(q.found.trials.start_error, 800 * MIB);
-    cr_expect_not_null(strstr(q.found.verdict, "would save about 1.40 GiB of 2.45 GiB reserved in "
-                                               "what the trace shows, give or take 838 MiB"),
+    cr_expect_not_null(strstr(q.found.verdict, "would save about 1.40 GiB of 2.45 GiB reserved "
+                                               "within the trace, give or take 838 MiB"),
                        "%s", q.found.verdict);
     cr_expect_not_null(strstr(q.found.advice[0].text, "to about 1.04 GiB"), "%s",
                        q.found.advice[0].text);

@@ -51,7 +51,7 @@ static void expect_agreement(const reports *r, const char *name)
         cr_expect(mv_trials_helps(&r->all.trials, run), "%s: %s", name, advice->setting);
         cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
         cr_assert_gt(r->all.advice_count, 0, "%s: whatif says that nothing helps", name);
-        cr_expect_eq(strstr(advice->text, "in what the trace shows") != NULL,
+        cr_expect_eq(strstr(advice->text, "within the trace") != NULL,
                      r->lives.allocs.preexisting > 0, "%s: %s", name, advice->text);
         last = run;
     }

@@ -239,8 +239,8 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
     expect_pins_add_up(f, what);
 }
 
-/* "far more" was said of 4.00 GiB beside 3.58 GiB: the sentence has the proportion of its figures.
- */
+/* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence has the proportion of its
+ * figures. */
 static void expect_proportion(const mv_fragmentation *f, const char *what)
 {
     uint64_t base = f->demand.needed, more = f->beyond;

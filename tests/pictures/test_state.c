@@ -232,7 +232,7 @@ Test(state, traces_of_nearly_nothing_are_drawn)
     mvt_scene_check(&p.paper.scene, "no bytes");
 }
 
-/* Very many pieces of all sizes in many pools' worth of streams. */
+/* Very many pieces of all sizes in many pools and streams. */
 LongTest(state, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();

@@ -520,7 +520,7 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
     mvt_run run;
 
     cr_expect_eq(lives.history, MV_HISTORY_COMPLETE);
-    cr_expect(strstr(lives.history_why, "others of that time cannot be seen"), "%s",
+    cr_expect(strstr(lives.history_why, "others from that time are not visible"), "%s",
               lives.history_why);
     for (int i = 0; i < 3; i++) {
         trace = read_tool(lacking[i]);

@@ -159,7 +159,7 @@ LongTest(hostile, reports_are_json)
 
 /* ---- files for other tools ---------------------------------------------------------------- */
 
-/* In markup an end of a line is as good as a space. */
+/* In markup a line end counts as a space. */
 static void check_output(const char *words, const char *name, const char *path, bool is_markup)
 {
     mvt_run r = mvt_here("$MEMVIZ %s %s %s", words, name, path);
