@@ -128,7 +128,7 @@ static mvt_trace *lowered_limit(void)
     return t;
 }
 
-Test(whatif, what_a_lowered_limit_refused_is_not_known)
+Test(whatif, a_request_refused_by_a_lowered_limit_is_unknown)
 {
     mvt_trace *t = lowered_limit();
     const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
@@ -154,7 +154,7 @@ Test(whatif, what_a_lowered_limit_refused_is_not_known)
 }
 
 /* Within a limit that the user gives, the recorded settings fail again or they do not. */
-Test(whatif, a_limit_that_is_given_tells)
+Test(whatif, a_given_limit_decides)
 {
     question q;
 
@@ -186,7 +186,7 @@ Test(whatif, within_a_given_limit_savings_are_from_the_recorded_settings_within_
                        q.found.verdict);
 }
 
-LongTest(whatif, what_fits_within_a_given_limit_is_told)
+LongTest(whatif, settings_that_fit_within_a_given_limit_are_reported)
 {
     static const char *const confs[] = {"roundup_power2_divisions:4", "expandable_segments:True"};
     question q;
@@ -341,7 +341,7 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-Test(alloc_conf, what_pytorch_takes_is_taken)
+Test(alloc_conf, settings_that_pytorch_takes_are_taken)
 {
     mv_alloc_conf c;
     char why[128];
@@ -438,7 +438,7 @@ Test(alloc_conf, divisions_end_at_the_threshold_of_old_releases)
     cr_expect_eq(mv_round_request(&c.rules, (65 << 20) + 1), (65 << 20) + 512);
 }
 
-Test(alloc_conf, what_pytorch_refuses_is_named)
+Test(alloc_conf, settings_that_pytorch_refuses_are_named)
 {
     static const char *const rows[][2] = {
         {"max_split_size:128", "max_split_size: no such setting"},

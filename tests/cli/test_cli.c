@@ -45,7 +45,7 @@ static unsigned count_lines(const char *text)
     return lines;
 }
 
-LongTest(cli, wrong_usage_is_told_in_one_line)
+LongTest(cli, wrong_usage_is_reported_in_one_line)
 {
     static const expectation all[] = {
         {"$MEMVIZ", 2, NULL, "expected a command"},
@@ -204,7 +204,7 @@ LongTest(cli, failures_are_one_line)
 }
 
 /* It was called a damaged snapshot. The viewer alone opens one. */
-LongTest(cli, a_session_is_told_from_a_snapshot)
+LongTest(cli, a_session_is_distinguished_from_a_snapshot)
 {
     uint32_t met = 0;
 
@@ -538,7 +538,7 @@ Test(cli, standard_input_is_a_file)
 }
 
 /* Also where the process may no longer touch it. */
-Test(cli, output_folder_is_told_from_a_file)
+Test(cli, output_folder_is_distinguished_from_a_file)
 {
     static const expectation all[] = {
         {"mkdir d; $MEMVIZ peak $SNAPS/oom.pickle -o d", 1, NULL,

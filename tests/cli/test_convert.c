@@ -62,7 +62,7 @@ Test(convert, reports_what_it_did)
 
 /* Events belong to one call if their stack is one object, a property that msgpack does not
  * store. */
-Test(convert, calls_that_the_plain_form_loses_are_told)
+Test(convert, calls_that_the_plain_form_loses_are_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert --plain $SNAPS/oom.pickle x.msgpack");
 
@@ -77,7 +77,7 @@ Test(convert, calls_that_the_plain_form_loses_are_told)
 }
 
 /* A log with missing events counts as complete once its note is lost. */
-Test(convert, doubts_that_the_plain_form_loses_are_told)
+Test(convert, doubts_that_the_plain_form_loses_are_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
 

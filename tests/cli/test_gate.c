@@ -27,7 +27,7 @@ static void check(const gate_case *cases)
     }
 }
 
-LongTest(gate, what_is_found_fails_with_its_reason)
+LongTest(gate, a_gate_that_is_met_fails_with_its_reason)
 {
     static const gate_case cases[] = {
         {3, "leaks --fail-on leak $SNAPS/leak_cycle.pickle", "--fail-on leak: device 0: 1 leak"},
@@ -86,7 +86,7 @@ Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
 }
 
 /* The buffer of `ring` held half a step; state_only and no_history have no events. */
-LongTest(gate, what_cannot_be_known_fails_unless_told_otherwise)
+LongTest(gate, an_unknown_answer_fails_unless_allowed)
 {
     static const gate_case cases[] = {
         {4, "leaks --fail-on leak $SNAPS/ring.pickle", "unknown whether it leaks"},
@@ -206,7 +206,7 @@ Test(gate, each_file_that_fails_is_named)
 #define TOOLS MV_TESTDATA "/tools/"
 
 /* Files of other tools have no segments, and but for RMM no failed requests. */
-LongTest(gate, what_other_tools_do_not_write_is_not_known)
+LongTest(gate, facts_that_other_tools_do_not_write_are_unknown)
 {
     static const gate_case cases[] = {
         {4, "--fail-on oom " TOOLS "jax.xplane.pb.gz",

@@ -129,7 +129,7 @@ Test(memory, colour_is_as_everywhere)
         strchr(mvt_here("$MEMVIZ memory --color always $SNAPS/mlp_train.pickle").out, 033));
 }
 
-Test(memory, options_of_the_text_and_of_pictures_are_told_apart)
+Test(memory, options_of_the_text_and_of_pictures_are_distinguished)
 {
     static const struct {
         const char *arguments, *message;

@@ -119,7 +119,7 @@ Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
     "for s in $all; do kill -s $s -- " whom "; heard $s; done; done_with $! 1; " \
     "touch enough; wait $!; echo $?; tr '\\n' ' ' <out"
 
-LongTest(run, what_is_sent_to_the_launcher_reaches_the_program_once)
+LongTest(run, signals_to_the_launcher_reach_the_program_once)
 {
     static const char once[] =
         "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
@@ -136,7 +136,7 @@ LongTest(run, what_is_sent_to_the_launcher_reaches_the_program_once)
            0, "1\n");
 }
 
-Test(run, what_the_program_sends_its_group_reaches_it_once)
+Test(run, signals_to_the_programs_group_reach_it_once)
 {
     expect(
         "setsid $MEMVIZ run -q sh -c 'trap \"echo caught\" USR1 WINCH; trap \"touch enough\" 60; "
@@ -311,7 +311,7 @@ LongTest(run, files_of_others_do_not_flood_what_is_said)
            0, "9\n492 more files\na.bin\n");
 }
 
-Test(run, what_cannot_be_finalised_stays)
+Test(run, recordings_that_cannot_be_finalised_stay)
 {
     mvt_run run = run_sh("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; mkdir a.bin; exit 3'; "
                          "echo $?; ls | grep -c live; $MEMVIZ dump *.live | grep -c '^mark.*x'");

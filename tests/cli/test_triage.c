@@ -234,7 +234,7 @@ static void expect_said(const char *arguments, int status, const char *text)
     cr_expect(strstr(status ? r.err : r.out, text), "%s: %s%s", arguments, r.out, r.err);
 }
 
-LongTest(triage, what_a_user_would_try)
+LongTest(triage, attempts_of_a_user)
 {
     expect_said("report graphs.pickle", 0, "\nPEAK ");
     expect_said("triage graphs.pickle", 0, "\nPEAK ");
@@ -300,7 +300,7 @@ Test(triage, works_without_pytorch)
 
 /* Leaks that are not of the level that the reports are about: pinned memory, and a pool that the
  * program registered, with PyTorch and without. They fail the gate, and the command shows them. */
-LongTest(triage, leaks_of_the_host_and_of_heaps_are_told)
+LongTest(triage, leaks_of_the_host_and_of_heaps_are_reported)
 {
     static const struct {
         const char *name, *level;
@@ -328,7 +328,7 @@ LongTest(triage, leaks_of_the_host_and_of_heaps_are_told)
 }
 
 /* Blocks of a heap lie in what calls got: one leak is reported once. */
-Test(triage, a_leak_that_the_device_shows_is_told_once)
+Test(triage, a_leak_that_the_device_shows_is_reported_once)
 {
     mvt_run r = mvt_here("$MEMVIZ " MV_TESTDATA "/captures/heap_cupy.bin");
 
@@ -368,7 +368,7 @@ static const mv_trace *calls_that_pin(int steps, int pins)
 
 /* A level that cannot be judged is worth a word where it looks like growth; a few buffers do not.
  */
-Test(triage, a_doubt_is_told_where_memory_grows)
+Test(triage, a_doubt_is_reported_where_memory_grows)
 {
     static const struct {
         int steps, pins;
@@ -403,7 +403,7 @@ Test(triage, a_doubt_is_told_where_memory_grows)
 /* More failures, and more leaks, than are kept as findings: all of them are counted, and their
  * bytes added up. */
 /* Slow requests although nothing failed. */
-Test(triage, requests_that_took_cache_to_be_freed_are_told)
+Test(triage, requests_that_took_cache_to_be_freed_are_reported)
 {
     cJSON *rows = cJSON_GetObjectItem(
         mvt_json(0, "$MEMVIZ triage --json $SNAPS/retry_release.pickle"), "findings");

@@ -76,7 +76,7 @@ static void try_all(tried *t)
     }
 }
 
-Test(confine, what_a_report_never_does_is_refused)
+Test(confine, actions_that_no_report_needs_are_refused)
 {
     bool has_landlock = mvt_has_landlock(), has_filter = mvt_has_filter();
     tried *t = set_up();

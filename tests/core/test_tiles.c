@@ -423,7 +423,7 @@ Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
     close_stage(&g);
 }
 
-LongTest(tiles, what_is_forgotten_is_not_read_any_more)
+LongTest(tiles, a_forgotten_file_is_not_read_any_more)
 {
     stage g;
 

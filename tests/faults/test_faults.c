@@ -104,7 +104,7 @@ Test(faults, a_server_for_agents_says_why_it_ends)
     "seek=$(($(stat -c %%s f.bin) / 128)); "
 
 /* On standard error, and triage says it in its report, too. */
-LongTest(faults, damage_is_told_with_every_report_once)
+LongTest(faults, damage_is_reported_with_every_report_once)
 {
     static const char *const commands[] = {"triage", "stats --json", "trace",         "leaks",
                                            "peak",   "lines",        "fragmentation", "memory",
@@ -204,7 +204,7 @@ LongTest(limits, files_that_may_not_grow)
 }
 
 /* In the same words, whatever writes it. */
-Test(limits, files_that_may_not_grow_are_told_alike)
+Test(limits, files_that_may_not_grow_are_reported_alike)
 {
     static const char *const commands[] = {"convert -q $SNAPS/gpt_train.pickle o.bin",
                                            "convert -q $SNAPS/gpt_train.pickle -o o.msgpack",

@@ -97,7 +97,7 @@ LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
 }
 
 /* Without its own standard error, messages have no destination: not a file of ours, either. */
-Test(long_lived, closed_descriptors_are_no_files)
+Test(long_lived, closed_descriptors_are_not_files)
 {
     mvt_run r =
         mvt_sh("echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | $MEMVIZ mcp 2>&-; "

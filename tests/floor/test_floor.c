@@ -211,7 +211,7 @@ Test(floor, the_pool_of_a_graph_keeps_its_memory)
     }
 }
 
-Test(floor, what_is_missing_is_said)
+Test(floor, missing_data_is_reported)
 {
     mvt_trace *t = mvt_new();
     mv_minimum found;

@@ -121,7 +121,7 @@ Test(advice, the_users_other_settings_stay)
 }
 
 /* Nothing is promised for a trace that is cut off, or whose allocator is not PyTorch's. */
-Test(advice, what_cannot_be_replayed_is_not_promised)
+Test(advice, settings_that_cannot_be_replayed_are_not_promised)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -167,7 +167,7 @@ LongTest(advice, settings_are_not_advised_where_memory_is_lacking)
 }
 
 /* Without events the need is unknown. */
-Test(advice, what_no_event_shows_is_not_claimed)
+Test(advice, facts_that_no_event_shows_are_not_claimed)
 {
     mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
 

@@ -55,7 +55,7 @@ Test(fragmentation, ok_says_what_is_beyond_the_need_and_what_is_usual)
 }
 
 /* An unknown answer has its own reason, which is not the past if the past is in the file. */
-Test(fragmentation, what_is_not_known_has_its_reason)
+Test(fragmentation, an_unknown_answer_has_its_reason)
 {
     mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
     mvt_trace *t = mvt_new();
@@ -151,7 +151,7 @@ Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
 }
 
 /* 60 MiB are reserved at the end, but no more than 40 were in use at once within the trace. */
-Test(fragmentation, what_no_event_needed_is_not_called_needed)
+Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
 {
     mvt_trace *t = mvt_new();
     mv_moment end = {0};
@@ -420,7 +420,7 @@ static void expect_reason(mvt_trace *t, mv_growth_reason reason, uint64_t usable
     expect_sums(&r.f, mv_growth_reason_name(reason));
 }
 
-Test(fragmentation, enough_memory_in_pieces_is_no_hole)
+Test(fragmentation, enough_memory_in_pieces_is_not_a_hole)
 {
     mvt_trace *t = two_holes();
 
@@ -429,7 +429,7 @@ Test(fragmentation, enough_memory_in_pieces_is_no_hole)
     expect_reason(t, MV_REASON_NO_HOLE, 40 * MIB, 20 * MIB);
 }
 
-Test(fragmentation, a_hole_of_another_stream_is_told)
+Test(fragmentation, a_hole_of_another_stream_is_reported)
 {
     mvt_trace *t = two_holes();
 
@@ -438,7 +438,7 @@ Test(fragmentation, a_hole_of_another_stream_is_told)
     expect_reason(t, MV_REASON_STREAM, 0, 0);
 }
 
-Test(fragmentation, a_block_that_waits_for_a_stream_is_told)
+Test(fragmentation, a_block_that_waits_for_a_stream_is_reported)
 {
     mvt_trace *t = mvt_new();
 
@@ -451,7 +451,7 @@ Test(fragmentation, a_block_that_waits_for_a_stream_is_told)
     expect_reason(t, MV_REASON_PENDING, 0, 0);
 }
 
-Test(fragmentation, the_split_limit_is_told)
+Test(fragmentation, the_split_limit_is_reported)
 {
     mvt_trace *t = mvt_new();
 
@@ -473,7 +473,7 @@ Test(fragmentation, small_requests_do_not_use_large_holes)
     expect_reason(t, MV_REASON_SMALL, 0, 0);
 }
 
-Test(fragmentation, a_segment_for_more_than_is_free_is_no_row)
+Test(fragmentation, a_segment_for_more_than_the_free_bytes_is_not_a_row)
 {
     mvt_trace *t = two_holes();
     result r;
@@ -622,7 +622,7 @@ Test(fragmentation, who_freed_is_not_guessed)
 }
 
 /* On both sides of the rule: beside 80 MiB that are allocated, 40 MiB are usual. */
-Test(fragmentation, few_blocks_that_wait_are_no_verdict)
+Test(fragmentation, few_blocks_that_wait_are_not_a_verdict)
 {
     result r = found(gathered(12, 1, NULL));
 
@@ -706,7 +706,7 @@ Test(fragmentation, json_has_the_members_of_the_contract)
                      mvt_json_number(cJSON_GetObjectItem(report, "free"), "pending"));
 }
 
-Test(fragmentation, fail_on_tells_the_two_verdicts_apart)
+Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {
     mvt_run run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
                          "$SNAPS/frag_pinned_by_small.pickle");

@@ -256,7 +256,7 @@ static void check_strides(mvt_heap_opts opts, uint32_t stride)
     cr_assert_eq(heap.event + 1, truth.events);
 }
 
-Test(heap, what_comes_and_goes_on_the_way_leaves_nothing)
+Test(heap, blocks_that_come_and_go_on_the_way_leave_nothing)
 {
     for (uint32_t seed = 1; seed <= 12; seed++)
         check_strides((mvt_heap_opts){.seed = seed,

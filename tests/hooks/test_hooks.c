@@ -443,7 +443,7 @@ Test(hooks, threads_may_name_and_use_the_same_heaps)
     cr_assert_eq(count(run.out, "\"doubts\":\"\"}"), 40, "%s", run.out);
 }
 
-Test(hooks, nvtx_tells_of_heaps_and_regions)
+Test(hooks, nvtx_reports_heaps_and_regions)
 {
     mvt_run run =
         mvt_sh("NVTX_INJECTION64_PATH=" MV_HOOKED "/libhooks_alone.so " LOG HOOKS MV_HOOKED

@@ -66,7 +66,7 @@ Test(idle, info_and_the_first_look_have_one_line_for_all)
     cr_expect(strstr(r.out, "\ndevice 7: "), "%s", r.out);
 }
 
-Test(idle, a_device_that_is_asked_for_is_told)
+Test(idle, a_device_that_is_asked_for_is_reported)
 {
     const char *path = write_trace(1);
     mvt_run r = mvt_sh("$MEMVIZ peak --device 3 %s", path);

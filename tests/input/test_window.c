@@ -167,7 +167,7 @@ Test(window, missing_annotations_are_named)
 }
 
 /* Every command that takes them, in text and as JSON, whole output or none. */
-LongTest(window, commands_refuse_what_is_no_window)
+LongTest(window, commands_refuse_what_is_not_a_window)
 {
     static const char *const commands[] = {"trace",
                                            "leaks",
@@ -202,7 +202,7 @@ LongTest(window, commands_refuse_what_is_no_window)
         }
 }
 
-LongTest(window, commands_refuse_what_is_no_moment)
+LongTest(window, commands_refuse_what_is_not_a_moment)
 {
     static const char *const commands[] = {"peak",
                                            "fragmentation",

@@ -103,7 +103,7 @@ Test(kineto, peaks_are_those_of_the_file)
 
 /* Memory from before the events is only an amount: the block of 8 MiB that is freed later, and one
  * for the rest. */
-Test(kineto, what_was_there_before_is_one_amount)
+Test(kineto, memory_from_before_is_one_amount)
 {
     mv_trace trace = read_tool("profiler.json.gz");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -117,7 +117,7 @@ Test(kineto, what_was_there_before_is_one_amount)
 
 /* Bytes that pass from the cache to a block, and back, stay reserved: after each event the reserved
  * bytes are one of the file's totals. */
-Test(kineto, what_is_reserved_does_not_fall_in_between)
+Test(kineto, reserved_memory_does_not_fall_in_between)
 {
     mv_trace trace = read_tool("profiler.json.gz");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -346,7 +346,7 @@ static void expect_refused(const char *text, const char *why)
     cr_expect_not_null(strstr(mvt_err()->detail, why), "%s: %s", text, mvt_err()->detail);
 }
 
-Test(kineto, what_cannot_be_read_is_said)
+Test(kineto, unreadable_files_are_reported)
 {
     expect_refused("{\"a\":1}", "has no \"traceEvents\"");
     expect_refused("{\"traceEvents\":[]}",

@@ -46,7 +46,7 @@ Test(growth, a_block_in_some_steps_is_growth)
     cr_expect_eq(kind_of("........1111111111"), MV_GROWTH_STEADY, "sets in later");
 }
 
-Test(growth, warm_up_and_one_offs_are_no_growth)
+Test(growth, warm_up_and_one_offs_are_not_growth)
 {
     cr_expect_eq(kind_of("9..........."), MV_GROWTH_NONE, "parameters");
     cr_expect_eq(kind_of("99.........."), MV_GROWTH_NONE, "optimizer state");
@@ -101,7 +101,7 @@ Test(growth, chance_does_not_end_growth)
 }
 
 /* Blocks that are too young to judge do not stand for old ones. */
-Test(growth, more_than_two_young_births_are_none)
+Test(growth, more_than_two_young_births_do_not_count)
 {
     uint32_t born[] = {2, 3, 5, 7, 40, 42, 45, 50, 52, 55}, lived[64];
     mv_growth_site site = {

@@ -237,7 +237,7 @@ static void expect_words(uint64_t capacity, bool is_least, const char *words)
     cr_expect_eq(strstr(text, ", with") == NULL, capacity == MV_NO_BYTES, "%s", text);
 }
 
-Test(leak_kind, what_ran_out_is_a_bound_or_not_known)
+Test(leak_kind, a_capacity_that_ran_out_is_a_bound_or_unknown)
 {
     expect_words(100 << 20, false, ", with 100 MiB in all");
     expect_words(100 << 20, true, ", with at least 100 MiB in all");

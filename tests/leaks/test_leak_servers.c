@@ -132,7 +132,7 @@ Test(leak_servers, windows_and_caches_are_clean)
         }
 }
 
-Test(leak_servers, what_stops_is_clean_and_what_fills_to_the_end_is_unknown)
+Test(leak_servers, growth_that_stops_is_clean_and_growth_to_the_end_is_unknown)
 {
     expect("kept for a while", MV_VERDICT_CLEAN,
            (mvt_server_load){.steps = 300, .window = 2, .keep = 3, .stop = 100});

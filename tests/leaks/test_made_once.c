@@ -36,7 +36,7 @@ static mv_leaks run(uint32_t lines)
     return found;
 }
 
-Test(made_once, by_many_lines_is_no_trend)
+Test(made_once, by_many_lines_is_not_a_trend)
 {
     mv_leaks eight = run(8);
 

@@ -137,7 +137,7 @@ static void expect(const habit *h)
 }
 
 /* A block waits from the step after its birth on, so the one of the last step is not counted. */
-Test(piles, what_the_collector_frees_is_garbage)
+Test(piles, blocks_that_the_collector_frees_are_garbage)
 {
     static const habit habits[] = {
         {"native stacks",
@@ -203,7 +203,7 @@ Test(piles, what_the_collector_frees_is_garbage)
         expect(&habits[i]);
 }
 
-Test(piles, what_may_be_a_list_is_not_called_garbage)
+Test(piles, blocks_of_a_possible_list_are_not_called_garbage)
 {
     static const habit habits[] = {
         {"no stacks of frees",
@@ -278,7 +278,7 @@ Test(piles, what_may_be_a_list_is_not_called_garbage)
         expect(&habits[i]);
 }
 
-Test(piles, what_does_not_pile_up_is_none)
+Test(piles, blocks_that_do_not_pile_up_are_not_a_pile)
 {
     static const habit habits[] = {
         {"a window", .window = 30},
@@ -294,7 +294,7 @@ Test(piles, what_does_not_pile_up_is_none)
 
 /* Blocks that wait longer than ever before may never be freed, but only after twice as long are
  * they a leak; unless the collector frees it, which comes when it likes. */
-Test(piles, what_is_no_longer_emptied_is_not_clean)
+Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
 {
     static const struct {
         habit habit;
@@ -372,7 +372,7 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
 
 /* Garbage is a line of its own in the first look, beside the verdict on leaks; a list of the
  * program's is not. */
-Test(piles, the_first_look_tells_of_garbage)
+Test(piles, the_first_look_reports_garbage)
 {
     static const habit garbage = {.frees = {RELU}, .after = {40}}, unknown = {.after = {40}},
                        list = {.frees = {LOOP}, .after = {40}};

@@ -566,7 +566,7 @@ Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
 }
 
 /* The device has the memory of a call that is under way; the call is recorded when it returns. */
-Test(ledger, memory_of_a_call_that_is_under_way_is_no_context)
+Test(ledger, memory_of_a_call_that_is_under_way_is_not_context)
 {
     mvt_calls *c = mvt_calls_new();
     mv_ledger ledger;

@@ -195,7 +195,7 @@ static uint32_t samples_of(uint64_t fallen, after_the_fall after)
     return series_of(c).count;
 }
 
-Test(ledger_series, a_sample_while_the_driver_ends_the_process_is_none)
+Test(ledger_series, a_sample_while_the_driver_ends_the_process_does_not_count)
 {
     cr_expect_eq(samples_of(92 * MIB, NOTHING), 3, "of the context");
     cr_expect_eq(samples_of(600 * MIB, NOTHING), 3, "more than calls held");
@@ -207,7 +207,7 @@ Test(ledger_series, a_sample_while_the_driver_ends_the_process_is_none)
 }
 
 /* The same holds for recordings of JAX, Numba and others. */
-LongTest(ledger_series, no_sample_of_a_capture_lacks_what_calls_held)
+LongTest(ledger_series, every_sample_of_a_capture_covers_the_memory_of_calls)
 {
     static const char *const names[] = {"cupy",   "jax",         "numba",       "plain_handle",
                                         "loader", "nccl_leak.0", "plain_graph", "two_devices"};
@@ -403,7 +403,7 @@ static mv_device_rest rest_of(mvt_calls *c, int64_t time_us, uint64_t held)
 }
 
 /* Samples are taken before, between and after the calls; times rise by 10 microseconds. */
-Test(ledger_series, the_sample_that_tells_of_a_moment_has_what_was_held_then)
+Test(ledger_series, the_sample_for_a_moment_has_the_memory_held_then)
 {
     mvt_calls *c = program();
     const mv_samples *s = &mvt_calls_done(c)->samples;

@@ -12,7 +12,7 @@ static cJSON *leaks_of(const char *name, const char *level)
                     name);
 }
 
-LongTest(captures, what_is_kept_in_each_step_is_the_first_leak)
+LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
 {
     static const struct {
         const char *name, *level, *function, *library;
@@ -70,7 +70,7 @@ LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
 
 /* One process, two devices; memory of each was freed while the other was current: the peaks equal
  * PyTorch's counters for each, and the samples belong to that device. */
-Test(captures, two_devices_of_one_process_are_told_apart)
+Test(captures, two_devices_of_one_process_are_distinguished)
 {
     static const struct {
         double peak, reserved, used;
@@ -120,7 +120,7 @@ Test(captures, libraries_hold_what_they_count_themselves)
 }
 
 /* A CuPy program that keeps 5 GiB a round, and a plain one that requests more than is available. */
-Test(captures, what_was_refused_is_explained_without_pytorch)
+Test(captures, refused_calls_are_explained_without_pytorch)
 {
     static const struct {
         const char *name, *line;
@@ -187,7 +187,7 @@ Test(captures, levels_without_pools_show_none)
     cr_expect(strstr(run.out, "large (unknown pool)"), "%s", run.out);
 }
 
-Test(captures, the_host_is_no_device)
+Test(captures, the_host_is_not_a_device)
 {
     static const char *const commands[] = {"triage", "stats", "peak",   "leaks",
                                            "trace",  "lines", "memory", "fragmentation"};

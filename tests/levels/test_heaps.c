@@ -173,7 +173,7 @@ Test(heaps, a_block_is_on_the_device_that_was_current)
 
 /* ---- what does not fit ------------------------------------------------------------------- */
 
-Test(heaps, what_does_not_fit_is_counted_and_holds_nothing)
+Test(heaps, invalid_blocks_are_counted_and_hold_nothing)
 {
     mvt_calls *c = mvt_calls_new();
     char words[MV_HEAP_WORDS];
@@ -282,7 +282,7 @@ Test(heaps, all_does_not_count_them_again)
     cr_assert_eq(held_by(two_heaps(true), "rmm"), 256);
 }
 
-Test(heaps, a_name_that_is_no_level_is_told_which_there_are)
+Test(heaps, an_unknown_level_gets_the_list_of_levels)
 {
     mv_trace trace = *mvt_calls_done(two_heaps(true));
     mv_err err = {0};

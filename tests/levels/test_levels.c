@@ -221,7 +221,7 @@ Test(levels, a_level_without_a_beat_has_the_steps_of_all_levels)
     cr_assert_eq(leaks_of(rounds(true), MV_LEVEL_CUDA).verdict, MV_VERDICT_CLEAN);
 }
 
-Test(levels, what_is_made_before_the_steps_is_no_leak)
+Test(levels, blocks_made_before_the_steps_are_not_leaks)
 {
     mv_leaks leaks = leaks_of(rounds(false), MV_LEVEL_HOST);
 
@@ -268,7 +268,7 @@ static mvt_calls *pinned(uint64_t waits, uint64_t later)
     return c;
 }
 
-Test(levels, waits_tell_buffers_of_steps_from_a_list)
+Test(levels, waits_distinguish_buffers_of_steps_from_a_list)
 {
     mv_leaks leaks = leaks_of(pinned(1, 0), MV_LEVEL_HOST);
 

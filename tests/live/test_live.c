@@ -72,7 +72,7 @@ Test(live, a_block_and_its_free_are_two_events)
     mvt_expect_exact(&trace, 0);
 }
 
-Test(live, what_is_alive_tiles_the_final_heap)
+Test(live, live_blocks_tile_the_final_heap)
 {
     mvt_live *l = mvt_live_new();
     uint32_t stack = mvt_live_stack(l, "f:a.py:7");
@@ -667,7 +667,7 @@ static mv_leaks leaks_of(mvt_live *l, mv_lives *lives)
     return leaks;
 }
 
-Test(live, what_the_exit_frees_was_kept)
+Test(live, blocks_that_the_exit_frees_were_kept)
 {
     mvt_live *l = mvt_live_new();
     mv_lives lives;

@@ -143,7 +143,7 @@ Test(block_size, blocks_say_which_allocator_rounded)
 }
 
 /* Large blocks of cudaMalloc segments may keep an unsplit rest: they show nothing. */
-Test(block_size, unsplit_rests_are_no_rounding)
+Test(block_size, unsplit_rests_are_not_rounding)
 {
     mvt_trace *t = mvt_new();
 

@@ -61,7 +61,7 @@ static int code_of(const char *answer)
     return (int)mvt_json_number(error, "code");
 }
 
-Test(mcp, requests_that_are_none_get_the_errors_of_json_rpc)
+Test(mcp, malformed_requests_get_json_rpc_errors)
 {
     static const struct {
         const char *line;
@@ -95,7 +95,7 @@ Test(mcp, requests_that_are_none_get_the_errors_of_json_rpc)
         cr_expect_eq(code_of(answer_to(all[i].line)), all[i].code, "%s", all[i].line);
 }
 
-Test(mcp, what_asks_for_no_answer_gets_none)
+Test(mcp, a_notification_gets_no_answer)
 {
     cr_expect_str_empty(
         answer_to("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
@@ -171,7 +171,7 @@ Test(mcp, arguments_become_options)
     }
 }
 
-Test(mcp, wrong_arguments_are_told_and_nothing_is_run)
+Test(mcp, wrong_arguments_are_reported_and_nothing_is_run)
 {
     static const struct {
         const char *tool, *arguments, *why;

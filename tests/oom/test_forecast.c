@@ -131,7 +131,7 @@ Test(forecast, equal_steps_are_forecast_at_what_they_took)
     cr_expect_eq(told(inputs, 3, 4, 7, "back:a.py:5").factor, 1);
 }
 
-Test(forecast, a_point_before_any_step_tells_nothing)
+Test(forecast, a_point_before_any_step_shows_nothing)
 {
     static const uint64_t inputs[] = {4, 4, 4};
 
@@ -175,7 +175,7 @@ static mv_forecast told_of(uint64_t lone, uint32_t blocks, uint32_t peers)
     return forecast(mvt_arena(t), trace, ask);
 }
 
-Test(forecast, one_block_that_looks_alike_is_no_earlier_step)
+Test(forecast, one_block_that_looks_alike_is_not_an_earlier_step)
 {
     cr_expect_gt(told_of(32 * MIB, 20, 20).peak, 0);
     cr_expect_gt(told_of(32 * MIB, 20, 10).peak, 0);
@@ -184,7 +184,7 @@ Test(forecast, one_block_that_looks_alike_is_no_earlier_step)
 }
 
 /* The counterpart is most of the step, yet nothing grows a million times from step to step. */
-Test(forecast, a_factor_that_cannot_be_is_no_earlier_step)
+Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
 {
     cr_expect_gt(told_of(MIB, 1, 0).peak, 0);
     cr_expect_eq(told_of(4, 1, 0).peak, 0);

@@ -209,7 +209,7 @@ Test(oom, pieces_that_would_do_are_fragmentation)
     expect(t, MV_OOM_FRAGMENTATION);
 }
 
-Test(oom, little_free_is_capacity_even_if_the_device_lacks_little)
+Test(oom, little_free_is_capacity_even_if_little_is_missing)
 {
     mvt_trace *t = one_segment(60 * MIB);
 
@@ -220,7 +220,7 @@ Test(oom, little_free_is_capacity_even_if_the_device_lacks_little)
     cr_expect_eq(found(t).found.ooms[0].verdict, MV_OOM_OUTSIDE);
 }
 
-Test(oom, memory_of_another_stream_is_told)
+Test(oom, memory_of_another_stream_is_reported)
 {
     mvt_trace *t = one_segment(2 * MIB);
 
@@ -229,7 +229,7 @@ Test(oom, memory_of_another_stream_is_told)
     expect(t, MV_OOM_STREAM_OR_POOL);
 }
 
-Test(oom, a_free_that_waits_is_told)
+Test(oom, a_free_that_waits_is_reported)
 {
     mvt_trace *t = one_segment(64 * MIB);
 
@@ -285,7 +285,7 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
 }
 
 /* A run that would have run out of memory anyway does so for any request. */
-Test(oom, a_hole_without_reason_is_no_proof)
+Test(oom, a_hole_without_reason_is_not_proof)
 {
     mvt_trace *t = mvt_new();
 
@@ -454,7 +454,7 @@ Test(oom, a_limit_has_two_bounds)
 }
 
 /* A request of 90 MiB beside 40 MiB of holes: within a limit of 256 to 306 MiB. */
-Test(oom, the_side_of_a_limit_is_told_only_if_both_bounds_agree)
+Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
 {
     static const struct {
         uint64_t requested, then;
@@ -494,7 +494,7 @@ Test(oom, a_full_device_is_its_own_limit)
 }
 
 /* A limit that was lowered after more had been reserved. */
-Test(oom, what_was_reserved_before_a_lower_limit_does_not_count)
+Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
 {
     mvt_trace *t = one_segment(64 * MIB);
     result r;
@@ -729,7 +729,7 @@ static result asked_beside(uint32_t kept, uint64_t requested)
     return found(t);
 }
 
-Test(oom, what_another_stream_holds_for_itself_is_proven_by_a_replay)
+Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
 {
     const mv_oom *o;
     result r = asked_beside(0, 200 * MIB);
@@ -771,7 +771,7 @@ Test(oom, the_work_of_many_failures_is_linear)
                  MV_MOST_OOM_EVENTS(r.lives.events.count) + 9ull * r.lives.events.count);
 }
 
-Test(oom, a_limit_is_told_from_a_full_device)
+Test(oom, a_limit_is_distinguished_from_a_full_device)
 {
     mvt_trace *t = one_segment(64 * MIB);
     const mv_oom *o;

@@ -83,7 +83,7 @@ Test(refused_calls, the_sample_at_the_failure_says_who_has_the_memory)
     expect(refused(60, 49, true), "capacity", 0, 49 * GIB);
 }
 
-Test(refused_calls, what_the_file_does_not_show_is_unknown)
+Test(refused_calls, facts_missing_from_the_file_are_unknown)
 {
     mvt_calls *c = mvt_calls_new();
     mv_ooms found;
@@ -100,7 +100,7 @@ Test(refused_calls, what_the_file_does_not_show_is_unknown)
     cr_assert_eq(found.ooms[0].device_free, 68 * GIB);
 }
 
-Test(refused_calls, a_refusal_that_is_made_up_for_is_none)
+Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
 {
     mvt_calls *c = mvt_calls_new();
     mv_ooms found;

@@ -132,12 +132,12 @@ static void check_peak_rows(mv_view *view, const char *name)
     }
 }
 
-LongTest(findings, rows_of_the_peak_are_told_apart)
+LongTest(findings, rows_of_the_peak_are_distinguished)
 {
     mvt_each_view(check_peak_rows);
 }
 
-Test(findings, what_waits_for_streams_is_a_note)
+Test(findings, memory_that_waits_for_streams_is_a_note)
 {
     bench b;
 

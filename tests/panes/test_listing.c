@@ -541,7 +541,7 @@ static void check_labels(mv_view *view, const char *name)
                       "%s: %s", name, t->cells[i * 6 + 5].text);
 }
 
-LongTest(listing, rows_of_stacks_are_told_apart)
+LongTest(listing, rows_of_stacks_are_distinguished)
 {
     mvt_each_view(check_labels);
 }

@@ -121,7 +121,7 @@ Test(category, every_allocation_of_a_training_loop_has_its_category)
 
 /* Blocks that your line makes before the first call of a module, and frees long after: the phase of
  * that free is chance. */
-Test(category, what_stays_for_several_backward_passes_is_no_activation)
+Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activation)
 {
     for (int ends_in_backward = 0; ends_in_backward < 2; ends_in_backward++) {
         mvt_trace *t = mvt_new();
@@ -228,7 +228,7 @@ Test(category, workspaces_are_recognised)
 /* A block that lives from before the trace to its end may be a workspace as well as an activation:
  * the heap at one moment does not show it, with an event or without, with a backward pass or
  * without. */
-Test(category, what_no_event_tells_of_is_unknown)
+Test(category, facts_without_events_are_unknown)
 {
     for (uint32_t events = 0; events < 3; events++) {
         mvt_trace *t = mvt_new();
@@ -366,7 +366,7 @@ Test(category, state_of_optimizers_that_derive_from_nothing_is_found)
 }
 
 /* A step() that runs the model is a whole training step. */
-Test(category, a_training_step_is_no_optimizer)
+Test(category, a_training_step_is_not_an_optimizer)
 {
     mvt_trace *t = mvt_new();
     run r;

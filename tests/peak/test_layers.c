@@ -138,7 +138,7 @@ static const char *loops_in(const char *layers)
     return loops_of(trace_of(layers, MODEL));
 }
 
-Test(layers, parts_are_alike_or_there_are_none)
+Test(layers, parts_are_alike_or_missing)
 {
     cr_expect_str_eq(loops_in("abc|abc"), "t.py:69 forward 2");
     cr_expect_str_eq(loops_in("ab|ab|ab"), "t.py:69 forward 3");
@@ -192,7 +192,7 @@ Test(layers, calls_have_the_names_that_the_program_gave_them)
 
 /* The same calls from a loop of the script, such as steps, are not layers: no module is around
  * them. */
-Test(layers, a_loop_outside_of_modules_is_none)
+Test(layers, a_loop_outside_of_modules_has_no_layers)
 {
     cr_expect_str_empty(loops_of(trace_of("abc|abc|abc", "main:/w/t.py:9")));
 }
@@ -260,7 +260,7 @@ Test(layers, the_leak_is_in_the_layer_with_the_hook)
     cr_expect_eq(held[1], 24 * MIB);
 }
 
-Test(layers, memory_that_is_too_little_is_no_crash)
+Test(layers, memory_that_is_too_little_is_not_a_crash)
 {
     const mv_trace *trace = load("snapshots/annotated.pickle");
     survey s = survey_of(trace);

@@ -67,7 +67,7 @@ Test(tensors, the_innermost_of_those_that_share_bytes_counts)
     cr_expect_eq(counted(&b, "whole"), 0x1000);
 }
 
-Test(tensors, those_beyond_a_block_or_in_none_are_told)
+Test(tensors, those_beyond_a_block_or_in_none_are_reported)
 {
     mvt_trace *t = with_blocks(2);
     blocks b;

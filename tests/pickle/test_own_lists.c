@@ -196,7 +196,7 @@ Test(own_lists, segments_have_the_order_of_pytorch)
 }
 
 /* Blocks lie within segments: their own list comes after those, and the line says so. */
-Test(own_lists, blocks_that_came_first_are_told)
+Test(own_lists, blocks_that_came_first_are_reported)
 {
     mvt_opcodes w;
     mv_trace trace;

@@ -29,7 +29,7 @@ Test(page_text, holds_the_same_as_the_pickle)
 }
 
 /* Pickles of three lengths, with 1, 2 and 3 NULs after them: no note of trailing bytes. */
-Test(page_text, the_fill_is_no_remark)
+Test(page_text, the_fill_is_not_a_remark)
 {
     for (int more = 0; more < 3; more++) {
         mvt_trace *t = mvt_small();

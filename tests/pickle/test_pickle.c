@@ -382,7 +382,7 @@ Test(pickle, unknown_things_are_kept_or_counted)
 }
 
 /* Files that were written one after another, such as by dump() to a file that stays open. */
-Test(pickle, another_snapshot_after_the_first_is_told)
+Test(pickle, another_snapshot_after_the_first_is_reported)
 {
     mvt_trace *t = mvt_small();
     mv_span first = mvt_pickle_bytes(t, false);
@@ -744,7 +744,7 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
     MVT_OPS(w, "e");
 }
 
-Test(pickle, annotations_of_another_list_are_none)
+Test(pickle, annotations_of_another_list_do_not_count)
 {
     mvt_opcodes *w = new_writer();
     mv_trace trace;

@@ -78,7 +78,7 @@ Test(state_place, rows_of_a_whole_state_fill_the_box_and_do_not_leave_it)
 
 /* Zooming in and out again: the point under the pointer stays there, until an outer edge is
  * reached. */
-Test(state_place, what_is_at_the_pointer_stays_there)
+Test(state_place, the_point_under_the_pointer_stays_there)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
         heap h = heap_of(seed, false, 640);

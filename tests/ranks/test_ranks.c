@@ -144,7 +144,7 @@ Test(ranks, a_leak_on_one_rank_is_named)
     cr_expect_eq(p.found.leaks, 1);
 }
 
-Test(ranks, a_leak_of_all_ranks_is_no_difference)
+Test(ranks, a_leak_of_all_ranks_is_not_a_difference)
 {
     party p;
 
@@ -215,7 +215,7 @@ Test(ranks, more_reserved_memory_is_named)
     cr_expect_eq(p.found.outliers[0].bytes, 256 * MIB);
 }
 
-Test(ranks, an_early_dump_is_no_difference)
+Test(ranks, an_early_dump_is_not_a_difference)
 {
     party p;
 
@@ -389,7 +389,7 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
 
 /* If no free was recorded, blocks may have ended earlier, and segments may be older than the first
  * event. */
-Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
+Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
 {
     mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "
                          "no_frees.pickle | tr -s '\n ' '  '");

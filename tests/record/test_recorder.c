@@ -535,7 +535,7 @@ Test(recorder, no_number_is_taken_from_the_program)
     expect_mode("no_numbers", 1);
 }
 
-Test(recorder, file_that_cannot_be_made_is_none)
+Test(recorder, file_that_cannot_be_made_is_not_there)
 {
     expect_nothing((victim_opts){.mode = "fork", .threads = 2, .events = 100, .out = "no/live"});
     expect_nothing((victim_opts){

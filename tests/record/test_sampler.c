@@ -186,7 +186,7 @@ static void expect_samples_in_order(const char *environment, bool are_there)
 }
 
 /* As on GB10 and Jetson: NVML does not report the use of others. */
-LongTest(sampler, what_shares_the_hosts_memory_has_no_others)
+LongTest(sampler, a_device_that_shares_the_hosts_memory_has_no_others)
 {
     static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
 

@@ -92,7 +92,7 @@ Test(lost_tables, without_samples_the_use_is_unknown)
 }
 
 /* The calls show that it is a capture; with them lost, too, nothing does. */
-LongTest(lost_tables, a_capture_without_its_facts_is_no_snapshot)
+LongTest(lost_tables, a_capture_without_its_facts_is_not_a_snapshot)
 {
     const char *some = DAMAGED(MV_WIRE_FACTS);
     const char *all =

@@ -55,7 +55,7 @@ static void put_cut(mv_out *out)
     mv_prose_put_cut(out, 5, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
 }
 
-Test(prose, what_is_cut_says_so)
+Test(prose, cut_texts_say_so)
 {
     char *text = printed(0, put_cut);
 
@@ -266,7 +266,7 @@ LongTest(prose, reports_fit_the_terminal)
             }
 }
 
-Test(prose, rows_are_told_by_limit_not_by_the_terminal)
+Test(prose, rows_are_reported_by_limit_not_by_the_terminal)
 {
     mvt_run few = mvt_sh("LINES=12 $MEMVIZ lines $SNAPS/gpt_train.pickle");
     mvt_run all = mvt_sh("LINES=12 $MEMVIZ lines --limit 0 $SNAPS/gpt_train.pickle");
@@ -347,7 +347,7 @@ LongTest(prose, long_output_goes_to_the_pager_of_a_terminal)
 }
 
 /* A user who closes the pager is not a failure. */
-Test(prose, a_pager_that_quits_is_no_failure)
+Test(prose, a_pager_that_quits_is_not_a_failure)
 {
     mvt_run r;
 

@@ -83,7 +83,7 @@ Test(palette, simulation_is_the_published_one)
     cr_expect_gt(distance(0x9c6c00ff, 0xd0021bff, NORMAL), 50);
 }
 
-Test(palette, sites_are_told_apart)
+Test(palette, sites_are_distinguished)
 {
     static const double base[VISIONS] = {26, 20, 16, 16}, any[VISIONS] = {14, 8.5, 8.5, 4.4};
 

@@ -315,7 +315,7 @@ Test(raster, scenes_of_any_size_keep_room_for_the_layout)
     }
 }
 
-Test(raster, numbers_that_are_none_and_texts_of_any_bytes_do_no_harm)
+Test(raster, invalid_numbers_and_texts_of_any_bytes_do_no_harm)
 {
     const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 5, -0.0f};
     drawing d;

@@ -166,7 +166,7 @@ static void build(mv_scene *scene, const part *parts)
         add_part(scene, &parts[i]);
 }
 
-LongTest(raster_next, what_is_kept_of_the_last_picture_makes_no_difference)
+LongTest(raster_next, reused_parts_of_the_last_picture_make_no_difference)
 {
     mv_arena *arena = mvt_memory();
     mv_raster *raster = open_raster(MV_PIXELS_RGBA);
@@ -326,7 +326,7 @@ static void add_whole(mv_scene *scene, uint64_t *random)
                       mvt_random(random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
 }
 
-LongTest(raster_next, what_is_hidden_is_not_missed)
+LongTest(raster_next, hidden_parts_are_not_missed)
 {
     mv_arena *arena = mvt_memory();
     uint64_t random = 21;
@@ -396,7 +396,7 @@ LongTest(raster_next, frames_of_the_viewer_are_those_drawn_anew)
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-Test(raster_next, memory_that_runs_out_is_told)
+Test(raster_next, memory_that_runs_out_is_reported)
 {
     mv_arena *arena = mvt_memory();
     mv_raster *raster = open_raster(MV_PIXELS_RGBA);

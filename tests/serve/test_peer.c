@@ -139,7 +139,7 @@ Test(peer, other_addresses_are_refused)
     close(server);
 }
 
-Test(peer, the_kernel_tells_of_one_connection)
+Test(peer, the_kernel_reports_one_connection)
 {
     int server = listen_at(INADDR_LOOPBACK, 0);
     struct sockaddr_in to = own_end(server);

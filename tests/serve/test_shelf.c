@@ -245,7 +245,7 @@ Test(shelf, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
     cr_expect_not(mv_is_snapshot_file(&budget, path, true));
 }
 
-Test(shelf, a_hole_is_no_snapshot_and_keeps_no_one, .timeout = 250)
+Test(shelf, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
 {
     const char *folder = mvt_serve_folder(), *path = hole_file(folder);
     mv_shelf_answer answer;

@@ -73,7 +73,7 @@ Test(readers, other_files_are_named)
 }
 
 /* An object that no one keeps in a snapshot gets no advice to leave it out. */
-Test(readers, a_call_of_the_system_is_no_data)
+Test(readers, a_call_of_the_system_is_not_data)
 {
     expect_refused(
         mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
@@ -108,7 +108,7 @@ static mv_span as_text(mv_span bytes)
     return (mv_span){out, length};
 }
 
-Test(readers, a_transfer_as_text_is_told)
+Test(readers, a_transfer_as_text_is_reported)
 {
     const char *words =
         "each line feed follows a carriage return: the file was transferred as text";

@@ -317,7 +317,7 @@ static mv_python_outcome outcome_of(const mv_python_interp *python, const thread
 }
 
 /* Whatever is wrong, a checked walk ends in order. */
-Test(python_layout, what_is_not_as_expected_does_no_harm)
+Test(python_layout, unexpected_bytes_do_no_harm)
 {
     mv_python_interp python = interp_of(&locked_offsets);
     const void *nowhere = (const void *)(uintptr_t)0x1000;

@@ -47,7 +47,7 @@ Test(keymap, a_key_is_taken_from_whoever_had_it)
             cr_assert(*w.map.keys[i] == 0 || strcmp(w.map.keys[i], w.map.keys[j]) != 0);
 }
 
-Test(keymap, what_is_no_line_is_said)
+Test(keymap, invalid_lines_are_reported)
 {
     static const struct {
         const char *text, *why;

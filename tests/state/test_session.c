@@ -419,7 +419,7 @@ Test(session, the_program_saves_and_opens_one)
     cr_assert_gt((int)strtol(run.out, NULL, 10), 100);
 }
 
-Test(session, the_program_refuses_what_is_none)
+Test(session, the_program_refuses_invalid_settings)
 {
     mvt_run run = mvt_sh("$MEMVIZ view --headless --shot x.png --session $SNAPS/gpt_train.pickle");
 

@@ -128,7 +128,7 @@ static uint32_t grow_net(run *r)
     return found;
 }
 
-Test(net_growth, what_is_not_given_back_grows)
+Test(net_growth, memory_that_is_not_freed_grows)
 {
     run r;
 
@@ -136,7 +136,7 @@ Test(net_growth, what_is_not_given_back_grows)
     cr_expect_eq(grow_net(&r), 1);
 }
 
-Test(net_growth, what_another_line_gives_back_does_not)
+Test(net_growth, blocks_that_another_line_frees_do_not)
 {
     run r;
 

@@ -394,7 +394,7 @@ Test(other_files, a_device_that_is_the_cpu_is_called_so)
               run.out);
 }
 
-Test(other_files, heaps_of_the_cpu_are_none_of_jax)
+Test(other_files, heaps_of_the_cpu_do_not_belong_to_jax)
 {
     mvt_run run = mvt_sh("$MEMVIZ info %s/tools/cpu_heap.prof", MV_TESTDATA);
 
@@ -549,7 +549,7 @@ Test(other_files, blocks_of_rmm_do_not_overlap)
     cr_expect_eq(lives.doubts.residual, 0);
 }
 
-Test(other_files, pauses_of_half_a_day_are_no_midnight)
+Test(other_files, pauses_of_half_a_day_are_not_midnight)
 {
     mv_trace trace = read_tool("rmm_pauses.csv");
     const mv_events *e = &trace.devices[0].events;
@@ -722,7 +722,7 @@ Test(other_files, logs_of_rmm_that_are_joined_are_refused)
 }
 
 /* `cat` of two profiles is one with twice as many values as a sample of either has. */
-Test(other_files, profiles_of_jax_that_are_joined_are_told)
+Test(other_files, concatenated_profiles_of_jax_are_reported)
 {
     mvt_run run =
         mvt_sh("p=%s/tools/jax_memory.prof; cat $p $p >two.prof; $MEMVIZ two.prof", MV_TESTDATA);

@@ -45,7 +45,7 @@ static void expect_note(const char *file, const char *note)
 
 /* Real files have the rounded size as the request: then up to half of a power of two is rounding.
  */
-Test(host_totals, rounding_of_pinned_memory_is_told)
+Test(host_totals, rounding_of_pinned_memory_is_reported)
 {
     expect_note(pinned_file(256, 160, -1),
                 "pinned memory: 96.0 MiB of 256 MiB pinned is rounding to powers of "
@@ -137,7 +137,7 @@ static void expect_doubt_of_the_host(bool device_keeps)
               "%s%s", run.out, run.err);
 }
 
-Test(host_totals, what_pinned_memory_keeps_is_told_beside_a_doubt_of_the_device)
+Test(host_totals, cached_pinned_memory_is_reported_next_to_a_doubt_of_the_device)
 {
     expect_doubt_of_the_host(false);
     expect_doubt_of_the_host(true);

@@ -501,7 +501,7 @@ Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
 
 /* Without any segment event and with all segments gone at the end, nothing shows the reserved
  * memory. */
-Test(totals, what_blocks_without_segments_were_in_is_not_known)
+Test(totals, segments_of_blocks_without_segments_are_unknown)
 {
     mvt_trace *t = mvt_new();
     result r;
@@ -546,7 +546,7 @@ Test(totals, segments_that_only_their_ends_show_may_follow_each_other)
 
 /* Without its segment_free the first one is held to the end, as far as the events show, and others
  * may have ended before the first event. */
-Test(totals, a_segment_that_the_final_heap_lacks_makes_reserved_uncertain)
+Test(totals, a_segment_missing_from_the_final_heap_makes_reserved_uncertain)
 {
     mvt_trace *t = mvt_new();
     result r;
@@ -632,7 +632,7 @@ Test(totals, private_pools_have_rows_of_their_own)
 
 /* A file without pools has rows of unknown pools; if it names a pool, released memory is counted in
  * the default pool. */
-Test(totals, pools_that_the_file_does_not_tell_are_not_known)
+Test(totals, pools_missing_from_the_file_are_unknown)
 {
     for (int tells = 0; tells < 2; tells++) {
         mvt_trace *t = mvt_new();

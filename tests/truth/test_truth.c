@@ -40,7 +40,7 @@ LongTest(truth, a_row_of_the_legend_has_the_colour_and_the_bytes_that_it_says, .
     mvt_each_view(check_legend);
 }
 
-LongTest(truth, what_is_written_is_whole_true_and_on_no_line, .timeout = 600)
+LongTest(truth, texts_are_whole_true_and_on_no_line, .timeout = 600)
 {
     mvt_each_view(check_frames);
 }

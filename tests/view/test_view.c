@@ -16,7 +16,7 @@ Test(view, shows_a_file)
     cr_assert(mv_view_is_idle(view));
 }
 
-Test(view, tells_why_a_file_is_none)
+Test(view, says_why_a_file_is_not_one)
 {
     mv_view *view = mvt_view_new(NULL);
     const mv_document *document;
@@ -115,7 +115,7 @@ Test(view, frames_are_alike)
 }
 
 /* Whatever the limit of memory: no crash, and no memory remains. */
-LongTest(view, little_memory_is_no_crash_and_leaves_nothing)
+LongTest(view, little_memory_is_not_a_crash_and_leaves_nothing)
 {
     for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
         mv_budget little = {.limit = limit};

@@ -183,7 +183,7 @@ LongTest(view_levels, sessions_and_command_lines_have_the_level)
     cr_assert_str_eq(picture(again), picture(view));
 }
 
-Test(view_levels, a_level_that_a_file_lacks_is_told_and_left_again)
+Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
 {
     mv_view *view = open_at("train", "host");
     const mv_document *d = mv_view_document(view);

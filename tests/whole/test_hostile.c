@@ -460,7 +460,7 @@ static void nearly_too_much(mvt_trace *t)
     mvt_alloc(t, .addr = 512, .bytes = QUARTER - 1);
 }
 
-Test(hostile, what_cannot_be_added_up_is_refused)
+Test(hostile, sizes_that_cannot_be_added_up_are_refused)
 {
     static const struct {
         void (*fill)(mvt_trace *t);

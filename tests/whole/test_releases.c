@@ -18,7 +18,7 @@ static void read_made(const char *name, mv_trace *out)
 
 /* ---- which release ------------------------------------------------------------------------- */
 
-Test(releases, the_keys_tell_the_release)
+Test(releases, the_keys_show_the_release)
 {
     static const struct {
         const char *name, *text;
@@ -71,7 +71,7 @@ Test(releases, settings_are_named_as_the_release_does)
 }
 
 /* A file that has a key of 2.10 in its events, but no key that came before, is of no release. */
-Test(releases, keys_that_contradict_each_other_tell_nothing)
+Test(releases, keys_that_contradict_each_other_show_nothing)
 {
     mvt_trace *t = mvt_new();
     char text[MV_RELEASE_TEXT];
