@@ -162,7 +162,7 @@ static bin_habit habit_of(search *s)
 
 /* Whether the site is the input of the steps, such as the tokens of a request, rather than memory
  * that they keep. In training, kept memory outlives the optimizer's step. The first whole step is
- * part of the warm-up, but of two there is no other to compare with. */
+ * part of the warm-up, but counts if there are only two. */
 static bool is_input(const search *s, const bin_habit *h)
 {
     uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;

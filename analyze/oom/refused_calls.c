@@ -186,8 +186,8 @@ static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
         o->advice = mv_shares_memory(s->read)
                         ? "the device uses the host's memory: free -h shows how much programs hold "
                           "and how much the page cache could give back"
-                        : "record with memviz run where NVML is installed, or see in nvidia-smi "
-                          "who else uses the device";
+                        : "record with memviz run where NVML is installed, or check in nvidia-smi "
+                          "which other processes use the device";
         return o->why != NULL;
     }
     mv_size_text(left, o->device_free);

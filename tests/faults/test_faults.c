@@ -162,7 +162,7 @@ Test(faults, a_server_without_an_output_ends)
     cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
 }
 
-/* Only the number of a run, its facts and its samples know the time of the day. */
+/* Only the number of a run, its facts and its samples depend on the time of day. */
 Test(faults, a_clock_that_jumps)
 {
     mvt_run r = mvt_sh("export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0; "
