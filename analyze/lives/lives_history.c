@@ -272,7 +272,7 @@ static const char *why_empty(const mv_lives_sweep *r)
     if (!mv_trace_lacks_reserved(r->trace) ||
         mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
         return "the heap was empty before the first event";
-    return "no block from before the first event was freed; others of that time cannot be seen";
+    return "no block from before the first event was freed; others from that time are not visible";
 }
 
 /* The events that are known to be missing. */

@@ -112,7 +112,8 @@ uint64_t mv_format_bytes(int format, unsigned channels);
  * unknown. An extent of 0 counts as 1. */
 uint64_t mv_array_bytes(uint64_t element, mv_cuda_extent extent, unsigned levels, unsigned flags);
 
-/* What a copy with this cudaMemcpyKind is; those whose direction it does not say are no waits. */
+/* The kind of wait for a copy with this cudaMemcpyKind; copies without a known direction are not
+ * waits. */
 static inline mv_wait mv_copy_of(int kind)
 {
     return kind == MV_CUDA_HOST_TO_DEVICE   ? MV_UPLOADS

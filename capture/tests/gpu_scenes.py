@@ -197,7 +197,7 @@ def scene_profiler(folder):
 
 
 def scene_async(folder):
-    """A backend that reports no blocks: only calls of CUDA are recorded."""
+    """A backend that reports no blocks: only CUDA calls are recorded."""
     train(GPT(layers=2).cuda(), 3)
     torch.cuda.synchronize()
     with open(os.path.join(folder, "facts.json"), "w") as file:

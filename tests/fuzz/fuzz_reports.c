@@ -1,9 +1,9 @@
-/* libFuzzer target: any bytes as a file of any format, and what every report, export and conversion
- * makes of it. The commands run in this process as a user gives them; which of them, and as what
- * (text, JSON, a table as CSV), a hash of the bytes chooses.
+/* libFuzzer target: any bytes as a file of any format, with every report, export and conversion.
+ * The commands run in this process as a user gives them; which of them, and as what (text, JSON, a
+ * table as CSV), a hash of the bytes chooses.
  *
- * Checked are the outputs themselves (check_output.h), the promises of the model, that sums add up,
- * and that what is written is read back the same. */
+ * Checks the outputs themselves (check_output.h), the promises of the model, that sums add up, and
+ * that a written file is read back the same. */
 #include "cli/commands.h"
 #include "cli/report/table.h"
 #include "tests/fixture/in_process.h"
@@ -81,7 +81,7 @@ static const char *const reports[] = {
 };
 enum { REPORTS = sizeof reports / sizeof *reports };
 
-/* What is written, to standard output or to the file "out.*". */
+/* The output, on standard output or in the file "out.*". */
 static const struct {
     const char *words;
     enum { FOLDED, SHEET, JSON, PERFETTO, DATABASE, SAME, SAME_PLAIN, SUMMARY } is;

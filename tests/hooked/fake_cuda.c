@@ -45,7 +45,7 @@ void cudaFakeEnd(void)
     may_end = 1;
 }
 
-/* What the program set errno to must arrive here, and what is left here must arrive there. */
+/* The program's errno must arrive here, and the errno set here must arrive there. */
 static int begin(const char *name)
 {
     const char *fails = getenv("FAKE_FAIL"), *waits = getenv("FAKE_WAIT");
@@ -67,7 +67,7 @@ static uint64_t next_address(void)
     return FAKE_BASE + 0x1000 * ++given;
 }
 
-/* Rows say what is read after a call, so they say what a call has to write. */
+/* Rows name the values read after a call, so they also name the values that a call has to write. */
 #undef MV_OUT
 #undef MV_OUT_OR
 #define MV_OUT(p)               (give ? (*(p) = (__typeof__(*(p)))next_address(), 0) : 0)
