@@ -29,6 +29,7 @@ typedef enum {
 #define MV_HOOK(name, ...)   MV_HOOK_##name,
 #define MV_LAUNCH(name, ...) MV_HOOK_##name,
 #define MV_WAIT(name, ...)   MV_HOOK_##name,
+#define MV_RANGE(name, ...)  MV_HOOK_##name,
 #define MV_LOOKUP(name, ...) MV_HOOK_##name,
 #include "capture/hooks/hooks.def"
     MV_HOOK_COUNT
@@ -45,6 +46,10 @@ typedef struct {
 } mv_hook;
 
 extern const mv_hook mv_hooks[MV_HOOK_COUNT]; /* hook_calls.c */
+
+/* The capture of a CUDA graph on `stream` begins or ends: a range "CUDA graph capture 3", numbered
+ * from 1 (marks.c). */
+void mv_hook_graph_capture(mv_live_event event, const void *stream);
 
 /* ---- looking functions up ---- */
 

@@ -133,6 +133,7 @@ fi
 # ---- other things that programs do
 torch_scene graphs 0 graphs
 check "graphs: events" same "$work/graphs.bin" "$work/graphs"
+check "graphs: captures" captures "$work/graphs.bin" "$work/graphs"
 torch_scene oom 0 oom
 check "oom: events" same "$work/oom.bin" "$work/oom"
 check "oom: seen" oom "$work/oom.bin" "$work/oom"

@@ -174,6 +174,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("a.pickle", "snapshots/leak_cycle.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     mvt_memory_copy("c.pickle", "snapshots/oom.pickle");
+    mvt_memory_copy("d.pickle", "tools/pair.pickle.gz");
+    mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run of d.pickle */
     make_summary();
     mvt_memory_file("rules",
                     (mv_span){(const uint8_t *)"conv.* activation\nLinear parameter\n", 34});
@@ -213,7 +215,8 @@ static int word_of(const char *words, uint64_t *random, const char **out)
     return (int)strcspn(words, " ");
 }
 
-static const char files[] = "in a.pickle b.bin c.pickle d.summary rules - . no.pickle no/such";
+static const char files[] =
+    "in a.pickle b.bin c.pickle d.pickle d.json d.summary rules - . no.pickle no/such";
 static const char outputs[] =
     "out.svg out.png out.html out.folded out.bin out.msgpack out.json out.csv out.sqlite "
     "out.pftrace out.summary out - a.pickle .";

@@ -23,7 +23,7 @@ enum { MOST_ROWS = 6000, ROWS_OF_ALL = 8000, MOST_REPORTS = 8, STRIDE = 7 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* "in" is the input, "second" a small real recording. */
+/* "in" is the input, "second" a small real recording, "paired" one of the run that "ops" is the profiler's trace of. */
 static const char *const reports[] = {
     "triage in",
     "triage in second",
@@ -78,6 +78,18 @@ static const char *const reports[] = {
     "diff --at end --frames all in second",
     "diff --level all --from 1 in in",
     "dump --chunks in",
+    "floor in",
+    "floor --device 0 in",
+    "memory --by module in",
+    "whatif --drop /a/ --scale /b/=0.5 --half /c/ in",
+    "whatif --recompute /o/ --free-early /a/ --prealloc 1MiB --one-stream in",
+    "whatif --cpu /e/ --zero 2 --ranks 8 --empty-cache-each 2 in",
+    "peak --at low in",
+    "peak --with ops in",
+    "peak --with in paired",
+    "lines --with ops in",
+    "trace --with ops in",
+    "leaks --with ops in",
 };
 enum { REPORTS = sizeof reports / sizeof *reports };
 
@@ -280,6 +292,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t hash = XXH3_64bits(data, size);
 
     mvt_memory_copy("second", "snapshots/oom.pickle");
+    mvt_memory_copy("paired", "tools/pair.pickle.gz");
+    mvt_memory_copy("ops", "tools/pair.json.gz");
     mvt_memory_file("in", (mv_span){data, size});
     if (run(&kept, "%s", "dump in").status == MV_EXIT_DONE) {
         mv_trace trace = kept.file[0].trace;

@@ -105,6 +105,8 @@ static void call_driver(void);
     }
 #define MV_WAIT(name, base, since, flags, params, args, what) \
     MV_LAUNCH(name, base, since, flags, params, args, what)
+#define MV_RANGE(name, base, since, flags, params, args, event, stream) \
+    MV_LAUNCH(name, base, since, flags, params, args, event)
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     static int name##_twin MV_PARAMS params;                                          \
     int name MV_PARAMS params;
@@ -125,6 +127,7 @@ static const row rows[] = {
 #define MV_HOOK(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LAUNCH(name, base, since, flags, ...) ROW(name, base, since, flags)
 #define MV_WAIT(name, base, since, flags, ...)   ROW(name, base, since, flags)
+#define MV_RANGE(name, base, since, flags, ...)  ROW(name, base, since, flags)
 #define MV_LOOKUP(name, base, since, flags, ...) ROW(name, base, since, flags)
 #include "capture/hooks/hooks.def"
 };

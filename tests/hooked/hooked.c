@@ -55,6 +55,7 @@ typedef struct {
 #define MV_HOOK(name, base, since, flags, ACTION, params, ...) DECLARE(name, params)
 #define MV_LAUNCH(name, base, since, flags, params, ...)       DECLARE(name, params)
 #define MV_WAIT(name, base, since, flags, params, ...)         DECLARE(name, params)
+#define MV_RANGE(name, base, since, flags, params, ...)        DECLARE(name, params)
 #define MV_LOOKUP(name, base, since, flags, params, ...)       DECLARE(name, params)
 #include "capture/hooks/hooks.def"
 #define LINK(name) (mv_any_fn *)name
@@ -66,6 +67,7 @@ static const row rows[] = {
 #define MV_HOOK(name, base, since, flags, ...)   {#name, #base, since, flags, false, LINK(name)},
 #define MV_LAUNCH(name, base, since, flags, ...) {#name, #base, since, flags, false, LINK(name)},
 #define MV_WAIT(name, base, since, flags, ...)   {#name, #base, since, flags, false, LINK(name)},
+#define MV_RANGE(name, base, since, flags, ...)  {#name, #base, since, flags, false, LINK(name)},
 #define MV_LOOKUP(name, base, since, flags, ...) {#name, #base, since, flags, true, LINK(name)},
 #include "capture/hooks/hooks.def"
 };

@@ -45,6 +45,7 @@ static const struct {
 #define MV_HOOK(name, base, since, flags, ACTION, ...) {#name, #ACTION, flags},
 #define MV_LAUNCH(...)
 #define MV_WAIT(...)
+#define MV_RANGE(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -56,6 +57,7 @@ static const struct {
 #define MV_HOOK(...)
 #define MV_LAUNCH(name, base, since, flags, ...) {#name, flags},
 #define MV_WAIT(...)
+#define MV_RANGE(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -68,6 +70,7 @@ static const struct {
 #define MV_HOOK(...)
 #define MV_LAUNCH(...)
 #define MV_WAIT(name, base, since, flags, params, args, what) {flags, #what[0] == 'M'},
+#define MV_RANGE(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -122,6 +125,10 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         waited += waits[i].counts && (has_runtime || !(waits[i].flags & MV_RUNTIME));
     cr_assert_eq(count(run.err, "wait\n"), waited);
+    /* Captures of graphs: three functions that begin one, one that ends it, each in two variants. */
+    cr_assert_eq(count(run.err, "mark BEGIN "), 6, "%s", run.err);
+    cr_assert_eq(count(run.err, "mark END "), 2, "%s", run.err);
+    cr_assert_eq(count(run.err, " CUDA graph capture 6\n"), 1, "%s", run.err);
     /* All launch one of two kernels, but only launches through the driver record which
      * (hooked.c). */
     cr_assert_eq(count(run.err, " load "), loads + 2, "%s", run.err);

@@ -396,6 +396,28 @@ Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
     }
 }
 
+/* Without segment_free (skip_actions), a segment that ended before the first event leaves no trace:
+ * the file of a whole recording is the same as of one that began late. */
+Test(lives, missing_ends_of_segments_hide_earlier_ones)
+{
+    for (int missing = 0; missing < 2; missing++) {
+        mvt_trace *t = mvt_new();
+        mv_lives l;
+
+        for (int i = 1; i < 3; i++) {
+            mvt_segment_alloc(t, .addr = (uint64_t)i * 0x10000000, .bytes = 2 * MIB);
+            mvt_alloc(t, .addr = (uint64_t)i * 0x10000000, .bytes = 512);
+            mvt_free(t, .addr = (uint64_t)i * 0x10000000);
+            if (!missing)
+                segment_free(t, (uint64_t)i * 0x10000000, 2 * MIB);
+        }
+        mvt_segment(t, .addr = 0x40000000, .bytes = 0);
+        l = lives_of(t);
+        cr_expect_eq(l.history, missing ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE, "%s",
+                     l.history_why);
+    }
+}
+
 Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
 {
     enum { S = 0x10000000 };
