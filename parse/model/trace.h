@@ -474,25 +474,25 @@ typedef struct {
 } mv_tensors;
 
 /* Odd but readable input is counted, never dropped silently; `memviz info` shows the counts. */
-#define MV_NOTE_LIST(X)                                                                            \
-    X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped")     \
-    X(UNKNOWN_ACTION, "unknown_action", "events whose action memviz does not know; kept")          \
-    X(UNKNOWN_STATE, "unknown_state", "blocks or segments in a state memviz does not know")        \
-    X(DUPLICATE_KEY, "duplicate_key", "keys given twice; the last one counts")                     \
-    X(UNSORTED_TIME, "unsorted_time", "events with an earlier time than the previous event")       \
-    X(UNTILED, "untiled_segment", "segments that their blocks do not fill exactly")                \
-    X(LOOSE, "loose_record", "records outside the lists that memviz reads; left out")              \
-    X(TRAILING, "trailing_bytes", "bytes after the end of the data")                               \
-    X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                     \
-    X(LOST, "lost_events", "events that the capture could not record")                             \
-    X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")               \
-    X(FILE_NOTE, "file_note", "remarks that the file's writer left")                               \
-    X(THINNED, "thinned", "events of blocks that held little, or lived in a pause, were left out") \
-    X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")                 \
-    X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                       \
-    X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                         \
-    X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                               \
-    X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written")     \
+#define MV_NOTE_LIST(X)                                                                        \
+    X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped") \
+    X(UNKNOWN_ACTION, "unknown_action", "events whose action memviz does not know; kept")      \
+    X(UNKNOWN_STATE, "unknown_state", "blocks or segments in a state memviz does not know")    \
+    X(DUPLICATE_KEY, "duplicate_key", "keys given twice; the last one counts")                 \
+    X(UNSORTED_TIME, "unsorted_time", "events with an earlier time than the previous event")   \
+    X(UNTILED, "untiled_segment", "segments that their blocks do not fill exactly")            \
+    X(LOOSE, "loose_record", "records outside the lists that memviz reads; left out")          \
+    X(TRAILING, "trailing_bytes", "bytes after the end of the data")                           \
+    X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                 \
+    X(LOST, "lost_events", "events that the capture could not record")                         \
+    X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")           \
+    X(FILE_NOTE, "file_note", "remarks that the file's writer left")                           \
+    X(THINNED, "thinned", "events left out: of blocks that held little, or lived in a pause")  \
+    X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")             \
+    X(LOST_CALLS, "damaged_calls", "tables of CUDA calls with lost rows")                      \
+    X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                     \
+    X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                           \
+    X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written") \
     X(NO_HEAP, "no_final_heap", "the file has no key \"segments\": no final heap")
 
 typedef enum {
@@ -543,7 +543,7 @@ typedef struct {
     const char *compression;   /* "none", "gzip", "zstd" */
     const char *level;         /* the level of the events (analyze/levels); NULL: as in the file */
     bool is_heap;              /* the level is a registered heap */
-    uint32_t first_call_frame; /* frames from this row on are calls of CUDA, or of heaps; only in a
+    uint32_t first_call_frame; /* frames from this row on are CUDA calls, or of heaps; only in a
                                 * level */
     const struct mv_trace *as_read; /* only in a level: the trace from which the level was made */
 } mv_origin;
@@ -614,7 +614,7 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
     return *count ? s->frame + s->first[id.row] : NULL; /* without any, `frame` is NULL */
 }
 
-/* The trace as read from the file, with all calls of CUDA, whatever level `trace` is. */
+/* The trace as read from the file, with all CUDA calls, whatever level `trace` is. */
 static inline const mv_trace *mv_trace_as_read(const mv_trace *trace)
 {
     return trace->origin.as_read ? trace->origin.as_read : trace;
