@@ -44,11 +44,13 @@ typedef struct {
 
 /* ---- Entering ---- */
 
+/* Later events only load the state. */
 static void end_recording(void)
 {
     int kept = errno;
 
-    mv_process_stop(MV_STOPPED_ERROR);
+    if (atomic_load_explicit(&mv_wiped.state, memory_order_relaxed) == MV_RECORDING_ON)
+        mv_process_stop(MV_STOPPED_ERROR);
     errno = kept;
 }
 
