@@ -3,11 +3,11 @@
 #include <string.h>
 
 enum {
-    FEW = 24,       /* up to this many key rows are sorted by insertion */
-    SHORT_RUN = 16, /* runs of this many rows are sorted by insertion before merging */
-    BUFFER = 2048,  /* stack bytes for merging */
-    TEXT_STEP = 7,  /* bytes of a text in one key */
-    MANY = 256,     /* from this many rows on, digits are faster than comparisons */
+    FEW = 24,        /* up to this many key rows are sorted by insertion */
+    SHORT_RUN = 16,  /* runs of this many rows are sorted by insertion before merging */
+    BUFFER = 2048,   /* stack bytes for merging */
+    TEXT_STEP = 7,   /* bytes of a text in one key */
+    MANY = 256,      /* from this many rows on, digits are faster than comparisons */
     MOST_NUMBERS = 8 /* more keys than any caller has */
 };
 

@@ -157,11 +157,14 @@ static bool make(mv_arena *arena, mv_heap *h)
 mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_heap *out,
                      mv_err *err)
 {
-    mv_code code;
+    mv_code code = MV_OK;
 
     *out = (mv_heap){.trace = trace, .lives = lives, .event = MV_BEFORE};
     out->defers = has_deferred(lives);
-    code = mv_address_ranks_find(arena, trace, lives->device, &out->ranks, err);
+    if (lives->ranks)
+        out->ranks = *lives->ranks;
+    else
+        code = mv_address_ranks_find(arena, trace, lives->device, &out->ranks, err);
     if (code != MV_OK)
         return code;
     if (!make(arena, out))

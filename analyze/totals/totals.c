@@ -159,14 +159,6 @@ static void raise_one(uint64_t *peak, uint32_t *at, uint64_t level, uint32_t eve
     }
 }
 
-static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
-{
-    raise_one(&peak->bytes.allocated, &peak->allocated_event, now->allocated, event);
-    raise_one(&peak->bytes.active, &peak->active_event, now->active, event);
-    raise_one(&peak->bytes.requested, &peak->requested_event, now->requested, event);
-    raise_one(&peak->bytes.reserved, &peak->reserved_event, now->reserved, event);
-}
-
 static mv_peak peak_before(const mv_levels *before)
 {
     return (mv_peak){*before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
@@ -197,6 +189,33 @@ static void start_levels(totals_search *t)
         t->out->pools[i].peak = peak_before(&t->levels[i]);
 }
 
+static void raise_used(mv_peak *peak, const mv_levels *now, uint32_t event)
+{
+    raise_one(&peak->bytes.allocated, &peak->allocated_event, now->allocated, event);
+    raise_one(&peak->bytes.active, &peak->active_event, now->active, event);
+    raise_one(&peak->bytes.requested, &peak->requested_event, now->requested, event);
+}
+
+static void raise_reserved(mv_peak *peak, const mv_levels *now, uint32_t event)
+{
+    raise_one(&peak->bytes.reserved, &peak->reserved_event, now->reserved, event);
+}
+
+static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
+{
+    raise_used(peak, now, event);
+    raise_reserved(peak, now, event);
+}
+
+/* A change raises only the measures that it is about. */
+static void raise_by(mv_peak *peak, const mv_levels *now, const mv_level_step *step)
+{
+    if (step->kind == MV_STEP_HOLD)
+        raise_reserved(peak, now, step->event);
+    else
+        raise_used(peak, now, step->event);
+}
+
 static void apply_step(totals_search *t, const mv_level_step *step)
 {
     bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
@@ -210,9 +229,9 @@ static void apply_step(totals_search *t, const mv_level_step *step)
     mv_levels_apply(&t->levels[slot], t->lives, step);
     if (!is_rise)
         return;
-    raise_peak(&t->out->peak, &t->all, step->event);
-    raise_peak(&t->out->kinds[kind].peak, &t->kinds[kind], step->event);
-    raise_peak(&t->out->pools[slot].peak, &t->levels[slot], step->event);
+    raise_by(&t->out->peak, &t->all, step);
+    raise_by(&t->out->kinds[kind].peak, &t->kinds[kind], step);
+    raise_by(&t->out->pools[slot].peak, &t->levels[slot], step);
 }
 
 static bool walk_events(mv_arena *scratch, totals_search *t)
