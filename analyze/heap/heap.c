@@ -204,10 +204,14 @@ void mv_heap_advance(mv_heap *heap, uint32_t event)
     if (event >= count)
         event = count - 1;
     for (uint32_t i = first; i <= event; i++) {
+        uint32_t row = mv_level_own_row(heap->lives, i);
+        if (!mv_level_steps_prepared(&heap->steps, i) &&
+            (row == MV_NO_ROW || !stays(heap, row, first, event)))
+            continue;
         while (mv_level_steps_next(&heap->steps, i, &step))
             if (step.kind == MV_STEP_HOLD || step.kind == MV_STEP_UNHOLD ||
                 stays(heap, step.row, first, event))
                 apply(heap, &step);
-        heap->event = i;
     }
+    heap->event = event;
 }

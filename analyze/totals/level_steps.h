@@ -105,6 +105,52 @@ static inline void mv_levels_apply(mv_levels *levels, const mv_lives *lives,
     }
 }
 
+/* Whether a change by `event` does not follow from it alone. */
+static inline bool mv_level_steps_prepared(const mv_level_steps *steps, uint32_t event)
+{
+    return steps->at < steps->prepared_count && steps->prepared[steps->at].event == event;
+}
+
+/* The allocation that `event` alone can change; MV_NO_ROW: none, and there is no own change. */
+static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
+{
+    uint8_t action = lives->events.action[event];
+
+    return action == MV_ACTION_ALLOC || mv_is_free_action(action) ? lives->alloc_of[event]
+                                                                  : MV_NO_ROW;
+}
+
+/* Adds all changes by `event`, in place of calls of mv_level_steps_next: nearly all events have only
+ * their own. */
+static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, uint32_t event)
+{
+    const mv_lives *lives = steps->lives;
+    const mv_alloc_lives *a = &lives->allocs;
+    mv_level_step step;
+    uint32_t row;
+
+    if (mv_level_steps_prepared(steps, event)) {
+        while (mv_level_steps_next(steps, event, &step))
+            mv_levels_apply(levels, lives, &step);
+        return;
+    }
+    row = mv_level_own_row(lives, event);
+    if (row == MV_NO_ROW)
+        return;
+    if (lives->events.action[event] == MV_ACTION_ALLOC) {
+        levels->allocated += a->block[row];
+        levels->active += a->block[row];
+        levels->requested += a->requested[row];
+        return;
+    }
+    if (a->freed[row] == event && !mv_alloc_was_pending(lives, row))
+        levels->allocated -= a->block[row];
+    if (a->completed[row] == event) {
+        levels->active -= a->block[row];
+        levels->requested -= a->requested[row];
+    }
+}
+
 /* Adds a preexisting allocation to the levels before the first event. */
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc);
 

@@ -40,6 +40,11 @@ static uint32_t pool_index(const totals_search *t, mv_pool_id pool, uint8_t kind
     return row * 2 + (kind == MV_SEGMENT_LARGE);
 }
 
+static uint8_t index_kind(uint32_t index)
+{
+    return index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
+}
+
 /* The pool for memory without a pool, in a file that has pools: the default pool for released
  * segments, whose pools only newer files have, and for memory outside segments. */
 static mv_pool_id guess_pool(const totals_search *t)
@@ -221,7 +226,7 @@ static void apply_step(totals_search *t, const mv_level_step *step)
     bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
     bool is_rise = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_ALLOC;
     uint32_t index = is_segment ? index_of_segment(t, step->row) : index_of_alloc(t, step->row);
-    uint8_t kind = index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
+    uint8_t kind = index_kind(index);
     uint32_t slot = t->slot_of[index];
 
     mv_levels_apply(&t->all, t->lives, step);
@@ -234,6 +239,37 @@ static void apply_step(totals_search *t, const mv_level_step *step)
     raise_by(&t->out->pools[slot].peak, &t->levels[slot], step);
 }
 
+static void begin_block(mv_levels *now, mv_peak *peak, const mv_alloc_lives *a, uint32_t row,
+                        uint32_t event)
+{
+    now->allocated += a->block[row];
+    now->active += a->block[row];
+    now->requested += a->requested[row];
+    raise_used(peak, now, event);
+}
+
+/* The changes by an event that has only its own, as apply_step makes them. */
+static void apply_own(totals_search *t, uint32_t event)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t row = mv_level_own_row(t->lives, event), index, slot;
+    mv_level_step step;
+
+    if (row == MV_NO_ROW)
+        return;
+    if (t->lives->events.action[event] != MV_ACTION_ALLOC) {
+        for (uint32_t i = 0; mv_level_own_step(t->lives, event, i, &step); i++)
+            apply_step(t, &step);
+        return;
+    }
+    index = index_of_alloc(t, row);
+    slot = t->slot_of[index];
+    begin_block(&t->all, &t->out->peak, a, row, event);
+    begin_block(&t->kinds[index_kind(index)], &t->out->kinds[index_kind(index)].peak, a, row,
+                event);
+    begin_block(&t->levels[slot], &t->out->pools[slot].peak, a, row, event);
+}
+
 static bool walk_events(mv_arena *scratch, totals_search *t)
 {
     mv_level_steps steps;
@@ -242,9 +278,13 @@ static bool walk_events(mv_arena *scratch, totals_search *t)
     if (!mv_level_steps_init(scratch, t->lives, &steps))
         return false;
     start_levels(t);
-    for (uint32_t i = 0; i < t->lives->events.count; i++)
-        while (mv_level_steps_next(&steps, i, &step))
-            apply_step(t, &step);
+    for (uint32_t i = 0; i < t->lives->events.count; i++) {
+        if (!mv_level_steps_prepared(&steps, i))
+            apply_own(t, i);
+        else
+            while (mv_level_steps_next(&steps, i, &step))
+                apply_step(t, &step);
+    }
     t->found.end = t->all;
     return true;
 }
