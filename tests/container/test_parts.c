@@ -1,5 +1,5 @@
-/* Parts of a container: a window of events is printed as from the whole file. The slow model is the
- * same file without digests, of which everything is read. */
+/* Parts of a container: a window of events is printed as from the whole file. The slow model reads
+ * all of the same file, without digests. */
 #include "analyze/lives/digests.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
