@@ -420,6 +420,7 @@ static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t
     number_range ranges[MOST_NUMBERS];
     uint64_t order_bytes = count * sizeof(mv_key_row);
     mv_key_row *order;
+    bool lacked;
     char *spare;
 
     if (!arena || count < MANY || count > UINT32_MAX || key_count > MOST_NUMBERS)
@@ -427,6 +428,7 @@ static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t
     for (uint64_t k = 0; k < key_count; k++)
         if (keys[k].kind >= MV_KEY_TEXT)
             return false;
+    lacked = __atomic_load_n(&arena->budget->lacked, __ATOMIC_RELAXED);
     order = mv_arena_grow(arena, NULL, order_bytes);
     spare = mv_arena_grow(arena, NULL, size > sizeof *order ? count * size : order_bytes);
     if (order && spare) {
@@ -444,6 +446,8 @@ static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t
         for (uint64_t i = 0; i < count; i++)
             memcpy(spare + i * size, rows + order[i].row * size, size);
         memcpy(rows, spare, count * size);
+    } else {
+        __atomic_store_n(&arena->budget->lacked, lacked, __ATOMIC_RELAXED); /* it is not needed */
     }
     mv_arena_drop(arena, order);
     mv_arena_drop(arena, spare);

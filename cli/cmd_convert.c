@@ -75,16 +75,19 @@ typedef struct {
     mv_page_gap gap;                      /* events missing from OUT */
 } written;
 
-/* The digests of a container, which make `info` quick. Sums that are too large have none. */
-static mv_code find_digests(mv_cli *cli, const mv_trace *trace, write_fn *write,
-                            mv_write_opts *opts, mv_err *err)
+/* The digests of a container, which make `info` quick. NULL, and the file is without them, if sums are
+ * too large or memory is short: a conversion needs much less of it. */
+static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_fn *write)
 {
+    bool lacked = cli->budget.lacked;
+    const mv_digest *digests;
     mv_err ignored = {0};
 
     if (write != mv_snapshot_write || mv_sums_check(trace, &ignored) != MV_OK)
-        return MV_OK;
-    opts->digests = mv_digests_make(&cli->arena, trace, err);
-    return err->code;
+        return NULL;
+    digests = mv_digests_make(&cli->arena, trace, &ignored);
+    cli->budget.lacked = lacked;
+    return digests;
 }
 
 static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, written *w)
@@ -102,9 +105,9 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
     mv_progress_start(&progress, "memviz: writing", mv_option_given(&cli->options, MV_HAS(QUIET)));
     mv_write_opts opts = {.progress = mv_progress_show,
                           .user = &progress,
+                          .digests = find_digests(cli, trace, write),
                           .name = slash && slash[1] ? slash + 1 : input};
-    if (find_digests(cli, trace, write, &opts, &err) == MV_OK &&
-        (write ? write(&cli->scratch, trace, &opts, &sink, &err)
+    if ((write ? write(&cli->scratch, trace, &opts, &sink, &err)
                : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)
         mv_sink_commit(&sink, &err);
     else
