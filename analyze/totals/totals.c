@@ -248,26 +248,37 @@ static void begin_block(mv_levels *now, mv_peak *peak, const mv_alloc_lives *a, 
     raise_used(peak, now, event);
 }
 
+static void end_block(mv_levels *now, const mv_alloc_lives *a, uint32_t row, bool frees,
+                      bool completes)
+{
+    now->allocated -= frees ? a->block[row] : 0;
+    now->active -= completes ? a->block[row] : 0;
+    now->requested -= completes ? a->requested[row] : 0;
+}
+
 /* The changes by an event that has only its own, as apply_step makes them. */
 static void apply_own(totals_search *t, uint32_t event)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
-    uint32_t row = mv_level_own_row(t->lives, event), index, slot;
-    mv_level_step step;
+    uint32_t row = mv_level_own_row(t->lives, event), index, slot, kind;
+    bool frees, completes;
 
     if (row == MV_NO_ROW)
         return;
-    if (t->lives->events.action[event] != MV_ACTION_ALLOC) {
-        for (uint32_t i = 0; mv_level_own_step(t->lives, event, i, &step); i++)
-            apply_step(t, &step);
+    index = index_of_alloc(t, row);
+    kind = index_kind(index);
+    slot = t->slot_of[index];
+    if (t->lives->events.action[event] == MV_ACTION_ALLOC) {
+        begin_block(&t->all, &t->out->peak, a, row, event);
+        begin_block(&t->kinds[kind], &t->out->kinds[kind].peak, a, row, event);
+        begin_block(&t->levels[slot], &t->out->pools[slot].peak, a, row, event);
         return;
     }
-    index = index_of_alloc(t, row);
-    slot = t->slot_of[index];
-    begin_block(&t->all, &t->out->peak, a, row, event);
-    begin_block(&t->kinds[index_kind(index)], &t->out->kinds[index_kind(index)].peak, a, row,
-                event);
-    begin_block(&t->levels[slot], &t->out->pools[slot].peak, a, row, event);
+    frees = a->freed[row] == event && !mv_alloc_was_pending(t->lives, row);
+    completes = a->completed[row] == event;
+    end_block(&t->all, a, row, frees, completes);
+    end_block(&t->kinds[kind], a, row, frees, completes);
+    end_block(&t->levels[slot], a, row, frees, completes);
 }
 
 static bool walk_events(mv_arena *scratch, totals_search *t)
