@@ -7,6 +7,7 @@
 #include "analyze/join/join.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
@@ -64,12 +65,26 @@ bool mv_input_is_file(const mv_cli *cli, const char *path)
     return true;
 }
 
+/* Whether only these events are needed: their numbers are given, and nothing that needs others. */
+static bool find_part(const mv_cli *cli, mv_read_part *part)
+{
+    const mv_options *o = &cli->options;
+
+    *part = (mv_read_part){.device = MV_NO_ROW, .end = UINT64_MAX};
+    if (o->device != MV_ALL_DEVICES && o->device < MV_NO_ROW)
+        part->device = (uint32_t)o->device;
+    return cli->command->reads_part && !cli->kept && !o->level && !o->with && (o->from || o->to) &&
+           (!o->from || mv_number_read(o->from, &part->first)) &&
+           (!o->to || mv_number_read(o->to, &part->end));
+}
+
 /* The unchanged file. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
 {
     char what[80];
     mv_progress progress;
+    mv_read_part part;
 
     snprintf(what, sizeof what, "memviz: reading %.56s", path);
     mv_progress_start(&progress, what, mv_option_given(&cli->options, MV_HAS(QUIET)));
@@ -78,6 +93,8 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS)),
                          .errors = cli->errors,
                          .error_arena = &cli->arena,
+                         .part = find_part(cli, &part) ? &part : NULL,
+                         .digest_suffices = cli->command->needs_no_events && !cli->kept,
                          .files_only = mv_input_is_file(cli, path)};
     if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);

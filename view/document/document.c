@@ -210,7 +210,7 @@ static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
     mv_code code;
 
     if ((!v->has_lives &&
-         (code = mv_lives_find(arena, &d->trace, v->device, &v->lives, err)) != MV_OK) ||
+         (code = mv_lives_find_ranked(arena, &d->trace, v->device, &v->lives, err)) != MV_OK) ||
         (code = mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err)) != MV_OK ||
         (code = mv_pyramid_find(arena, &v->lives, &v->pyramid, err)) != MV_OK ||
         (code = mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err)) != MV_OK ||
