@@ -330,7 +330,14 @@ def tensors(said: Callable[[str], None]) -> None:
         value = recorder().value(self)
         return host(lambda: numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value))
 
-    numpy = torch.Tensor.numpy
+    def resized(self: Any, size: int) -> Any:
+        """FSDP frees parameters that it has gathered so, and takes their memory again."""
+        resize(self, size)
+        recorder().resized(self)
+        return self
+
+    numpy, resize = torch.Tensor.numpy, torch.UntypedStorage.resize_
+    torch.UntypedStorage.resize_ = resized
     torch.load = loaded
     torch.save = lambda *_, **__: said("torch.save() writes nothing")
     torch.Tensor.numpy = array

@@ -17,7 +17,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import kernels
 from .allocator import Allocator, Block, Stack
 
-DEVICE = torch.ops.prim.device.default
+PLAIN = torch.Tensor.__torch_dispatch__
+DEVICE, PINNED = torch.ops.prim.device.default, torch.ops.aten.is_pinned.default
 FAKE = torch._C._TorchDispatchModeKey.FAKE
 MOST_REAL = 4 << 20  # bytes of a CPU tensor that is made for real; larger ones are weights, not data
 MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are kept
@@ -184,6 +185,16 @@ class Recorder(TorchDispatchMode):
         if block:
             self.allocators[device].free(block)
 
+    def resized(self, storage: Any) -> None:
+        """The new memory is taken before the old one goes."""
+        ref, old, device = self.live.get(storage._cdata, (None, None, 0))
+        if ref is None or (old.requested if old else 0) == storage.nbytes():
+            return
+        block = self.allocators[device].alloc(storage.nbytes(), self.stream, self.stack())
+        self.live[storage._cdata] = (ref, block, device)
+        if old:
+            self.allocators[device].free(old)
+
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
         allocator, stack = self.allocators[device], self.stack()
@@ -248,7 +259,13 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is DEVICE and isinstance(args[0], FakeTensor):
             return args[0].fake_device
-        kwargs = kwargs or {}
+        if torch._C._get_dispatch_mode(FAKE) not in (None, self.fake):
+            return func(*args, **(kwargs or {}))  # a DTensor works out a shape
+        if any(kind.__torch_dispatch__ != PLAIN and not issubclass(kind, FakeTensor) for kind in types):
+            return NotImplemented  # a DTensor, say, whose operators on its parts come here
+        if func is PINNED:
+            return True  # DDP insists
+        kwargs = {key: value for key, value in (kwargs or {}).items() if key != "pin_memory"}  # pinning needs CUDA
         tensors = leaves(list(kwargs.values()), leaves(args, []))
         if not any(isinstance(t, FakeTensor) for t in tensors):
             device = kwargs.get("device")
