@@ -195,6 +195,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
             setattr(module, name, plain[name])
     c.device_of = lambda tensor: Device(tensor.device if tensor.is_cuda else recorder().device)
     c.memory._record_memory_history = nothing
+    c.memory._set_allocator_settings = lambda text: recorder().configure(text)
     c.memory._snapshot = lambda device=None: take()
     c.memory._dump_snapshot = nothing
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
@@ -244,12 +245,6 @@ def chosen(plain: Any, fake: Any) -> Any:
     return run
 
 
-def move(tensor: Any, new: Any) -> None:
-    """tensor.data = new, for fake tensors, whose device is an attribute."""
-    tensor.data = new
-    tensor.fake_device = new.fake_device
-
-
 def flatten(module: Any) -> None:
     """cuDNN wants all weights of an RNN in one buffer."""
     weights = module._flat_weights
@@ -261,7 +256,7 @@ def flatten(module: Any) -> None:
         buffer = torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device=weights[0].device)
         at = 0
         for w in weights:
-            move(w, buffer[at:at + w.numel()].view(w.size()))
+            w.data = buffer[at:at + w.numel()].view(w.size())
             at += w.numel()
 
 
@@ -287,7 +282,7 @@ def modules() -> None:
                 if grad is not None and moved is not old:
                     old.grad = None
                 if moved is not old:
-                    move(old, moved)
+                    old.data = moved
             else:
                 old = self._parameters[key] = torch.nn.Parameter(moved, old.requires_grad)
             if grad is not None and old.grad is not grad:
@@ -336,6 +331,13 @@ def tensors(said: Callable[[str], None]) -> None:
         recorder().resized(self)
         return self
 
+    def moved(self: Any, new: Any) -> None:
+        """The device of a fake tensor is an attribute."""
+        data.__set__(self, new)
+        self.fake_device = getattr(new, "fake_device", self.fake_device)
+
+    data = torch.Tensor.data
+    FakeTensor.data = property(data.__get__, moved)
     numpy, resize = torch.Tensor.numpy, torch.UntypedStorage.resize_
     torch.UntypedStorage.resize_ = resized
     torch.load = loaded
@@ -389,6 +391,7 @@ def processes(ranks: int) -> None:
     if not torch.distributed.is_available():
         return
     setattr(torch.distributed, "_verify_params_across_processes", nothing)  # it reads what others sent
+    setattr(torch.distributed.Reducer, "prepare_for_forward", nothing)  # it starts DDP's timers, which are the GPU's
     ddp = importlib.import_module("torch.nn.parallel.distributed").DistributedDataParallel
     make = ddp.__init__
 

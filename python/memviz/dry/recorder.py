@@ -4,6 +4,7 @@ storage on the GPU is an allocation from its first operator to its last referenc
 import contextlib
 import ctypes
 import mmap
+import os
 import platform
 import re
 import sys
@@ -15,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import kernels
-from .allocator import Allocator, Block, Stack
+from .allocator import Allocator, Block, Settings, Stack
 
 PLAIN = torch.Tensor.__torch_dispatch__
 DEVICE, PINNED = torch.ops.prim.device.default, torch.ops.aten.is_pinned.default
@@ -135,6 +136,7 @@ class Recorder(TorchDispatchMode):
         self.workspaces: Set[Tuple[int, int, bool, str]] = set()
         self.device, self.stream = 0, 0  # the current ones
         self.backward = 0  # depth: PyTorch runs it on a thread of its own
+        self.is_configured = False
         self.ignores = 0  # depth: nothing is recorded
         self.engine: Any = None  # the code that calls autograd's engine
         self.sole = -1  # references to a gradient that only the engine holds
@@ -171,13 +173,30 @@ class Recorder(TorchDispatchMode):
 
     # Memory
 
+    def configure(self, text: str) -> None:
+        """Settings of the allocator, in the form of PYTORCH_CUDA_ALLOC_CONF."""
+        try:
+            settings = Settings(text)
+        except ValueError:
+            raise RuntimeError(f"PYTORCH_CUDA_ALLOC_CONF={text}: a value is not a whole number") from None
+        self.is_configured = True
+        for each in self.allocators:
+            each.settings = settings
+        for setting in settings.unknown:
+            self.notes.add(self.notes.assumed, f"the allocator's setting {setting} is left out", "")
+
+    def take(self, device: int, size: int) -> Optional[Block]:
+        if not self.is_configured:  # a program may set the variable after it imports torch
+            self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
+        return self.allocators[device].alloc(size, self.stream, self.stack())
+
     def hold(self, tensor: Any) -> None:
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key in self.live:
             return
         device = tensor.device.index or 0
-        block = self.allocators[device].alloc(storage.nbytes(), self.stream, self.stack())
+        block = self.take(device, storage.nbytes())
         self.live[key] = (weakref.ref(storage, lambda _: self.release(key)), block, device)
 
     def release(self, key: int) -> None:
@@ -190,18 +209,18 @@ class Recorder(TorchDispatchMode):
         ref, old, device = self.live.get(storage._cdata, (None, None, 0))
         if ref is None or (old.requested if old else 0) == storage.nbytes():
             return
-        block = self.allocators[device].alloc(storage.nbytes(), self.stream, self.stack())
+        block = self.take(device, storage.nbytes())
         self.live[storage._cdata] = (ref, block, device)
         if old:
             self.allocators[device].free(old)
 
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
-        allocator, stack = self.allocators[device], self.stack()
+        allocator = self.allocators[device]
         blocks: List[Optional[Block]] = []
         for size in sizes:
             if size >= 0:
-                blocks.append(allocator.alloc(size, self.stream, stack))
+                blocks.append(self.take(device, size))
             else:
                 self.give_back(allocator, blocks, -size - 1)
         for at in reversed(range(len(blocks))):
@@ -218,7 +237,7 @@ class Recorder(TorchDispatchMode):
         key = (device, self.stream, self.backward > 0, kind)
         if key not in self.workspaces:
             self.workspaces.add(key)
-            self.allocators[device].alloc(size, self.stream, self.stack())
+            self.take(device, size)
 
     # Values
 

@@ -68,9 +68,8 @@ class DryRun:
         self.recorder.notes.add(self.recorder.notes.assumed, text, "")
 
     def snapshot(self) -> Dict[str, Any]:
-        settings: Dict[str, Any] = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
-                                    "expandable_segments": False, "dry_run": True, "dry_run_gpu": self.gpu.name,
-                                    "dry_run_at_least": bool(self.recorder.notes.unknown)}
+        settings = {**self.recorder.allocators[0].settings.snapshot(), "dry_run": True, "dry_run_gpu": self.gpu.name,
+                    "dry_run_at_least": bool(self.recorder.notes.unknown)}
         return {"segments": [s for a in self.recorder.allocators for s in a.segments()],
                 "device_traces": [a.events for a in self.recorder.allocators],
                 "allocator_settings": settings, "external_annotations": []}
@@ -109,7 +108,7 @@ class DryRun:
         needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + CONTEXT)} with the context)"
         if worst.peak_reserved <= room:
             return f"{needs}: fits {self.gpu.name} with {size(room - worst.peak_reserved)} to spare"
-        if allocator.fits(worst.events, room):
+        if allocator.fits(worst.events, room, worst.settings):
             return f"{needs}: fits {self.gpu.name} only because PyTorch gives its cache back"
         return f"{needs}: does not fit {self.gpu.name}, by {size(worst.peak_reserved - room)}"
 
