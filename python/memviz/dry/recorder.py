@@ -98,6 +98,7 @@ class Notes:
 
     def __init__(self) -> None:
         self.unknown: Dict[str, List[str]] = {}  # makes the answer "at least"
+        self.rough: Dict[str, List[str]] = {}  # makes it "about"
         self.assumed: Dict[str, List[str]] = {}
 
     def add(self, kind: Dict[str, List[str]], reason: str, where: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional
 from . import allocator, kernels
 
 CONTEXT = 756 << 20  # the CUDA context and the code of kernels: seen on an H100 after a bf16 matrix product and a convolution
+NCCL = 840 << 20  # a group and its first collective: seen on two H200s with NVLink, NCCL 2.28.9 (bench/dry_run/nccl_memory.py)
 STEPS = 3
 KEEP: List[Any] = []  # what C++ has pointers to
 
@@ -94,7 +95,7 @@ class DryRun:
 
     def report(self) -> List[str]:
         notes, lines = self.recorder.notes, []
-        for kind, word in ((notes.unknown, "not known"), (notes.assumed, "assumed")):
+        for kind, word in ((notes.unknown, "not known"), (notes.rough, "rough"), (notes.assumed, "assumed")):
             for reason, where in kind.items():
                 at = ", ".join(w for w in where[:3] if w)
                 lines.append(f"{word}: {reason}{': ' + at if at else ''}{' ...' if len(where) > 3 else ''}")
@@ -103,9 +104,12 @@ class DryRun:
 
     def verdict(self) -> str:
         worst = max(self.recorder.allocators, key=lambda a: a.peak_reserved)
-        room = self.gpu.memory - CONTEXT
-        least = "at least " if self.recorder.notes.unknown else ""
-        needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + CONTEXT)} with the context)"
+        distributed = sys.modules["torch.distributed"]
+        several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+        beside = CONTEXT + (NCCL if several else 0)
+        room, notes = self.gpu.memory - beside, self.recorder.notes
+        least = "at least " if notes.unknown else "about " if notes.rough else ""
+        needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + beside)} with the context{' and NCCL' * several})"
         if worst.peak_reserved <= room:
             return f"{needs}: fits {self.gpu.name} with {size(room - worst.peak_reserved)} to spare"
         if allocator.fits(worst.events, room, worst.settings):
