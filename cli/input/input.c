@@ -106,7 +106,7 @@ static void put_predicted(mv_cli *cli, const char *path, const mv_trace *trace)
     mv_out_clean(&cli->out, mv_text_span(path));
     mv_out_words(&cli->out, ": predicted by a dry run");
     if (mv_setting_is_on(trace, "dry_run_at_least"))
-        mv_out_words(&cli->out, ", at least: it met something that is not known");
+        mv_out_words(&cli->out, ", as a lower bound: some sizes are unknown");
     mv_out_words(&cli->out, "\n\n");
 }
 
