@@ -208,6 +208,38 @@ class Programs(Runs):
         self.assertIn("does not fit a GPU of 800 MiB", done.stdout.splitlines()[-1])
         self.assertEqual(os.listdir(self.folder), [])
 
+    SHARDED = textwrap.dedent("""
+        import torch
+        from torch.distributed.fsdp import fully_shard
+        torch.distributed.init_process_group("nccl")
+        model = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024, bias=False) for _ in range(8)]).cuda()
+        for layer in model:
+            fully_shard(layer)
+        fully_shard(model)
+        optimizer = torch.optim.AdamW(model.parameters())
+        for _ in range(3):
+            model(torch.randn(8, 1024, device="cuda")).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        torch.cuda.reset_peak_memory_stats()
+        model(torch.randn(8, 1024, device="cuda"))
+        print(torch.cuda.memory_allocated() >> 20, torch.cuda.max_memory_allocated() >> 20)
+        """)
+
+    def test_shards_of_two_ranks(self):
+        """Half of 8 parameters of 4 MiB and of their 2 states: 48 MiB, and cuBLAS's 64; gathered layers come and go."""
+        done = self.run_dry("--ranks", "2", "--steps", "9", "--", sys.executable, "-c", self.SHARDED)
+        if "cannot import name 'fully_shard'" in done.stderr:
+            self.skipTest("needs PyTorch 2.6")
+        now, peak = map(int, done.stdout.split())
+        self.assertLess(abs(now - (48 + 64)), 4, done.stderr)
+        self.assertTrue(now + 4 <= peak <= now + 16, done.stdout)
+        self.assertIn("with the context and NCCL", done.stderr)
+
+    def test_compiled_code_is_about(self):
+        done = self.run_dry("--expect", "--", sys.executable, "-c", self.PROGRAM.replace(".cuda()\noptimizer", ".cuda()\nmodel = torch.compile(model)\noptimizer"))
+        self.assertIn("needs about", done.stdout.splitlines()[-1])
+
     def test_a_function(self):
         import torch
 
