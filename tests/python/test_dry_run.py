@@ -236,6 +236,13 @@ class Programs(Runs):
         self.assertTrue(now + 4 <= peak <= now + 16, done.stdout)
         self.assertIn("with the context and NCCL", done.stderr)
 
+    def test_the_launcher_of_ranks_is_left_alone(self):
+        for name, seen in (("torchrun", "False"), ("train.py", "True")):
+            with open(os.path.join(self.folder, name), "w") as file:
+                file.write("import torch; print(torch.cuda.is_available())")
+            done = self.run_dry("--", sys.executable, name, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+            self.assertEqual(done.stdout.strip(), seen, name)
+
     def test_compiled_code_is_about(self):
         done = self.run_dry("--expect", "--", sys.executable, "-c", self.PROGRAM.replace(".cuda()\noptimizer", ".cuda()\nmodel = torch.compile(model)\noptimizer"))
         self.assertIn("needs about", done.stdout.splitlines()[-1])
