@@ -693,13 +693,6 @@ static void put_text(const facts *f)
         put_tool_facts(f);
     put_limits(f);
     put_counts(f);
-    if (mv_setting_is_on(f->trace, "dry_run")) {
-        put_label(f->out, "predicted");
-        mv_prose_put(f->out, LABEL, LABEL, "%s",
-                     mv_setting_is_on(f->trace, "dry_run_at_least")
-                         ? "by a dry run, as a lower bound: some sizes are unknown"
-                         : "by a dry run: nothing was allocated on a GPU");
-    }
     put_settings(f);
     put_notes(f);
 }

@@ -9,9 +9,11 @@
 #include "analyze/lives/position.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/progress.h"
+#include "cli/report/table.h"
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
@@ -110,6 +112,21 @@ void mv_input_report_damage(const mv_cli *cli, const char *path, const mv_note *
         mv_complain_of(path, "damaged parts of the file were skipped (%s)", damaged->first);
 }
 
+/* The first line of a text report on a file that `memviz dry-run` wrote. */
+static void put_predicted(mv_cli *cli, const char *path, const mv_trace *trace)
+{
+    const mv_command *c = cli->command;
+
+    if (!mv_setting_is_on(trace, "dry_run") || !(c->options & MV_HAS(CSV)) ||
+        mv_table_is_wanted(cli) || (cli->options.output && (c->writes_file || c->pictures)))
+        return;
+    mv_out_clean(&cli->out, mv_text_span(path));
+    mv_out_words(&cli->out, ": predicted by a dry run");
+    if (mv_setting_is_on(trace, "dry_run_at_least"))
+        mv_out_words(&cli->out, ", as a lower bound: some sizes are unknown");
+    mv_out_words(&cli->out, "\n\n");
+}
+
 const char *mv_input_damage(const mv_trace *trace)
 {
     const mv_note *damaged = &trace->notes[MV_NOTE_DAMAGED];
@@ -171,6 +188,8 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
         mv_complain(path, &err);
     else if (!cli->command->lists_notes)
         mv_input_report_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
+    if (err.code == MV_OK)
+        put_predicted(cli, path, trace);
     return err.code == MV_OK;
 }
 
@@ -186,6 +205,8 @@ mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_
         code = mv_level_take_named(arena, trace, cli->options.level, err);
     if (code == MV_OK)
         code = mv_sums_check(trace, err);
+    if (code == MV_OK)
+        put_predicted(cli, path, read);
     return code;
 }
 
