@@ -6,7 +6,7 @@
 #include "view/panes/finding_places.h"
 #include "view/panes/panels.h"
 
-enum { MOST_ROWS = 60 }; /* of a table: the first ones */
+enum { MOST_ROWS = 16 }; /* of a table: the first ones */
 
 typedef struct {
     uint64_t bytes;
