@@ -57,8 +57,8 @@ static void add_hole(mv_listing_maker *m, const mv_heap_map *map, uint32_t segme
     cells[2].number = map->piece_whole[piece];
     cells[3].number = map->piece_addr[piece];
     cells[4].text = pool_name(m, map->segment[segment]);
-    cells[5].text = neighbour(m, left, "(start of segment)");
-    cells[6].text = neighbour(m, right, "(end of segment)");
+    cells[5].text = neighbour(m, left, "(start)");
+    cells[6].text = neighbour(m, right, "(end)");
     place->hole = map->piece_addr[piece];
     place->segment = map->segment[segment];
 }
