@@ -13,9 +13,10 @@ enum {
     LINE = 16,   /* for the texts above the rows, in pixels at scale 1 */
     WIDE = 1800, /* from this width on, the event's effect has one line, otherwise two */
     BUTTON = 118,
-    ROW = 15,         /* height of a row, approximately */
-    EVENTS = 330,     /* width of the list of events */
-    LEAST_ROWS = 560, /* width of the rows beside it */
+    ROW = 15,          /* height of a row, approximately */
+    EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
+    MOST_EVENTS = 560, /* at least and at most */
+    LEAST_ROWS = 560,  /* width of the rows beside it */
     EVENT_NUMBER = 64,
     EVENT_ACTION = 96,
     EVENT_SIZE = 70
@@ -62,7 +63,8 @@ static mv_box cut_legend(const mv_view *view, mv_box *box)
 /* Cuts off the space for the list of events: none on paper or in a narrow pane. */
 static mv_box cut_events(const mv_view *view, mv_box *box)
 {
-    float width = mv_ui_px(&view->ui, EVENTS);
+    float width = fminf(fmaxf(roundf(box->w / 4), mv_ui_px(&view->ui, EVENTS)),
+                        mv_ui_px(&view->ui, MOST_EVENTS));
 
     if (view->sheet || box->w - width < mv_ui_px(&view->ui, LEAST_ROWS))
         width = 0;
