@@ -254,7 +254,7 @@ static void check_moments(mv_view *view, const char *name)
     const mv_lives *lives = &mv_view_device(view)->lives;
     uint32_t before = 0;
 
-    for (uint32_t e = 0; e < lives->events.count; e += 7) {
+    for (uint32_t e = 0; e < lives->events.count; e += 1 + lives->events.count / 30) {
         mv_levels at;
         mv_view_move_cursor(view, e);
         mvt_view_frame(view);
@@ -263,7 +263,7 @@ static void check_moments(mv_view *view, const char *name)
                      name, level_of(view), view->now->cursor);
     }
     mv_view_move_cursor(view, MV_BEFORE);
-    for (uint32_t calls = 1; calls <= mv_view_device(view)->calls && calls < 40; calls++) {
+    for (uint32_t calls = 1; calls <= mv_view_device(view)->calls && calls < 12; calls++) {
         before = view->now->cursor;
         mv_view_do(view, MV_DO_event_on, 0);
         mvt_view_frame(view);
