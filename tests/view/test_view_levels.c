@@ -136,6 +136,7 @@ static void check_round(mv_view *view, const char *name, uint32_t event)
 
     mv_view_move_cursor(view, event);
     mvt_view_frame(view);
+    event = view->now->cursor; /* at the end of a call */
     at = seconds_at(view, event);
     from = view->now->from;
     to = view->now->to;
