@@ -495,7 +495,7 @@ typedef struct {
     X(LOST, "lost_events", "events that the capture could not record")                         \
     X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")           \
     X(FILE_NOTE, "file_note", "remarks that the file's writer left")                           \
-    X(THINNED, "thinned", "events of blocks that held little were left out, to make it small") \
+    X(THINNED, "thinned", "events left out: of blocks that held little, or lived in a pause")  \
     X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")             \
     X(LOST_CALLS, "damaged_calls", "tables of CUDA calls with lost rows")                      \
     X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                     \
