@@ -53,6 +53,7 @@ const mv_command mv_commands[] = {
         .name = "info",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_info,
+        .needs_no_events = true,
         .lists_notes = true,
         .report = &mv_report_info,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
@@ -96,6 +97,7 @@ const mv_command mv_commands[] = {
         .name = "trace",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_trace,
+        .reads_part = true,
         .report = &mv_report_trace,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | MV_HAS(WITH) |
                    RANGE_OPTIONS,

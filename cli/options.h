@@ -73,8 +73,8 @@
       "moment")                                                                                    \
     X(FILTER, "filter", 0, "EXPR", NULL,                                                           \
       "show only what matches: text, /regex/, size>64M, life<10, stream:0, pool:1,0, "             \
-      "addr:0x7f00, site:train.py:62, stack:17, nostack, nopython, "                               \
-      "leak, cat:optimizer; several must all match, - negates")                                    \
+      "addr:0x7f00, site:train.py:62, stack:17, like:17, nostack, nopython, "                      \
+      "leak, leak:2, cat:optimizer, block:5,9-12; several must all match, - negates")              \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(MOST_EVENTS, "most-events", 0, "N", NULL,                                                    \
       "in pages of more events, omit blocks that hold little; 0: omit none (default: 6000000)")    \

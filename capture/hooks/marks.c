@@ -28,12 +28,12 @@ void memviz_mark(const char *text)
 
 void memviz_pause(void)
 {
-    record(MV_LIVE_EVENT_MARK, MV_MARK_PAUSE);
+    record(MV_LIVE_EVENT_MARK, MV_MARK_PAUSE, 0);
 }
 
 void memviz_resume(void)
 {
-    record(MV_LIVE_EVENT_MARK, MV_MARK_RESUME);
+    record(MV_LIVE_EVENT_MARK, MV_MARK_RESUME, 0);
 }
 
 void memviz_push(const char *text)
