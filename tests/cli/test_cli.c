@@ -215,8 +215,9 @@ LongTest(cli, a_session_is_distinguished_from_a_snapshot)
                          : c->least_files == 2          ? "x.session"
                                                         : "";
         mvt_run r;
-        if (c->least_files == 0 || c->starts_program || strcmp(c->name, "view") == 0 ||
-            strcmp(c->name, "serve") == 0 || strcmp(c->name, "completion") == 0)
+        if (c->least_files == 0 || c->starts_program || c->takes_words ||
+            strcmp(c->name, "view") == 0 || strcmp(c->name, "serve") == 0 ||
+            strcmp(c->name, "completion") == 0)
             continue;
         r = mvt_sh("printf 'memviz session 1\\npath a.bin\\nend\\n' >x.session; "
                    "$MEMVIZ %s x.session %s 2>&1",
