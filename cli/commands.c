@@ -1,8 +1,10 @@
 #include "cli/commands.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
+#define GATE_OPTIONS   (MV_HAS(FAIL_ON) | MV_HAS(PAGE))
 #define CHANGE_OPTIONS                                                                            \
     (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
      MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
@@ -25,8 +27,8 @@ const mv_command mv_commands[] = {
         .report = &mv_report_triage,
         .gates = MV_GATES(OOM) | MV_GATES(LEAK) | MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) |
                  MV_GATES(PEAK) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) |
-                   MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(LIMIT) |
+                   MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = INT_MAX,
         .takes_folders = true,
@@ -47,6 +49,7 @@ const mv_command mv_commands[] = {
         .example = "memviz train.pickle\n"
                    "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"
+                   "memviz --fail-on leak,oom --format junit -o gpu-memory.xml runs/7\n"
                    "memviz runs/7\n",
     },
     {
@@ -74,8 +77,8 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_stats,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .report = &mv_report_stats,
-        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) |
-                   MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(LIMIT) |
+                   MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -119,7 +122,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_leaks,
         .report = &mv_report_leaks,
         .gates = MV_GATES(LEAK) | MV_GATES(UNKNOWN),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS |
                    MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | MV_HAS(WITH) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -143,7 +146,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_diff,
         .report = &mv_report_diff,
         .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | GATE_OPTIONS |
                    MV_HAS(OUTPUT) | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | RANGE_OPTIONS,
         .least_files = 2,
         .most_files = 2,
@@ -170,9 +173,9 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) |
-                   MV_HAS(WITH) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS | MV_HAS(OUTPUT) |
+                   MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) | MV_HAS(WITH) |
+                   RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -225,7 +228,7 @@ const mv_command mv_commands[] = {
         .needs = SEGMENTS,
         .report = &mv_report_fragmentation,
         .gates = MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | GATE_OPTIONS |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -329,8 +332,8 @@ const mv_command mv_commands[] = {
         .needs = SEGMENTS,
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
-        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
-                   MV_HAS(OUTPUT) | (RANGE_OPTIONS & ~MV_HAS(LEVEL)),
+        .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) |
+                   (RANGE_OPTIONS & ~MV_HAS(LEVEL)),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE|TEXT",
@@ -411,8 +414,8 @@ const mv_command mv_commands[] = {
         .report = &mv_report_ranks,
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
                  MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS | MV_HAS(OUTPUT) |
+                   RANGE_OPTIONS,
         .least_files = 1,
         .most_files = INT_MAX,
         .takes_folders = true,
@@ -581,7 +584,7 @@ const mv_command mv_commands[] = {
     {
         .name = "run",
         .group = MV_COMMAND_GROUP_RECORD,
-        .also_tried = "record capture",
+        .also_tried = "record capture live",
         .run = mv_cmd_run,
         .options = MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(NVTX_ALL) |
                    MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
@@ -766,6 +769,25 @@ const mv_command *mv_command_find(const char *name)
 {
     for (const mv_command *c = mv_commands; c->name; c++)
         if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
+            return c;
+    return NULL;
+}
+
+/* Whether `list`, words separated by spaces, contains the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; at && *word && (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
+            return true;
+    return false;
+}
+
+const mv_command *mv_command_meant(const char *word)
+{
+    for (const mv_command *c = mv_commands; c->name; c++)
+        if (has_word(c->also_tried, word))
             return c;
     return NULL;
 }

@@ -153,7 +153,7 @@ Test(mcp, arguments_become_options)
          "diff\n--at=end\n--\na\nb\n\n"},
         {"ranks", "{\"files\":[\"a\",\"b\",\"c\"]}", "ranks\n--\na\nb\nc\n\n"},
         {"ranks", "{\"files\":\"a\"}", "ranks\n--\na\n\n"},
-        {"triage", "{\"file\":\"a\"}", "triage\n--\na\n\n"}, /* as to tools of one file */
+        {"triage", "{\"file\":\"a\"}", "triage\n--\na\n\n"},  /* as to tools of one file */
         {"leaks", "{\"files\":[\"a\"]}", "leaks\n--\na\n\n"}, /* as to tools of several */
         {"leaks", "{\"files\":\"a\"}", "leaks\n--\na\n\n"},
         {"diff", "{\"files\":[\"a\",\"b\"]}", "diff\n--\na\nb\n\n"},
@@ -190,7 +190,8 @@ Test(mcp, wrong_arguments_are_told_and_nothing_is_run)
          "leaks takes 1 file, not 2: triage and ranks take several\n"},
         {"diff", "{\"files\":[\"a\"]}", "after: expected the path of a snapshot\n"},
         {"leaks", "{\"file\":\"a\",\"limit\":true}", "limit: expected a string or a number\n"},
-        {"peak", "{\"file\":\"a\",\"rules\":\"x\"}", "peak has no argument 'rules'; it has: file, json, device, level, limit, from, to, at, "
+        {"peak", "{\"file\":\"a\",\"rules\":\"x\"}",
+         "peak has no argument 'rules'; it has: file, json, device, level, limit, from, to, at, "
          "target, frames, by, table, offset, max_bytes\n"},
         {"peak", "{\"file\":\"a\",\"json\":1}", "json: expected true or false\n"},
         {"peak", "{\"file\":\"a\",\"max_bytes\":1}",
