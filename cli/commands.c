@@ -519,7 +519,8 @@ const mv_command mv_commands[] = {
         .options = MV_HAS(JSON) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(VIEW) | MV_HAS(THEME) |
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
                    MV_HAS(HEADLESS) | MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH) |
-                   MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | RANGE_OPTIONS,
+                   MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | MV_HAS(SAMPLE) |
+                   RANGE_OPTIONS,
         .least_files = 0,
         .most_files = 1024,
         .takes_folders = true,
@@ -532,11 +533,14 @@ const mv_command mv_commands[] = {
             "without a mouse. It opens on --level, --from, --to, --at, --filter,\n"
             "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
             "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
-            "the same, with everything else in --state. --headless draws without a window: "
+            "the same, with everything else in --state. --sample opens a recording inside memviz,\n"
+            "which every command reads under the name memviz:sample. --headless draws without a "
+            "window: "
             "--script\n"
             "runs a session from a file (docs/viewer.md), --shot writes a PNG, and --bench times\n"
             "frames. It needs SDL 2.0.20 or newer.\n",
         .example = "memviz view train.pickle\n"
+                   "memviz view --sample\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
                    "memviz view --session leak.session\n"
                    "memviz view --headless --shot view.png --size 1600x900 train.pickle\n"

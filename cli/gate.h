@@ -63,7 +63,7 @@ typedef struct {
     bool known;                    /* an unknown answer passes */
     bool any;                      /* `any` was named: with `known` all gates except `unknown` */
     bool is_found, is_unknown;     /* of any file */
-    mv_arena *arena;               /* keeps the reasons in `told`; NULL: they are only printed */
+    mv_arena *arena;               /* for the reasons; NULL: they are only printed */
     mv_gate_told *told, *last;     /* in order */
 } mv_gates;
 
@@ -83,7 +83,7 @@ const char *mv_gate_meaning(mv_gate gate, uint32_t allowed);
 /* "leak unknown any" */
 const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
 
-/* "leak", "peak>70.0 GiB", "delta>10%": a gate that is asked, with its bound. */
+/* "leak", "peak>70.0 GiB", "delta>10%": a requested gate, with its bound. */
 #define MV_GATE_TEXT 64
 const char *mv_gate_text(const mv_gates *gates, mv_gate gate, char text[MV_GATE_TEXT]);
 

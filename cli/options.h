@@ -73,6 +73,7 @@
       "in pages of more events, omit blocks that hold little; 0: omit none (default: 6000000)")    \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
     X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
+    X(SAMPLE, "sample", 0, NULL, NULL, "open the recording inside memviz: a training that leaks")  \
     X(SESSION, "session", 0, "FILE", NULL, "open a saved session: its files and its view")         \
     X(STATE, "state", 0, "TEXT", NULL,                                                             \
       "session members to begin with, separated by ;: 'colour category; tab tables'")              \

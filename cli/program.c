@@ -20,6 +20,7 @@
 #include "cli/report/pager.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
+#include "parse/sample.h"
 
 /* Without --max-memory the limit is three quarters of the machine's memory, and at most the need of
  * files of that size. No report needs 4 KiB for each byte of a file, but a crafted file with
@@ -333,7 +334,7 @@ static bool is_there(const char *path)
 {
     struct stat st;
 
-    return strcmp(path, "-") == 0 || stat(path, &st) == 0;
+    return strcmp(path, "-") == 0 || mv_sample_is(path) || stat(path, &st) == 0;
 }
 
 /* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. Words

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "parse/model/build.h"
+#include "parse/sample.h"
 
 const mv_reader mv_readers[] = {
     {"pickle", mv_pickle_probe, mv_pickle_read},
@@ -227,6 +228,8 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
     mv_code code;
 
     *err = (mv_err){.offset = MV_NO_OFFSET};
+    if (mv_sample_is(path) && mv_sample().length > 0)
+        return mv_trace_read_bytes(arena, mv_sample(), out, err);
     mv_arena_init(&window, arena->budget);
     opts = opts ? opts : &quiet;
     code = opts->files_only ? mv_source_open_file(&window, path, &source, err)
