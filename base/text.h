@@ -43,7 +43,7 @@ static inline bool mv_text_has_ending(const char *name, const char *ending)
     return length > tail && memcmp(name + length - tail, ending, tail) == 0;
 }
 
-/* What a file with so many devices contains: "device 0 alone", "devices 0 to 7"; "no device". */
+/* The devices of a file with this many of them: "device 0 alone", "devices 0 to 7"; "no device". */
 #define MV_DEVICES_TEXT 40
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices);
 

@@ -138,7 +138,7 @@ int mv_cmd_attach(mv_cli *cli)
     int status;
 
     if (!mv_number_read(word, &pid) || pid == 0 || pid > INT32_MAX)
-        return mv_complain_usage("attach", "'%s' is not the number of a process", word);
+        return mv_complain_usage("attach", "'%s' is not a process ID", word);
     if (!path) {
         snprintf(beside, sizeof beside, "memviz.%" PRIu64 ".pickle", pid);
         path = beside;

@@ -100,8 +100,8 @@ static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
     return true;
 }
 
-/* The first word from `at` on that is neither an option nor the argument of one. bash makes '=' and
- * '@' words of their own. */
+/* The first word from `at` on, without options and their arguments. bash makes '=' and '@' words of
+ * their own. */
 static int skip_options(const line *l, int at)
 {
     while (at < l->last && l->words[at][0] == '-') {

@@ -117,7 +117,7 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("stranded", row->stranded)                                 \
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))
 
-/* `one` is the position of a device among those of the report. */
+/* `one` is the position of a device in the report. */
 static void list_segments(mv_rows *rows, const void *all, const void *one)
 {
     const fragmentation_report *r = all;
@@ -219,7 +219,7 @@ static const mv_table waiting_table = {MV_TABLE(WAITING_FIELDS, list_waiting)};
     MEMBER("waiting.blocks", f->waiting.blocks) \
     LIST("waiting.freed_at", &waiting_table, mv_value_rows(&f->waiting))
 
-/* How far the replay of settings can be trusted; null if no settings were tried. */
+/* The trust in the replay of settings; null if no settings were tried. */
 #define REPLAY_FIELDS(MEMBER)                                               \
     MEMBER("replay.trust", f->is_replayed || f->not_replayed                \
                                ? mv_value_text(mv_trust_name(f->trust))     \

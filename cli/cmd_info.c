@@ -495,7 +495,7 @@ static void put_history(const facts *f)
         if (f->devices[i].history == f->history)
             why = f->devices[i].history_why;
     if (f->history == MV_HISTORY_NONE && is_of_calls(f->trace))
-        why = "PyTorch's allocator made no events; the levels show other allocators";
+        why = "PyTorch's allocator recorded no events; the levels show other allocators";
     else if (!mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
         why = mv_level_lack(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
     put_label(f->out, "history");
@@ -735,7 +735,7 @@ static void put_text(const facts *f)
         put_label(f->out, "predicted");
         mv_prose_put(f->out, LABEL, LABEL, "%s",
                      mv_setting_is_on(f->trace, "dry_run_at_least")
-                         ? "by a dry run, at least: something that it met is not known"
+                         ? "by a dry run, as a lower bound: some sizes are unknown"
                          : "by a dry run: nothing was allocated on a GPU");
     }
     put_settings(f);

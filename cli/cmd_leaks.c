@@ -135,7 +135,7 @@ static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                \
     MEMBER("frames", mv_value_frames(r->trace, kept->stack))
 
-/* What is retained on the device that `one` points to, or on all for NULL. */
+/* Retained memory of the device that `one` points to, or of all devices for NULL. */
 static void list_retained(mv_rows *rows, const void *all, const void *one)
 {
     const leak_report *r = all;
@@ -170,7 +170,7 @@ static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, old->stack))                      \
     MEMBER("frames", mv_value_frames(r->trace, old->stack))
 
-/* What is old on the device that `one` points to, or on all for NULL. */
+/* Old blocks of the device that `one` points to, or of all devices for NULL. */
 static void list_older(mv_rows *rows, const void *all, const void *one)
 {
     const leak_report *r = all;
@@ -458,7 +458,7 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_out_char(out, '\n');
 }
 
-/* What piles up and goes all at once: no leak, but part of the peak. */
+/* Blocks that pile up and are freed all at once: no leak, but part of the peak. */
 static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
 {
     mv_out *out = r->out;
@@ -639,7 +639,7 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
     return true;
 }
 
-/* What --fail-on asked for: the first device that leaks, or that cannot be judged, speaks. */
+/* The gate of --fail-on: the first device that leaks, or that cannot be judged, speaks. */
 static void judge_gate(leak_report *r)
 {
     char where[MV_PLACE_TEXT];

@@ -59,9 +59,8 @@ static pin_list holders_of(const mv_oom *oom)
     return (pin_list){oom, oom->holders, oom->holder_count};
 }
 
-/* Labels of the lines that hold memory. No two are the same, and none is that of the line that
- * asked for more: where they share a helper, the callers differ, "train.py:13 cache > util.py:9
- * alloc". */
+/* Labels of the lines that hold memory. All are different, and also differ from the line of the
+ * request: where they share a helper, the callers differ, "train.py:13 cache > util.py:9 alloc". */
 static const char **holder_labels(const oom_report *r, const mv_oom *oom, const mv_pin *pins,
                                   uint32_t count)
 {
@@ -258,7 +257,7 @@ static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
     char size[MV_SIZE_TEXT], label[512], time[32] = "", head[64], asked[48], event[32];
 
     snprintf(head, sizeof head, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
-    snprintf(asked, sizeof asked, ": %s asked for at ", mv_size_text(size, oom->requested));
+    snprintf(asked, sizeof asked, ": %s requested at ", mv_size_text(size, oom->requested));
     mv_out_style(r->out, MV_STYLE_RED);
     mv_out_text(r->out, head);
     mv_out_style(r->out, MV_STYLE_NONE);
@@ -368,7 +367,7 @@ static bool find_all(oom_report *r)
     return err.code == MV_OK && found;
 }
 
-/* Where PyTorch's allocator did nothing, the calls are what can fail. */
+/* If PyTorch's allocator did nothing, only calls can fail. */
 static bool take_calls(oom_report *r, mv_trace *trace)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

@@ -27,7 +27,7 @@ typedef struct {
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Where a rank diverges from most ranks, in words. */
+/* The point where a rank diverges from most ranks, in words. */
 static const char *parting_text(const ranks_report *r, uint32_t rank, char text[96])
 {
     const mv_divergence *apart = &r->found.apart[rank];

@@ -200,7 +200,7 @@ static void collect(run *r)
         explain_nothing(r, counts);
 }
 
-/* Files that are no programs, as the shell sees them: says how they are run. */
+/* Files that are not programs, as a shell decides it: says how they are run. */
 static bool has_said_how(const char *name, int status)
 {
     const char *dot = strrchr(name, '.');

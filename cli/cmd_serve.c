@@ -73,7 +73,7 @@ static mv_code open_site(mv_cli *cli, mv_serve_site *site, served *s, mv_err *er
     return MV_OK;
 }
 
-/* ---- what is said ------------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------------------ */
 
 static int report(mv_cli *cli, const served *s)
 {

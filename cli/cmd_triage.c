@@ -502,7 +502,7 @@ static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_t
     f->time_us = first == MV_NO_TIME ? MV_NO_TIME : last - first;
 }
 
-/* What the report says of a text: the first errors in it, as oom explains them. */
+/* The report on a text: the first errors in it, as oom explains them. */
 static mv_code keep_errors(triage_report *r, uint32_t file, const mv_error_texts *texts,
                            mv_err *err)
 {

@@ -626,7 +626,8 @@ const mv_command mv_commands[] = {
             "computed; what the program would have allocated and reserved is written as a "
             "snapshot\n"
             "to -o F.pickle (default: memviz.dry-run.pickle; %p: pid, %r: rank, %h: host), which\n"
-            "every report reads. The last lines say what the answer rests on and whether it fits\n"
+            "every report reads. The last lines report what the answer is based on and whether it "
+            "fits\n"
             "--gpu, a name such as a100-40gb or a number of MiB. --ranks N predicts for one of N\n"
             "ranks, whose collectives do nothing. It needs PyTorch 2.2 or later.\n",
         .example = "memviz dry-run -- python train.py --batch 32\n"
@@ -651,7 +652,7 @@ const mv_command mv_commands[] = {
             "the recorder. The program needs no restart and no preparation. It stops for less\n"
             "than a millisecond, and while PyTorch writes the snapshot. Blocks that were "
             "allocated\n"
-            "before have no stack. It needs the rights of a debugger: the same user and\n"
+            "before have no stack. It needs the permissions of a debugger: the same user and\n"
             "kernel.yama.ptrace_scope 0, or root.\n",
         .example = "memviz attach 4711\n"
                    "memviz attach 4711 --for 5m -o late.pickle\n",

@@ -129,7 +129,7 @@ const char *mv_error_title(const mv_error_text *error, char text[MV_ERROR_TITLE]
 
     snprintf(text, MV_ERROR_TITLE, "%s", error->phrase);
     if (mv_size_is_printed(error->size[MV_ERROR_REQUESTED]))
-        mv_text_append(text, MV_ERROR_TITLE, ", %s asked for",
+        mv_text_append(text, MV_ERROR_TITLE, ", %s requested",
                        mv_size_text(size, error->size[MV_ERROR_REQUESTED].bytes));
     if (error->device >= 0)
         mv_text_append(text, MV_ERROR_TITLE, "%s GPU %lld", error->is_summary ? " of" : " on",
@@ -199,7 +199,7 @@ void mv_errors_put(mv_cli *cli, const mv_error_report *errors)
                  mv_plural(texts->count), (unsigned long long)times + texts->more,
                  texts->count < 2 ? ""
                  : texts->by_time ? "; the first in time comes first"
-                                  : "; in the order of the text, which does not say when",
+                                  : "; in the order of the text, which contains no times",
                  texts->more ? "; later ones are only counted" : "");
 }
 
@@ -225,5 +225,5 @@ void mv_errors_judge(mv_cli *cli, const mv_error_texts *texts)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (cli->command->gates & (1u << others[i]))
             mv_gate_judge(&cli->gates, others[i], MV_GATE_CANNOT_KNOW,
-                          "a text with errors does not say it: record the run");
+                          "the text of an error does not show it: record the run");
 }

@@ -1,5 +1,5 @@
 /* Errors about memory in a text, which take a snapshot's place: `memviz oom TEXT`, `memviz oom -`,
- * `memviz error.log`. What they say is of analyze/oom_text. */
+ * `memviz error.log`. Their sentences come from analyze/oom_text. */
 #ifndef MV_CLI_ERRORS_H
 #define MV_CLI_ERRORS_H
 
@@ -23,7 +23,7 @@ bool mv_errors_are_given(mv_cli *cli, mv_error_texts *out);
 mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_report *out,
                           mv_err *err);
 
-/* "CUDA out of memory, 2.00 GiB asked for on GPU 1, rank 3". Returns `text`. */
+/* "CUDA out of memory, 2.00 GiB requested on GPU 1, rank 3". Returns `text`. */
 #define MV_ERROR_TITLE 160
 const char *mv_error_title(const mv_error_text *error, char text[MV_ERROR_TITLE]);
 

@@ -310,8 +310,7 @@ static const char *segments_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_allocator(trace) || reserved_doubt(trace, out))
         return mv_trace_allocator(trace) ? out : NULL;
-    snprintf(out, DOUBT, "%s does not say which segments there were",
-             mv_recorder_of(trace)->writer);
+    snprintf(out, DOUBT, "%s does not record segments", mv_recorder_of(trace)->writer);
     return out;
 }
 

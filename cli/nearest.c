@@ -35,7 +35,7 @@ uint32_t mv_word_distance(const char *a, const char *b)
 }
 
 /* A word is near if it differs by one letter, or by up to a third of the letters of a long word. A
- * word of which only the beginning was typed is near too. */
+ * word is also near if only its beginning was typed. */
 void mv_nearest_try(mv_nearest *nearest, const char *typed, const char *word)
 {
     uint32_t typed_length = (uint32_t)strlen(typed);

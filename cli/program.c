@@ -337,8 +337,8 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || mv_sample_is(path) || stat(path, &st) == 0;
 }
 
-/* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. Words
- * after "--" are not options. */
+/* The next word from `at` on, without options and their arguments; `argc`: none. Words after "--"
+ * are not options. */
 static int next_word(int at, int argc, char **argv)
 {
     bool is_end = false;

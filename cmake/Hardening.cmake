@@ -1,18 +1,18 @@
-# What the compiler and the linker do against an error that no one has found yet: for optimised builds,
-# without a sanitizer, on Linux. packaging/check.py looks for each of these in finished files. The file
-# `hardened` of the build's folder has them for what scripts/release compiles beside memviz.
+# Compiler and linker flags that limit the damage of unknown errors: for optimised builds without a
+# sanitizer, on Linux. packaging/check.py checks each of them in finished files. The file `hardened` of
+# the build folder contains them for the libraries that scripts/release compiles.
 set(MV_HARDEN_COMPILE -fstack-protector-strong -fstack-clash-protection)
 set(MV_HARDEN_LINK -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code)
 
-# Older ones take 3 for 2, with a warning.
+# Older compilers take 3 as 2, with a warning.
 set(level 3)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 12)
   set(level 2)
 endif()
 list(APPEND MV_HARDEN_COMPILE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level})
 
-# Distributions' objects for the start of programs do not say that they keep to the shadow stack, so the linker is
-# told. It is not told the same of indirect branches: libraries that are linked in lack the marks.
+# Distributions' startup objects are not marked for the shadow stack, so a linker option marks the program. There is
+# no such option here for indirect branches: linked libraries are not marked for them.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND MV_HARDEN_COMPILE -fcf-protection=full)
   list(APPEND MV_HARDEN_LINK -Wl,-z,shstk)

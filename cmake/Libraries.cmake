@@ -1,4 +1,4 @@
-# What others wrote, found by header and library: the names of pkg-config's modules differ from one
+# Other projects' libraries, found by header and library: the names of pkg-config's modules differ from one
 # distribution to the next, and so do their paths.
 #
 #     mv_library(NAME HEADERS LIBRARY [names..] [IN folder..] [WITH names..])

@@ -162,7 +162,7 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
 
 static const mv_read_opts quiet = {0};
 
-/* A file of another tool has one level, named for its allocator, and no calls of CUDA. */
+/* A file of another tool has one level, named for its allocator, and no CUDA calls. */
 static void take_level(mv_trace *trace)
 {
     trace->origin.level = mv_trace_allocator(trace);

@@ -5,7 +5,7 @@
 #include "parse/model/trace.h"
 
 /* The number of objects that the shim recorded, each counted once: blocks, frees, failed requests,
- * calls of CUDA, marks. In the model a free is two events (requested and completed), and a segment
+ * CUDA calls, marks. In the model a free is two events (requested and completed), and a segment
  * is also the call that made it. */
 uint64_t mv_recorded_count(const mv_trace *trace);
 

@@ -193,8 +193,8 @@ mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, u
     if (list_files(r, &files, count, err) != MV_OK)
         return err->code;
     if (!mv_run_names_assign(r->arena, &r->names, files, *count))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET,
-                       "the recordings were left as they are: %s.*.live", r->names.live);
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the recordings were left unchanged: %s.*.live",
+                       r->names.live);
     for (uint32_t i = 0; i < *count; i++) {
         mv_recording_file file = {.file = &files[i]};
         file.outcome = complete(r, &watch->finalise, &file);

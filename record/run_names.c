@@ -285,7 +285,7 @@ static const char *why_not(const mv_run_names *names, const struct stat *st)
         return "it is not a regular file";
     if (st->st_uid != names->owner)
         return "it belongs to another user";
-    return st->st_nlink == 1 ? NULL : "it has a second name";
+    return st->st_nlink == 1 ? NULL : "it has a second name (a hard link)";
 }
 
 static const char *name_of(const mv_run_file *file)

@@ -151,7 +151,7 @@ static mv_code check_process(pid_t pid, mv_err *err)
 
     snprintf(path, sizeof path, "/proc/%d", (int)pid);
     if (pid <= 0 || stat(path, &info) != 0)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "no process has the number %d", (int)pid);
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "no process has the ID %d", (int)pid);
     if (pid == getpid())
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "process %d is memviz itself", (int)pid);
     if (geteuid() != 0 && info.st_uid != geteuid())
@@ -209,7 +209,7 @@ mv_code mv_running_python_find(pid_t pid, mv_running_python *out, mv_err *err)
     fclose(maps);
     if (!is_of_this_architecture(pid))
         return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                       "process %d has another architecture than this memviz, or is not 64-bit "
+                       "process %d has a different architecture from this memviz, or is not 64-bit "
                        "x86: attach cannot be used there",
                        (int)pid);
     if (!found)
@@ -395,7 +395,9 @@ static mv_code ask_by_ptrace(mv_running_python *python, const char *path, mv_err
 mv_code mv_running_python_ask(mv_running_python *python, const char *path, mv_err *err)
 {
     if (strlen(path) > 1000 || strpbrk(path, "'\"\\\n"))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "the folder for temporary files has an odd name");
+        return mv_fail(
+            err, MV_IO, MV_NO_OFFSET,
+            "the path of the temporary folder is too long, or contains quotes or backslashes");
     if (python->version >= 0x030e && python->is_python) {
         char why[128];
         if (ask_by_remote_exec(python, path, why, sizeof why))

@@ -179,7 +179,7 @@ uint64_t mv_thread_address(const mv_stopped_thread *thread)
 
 bool mv_thread_waits(const mv_stopped_thread *thread)
 {
-    /* What the kernel answers in place of a result to a call that is to be restarted. */
+    /* The kernel's results of a call that will be restarted. */
     enum { RESTARTSYS = 512, RESTARTNOINTR = 513, RESTARTNOHAND = 514, RESTART_BLOCK = 516 };
     registers r = registers_of(thread);
     long long answer = -(long long)r.rax;

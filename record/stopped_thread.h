@@ -33,8 +33,8 @@ bool mv_thread_memory(pid_t pid, uint64_t address, void *to, size_t bytes);
 mv_code mv_thread_stop(mv_stopped_thread *thread, pid_t pid, mv_err *err);
 void mv_thread_go_on(mv_stopped_thread *thread);
 
-/* Where it was stopped, and whether that is in a system call that waits for something: not one by
- * which memory is allocated. */
+/* The place where it was stopped, and whether that is in a system call that waits: not one by which
+ * memory is allocated. */
 uint64_t mv_thread_address(const mv_stopped_thread *thread);
 bool mv_thread_waits(const mv_stopped_thread *thread);
 

@@ -114,7 +114,7 @@ static void add_oom(findings_builder *g, const mv_oom *oom)
 
     mv_culprit_label(g->of->trace, g->of->sites->kinds, oom->stack, label, sizeof label);
     f.title =
-        mv_say(&g->words, "%s asked for at %s: %s", size_of(g, oom->requested), label, verdict);
+        mv_say(&g->words, "%s requested at %s: %s", size_of(g, oom->requested), label, verdict);
     f.text = mv_say(&g->words, "%s; %s", f.title, oom->why);
     f.what = mv_say(&g->words, "%s; largest hole %s, %s free in total", oom->why,
                     size_of(g, oom->largest_hole), size_of(g, oom->bytes.free));

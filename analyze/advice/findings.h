@@ -65,7 +65,7 @@ typedef struct {
     bool is_aside;       /* no verdict of the report: a line of its own in the first look */
     const char *text;    /* the verdict as one plain sentence with its bytes, without a full stop */
     uint64_t bytes;      /* bytes concerned */
-    const char *title;   /* "100 MiB asked for, capacity" */
+    const char *title;   /* "100 MiB requested, capacity" */
     const char *culprit; /* "train.py:62 forward"; "": none */
     const char *what;    /* a sentence with figures */
     const char *advice;  /* a sentence; "": none */

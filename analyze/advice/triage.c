@@ -364,7 +364,7 @@ static const char *memory_of(const mv_trace *trace, mv_telling *words)
     if (trace->origin.is_heap)
         return mv_say(words, "heap %s", level);
     return mv_level_is_host(level)                            ? "pinned memory"
-           : strcmp(level, mv_level_name(MV_LEVEL_CUDA)) == 0 ? "calls of CUDA"
+           : strcmp(level, mv_level_name(MV_LEVEL_CUDA)) == 0 ? "CUDA calls"
                                                               : "";
 }
 

@@ -338,7 +338,7 @@ static const char *format_saving(whatif_state *s, const char *what)
                                    mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
 }
 
-/* What the changes come to under the recorded settings. */
+/* The result of the changes under the recorded settings. */
 static const char *tell_changes(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
@@ -354,7 +354,7 @@ static const char *tell_changes(whatif_state *s)
                                    mv_size_text(was, mv_trials_base(t)),
                                    mv_size_text(allocated, run->result.peak.allocated),
                                    mv_size_text(before, t->recorded_allocated),
-                                   mv_trials_can_tell(t) ? "" : "; the replay cannot tell"));
+                                   mv_trials_can_tell(t) ? "" : "; the replay is inconclusive"));
 }
 
 /* The result of the advice, in a few words. */

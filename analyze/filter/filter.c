@@ -343,7 +343,7 @@ bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[
         if (text[r.at] == 0)
             return true;
         if (out->count == MV_FILTER_MOST_TERMS)
-            is_good = fail(&r, r.at, "these are more than 64 terms");
+            is_good = fail(&r, r.at, "more than 64 terms");
         else
             is_good = take_term(&r, &out->terms[out->count]);
         if (is_good)

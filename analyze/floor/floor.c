@@ -21,7 +21,7 @@ typedef struct {
     graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
     uint64_t effort;    /* for each placement */
     uint32_t load_count;
-    mv_placed_block *loads; /* [load_count] what is in use: blocks, and the growth of these pools */
+    mv_placed_block *loads; /* [load_count] bytes in use: blocks, and the growth of these pools */
     mv_minimum *out;
 } floor_state;
 
@@ -170,7 +170,7 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
     return add_graphs(s, err);
 }
 
-/* ---- what is kept apart ------------------------------------------------------------------ */
+/* ---- memory kept apart ------------------------------------------------------------------ */
 
 /* Segments of one stream, pool and kind: memory of one group never serves another one. */
 typedef struct {
@@ -182,7 +182,7 @@ typedef struct {
     uint32_t stream, pool, kind, row;
 } group_key;
 
-/* The group of each segment; row `segments.count` is for what no known segment holds. */
+/* The group of each segment; row `segments.count` is for blocks outside known segments. */
 static uint32_t *find_groups(floor_state *s)
 {
     const mv_segment_lives *g = &s->lives->segments;
@@ -295,13 +295,13 @@ static bool find_apart(floor_state *s, uint64_t *most)
 static const char *why_unknown(const floor_state *s)
 {
     if (s->lives->lacks_memory_events || s->lives->events.count == 0)
-        return "the file has no events of memory: how long blocks lived is not known";
+        return "the file has no memory events: block lifetimes are unknown";
     if (s->lives->lacks_allocs)
-        return "no allocation was recorded: how long blocks lived is not known";
+        return "no allocations were recorded: block lifetimes are unknown";
     if (s->lives->lacks_segment_events)
-        return "no segment was recorded: what was reserved at its peak is not known";
+        return "no segments were recorded: the peak of reserved memory is unknown";
     if (s->trace->notes[MV_NOTE_THINNED].count)
-        return "this file was thinned: without all blocks the floor of the run is not known";
+        return "this file was thinned: without all blocks the floor of the run is unknown";
     return "";
 }
 
@@ -316,14 +316,13 @@ static bool has_user_pool(const mv_trace *trace)
 static const char *note_of(const floor_state *s)
 {
     if (mv_trace_is_captured(s->trace))
-        return "a capture has the sizes of blocks, not of requests: the floor may be lower";
+        return "a capture contains block sizes, not request sizes: the floor may be lower";
     if (s->lives->history != MV_HISTORY_COMPLETE)
-        return "the history is not complete: the floor covers the events in the file, and blocks "
-               "from before them";
+        return "the history is incomplete: the floor covers the events in the file and the blocks "
+               "alive before them";
     if (s->lives->doubts.lost_frees || s->lives->doubts.residual)
-        return "frees are missing: a block may have died earlier than it seems, and the floor may "
-               "be "
-               "lower";
+        return "frees are missing: blocks may have been freed earlier than they seem, and the "
+               "floor may be lower";
     if (has_user_pool(s->trace))
         return "if pool (0, N) belongs to CUDA graphs, its memory is not free for others, and the "
                "floor is higher";

@@ -1,5 +1,5 @@
-/* How little memory any allocator could have reserved for one device of a trace, and where the rest
- * of what PyTorch reserved went.
+/* The least memory that any allocator could have reserved for one device of a trace, and the causes
+ * of PyTorch's higher reserved memory.
  *
  *     reserved = lower + separation + placement
  *
@@ -13,18 +13,18 @@
 #include "analyze/lives/lives.h"
 
 typedef struct {
-    bool is_known;         /* false: `why` says what is missing, and no figure means anything */
+    bool is_known;         /* false: `why` names the missing data, and the figures have no
+                            * meaning */
     const char *why;       /* "" */
     const char *note;      /* what the figures do not cover: a sentence without a full stop; "" */
     uint64_t reserved;     /* recorded peak */
     uint64_t lower, upper; /* lower <= what any allocator needs <= upper */
     uint64_t separation;   /* streams, pools, small and large requests kept apart: what they needed
                             * beyond `lower` because memory of one does not serve another */
-    uint64_t
-        placement; /* the rest: where blocks were put, what segments rounded, what was cached */
-    bool ideal;    /* lower == upper: the placement is the best possible */
-    uint32_t load_event;     /* after which `lower` bytes were in use; MV_BEFORE */
-    uint32_t block_count;    /* that were placed */
+    uint64_t placement;    /* the rest: placement of blocks, rounding of segments, cached memory */
+    bool ideal;            /* lower == upper: the placement is the best possible */
+    uint32_t load_event;   /* after which `lower` bytes were in use; MV_BEFORE */
+    uint32_t block_count;  /* that were placed */
     mv_placed_block *blocks; /* [block_count] times are events + 1 */
     uint32_t *rows;          /* [block_count] of lives->allocs; MV_NO_ROW: a pool of a CUDA graph */
     uint64_t *offset;        /* [block_count] in the placement */

@@ -7,7 +7,7 @@ const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *f)
     char reserved[MV_SIZE_TEXT], lower[MV_SIZE_TEXT], apart[MV_SIZE_TEXT], rest[MV_SIZE_TEXT];
 
     if (!f->is_known)
-        return mv_arena_printf(arena, "the floor is not known: %s", f->why);
+        return mv_arena_printf(arena, "the floor is unknown: %s", f->why);
     return mv_arena_printf(arena,
                            "%s reserved = %s needed by any allocator + %s streams and pools kept "
                            "apart + %s placement and cache",
@@ -33,16 +33,16 @@ static const char *tell_placement(mv_arena *arena, const mv_minimum *f)
     char upper[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
 
     if (f->ideal)
-        return mv_arena_printf(arena,
-                               "the bound is met: a placement of all %u blocks in %s was found and "
-                               "checked, so no allocator can do with less",
-                               f->block_count, mv_size_text(upper, f->upper));
-    return mv_arena_printf(arena,
-                           "the best placement of the %u blocks that was found and checked takes "
-                           "%s, %s (%.2f%%) more than the bound",
-                           f->block_count, mv_size_text(upper, f->upper),
-                           mv_size_text(more, f->upper - f->lower),
-                           100.0 * (double)(f->upper - f->lower) / (double)f->lower);
+        return mv_arena_printf(
+            arena,
+            "the bound is reached: a placement of all %u blocks in %s was found and "
+            "checked, so no allocator could reserve less",
+            f->block_count, mv_size_text(upper, f->upper));
+    return mv_arena_printf(
+        arena,
+        "the best checked placement of the %u blocks takes %s, %s (%.2f%%) more than the bound",
+        f->block_count, mv_size_text(upper, f->upper), mv_size_text(more, f->upper - f->lower),
+        100.0 * (double)(f->upper - f->lower) / (double)f->lower);
 }
 
 static const char *tell_moment(mv_arena *arena, const mv_minimum *f)

@@ -26,7 +26,7 @@ typedef enum {
 
 /* The blocks that live at `anchor` are stacked; those born later are placed in the order of their
  * births, each at the lowest address that is free then, and those that died before in the reverse
- * order of their deaths, likewise. With the anchor at 0 this is first fit. O(n log n). */
+ * order of their deaths, in the same way. With the anchor at 0 this is first fit. O(n log n). */
 uint64_t mv_place_from(mv_placement_problem *p, uint32_t anchor, mv_stack_order order,
                        uint64_t *offset);
 

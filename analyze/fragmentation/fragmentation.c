@@ -191,8 +191,8 @@ static const char *why_unknown(const fragmentation_state *q)
     if (is_reserved_unknown(lives))
         return "memory reserved before the trace is unknown: the file has no final heap";
     if (is_too_high(q))
-        return "memory reserved at once is uncertain: the file has ends of segments, but no "
-               "beginnings";
+        return "memory reserved at once is uncertain: the file records released segments, but not "
+               "added ones";
     if (lives->history != MV_HISTORY_COMPLETE)
         return "whether the free memory was needed before the trace is unknown: record from the "
                "start, with a large enough max_entries";

@@ -214,22 +214,22 @@ static mv_code refuse(joining *j, mv_err *err)
                        "writes them since 2.2)");
     if (o->events == 0)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s",
-                       "it has no memory of a device that the snapshot has events of");
+                       "it contains no memory events of a device in the snapshot");
     if (ours && theirs && strcmp(ours, theirs) != 0)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
-                       "it is of rank %.20s, and the snapshot of rank %.20s", theirs, ours);
+                       "it is from rank %.20s, and the snapshot from rank %.20s", theirs, ours);
     if (seconds_between(j) > 0)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
-                       "it is of another run: %.3f s lie between its events and the snapshot's",
+                       "it is from another run: %.3f s lie between its events and the snapshot's",
                        seconds_between(j));
     if (within == 0 || o->matched * 100 < within * MV_JOIN_LEAST_MATCHED)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
-                       "it is of another run or rank: of its %" PRIu64 " allocations within the "
+                       "it is from another run or rank: of its %" PRIu64 " allocations within the "
                        "snapshot's time %" PRIu64 " are in the snapshot",
                        within, o->matched);
     if (same * 100 < o->matched * MV_JOIN_LEAST_SAME)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
-                       "it is of another run or rank: its allocations are at the snapshot's "
+                       "it is from another run or rank: its allocations are at the snapshot's "
                        "addresses at other times (%" PRIu64 " of %" PRIu64 " within %d us)",
                        same, o->matched, MV_JOIN_SAME_US);
     return MV_OK;

@@ -8,13 +8,12 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Samples that are fewer show no habit, nor do rises that are fewer: a rise is one of the least
- * that was unexplained while so many objects were alive, from one number of them to the next. The
- * least, since pools that keep memory, and calls that a sample falls into, come and go in each
- * step. */
+/* Fewer samples, or fewer rises, show no pattern. A rise compares the least unexplained bytes with
+ * one number of live objects and with the next number. The least, since pools that keep memory, and
+ * calls that a sample falls into, come and go in each step. */
 enum { LEAST_SAMPLES = 4, LEAST_RISES = 3 };
 
-/* The driver's pieces: a rise that is less may be rounding. */
+/* The unit of driver memory: a smaller rise may be rounding. */
 #define LEAST_GROWTH ((int64_t)2 << 20)
 
 static const struct {
@@ -23,7 +22,7 @@ static const struct {
     {"executable graphs", "graph",
      "cuGraphExecDestroy; in PyTorch, drop the CUDAGraph, or capture "
      "once and replay it"},
-    {"streams", "stream", "cuStreamDestroy; or make a few and use them again"},
+    {"streams", "stream", "cuStreamDestroy; or create a few and reuse them"},
 };
 enum { GRAPHS, STREAMS, KINDS };
 
@@ -100,7 +99,7 @@ static bool judge_objects(const search *s, uint32_t first, uint32_t end, uint32_
     return growth->kind == MV_GROWTH_STEADY;
 }
 
-/* The line of which most are alive, among those that grow. */
+/* Among the lines that grow, the one with the most live objects. */
 static bool find_line(search *s, uint32_t *first, uint32_t *end, mv_growth *growth)
 {
     uint32_t *born = mv_push_array(s->scratch, uint32_t, s->count);
@@ -173,7 +172,7 @@ static void look_at_samples(search *s, const mv_device_use *use, uint32_t first,
     seen->chances -= seen->chances > 0;
 }
 
-/* Whether what nothing explains grew with the objects: in most of the chances, and without going
+/* Whether the unexplained bytes grew with the objects: in most of the chances, and without going
  * back by a quarter of its growth. */
 static bool grows(const mv_driver_growth *out, const shape *seen)
 {
@@ -197,22 +196,21 @@ static bool say(search *s, uint32_t kind, const shape *seen)
     if (out->verdict == MV_VERDICT_LEAK)
         out->why = mv_arena_printf(
             s->arena,
-            "%llu %s are alive at the end, made step after step and never destroyed, and what "
-            "nothing explains on the device grew with them, from %s to %s",
+            "%llu %s are alive at the end: created step after step and never destroyed, and the "
+            "unexplained memory of the device grew with them, from %s to %s",
             (unsigned long long)out->objects, out->what, first, last);
     else if (out->samples < LEAST_SAMPLES || seen->chances < LEAST_RISES)
-        out->why = mv_arena_printf(
-            s->arena,
-            "%llu %s made at %s are never destroyed, and the device has too few samples while "
-            "they are made to tell whether memory grows with them",
-            (unsigned long long)out->objects, out->what, label);
+        out->why =
+            mv_arena_printf(s->arena,
+                            "%llu %s made at %s are never destroyed, and there are too few samples "
+                            "of the device from that time to show whether memory grows with them",
+                            (unsigned long long)out->objects, out->what, label);
     else
-        out->why = mv_arena_printf(
-            s->arena,
-            "%llu %s made at %s are never destroyed, but what nothing explains on the device did "
-            "not grow with them (%s, then %s)",
-            (unsigned long long)out->objects, out->what, label, first, last);
-    out->advice = mv_arena_printf(s->arena, "destroy each %s that is made at %s (%s)",
+        out->why = mv_arena_printf(s->arena,
+                                   "%llu %s made at %s are never destroyed, but the unexplained "
+                                   "memory of the device did not grow with them (%s, then %s)",
+                                   (unsigned long long)out->objects, out->what, label, first, last);
+    out->advice = mv_arena_printf(s->arena, "destroy each %s that is created at %s (%s)",
                                   kinds[kind].one, label, kinds[kind].destroy);
     return out->label && out->why && out->advice;
 }

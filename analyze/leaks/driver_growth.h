@@ -1,13 +1,13 @@
-/* Objects of CUDA that a line makes in each step and never destroys: executable graphs, streams.
- * The driver has memory for them that no call asks for, so that no level shows it; the device's
- * samples do, as memory that nothing explains (analyze/ledger).
+/* CUDA objects that a line creates in each step and never destroys: executable graphs, streams. The
+ * driver allocates memory for them without a recorded call, so no level shows it; the device's
+ * samples show it as unexplained memory (analyze/ledger).
  *
  *     steps                1      2      3      4      5      6
  *     graphs alive         1      2      3      4      5      6      by the calls
  *     unexplained          2  4   6  8  10     12     14             by the samples
  *
- * Both must grow up to the end for a leak. When the objects grow and the samples are too few, or
- * show no growth, it is not known. */
+ * Both must grow up to the end for a leak. If the objects grow and the samples are too few or show
+ * no growth, the verdict is unknown. */
 #ifndef MV_DRIVER_GROWTH_H
 #define MV_DRIVER_GROWTH_H
 
@@ -23,13 +23,13 @@ typedef struct mv_driver_growth {
     uint32_t steps;            /* from the first judged to the last */
     uint32_t samples;          /* of the device, in these steps */
     int64_t first_us, last_us; /* of the first and the last of them; MV_NO_TIME: none */
-    int64_t first, last;       /* the least that was unexplained with the first objects, with all */
+    int64_t first, last;       /* the least unexplained bytes with the first objects, with all */
     const char *label;         /* of the culprit: "train.py:12 step" */
-    const char *why;           /* one sentence: what was seen; "" when nothing is found */
+    const char *why;           /* one sentence: the evidence; "" when nothing is found */
     const char *advice;        /* one sentence; "" when nothing is found */
 } mv_driver_growth;
 
-/* What the driver has more at the last of the samples. */
+/* The growth of driver memory up to the last sample. */
 static inline uint64_t mv_driver_growth_bytes(const mv_driver_growth *grown)
 {
     return grown->last > grown->first ? (uint64_t)(grown->last - grown->first) : 0;

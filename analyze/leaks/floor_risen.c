@@ -6,8 +6,8 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* By how much the blocks of each group hold more at the floor of the last whole step than at that
- * of the first: added up, the rise of the floor. NULL when memory is out. */
+/* The growth of each group between the floors of the first and the last whole step; the sum is the
+ * rise of the floor. NULL when memory is out. */
 static int64_t *rise_of_groups(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -1,5 +1,5 @@
-/* Where the floor has risen although no line is blamed for it: which line holds more than before.
- */
+/* A floor that has risen although no line is blamed for it: the line that holds more than
+ * before. */
 #ifndef MV_FLOOR_RISEN_H
 #define MV_FLOOR_RISEN_H
 

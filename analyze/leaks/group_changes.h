@@ -1,18 +1,19 @@
-/* What each group of sites holds at the floors of the bins. */
+/* Bytes that each group of sites holds at the floors of the bins. */
 #ifndef MV_GROUP_CHANGES_H
 #define MV_GROUP_CHANGES_H
 
 #include "analyze/leaks/leak_state.h"
 
-/* What the blocks of a group hold at the floor of a bin, more or less than at the one before. */
+/* The difference between the bytes that a group holds at the floor of a bin and at the floor
+ * before. */
 typedef struct {
     uint32_t group, bin;
     int64_t bytes;
 } mv_group_change;
 
 /* All changes, by group and bin: [*count]. A bin may have several. `bytes` is allocs.block or
- * allocs.requested; blocks with `skip` are left out, NULL: none. NULL when memory is out. O(n log
- * n). */
+ * allocs.requested; blocks with `skip` are omitted; NULL: no block is. NULL when memory is out. O(n
+ * log n). */
 mv_group_change *mv_group_changes(const mv_leak_state *w, const uint64_t *bytes,
                                   const uint8_t *skip, uint32_t *count);
 

@@ -9,8 +9,8 @@
 #define LEAST_RISES 4
 #define RISING      0.8
 
-/* Where there are few steps, a block that was replaced by a larger one so often, and in each of
- * them, may grow. With more steps than these it would have shown. */
+/* With few steps, a block that was replaced by a larger one this often, and in each step, may grow.
+ * More steps than these would have shown growth. */
 #define DOUBTFUL_RISES 2
 #define DOUBTFUL_STEPS 8
 
@@ -25,7 +25,7 @@
 typedef struct {
     uint32_t births, rises, falls;
     uint32_t alive, last_birth;
-    uint64_t before; /* bytes asked for by the previous block */
+    uint64_t before; /* requested bytes of the previous block */
 } site_row;
 
 typedef struct {
@@ -76,8 +76,8 @@ static bool is_candidate(const search *s, const site_row *row, uint32_t site)
         return false;
     if (mv_steps_bin(s->steps, row->last_birth) + 1 < s->steps->count)
         return false;
-    /* What modules allocate anew for each token is a cache of the current request, unless a
-     * backward pass shows that the steps train. */
+    /* Blocks that modules allocate again for each token are a cache of the current request, unless
+     * a backward pass shows that the steps train. */
     place = mv_outer_of(s->outer, stack);
     return s->has_backward || (place != MV_NO_ROW && s->outer->kind[place] != MV_OUTER_CALL);
 }
@@ -132,7 +132,7 @@ static double temporary_of(const mv_floor *floor, uint32_t from, uint32_t to)
     return sum / (to - from);
 }
 
-/* What the measured site holds from one whole bin to the last. */
+/* Bytes that the measured site holds from one whole bin to the last. */
 typedef struct {
     uint32_t first, last, bins; /* bins: from the first to the last, without the first */
     uint32_t rises, falls;
@@ -160,9 +160,9 @@ static bin_habit habit_of(search *s)
     return h;
 }
 
-/* Whether the site is what the steps process, rather than what they keep: the tokens of a request.
- * Where steps train, it outlives what was asked for: the step of the optimizer is in between. The
- * first whole step is part of the warm-up, but of two there is no other to compare with. */
+/* Whether the site is the input of the steps, such as the tokens of a request, rather than memory
+ * that they keep. In training, kept memory outlives the optimizer's step. The first whole step is
+ * part of the warm-up, but counts if there are only two. */
 static bool is_input(const search *s, const bin_habit *h)
 {
     uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;

@@ -7,10 +7,10 @@
  *                            |-----|
  *                                   |------      one block at any time, each larger than the last
  *
- * Such a site keeps no block for long, so births show nothing; what it holds at the marks does. A
- * request that is being generated looks similar, since its input grows with each token. There the
- * temporary memory of the steps grows as well, and by more. In three to eight steps a block may
- * grow without enough of them to tell. */
+ * Such a site keeps no block for long, so births show nothing; its bytes at the marks do. A request
+ * that is being generated looks similar, since its input grows with each token. There the temporary
+ * memory of the steps grows as well, and by more. Three to eight steps may be too few to show
+ * whether a block grows. */
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
 
@@ -18,7 +18,7 @@
 #include "analyze/steps/outer_call.h"
 #include "analyze/steps/step_floor.h"
 
-/* What a growing site holds at the marks. */
+/* A site whose block grows from mark to mark. */
 typedef struct {
     uint32_t site;
     uint64_t bytes_per_step; /* mean over the judged steps, rounded to the nearest byte */
@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     uint32_t count;
     mv_growing_block *blocks; /* [count] by site */
-    bool is_doubtful;         /* some site may grow, but there are too few steps to tell */
+    bool is_doubtful;         /* some site may grow, but the steps are too few to be sure */
 } mv_growing_blocks;
 
 /* Linear in the allocations, except for sites whose blocks grow, which are few. False when memory

@@ -2,17 +2,17 @@
 
 #include "analyze/leaks/group_changes.h"
 
-/* A line must hold more at the floors of so many whole steps, without a fall, and in this share of
- * them. Conversations that are closed in the end have been seen to last 9 and 30 turns; those of 30
- * were alone. */
+/* A line must hold more at the floors of this many whole steps, without a fall, and in this share
+ * of them. Conversations that end have been seen to last 9 and 30 turns; those with 30 were
+ * alone. */
 #define LEAST_RISES 20
 #define RISING      0.8
 
-/* Blocks that were part of fewer floors than this are of the request under way. */
+/* Blocks that were part of fewer floors than this belong to the request under way. */
 #define FLOORS_OF_REQUEST 2
 
-/* What the blocks of each group that are older than the request under way ask for at the last
- * floor. NULL when memory is out. */
+/* Requested bytes at the last floor, for each group, of blocks older than the request under way.
+ * NULL when memory is out. */
 static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -28,8 +28,8 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
     return older;
 }
 
-/* Whether changes[from] to changes[to - 1], which are of one group, are growth; sets how much it is
- * a step. */
+/* Whether changes[from] to changes[to - 1], which belong to one group, are growth; sets the growth
+ * per step. */
 static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t from, uint32_t to,
                   uint64_t older, mv_growing_line *out)
 {

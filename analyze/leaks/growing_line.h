@@ -1,5 +1,5 @@
-/* A line whose blocks grow, though none of them is old: the caches of conversations, each of which
- * is copied into a larger one at its next turn.
+/* A line whose blocks grow although none of them is old: conversation caches that are each copied
+ * into a larger block at the next turn.
  *
  *     bins        1    2    3    4    5    6
  *     user a    |----|---------|-----------

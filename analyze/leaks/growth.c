@@ -30,7 +30,7 @@
 #define BINS_OF_SIZES  7
 
 /* A cache keeps at least this many times more blocks than it has dropped until it has been full for
- * a while, which what it holds shows then (net_growth.h). */
+ * a while; then its bytes at the floors show that (net_growth.h). */
 #define KEPT_BY_CACHE 4
 
 /* Growth that began in the second half of the recording must continue for this many bins. */
@@ -110,8 +110,8 @@ static bool births_stop(const birth_spread *b, uint32_t last)
 
     if (births_are_even(b))
         return silent >= 2 * (uint64_t)b->most_gap;
-    /* One silent bin may come from the position of the mark within the step, and a pause that was
-     * as long before was none for good. */
+    /* One silent bin may come from the position of the mark within the step, and a pause that is no
+     * longer than an earlier one is not an end. */
     return silent > 1 && silent >= b->most_gap && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
 }
 
@@ -169,8 +169,8 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_EACH_NTH;
     if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
         wanted = BINS_OF_LATE_GROWTH;
-    /* The youngest births may be too young to judge. At most two may be; otherwise the site is one
-     * that keeps its blocks for a while. */
+    /* The youngest births may be too young to judge. At most two may be; otherwise the site keeps
+     * its blocks for a while. */
     return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }
 

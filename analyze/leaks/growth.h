@@ -5,7 +5,7 @@
  *
  *     bins         0   1 | 2   3   4   5   6 | 7   8
  *     a leak       x   x | x   x   x   x   x | x   x      born all along, none freed
- *     each third   x     |     x           x |     x      likewise, seldom
+ *     each third   x     |     x           x |     x      born seldom, none freed
  *     warm-up      x   x |                   |            only at the start
  *     cache        x   x | x   x             |            fills, then stops
  *     a window           |                   | x   x      as young as the freed ones were
@@ -33,7 +33,7 @@ typedef struct {
 
 typedef enum {
     MV_GROWTH_NONE,   /* does not grow */
-    MV_GROWTH_MAYBE,  /* may grow; too few steps to tell */
+    MV_GROWTH_MAYBE,  /* may grow; too few steps to be sure */
     MV_GROWTH_STEADY, /* grows */
 } mv_growth_kind;
 

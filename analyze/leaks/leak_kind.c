@@ -211,14 +211,14 @@ static const struct {
                       "the losses computed at %s are kept as tensors: keep loss.item() or "
                       "loss.detach() instead"},
     [MV_LEAK_HOOK] = {"the innermost module call goes through torch's path for modules with hooks",
-                      "a hook is registered on the module called at %s: let it not keep the "
-                      "output it is given (or only a detached CPU copy), or remove it"},
+                      "a hook is registered on the module called at %s: keep only a detached CPU "
+                      "copy of the output in it, or remove the hook"},
     [MV_LEAK_OBJECT] = {"the blocks are made in an __init__",
                         "objects made in %s are never released: look for a container or a "
                         "reference cycle that holds them, and break it or call gc.collect()"},
     [MV_LEAK_CYCLE] = {"blocks of several steps were freed at one moment, as the garbage collector "
                        "does",
-                       "what is made at %s waits for Python's garbage collector: look for a "
+                       "objects made at %s wait for Python's garbage collector: look for a "
                        "reference cycle (an object that refers to itself, a closure, a stored "
                        "exception) and break it, or call gc.collect() now and then"},
     [MV_LEAK_OPTIMIZER] = {"the blocks are the state that an optimizer makes in its first step",
@@ -226,45 +226,48 @@ static const struct {
                            "it gets new parameters each step: make it once, before the loop at "
                            "%s"},
     [MV_LEAK_COMMUNICATION] = {"the blocks are made inside of torch.distributed or NCCL",
-                               "communication at %s keeps a buffer a step: wait for and drop the "
+                               "communication at %s keeps a buffer per step: wait for and drop the "
                                "work handles, and reuse the process groups and buckets"},
     [MV_LEAK_GROWING_BLOCK] = {"its blocks are replaced by larger ones, step after step",
-                               "the tensor made at %s grows with each step (torch.cat or the "
-                               "like): keep the pieces as numbers or on the CPU, or make a tensor "
+                               "the tensor made at %s grows with each step (torch.cat or similar): "
+                               "keep the pieces as numbers or on the CPU, or make a tensor "
                                "of the final size once and fill it"},
     [MV_LEAK_PRIVATE_POOL] = {"the blocks of each step lie in a private memory pool of their own, "
-                              "as those of captured CUDA graphs do",
+                              "as with captured CUDA graphs",
                               "graphs captured at %s are kept with a memory pool each: capture "
                               "once for each of a few padded shapes, let captures share a pool, "
                               "and drop graphs that are no longer replayed"},
-    [MV_LEAK_CUDA_CALLS] = {"the memory comes from calls of CUDA",
+    [MV_LEAK_CUDA_CALLS] = {"the memory comes from CUDA calls",
                             "free what is allocated at %s in each step, or keep one buffer and "
                             "use it again"},
-    [MV_LEAK_HEAP] = {"the blocks are of an allocator that the program told of, not of PyTorch's",
-                      "find what still holds the blocks allocated at %s after the step, and free "
-                      "them"},
+    [MV_LEAK_HEAP] =
+        {"the blocks belong to an allocator that the program registered, not to PyTorch's",
+         "find what still holds the blocks allocated at %s after the step, and free "
+         "them"},
 };
 
-/* What to do about the memory of libraries, instead of the advice for other calls of CUDA; a heap
- * may have the name of one. */
+/* Advice about the memory of libraries, instead of the advice for other CUDA calls; a heap may have
+ * the name of a library. */
 static const struct {
     const char *library, *advice;
 } library_words[] = {
-    {"NCCL", "%s makes a communicator in each step and keeps it: make it once, or destroy it "
+    {"NCCL", "%s creates a communicator in each step and keeps it: create it once, or destroy it "
              "(dist.destroy_process_group(group), ncclCommDestroy)"},
-    {"cuBLAS", "%s makes a handle of cuBLAS in each step and keeps it with its workspace: make it "
+    {"cuBLAS", "%s creates a cuBLAS handle in each step and keeps it with its workspace: create it "
                "once for each thread, or destroy it (cublasDestroy)"},
-    {"cuBLASLt", "%s makes a handle of cuBLASLt in each step and keeps it: make it once, or "
+    {"cuBLASLt", "%s creates a cuBLASLt handle in each step and keeps it: create it once, or "
                  "destroy it (cublasLtDestroy)"},
-    {"cuDNN", "%s makes a handle of cuDNN in each step and keeps it: make it once for each thread, "
-              "or destroy it (cudnnDestroy)"},
-    {"cuFFT", "%s makes a plan of cuFFT in each step and keeps it: make it once for each shape, or "
-              "destroy it (cufftDestroy)"},
+    {"cuDNN",
+     "%s creates a cuDNN handle in each step and keeps it: create it once for each thread, "
+     "or destroy it (cudnnDestroy)"},
+    {"cuFFT",
+     "%s creates a cuFFT plan in each step and keeps it: create it once for each shape, or "
+     "destroy it (cufftDestroy)"},
     {"cuSOLVER",
-     "%s makes a handle of cuSOLVER in each step and keeps it: make it once, or destroy "
+     "%s creates a cuSOLVER handle in each step and keeps it: create it once, or destroy "
      "it (cusolverDnDestroy)"},
     {"cuSPARSE",
-     "%s makes a handle of cuSPARSE in each step and keeps it: make it once, or destroy "
+     "%s creates a cuSPARSE handle in each step and keeps it: create it once, or destroy "
      "it (cusparseDestroy)"},
     {"CuPy", "find what still refers to the arrays made at %s after the step (a list, dict, "
              "attribute or closure), and drop them"},
@@ -308,10 +311,10 @@ const char *mv_leak_evidence(mv_arena *arena, const mv_trace *trace, const mv_le
     mv_library_name(library, name);
     if (leak->own_threads)
         snprintf(threads, sizeof threads,
-                 "; %s of it by %s's own threads, right after what this line got",
+                 "; %s of it by %s's own threads, right after allocations of this line",
                  mv_size_text(size, leak->own_threads), name);
     return mv_arena_printf(
-        arena, "%s asked CUDA for the memory%s%s", name,
+        arena, "%s requested the memory from CUDA%s%s", name,
         mv_library_is_framework(library) ? ", outside of its caching allocator" : "", threads);
 }
 

@@ -1,5 +1,5 @@
-/* What a trace shows of a leak's cause, and what the reader should do. When it shows nothing the
- * kind is UNKNOWN: a wrong cause does more harm than none. */
+/* The cause of a leak as far as the trace shows it, and what the reader should do. Without evidence
+ * the kind is UNKNOWN: a wrong cause does more harm than no cause. */
 #ifndef MV_LEAK_KIND_H
 #define MV_LEAK_KIND_H
 
@@ -18,10 +18,10 @@ mv_module_path mv_module_path_of(const mv_trace *trace, mv_stack_id stack);
  * or a call of backward(). */
 bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack);
 
-/* What is known about a leak besides its stack. */
+/* Facts about a leak besides its stack. */
 typedef struct {
     uint32_t kept_by_modules; /* blocks per step that modules without hooks leave, in all leaks */
-    uint64_t largest_block;   /* bytes asked for */
+    uint64_t largest_block;   /* bytes requested */
     bool has_backward;        /* a backward pass ran while it grew */
     bool has_bulks;           /* blocks of several steps were freed at one moment */
     uint32_t private_pools;   /* memory pools, other than the default one, that hold its blocks */
@@ -37,8 +37,8 @@ bool mv_leak_is_graph(mv_leak_kind kind);
  * of frames when the stack passes through no module. */
 uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
-/* Who called CUDA, or the heap, in a trace of such calls (analyze/levels); NULL elsewhere. This and
- * the next two last as long as `arena`, and are NULL when memory is out. */
+/* The library that called CUDA, or the heap, in a trace of such calls (analyze/levels); NULL
+ * elsewhere. This and the next two last as long as `arena`, and are NULL when memory is out. */
 const char *mv_leak_library(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
 
 /* Half a sentence. */

@@ -16,8 +16,8 @@ static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t fi
 
 /* The capacity as an out-of-memory event shows it, like `limit_least` of analyze/oom/oom.h: what
  * was reserved then, and the free bytes of the device. If the segment would have fitted into these,
- * a limit of the process refused it: it is at least the most that was reserved before, unless that
- * is more than was refused, as when the limit was lowered. More reserved later counts, too. */
+ * a limit of the process refused it: it is at least the most that was reserved before, unless more
+ * than that was refused, as when the limit was lowered. More reserved later counts, too. */
 static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t oom,
                                mv_leak_outlook *out, mv_err *err)
 {
@@ -38,7 +38,7 @@ static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t 
     return MV_OK;
 }
 
-/* The last one that tells what the device had left; MV_NEVER: none. */
+/* The last failure that shows how much the device had left; MV_NEVER: none. */
 static uint32_t telling_oom(const mv_events *e)
 {
     for (uint32_t i = e->count; i-- > 0;)

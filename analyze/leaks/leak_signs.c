@@ -17,7 +17,7 @@ static uint32_t leak_of_row(const search *s, uint32_t row)
     return s->leak_of[mv_site_of(s->sites, s->lives->allocs.stack[row])];
 }
 
-/* The pool of a block; the default one when it is not known. */
+/* The pool of a block; the default one if it is unknown. */
 static uint32_t pool_of(const search *s, uint32_t row)
 {
     mv_pool_id pool = mv_alloc_pool(s->lives, row);

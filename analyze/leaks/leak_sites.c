@@ -131,8 +131,8 @@ static bool gather(mv_leak_state *w)
 }
 
 /* How many of the blocks born in one bin belong to the leak. Outside the judged bins this is at
- * most as many as a judged bin left, and the newest ones. Where the site also frees blocks and
- * leaks in some steps only, the youngest blocks may still be in use, so none. */
+ * most as many as a judged bin left, and the newest ones. If the site also frees blocks and leaks
+ * in some steps only, the youngest blocks may still be in use, so none of them counts. */
 static uint32_t blocks_of_bin(const mv_growth *g, const mv_site_use *use, uint32_t bin,
                               uint32_t blocks)
 {
@@ -218,8 +218,8 @@ static size_habit sizes_of(mv_leak_state *w, const mv_site_use *use)
                         ONE_SIZE * (double)use->alive <= most};
 }
 
-/* Whether nothing shows where the site's memory came from. An empty stack belongs to a thread
- * without Python, unless all stacks are empty. */
+/* Whether the origin of the site's memory is unknown. An empty stack belongs to a thread without
+ * Python, unless all stacks are empty. */
 static bool is_nameless(const mv_leak_state *w, uint32_t site)
 {
     uint32_t stack = w->sites.stack[site].row;
@@ -228,7 +228,7 @@ static bool is_nameless(const mv_leak_state *w, uint32_t site)
 }
 
 /* Whether all that a site keeps may be freed all at once, as before: it has not waited twice as
- * long as ever, or the garbage collector did it, which comes when it likes. */
+ * long as ever before, or the garbage collector, which runs at any time, did it. */
 static bool may_be_freed_at_once(const mv_leak_state *w, uint32_t s)
 {
     const mv_bulks *b = &w->bulks[w->sites.group[s]];
@@ -303,7 +303,8 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
-/* The state of optimizers has an end, that of the parameters: no rise of the floor. */
+/* Optimizer state stops growing once all parameters have some: it does not count as a rise of the
+ * floor. */
 static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -359,7 +360,7 @@ static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
     return list;
 }
 
-/* Withdraws sites when they, or other sites, give back as much. */
+/* Withdraws sites if they or other sites free as much as they keep. */
 static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
@@ -376,7 +377,7 @@ static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, u
     return true;
 }
 
-/* The steady site that keeps the most; MV_NO_ROW: none is left. */
+/* The steady site that keeps the most; MV_NO_ROW: there is no other. */
 static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, uint32_t count)
 {
     uint64_t most = 0;
@@ -453,7 +454,7 @@ static bool has_leak(const mv_leak_state *w)
     return false;
 }
 
-/* Marks what is alive of the growing lines; of_group[group] is 1 + their number, 0: none. */
+/* Marks the live blocks of the growing lines; of_group[group] is 1 + the line's number, or 0. */
 static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uint32_t *of_group,
                        mv_site_use **most)
 {

@@ -1,4 +1,4 @@
-/* What the parts of the leak report share while one device is judged: leaks.c writes the report,
+/* The state that the parts of the leak report share for one device: leaks.c writes the report,
  * leak_sites.c judges the sites. */
 #ifndef MV_LEAK_STATE_H
 #define MV_LEAK_STATE_H
@@ -10,7 +10,7 @@
 #include "analyze/steps/step_floor.h"
 #include "base/map.h"
 
-/* What is known about one site. Rows of blocks are rows of lives->allocs. */
+/* Facts about one site. Rows of blocks are rows of lives->allocs. */
 typedef struct {
     uint32_t alive, freed; /* blocks born in the trace */
     uint32_t occasions;    /* runs of consecutive allocations in which the site kept a block */
@@ -24,7 +24,7 @@ typedef struct {
     mv_growth growth;
 } mv_site_use;
 
-/* A live block: the bytes asked for, and the bin of its birth. */
+/* A live block: its requested bytes, and the bin of its birth. */
 typedef struct {
     uint64_t bytes;
     uint32_t bin;
@@ -55,10 +55,10 @@ typedef struct {
     mv_outer outer;
     mv_floor floor;
     mv_bulks *bulks;        /* [sites.groups] */
-    int64_t *explained;     /* [floor.bins + 1] changes of what the floor holds but need not keep */
+    int64_t *explained;     /* [floor.bins + 1] changes of the explained bytes in the floor */
     uint8_t *is_explained;  /* [allocs.count] 1: the block is part of `explained` */
-    const char *rises_by;   /* what has been explained of a floor that rose; NULL: nothing */
-    bool explains_more;     /* something has, since it was looked at */
+    const char *rises_by;   /* the explained part of a floor that rose; NULL: none */
+    bool explains_more;     /* more has been explained since the floor was last checked */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     bool is_nameless;       /* blocks without a stack grow */
@@ -70,7 +70,8 @@ static inline mv_site_use *mv_leak_use_of(const mv_leak_state *w, uint32_t row)
     return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
 }
 
-/* The bytes of a block are no rise of the floors at which it is alive. */
+/* Marks a block as explained: its bytes do not count towards a rise of the floors at which it is
+ * alive. */
 static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -84,11 +85,11 @@ static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
     w->explained[mv_floor_bin(&w->floor, a->freed[row])] -= (int64_t)a->block[row];
 }
 
-/* Sets w->out->floor.rises by what is left of the floor. Where it rose before, and something has
- * been explained since, that is `what`. False when memory is out. */
+/* Sets w->out->floor.rises from the unexplained part of the floor. If the floor rose before and
+ * more has been explained since, `what` names the explanation. False when memory is out. */
 bool mv_leak_floor_rises(mv_leak_state *w, const char *what);
 
-/* Counts what each site left alive and freed. */
+/* Counts the live and the freed blocks of each site. */
 void mv_leak_sites_count(mv_leak_state *w);
 
 /* Marks the blocks of the sites that grow, and adds them up in `uses`. Needs steps, floor and

@@ -25,7 +25,7 @@ const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size)
     return out;
 }
 
-/* " (1.234 s)": the time of an event since the trace began; "" when it is not known. */
+/* " (1.234 s)": the time of an event since the trace began; "" if it is unknown. */
 static const char *time_of(char text[48], const mv_trace *trace, uint32_t device, uint32_t event)
 {
     mv_events e = mv_trace_events(trace, device);

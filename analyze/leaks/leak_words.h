@@ -13,13 +13,13 @@ const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size);
 const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size);
 
 /* "at this rate 80.0 GiB are full after 12 more steps (3 h), or sooner", or where memory ran out;
- * "" when nothing is known. Events are those of `device` in the whole trace. */
+ * "" when nothing is known. Events are numbered within `device` in the whole trace. */
 const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
                                  const mv_leak_outlook *outlook, char *out, size_t size);
 
 /* All of it in one line, for the title of a picture: "leak: train.py:62 forward keeps 2.00 MiB a
- * step, 48.0 MiB at the end", or why there is none, and what the step that was under way holds.
- * `kinds` from mv_frame_kinds, or NULL. */
+ * step, 48.0 MiB at the end", or the reason for another verdict, and the memory of the step that
+ * was under way. `kinds` from mv_frame_kinds, or NULL. */
 const char *mv_verdict_line(const mv_trace *trace, const uint8_t *kinds, const mv_leaks *leaks,
                             char *out, size_t size);
 

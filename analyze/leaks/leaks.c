@@ -227,7 +227,7 @@ static bool list_retained(mv_leak_state *w)
 
 /* ---- the step under way ------------------------------------------------------------------ */
 
-/* Whether a stack allocates what outlives steps: parameters, optimizer state. */
+/* Whether a stack allocates blocks that outlive steps: parameters, optimizer state. */
 static bool outlives_steps(const mv_leak_state *w, const uint16_t *marks, mv_stack_id stack)
 {
     return stack.row < w->trace->stacks.count &&
@@ -254,7 +254,7 @@ static bool find_in_progress(mv_leak_state *w)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* What decides the verdict when no site grows. */
+/* The evidence that decides the verdict if no site grows. */
 typedef struct {
     uint32_t alive;     /* blocks born in the trace */
     uint32_t occasions; /* the most of any one site */
@@ -262,8 +262,9 @@ typedef struct {
                       * BLOCKS_OF_A_LIST or more; MV_NO_ROW: none */
     uint32_t born;   /* blocks born in the trace, alive or not */
     bool has_stacks; /* one of them has a stack */
-    bool comes_back; /* lines recur, and the least allocated does not rise: mv_floor_comes_back */
-    uint32_t calls;  /* outermost calls of modules, as far as they can be told apart */
+    bool comes_back; /* lines recur, and the lowest allocated bytes do not rise:
+                      * mv_floor_comes_back */
+    uint32_t calls;  /* outermost calls of modules, as far as they can be distinguished */
 } no_growth;
 
 /* Runs of allocations within the outermost call of a module. */
@@ -303,7 +304,7 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
     o->calls = count_calls(w);
-    /* Where a program has steps, a third of the recording may be less than one of them. Lost events
+    /* If a program has steps, a third of the recording may be shorter than one step. Lost events
      * may have been steps. */
     return w->out->steps.count > 0 || w->out->steps.under_way < w->lives->events.count ||
            w->lives->history == MV_HISTORY_TRUNCATED ||
@@ -330,13 +331,13 @@ static void set_unknown(mv_leaks *out, const char *lacks, const char *why, const
     out->lacks = lacks;
 }
 
-/* Older blocks, and frees, may have stacks where what was allocated has none. */
+/* Older blocks and frees may have stacks although the allocations have none. */
 static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
 {
     if (w->trace->frames.count == 0)
         return "the recording has no stacks";
-    return o->has_stacks ? "what is kept has no stacks"
-                         : "what was allocated in these events has no stacks";
+    return o->has_stacks ? "the memory kept has no stacks"
+                         : "the allocations in these events have no stacks";
 }
 
 static const char *why_nameless(mv_leak_state *w, const no_growth *o)
@@ -373,14 +374,12 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
 
     mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
     return mv_arena_printf(
-        w->arena,
-        "no steps were found; %u blocks of %s are alive, which a list and a leak have in "
-        "common",
+        w->arena, "no steps were found; %u blocks of %s are alive, as with a list or a leak",
         w->uses[site].alive, label);
 }
 
 /* A call of a module, or the end of an optimizer's step, shows that there are steps. Two calls may
- * be of one step and of the step under way. */
+ * belong to one step and to the step under way. */
 static void decide_with_calls(mv_leak_state *w, const no_growth *o)
 {
     const char *settle = mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w));
@@ -401,20 +400,22 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
     mv_leaks *out = w->out;
 
     if (o->comes_back)
-        set_verdict(out, MV_VERDICT_CLEAN,
-                    "no steps were found, but the least allocated did not rise from the middle "
-                    "third of the recording to the last",
-                    "");
+        set_verdict(
+            out, MV_VERDICT_CLEAN,
+            "no steps were found, but the lowest allocated total did not rise from the middle "
+            "third of the recording to the last",
+            "");
     else if (out->steps.count > 0)
         set_unknown(out, "only two steps",
-                    "only two steps ended within the recording, which show no habit",
+                    "only two steps ended within the recording, too few to show a pattern",
                     is_cut ? mv_recorder_of(w->trace)->more : RECORD_STEPS);
     else if (is_cut)
-        set_unknown(out, "too few steps",
-                    w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0
-                        ? "the recording holds less than two steps, since events are lost"
-                        : "the recording holds less than two steps, since older events are lost",
-                    mv_recorder_of(w->trace)->more);
+        set_unknown(
+            out, "too few steps",
+            w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0
+                ? "the recording contains fewer than two steps, since events are lost"
+                : "the recording contains fewer than two steps, since older events are lost",
+            mv_recorder_of(w->trace)->more);
     else if (out->steps.under_way < w->lives->events.count)
         decide_with_calls(w, o);
     else if (o->list != MV_NO_ROW)
@@ -426,8 +427,7 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
         set_unknown(out, "no steps found", "no steps were found in the trace", mark_steps(w));
 }
 
-/* Where ends of blocks are missing, a line that keeps blocks may be one that freed them: no line is
- * judged. */
+/* If frees are missing, a line that seems to keep blocks may have freed them: no line is judged. */
 static bool is_unsure(const mv_leak_state *w)
 {
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
@@ -447,10 +447,10 @@ static void decide(mv_leak_state *w, const no_growth *o)
     bool complete = w->lives->history == MV_HISTORY_COMPLETE;
 
     if (is_unsure(w))
-        set_unknown(out, "missing events",
-                    "events are missing that may have freed one block or another, so what is kept "
-                    "is not certain",
-                    mv_recorder_of(w->trace)->more);
+        set_unknown(
+            out, "missing events",
+            "events are missing that may have freed some blocks, so the memory kept is uncertain",
+            mv_recorder_of(w->trace)->more);
     else if (out->count > 0)
         set_verdict(out, MV_VERDICT_LEAK,
                     "these lines keep more memory with every step, up to the end of the trace", "");
@@ -461,8 +461,8 @@ static void decide(mv_leak_state *w, const no_growth *o)
                     mv_recorder_of(w->trace)->events);
     else if (w->lives->lacks_allocs)
         set_unknown(out, "no allocations",
-                    "allocations were not recorded (skip_actions), so what is kept is of no line",
-                    "record all kinds of events");
+                    "allocations were not recorded (skip_actions), so no line can be named",
+                    "record events of all kinds");
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
                     "nothing that was allocated in the trace is alive at its end", "");
@@ -471,13 +471,13 @@ static void decide(mv_leak_state *w, const no_growth *o)
     else if (w->is_nameless || !o->has_stacks)
         set_unknown(out, "no stacks", why_nameless(w, o), mv_recorder_of(w->trace)->stacks);
     else if (out->steps.count > 0 && w->is_doubtful)
-        set_unknown(out, "too few steps",
-                    "memory was kept in several steps, but there are too few to tell growth "
-                    "from warm-up",
-                    RECORD_STEPS);
+        set_unknown(
+            out, "too few steps",
+            "memory was kept in several steps, but too few to distinguish growth from warm-up",
+            RECORD_STEPS);
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
-                    "record on, since a cache that fills has an end");
+                    "record longer: a cache stops growing once it is full");
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
         set_verdict(out, MV_VERDICT_CLEAN, why_clean(w), "");
     else

@@ -11,20 +11,20 @@
  *
  * A site is a stack without its native frames. A row of the report gathers the sites that pass
  * through the same lines of the user's and other packages' code, or that belong to one kept
- * autograd graph. docs/leaks.md explains how a site is judged and what the numbers mean. */
+ * autograd graph. docs/leaks.md explains the rules and the numbers. */
 #ifndef MV_LEAKS_H
 #define MV_LEAKS_H
 
 #include "analyze/steps/steps.h"
 
 typedef enum {
-    MV_VERDICT_UNKNOWN, /* the trace does not show it: `why` says what is missing, `settle` how to
-                         * get it */
+    MV_VERDICT_UNKNOWN, /* the trace does not show it: `why` says the reason, and `settle` what to
+                         * record */
     MV_VERDICT_CLEAN,
     MV_VERDICT_LEAK
 } mv_leak_verdict;
 
-/* What the trace shows of a leak's cause. docs/leaks.md lists the evidence for each. */
+/* The cause of a leak. docs/leaks.md lists the evidence for each. */
 #define MV_LEAK_KIND_LIST(X)                                                                     \
     X(UNKNOWN, "unknown")                                                                        \
     X(GRAPH, "autograd_graph")      /* results kept with their graph; backward passes run */     \
@@ -38,8 +38,8 @@ typedef enum {
     X(COMMUNICATION, "communication")                                                            \
     X(GROWING_BLOCK, "growing_block") /* one block, copied into a larger one in each step */     \
     X(PRIVATE_POOL, "private_pool")   /* each step's blocks are in a memory pool of their own */ \
-    X(CUDA_CALLS, "cuda_calls")       /* calls of CUDA whose memory is not given back */         \
-    X(HEAP, "heap")                   /* blocks of an allocator that the program told of */
+    X(CUDA_CALLS, "cuda_calls")       /* CUDA calls whose memory is not given back */            \
+    X(HEAP, "heap")                   /* blocks of an allocator that the program registered */
 
 typedef enum {
 #define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,
@@ -71,8 +71,8 @@ typedef struct {
     mv_stack_id stack;    /* of the site with the most bytes; MV_NO_STACK: not recorded */
 } mv_retained;
 
-/* What is old and still alive, without any notion of steps: the blocks of a line, alive at the end,
- * that are older than any block of that line was when it was freed. */
+/* Old live blocks, without any notion of steps: the blocks of a line, alive at the end, that are
+ * older than any block of that line was when it was freed. */
 typedef struct {
     uint64_t bytes;
     uint32_t blocks;
@@ -86,7 +86,7 @@ typedef enum {
     MV_PILE_UNKNOWN    /* it, or a list that is emptied */
 } mv_pile_cause;
 
-/* What shows it. Those of MV_PILE_OF_CYCLES first. */
+/* The evidence for the cause. That for MV_PILE_OF_CYCLES comes first. */
 typedef enum {
     MV_PILE_BY_COLLECTOR, /* the collector is on the stacks of the frees */
     MV_PILE_IN_PASSING,   /* lines freed them that run in most steps, and free some in few */
@@ -100,7 +100,7 @@ typedef enum {
 typedef struct {
     uint64_t bytes;                   /* that waited at one moment, at the most */
     uint32_t blocks;                  /* at that moment */
-    uint64_t at_peak;                 /* bytes of it at the peak of what is allocated, */
+    uint64_t at_peak;                 /* bytes of it at the peak of allocated memory, */
     uint64_t peak;                    /* which is so high */
     uint32_t lines;                   /* that they come from */
     uint32_t times;                   /* that they were freed at once */
@@ -126,7 +126,7 @@ typedef struct {
 typedef struct {
     mv_leak_verdict verdict;
     const char *why;    /* one sentence: the reason for the verdict; never NULL */
-    const char *lacks;  /* what the recording lacks for a verdict, in few words: "no stacks"; "":
+    const char *lacks;  /* missing from the recording for a verdict, in few words: "no stacks"; "":
                          * nothing */
     const char *settle; /* what would settle an UNKNOWN verdict; "" otherwise */
     bool may_grow; /* UNKNOWN, and it looks like growth: the floor rises over two steps or more,
@@ -134,8 +134,8 @@ typedef struct {
     mv_steps steps;
     uint32_t count;
     mv_leak *leaks; /* [count] most bytes first */
-    /* What the driver has for objects that are never destroyed (driver_growth.h); NULL: nothing.
-     * Looked for where all of a capture is judged by its calls of CUDA. The verdict is of both. */
+    /* Driver memory of objects that are never destroyed (driver_growth.h); NULL: none. It is
+     * searched for when a whole capture is judged by its CUDA calls. The verdict covers both. */
     const struct mv_driver_growth *driver;
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */
@@ -147,7 +147,7 @@ typedef struct {
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
-    uint32_t exit_event; /* where a captured program starts to exit: what is alive before it counts.
+    uint32_t exit_event; /* where a captured program starts to exit: blocks alive before it count.
                           * The number of events when no exit was found */
     uint64_t preexisting_bytes; /* part of retained_bytes: from before the first event */
     mv_leak_floor floor;

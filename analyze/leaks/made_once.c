@@ -2,12 +2,12 @@
 
 #include "analyze/leaks/group_changes.h"
 
-/* A line whose blocks held more than ever before in so many steps does not grow: a leak needs six.
- */
+/* A line whose blocks held more than ever before in this many steps does not grow: a leak needs
+ * six. */
 #define MOST_RISES 2
 
-/* In how many bins changes[from] to changes[to - 1], of one group, come to more than ever before.
- */
+/* The number of bins in which the sum of changes[from] to changes[to - 1], of one group, is higher
+ * than ever before. */
 static uint32_t count_rises(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
                             uint32_t to)
 {
@@ -41,5 +41,5 @@ bool mv_made_once_explain(mv_leak_state *w)
     for (uint32_t i = 0; i < a->count; i++)
         if (!grows[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
             mv_leak_explain(w, i);
-    return mv_leak_floor_rises(w, "what lines made once or twice");
+    return mv_leak_floor_rises(w, "blocks made once or twice by a line");
 }

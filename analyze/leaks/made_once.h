@@ -1,5 +1,5 @@
-/* What lines make once or twice: buffers, copies, the best result so far. Each raises the floor,
- * and several of them may look like a trend, but none of them grows. */
+/* Blocks that lines make once or twice: buffers, copies, the best result so far. Each raises the
+ * floor, and several of them may look like a trend, but none of them grows. */
 #ifndef MV_MADE_ONCE_H
 #define MV_MADE_ONCE_H
 

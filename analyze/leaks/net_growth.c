@@ -8,15 +8,15 @@ enum { CUTS = 5 };
 
 typedef struct {
     uint32_t cut[CUTS];
-    double sum[CUTS - 1]; /* what blocks hold at the floors of a quarter, added up */
+    double sum[CUTS - 1]; /* bytes of blocks at the floors of a quarter, added up */
     bool frees_old;       /* blocks that were part of LEAST_AGE floors or more were freed */
 } quarters;
 
 /* A block that was part of fewer floors than this passes through the steps. */
 #define LEAST_AGE 3
 
-/* What blocks of one size hold: how many more at the floor of a bin than at that of the bin before.
- * `blocks` and `weighted` (times the bin) are added up from the first bin of that size. */
+/* Blocks of one size: the change of their number from the floor of one bin to the next. `blocks`
+ * and `weighted` (times the bin) are added up from the first bin of that size. */
 typedef struct {
     uint64_t size;
     uint32_t bin;
@@ -62,7 +62,7 @@ static void add_block(quarters *q, const mv_floor *floor, const mv_alloc_lives *
     q->frees_old = q->frees_old || (end < q->cut[CUTS - 1] && end >= from + LEAST_AGE);
 }
 
-/* By how much more is held in the quarters [middle, end) than in [begin, middle), in the mean. */
+/* The mean growth from the quarters [begin, middle) to [middle, end). */
 static double rise_of(const quarters *q, uint32_t begin, uint32_t middle, uint32_t end)
 {
     double before = 0, after = 0;
@@ -72,7 +72,7 @@ static double rise_of(const quarters *q, uint32_t begin, uint32_t middle, uint32
     return after / (q->cut[end] - q->cut[middle]) - before / (q->cut[middle] - q->cut[begin]);
 }
 
-/* Whether less than half of what is kept is left. */
+/* Whether less than half of the kept bytes remains. */
 static bool is_given_back(const quarters *kept, const quarters *held, uint32_t begin,
                           uint32_t middle)
 {
@@ -81,9 +81,8 @@ static bool is_given_back(const quarters *kept, const quarters *held, uint32_t b
     return grown > 0 && 2 * rise_of(held, begin, middle, CUTS - 1) < grown;
 }
 
-/* Whether a site that frees old blocks is a cache that is full: of what it holds more in the last
- * quarter than in the first, an even share is a third; less than half of that came since the
- * third. */
+/* Whether a site that frees old blocks is a full cache: with even growth a third of its growth from
+ * the first quarter to the last comes after the third quarter; here less than half of that did. */
 static bool is_full(const quarters *held)
 {
     return held->frees_old &&
@@ -146,7 +145,7 @@ static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint
     return true;
 }
 
-/* What blocks of one size hold at the floors of all bins before `end`, added up. */
+/* Bytes of blocks of one size at the floors of all bins before `end`, added up. */
 static double held_before(const sizes *s, uint64_t size, uint32_t end)
 {
     mv_bisect b = mv_bisect_over(0, s->count);
@@ -177,8 +176,8 @@ static void add_sizes(const sizes *s, const mv_kept_block *kept, uint32_t from, 
 
 /* ---- by site ----------------------------------------------------------------------------- */
 
-/* What all blocks of the sites hold in each site's own quarters: [sites->count], of which those
- * without kept blocks are empty. Fills `kept_sums` likewise for the kept blocks alone. */
+/* Bytes of all blocks of each site in the site's own quarters: [sites->count], empty for sites
+ * without kept blocks. `kept_sums` gets the bytes of the kept blocks alone. */
 static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
                       const mv_floor *floor, const mv_kept_block *kept, uint32_t count,
                       uint32_t first, quarters **held_sums, quarters **kept_sums)

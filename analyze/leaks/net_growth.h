@@ -1,4 +1,4 @@
-/* Growth is net: what a line keeps, it or another line may give back.
+/* Growth is net: blocks that a line keeps may replace blocks that it or another line frees.
  *
  *     bins                      2    3    4    5    6
  *     append(x)      kept      +1   +1
@@ -6,7 +6,7 @@
  *                    freed                -1   -1   -1     and an old one of the same size is freed
  *
  * A line that drops most of its blocks and keeps some frees a block of that size in almost every
- * bin, too, so bins say nothing by themselves. What is held at the floor of each bin does: it is
+ * bin, too, so bins alone show nothing. The bytes held at the floor of each bin do: they are
  * compared between the quarters of the time in which the line kept blocks. */
 #ifndef MV_NET_GROWTH_H
 #define MV_NET_GROWTH_H
@@ -22,12 +22,12 @@ typedef struct {
     uint64_t size; /* bytes occupied */
 } mv_kept_block;
 
-/* Sets grows[site] to 0 where less than half of what the site keeps is left: when all blocks of
- * these sizes that are held at the floor are counted, whoever allocated them, or all blocks of the
- * site. Blocks of the same sizes must show it in the second half of the time and in its last
- * quarter, since other lines allocate them, too; blocks of the site in the last quarter: a cache
- * that is full holds as much as before. Bins before `first` and the last bin do not count. Sorts
- * `kept` by site. False when memory is out. O(n log n). */
+/* Sets grows[site] to 0 if less than half of the site's growth remains when all blocks of these
+ * sizes in the floor are counted, whoever allocated them, or all blocks of the site. Blocks of the
+ * same sizes must show it in the second half of the time and in its last quarter, since other lines
+ * allocate them, too; blocks of the site in the last quarter: a cache that is full holds as much as
+ * before. Bins before `first` and the last bin do not count. Sorts `kept` by site. False when
+ * memory is out. O(n log n). */
 bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
                    const mv_floor *floor, mv_kept_block *kept, uint32_t count, uint32_t first,
                    uint8_t *grows);

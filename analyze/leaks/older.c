@@ -2,8 +2,7 @@
 
 #include "base/sort.h"
 
-/* Events from the birth of a block to its end, which for a block that is alive is that of the
- * trace. */
+/* Events from the birth of a block to its free, or to the end of the trace if it is alive. */
 static uint32_t age_of(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -13,7 +12,7 @@ static uint32_t age_of(const mv_lives *lives, uint32_t row)
     return end - birth;
 }
 
-/* A block of a site that has outlived all that its group has freed. */
+/* A block that has outlived all blocks that its group has freed. */
 typedef struct {
     uint32_t site, group;
     uint32_t age;

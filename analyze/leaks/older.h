@@ -1,4 +1,4 @@
-/* What is old and still alive (mv_older in leaks.h): needs lives and sites alone. */
+/* Old live blocks (mv_older in leaks.h): needs only lives and sites. */
 #ifndef MV_OLDER_H
 #define MV_OLDER_H
 

@@ -2,7 +2,7 @@
 
 #include "analyze/code/libraries.h"
 
-/* Of ten allocations, so many must follow the line. */
+/* At least this many of ten allocations must directly follow the line. */
 enum { OF_TEN = 9 };
 
 typedef struct {
@@ -11,14 +11,14 @@ typedef struct {
     bool has_python;
 } site_view;
 
-/* What follows: for each site of a thread, the line before its last allocation, and how many of its
- * allocations followed that line in the same step. */
+/* The followers: for each site of a thread, the line before its last allocation, and how many of
+ * its allocations followed that line in the same step. */
 typedef struct {
     uint32_t line, follows, all;
 } follower;
 
-/* The line of the program: of Python, or, as the main thread is the program's, of main() and what
- * is inside of it. */
+/* The line of the program: of Python, or, since the main thread belongs to the program, of main()
+ * and functions within it. */
 static site_view look_at(const mv_leak_state *w, mv_stack_id stack)
 {
     site_view view = {MV_NO_ROW, MV_NO_ROW, false};
@@ -38,7 +38,7 @@ static site_view look_at(const mv_leak_state *w, mv_stack_id stack)
     return view;
 }
 
-/* Whether a site may be that of a library's own thread. */
+/* Whether a site may belong to a library's own thread. */
 static bool is_of_thread(const mv_leak_state *w, uint32_t site, const site_view *view)
 {
     const char *path =

@@ -5,9 +5,9 @@
  *     NCCL's thread                 NCCL NCCL NCCL                        no line of the program
  *
  * In each step the thread's allocations come after those of one line, from the same library, and
- * before anything that another line of the program allocates: so that line is charged with them.
- * Where that does not hold for nine of ten, they stay apart. Only for the growing memory of
- * libraries other than PyTorch's allocator, on a level of CUDA's calls. */
+ * before anything that another line of the program allocates: so they are charged to that line, if
+ * this holds for at least nine of ten. Only for the growing memory of libraries other than
+ * PyTorch's allocator, on a level of CUDA calls. */
 #ifndef MV_OWN_THREADS_H
 #define MV_OWN_THREADS_H
 

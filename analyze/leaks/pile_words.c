@@ -21,7 +21,7 @@ static const char *every_of(mv_arena *arena, const mv_pile *pile)
     mv_count_text(most, pile->most_steps);
     mv_count_text(times, pile->times);
     if (pile->times == 1)
-        return mv_arena_printf(arena, "all at once, so far one time, after %s steps", most);
+        return mv_arena_printf(arena, "all at once, once so far, after %s steps", most);
     if (pile->least_steps == pile->most_steps)
         return mv_arena_printf(arena, "all at once every %s steps, %s times", most, times);
     return mv_arena_printf(arena, "all at once every %s to %s steps, %s times", least, most, times);
@@ -82,11 +82,12 @@ static const char *advice_of(mv_arena *arena, const mv_trace *trace, const uint8
     mv_culprit_label(trace, kinds, pile->stack, label, sizeof label);
     if (pile->cause == MV_PILE_OF_CYCLES)
         return mv_arena_printf(
-            arena, "what is made at %s waits for Python's garbage collector: " CYCLE, label);
-    return mv_arena_printf(arena,
-                           "if a list holds what is made at %s, keep numbers or copies on the CPU, "
-                           "or empty it more often; if none does, " CYCLE,
-                           label);
+            arena, "objects made at %s wait for Python's garbage collector: " CYCLE, label);
+    return mv_arena_printf(
+        arena,
+        "if a list holds the objects made at %s, keep numbers or copies on the CPU, "
+        "or empty it more often; if none does, " CYCLE,
+        label);
 }
 
 const char *mv_pile_cause_name(mv_pile_cause cause)

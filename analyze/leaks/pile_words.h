@@ -1,4 +1,4 @@
-/* Sentences about what piles up (piles.h). */
+/* Sentences about piles (piles.h). */
 #ifndef MV_PILE_WORDS_H
 #define MV_PILE_WORDS_H
 

@@ -7,17 +7,18 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* So many blocks of a line, from so many steps, are freed at once. */
+/* A bulk has at least this many blocks of a line, from this many steps. */
 #define BULK_BLOCKS 4
 #define BULK_STEPS  3
 
 /* A list is emptied at one place of a program, or at two. */
 #define PLACES_OF_COLLECTOR 3
 
-/* What may be a list of the program's is told of where it once was this share of the peak. */
+/* A pile that may be a list of the program is reported only if it once was this share of the
+ * peak. */
 #define SHARE_WORTH_TELLING 0.05
 
-/* A block that was freed in a later step than that of its birth. */
+/* A block that was freed in a later step than the one it was born in. */
 typedef struct {
     uint32_t group;
     uint32_t gap;       /* how many allocations came before its free; MV_NEVER: it was in no bulk */
@@ -53,8 +54,8 @@ typedef struct {
     uint64_t *places; /* buffer for the places of one group */
     uint32_t groups;
     group_bulks *of;      /* [groups] */
-    uint32_t *emptied;    /* [sites.groups] `youngest` of those that are emptied again and again;
-                           * MV_NEVER: another */
+    uint32_t *emptied;    /* [sites.groups] `youngest` of groups that are emptied again and again;
+                           * MV_NEVER: not one of them */
     uint32_t *at_group;   /* [sites.groups] row of `of`; MV_NO_ROW: none */
     uint64_t *site_bytes; /* [sites.count] of blocks in bulks */
     uint64_t peak;
@@ -63,8 +64,8 @@ typedef struct {
 
 /* ---- the collector ----------------------------------------------------------------------- */
 
-/* Functions of CPython's garbage collector, which symbolizers also name for what has no name
- * beside them; and Python's that run it. */
+/* Functions of CPython's garbage collector, which symbolizers also name for nearby code without a
+ * name; and Python functions that run it. */
 static bool is_collector(const char *function)
 {
     static const char *const names[] = {"gc_collect", "PyGC_", "PyObject_GC_", "_Py_RunGC",
@@ -150,8 +151,8 @@ static bool count_bins(search *s)
     return true;
 }
 
-/* What the stack of a block's free shows. A line that allocates in most steps runs in them: what it
- * frees seldom it does not free by itself, unless the blocks are its own. */
+/* Evidence in the stack of a free. A line that allocates in most steps runs in them: blocks that it
+ * frees seldom were freed by the collector, unless the line allocated them. */
 static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
 {
     mv_frame_id leaf = leaf_of(s, stack);
@@ -166,7 +167,8 @@ static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
     return MV_PILE_ONE_PLACE;
 }
 
-/* Where a block was freed: the function, or without a stack the lines before and after. */
+/* The place where a block was freed: the function, or without a stack the lines before and
+ * after. */
 static uint64_t place_of(const search *s, const old_block *b, mv_stack_id stack)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -214,7 +216,7 @@ static bool list_old(search *s)
     return true;
 }
 
-/* Of blocks[from] to blocks[to - 1], which one gap freed, in order of birth. */
+/* Examines blocks[from] to blocks[to - 1], which were freed in one gap, in order of birth. */
 static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -271,7 +273,7 @@ static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
     return proof_of(s, row, mv_alloc_freeing_stack(s->w->lives, row)) == MV_PILE_IN_PASSING;
 }
 
-/* Sets cause and proof; false: it is nothing to tell of. */
+/* Sets cause and proof. False if the pile is too small to report. */
 static bool judge(search *s, group_bulks *g)
 {
     bool has_stacks = 2 * g->with_stack > g->bulks;
@@ -290,8 +292,8 @@ static bool judge(search *s, group_bulks *g)
     return g->bulks > 1 && 2 * g->bins >= g->span;
 }
 
-/* What a line gives back in bulks, and did not wait for longer than once before, is no rise of the
- * floor. */
+/* Blocks that a line frees in bulks, and that did not wait for longer than others before, do not
+ * count as a rise of the floor. */
 static void explain(search *s, uint32_t from, uint32_t to, const group_bulks *g)
 {
     const mv_steps *steps = &s->w->out->steps;
@@ -304,7 +306,7 @@ static void explain(search *s, uint32_t from, uint32_t to, const group_bulks *g)
     s->emptied[g->group] = g->youngest;
 }
 
-/* The same for what is alive. */
+/* The same for live blocks. */
 static bool explain_alive(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -316,11 +318,11 @@ static bool explain_alive(search *s)
             a->birth[i] > s->emptied[group])
             mv_leak_explain(s->w, i);
     }
-    return mv_leak_floor_rises(s->w, "what is freed all at once again and again");
+    return mv_leak_floor_rises(s->w, "blocks freed all at once");
 }
 
-/* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. Blocks that are in
- * none lose their gap. */
+/* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. Blocks outside bulks
+ * lose their gap. */
 static void look_at_group(search *s, uint32_t from, uint32_t to)
 {
     group_bulks g = {.group = s->blocks[from].group, .proof = MV_PILE_NO_PLACE};
@@ -367,7 +369,8 @@ static bool find_bulks(search *s)
 
 /* ---- piles ------------------------------------------------------------------------------- */
 
-/* Lines whose last bulk was the same are one pile. Fills its row from that of most bytes. */
+/* Lines whose last bulk was the same are one pile. Fills its row from the line with the most
+ * bytes. */
 static bool make_piles(search *s)
 {
     mv_leaks *out = s->w->out;
@@ -400,7 +403,7 @@ static bool make_piles(search *s)
     return true;
 }
 
-/* The stack of a pile is that of its first line's site with most bytes. */
+/* The stack of a pile comes from the site with the most bytes of its first line. */
 static void name_piles(search *s)
 {
     const mv_sites *sites = &s->w->sites;
@@ -422,7 +425,7 @@ static void name_piles(search *s)
     }
 }
 
-/* What waits: more or less from an event on. */
+/* Waiting bytes: their change at an event. */
 typedef struct {
     uint32_t pile, event;
     int64_t bytes;
@@ -466,7 +469,7 @@ static change *list_waiting(search *s, uint32_t *count)
     return list;
 }
 
-/* Sets how much waits at the most, and at the peak. */
+/* Sets the most bytes that wait, and those at the peak. */
 static bool measure_piles(search *s)
 {
     uint32_t count;

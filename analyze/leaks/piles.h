@@ -1,22 +1,21 @@
-/* What piles up over several steps and is freed all at once, again and again: it is no leak, but
- * part of the peak.
+/* Blocks that pile up over several steps and are freed all at once, again and again: not a leak,
+ * but part of the peak.
  *
  *     allocated       /|    /|    /|       blocks of one line, or of several lines that go together
  *                  / / |/ / |/ / | /
  *     steps        1 2 3 4 5 6 7 8 9
  *
  * A *bulk* is four blocks of a line or more, born in steps that are two or more apart, each of
- * which outlived its own step, that are freed with no allocation in between. Where the stacks of
- * the frees, or the places, show Python's garbage collector, reference cycles held the blocks:
- * garbage. Without such evidence it may as well be a list that the program empties. docs/leaks.md
- * has the rules. */
+ * which outlived its own step, that are freed with no allocation in between. If the stacks or the
+ * places of the frees show Python's garbage collector, reference cycles held the blocks: garbage.
+ * Otherwise the program may have emptied a list. docs/leaks.md has the rules. */
 #ifndef MV_PILES_H
 #define MV_PILES_H
 
 #include "analyze/leaks/leak_state.h"
 
-/* Fills w->bulks, and the piles of w->out; what is emptied again and again is no rise of the floor.
- * Needs steps and floor. False when memory is out. O(n log n). */
+/* Fills w->bulks and the piles of w->out; blocks that are freed again and again do not count as a
+ * rise of the floor. Needs steps and floor. False when memory is out. O(n log n). */
 bool mv_piles_find(mv_leak_state *w);
 
 #endif

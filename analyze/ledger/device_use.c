@@ -415,7 +415,7 @@ const char *mv_device_rest_text(mv_arena *arena, const mv_device_rest *rest, int
     char used[MV_SIZE_TEXT], held[MV_SIZE_TEXT], context[MV_SIZE_TEXT], rests[MV_SIZE_TEXT];
 
     if (rest->used == MV_NO_BYTES)
-        return "use of the device is unknown: there are no samples of it";
+        return "use of the device is unknown: there are no samples";
     return mv_arena_printf(
         arena,
         "%s %s in use (sample at %.3f s): %s %s%s, context and code %s "

@@ -94,8 +94,8 @@ static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
     return i;
 }
 
-/* How much of the context at sample k may be memory that pools keep: what came after the last
- * sample that lies before the first call of a pool. */
+/* How much of the context at sample k may be memory that pools keep: the growth after the last
+ * sample before the first call of a pool. */
 static uint64_t most_of_pools(const mv_trace *trace, const mv_device_use *use, uint32_t device,
                               uint32_t k)
 {
@@ -312,9 +312,8 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         out->why = mv_trace_may_be_captured(trace) ? MV_LEDGER_LOST_CAPTURE : MV_LEDGER_NO_CAPTURE;
     out->lacks_calls = trace->notes[MV_NOTE_LOST_CALLS].count > 0;
     if (out->lacks_calls)
-        out->why =
-            mv_arena_printf(arena, "calls of CUDA are lost in damaged parts of the file (%s)",
-                            trace->notes[MV_NOTE_LOST_CALLS].first);
+        out->why = mv_arena_printf(arena, "CUDA calls are lost in damaged parts of the file (%s)",
+                                   trace->notes[MV_NOTE_LOST_CALLS].first);
     if (!out->why)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "ledger");
     mv_device_holdings(&h, arena, trace, lives->device);

@@ -71,7 +71,7 @@ typedef struct {
     uint32_t count;
     mv_ledger_row *by; /* [count] most bytes first */
 
-    mv_held host;    /* pinned memory of the host, of the whole process */
+    mv_held host;    /* pinned host memory, of the whole process */
     mv_held foreign; /* memory of other processes opened or imported here; not part of the sums */
     /* One sentence each. */
     const char *verdict; /* "12.0 GiB used: PyTorch 10.1 GiB, NCCL 1.2 GiB, ..." */

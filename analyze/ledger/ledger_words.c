@@ -48,7 +48,7 @@ static const char *find_verdict(mv_arena *arena, const mv_trace *trace, const mv
                                ledger->why);
     mv_text_append(text, SENTENCE,
                    "%s %s: ", mv_size_text(size, is_known ? ledger->used : ledger->by_sum),
-                   is_known ? "used" : "asked for");
+                   is_known ? "used" : "requested");
     add_names(trace, ledger, text);
     if (is_known) {
         mv_text_append(text, SENTENCE, ", context and code %s",
@@ -138,7 +138,7 @@ static const char *find_pools(mv_arena *arena, const mv_ledger *ledger)
     return mv_arena_printf(
         arena,
         "pools (cudaMallocAsync, graphs) keep freed memory, and no call shows how "
-        "much: at most %s of context and code, and part of what is unexplained",
+        "much: at most %s of context and code, and part of the unexplained rest",
         mv_size_text(size, ledger->context_pools));
 }
 

@@ -116,17 +116,17 @@ mv_level mv_level_default(const mv_trace *trace)
 static const char *const abouts[] = {
     [MV_LEVEL_DEFAULT] = "",
     [MV_LEVEL_PYTORCH] = "blocks of PyTorch's caching allocator",
-    [MV_LEVEL_CUDA] = "memory that calls of CUDA got from the device",
-    [MV_LEVEL_HOST] = "pinned memory of the host",
-    [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and memory of others",
+    [MV_LEVEL_CUDA] = "memory requested from the device with CUDA calls",
+    [MV_LEVEL_HOST] = "pinned host memory",
+    [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and all other memory",
     [MV_LEVEL_HEAP] = "blocks of an allocator registered with memviz_heap()"};
 
 /* The text for a file without the level. */
 static const char *const missing_texts[] = {
     [MV_LEVEL_DEFAULT] = "",
     [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
-    [MV_LEVEL_CUDA] = "no calls of CUDA: memviz run records them",
-    [MV_LEVEL_HOST] = "no pinned memory of the host",
+    [MV_LEVEL_CUDA] = "no CUDA calls: memviz run records them",
+    [MV_LEVEL_HOST] = "no pinned host memory",
     [MV_LEVEL_ALL] = "no memory of a device",
     [MV_LEVEL_HEAP] = "no block of that heap"};
 
@@ -153,7 +153,7 @@ const char *mv_level_held(const mv_trace *trace)
     const char *level = trace->origin.level;
 
     if (level && strcmp(level, names[MV_LEVEL_CUDA]) == 0)
-        return "held by calls of CUDA";
+        return "held by CUDA calls";
     return mv_level_is_host(level) ? "pinned" : "allocated";
 }
 

@@ -73,7 +73,7 @@ const char *mv_level_about(const char *name);
  * snapshots and its profiler's traces. On other levels every block fills its segment. */
 bool mv_level_reserves(const mv_trace *trace);
 
-/* The term for memory held at the trace's level: "allocated" by PyTorch, "held by calls of CUDA" */
+/* The term for memory held at the trace's level: "allocated" by PyTorch, "held by CUDA calls" */
 const char *mv_level_held(const mv_trace *trace);
 
 /* Whether that is the name of the host level; NULL: no. */

@@ -118,7 +118,7 @@ const char *mv_residual_text(mv_arena *arena, const mv_lives *lives)
     if (residual == 0 || !missing)
         return missing;
     return mv_arena_printf(
-        arena, "the final heap holds %s %s than the events lead to%s",
+        arena, "the final heap holds %s %s than the events account for%s",
         mv_size_text(size, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual),
         residual < 0 ? "less" : "more", missing);
 }

@@ -145,7 +145,7 @@ static inline bool mv_lives_lack_past(const mv_lives *lives)
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
-/* "the final heap holds 2.00 MiB less than the events lead to", and the missing frees; "" when the
+/* "the final heap holds 2.00 MiB less than the events account for", and the missing frees; "" when the
  * two agree and no free is missing. In `arena`; NULL when out of memory. */
 const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
 

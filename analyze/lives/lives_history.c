@@ -272,7 +272,7 @@ static const char *why_empty(const mv_lives_sweep *r)
     if (!mv_trace_lacks_reserved(r->trace) ||
         mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
         return "the heap was empty before the first event";
-    return "no block from before the first event was freed; others of that time cannot be seen";
+    return "no block from before the first event was freed; others from that time are not visible";
 }
 
 /* The events that are known to be missing. */
@@ -299,6 +299,16 @@ static bool uses_older_segments(const mv_lives_sweep *r)
     return adds && !r->is_captured && r->lives->doubts.outside > 0;
 }
 
+/* Whether segments ended without an event, and no event is the end of one: a segment from before the
+ * first event would leave no trace. */
+static bool lacks_segment_ends(const mv_lives_sweep *r)
+{
+    for (uint32_t i = 0; i < r->ev.count; i++)
+        if (r->ev.action[i] == MV_ACTION_SEGMENT_FREE || r->ev.action[i] == MV_ACTION_SEGMENT_UNMAP)
+            return false;
+    return r->lives->doubts.residual_reserved < 0;
+}
+
 /* An empty heap before the first event is the beginning, unless events were dropped: then the heap
  * may have been used and emptied before. A single event is never a whole history, unless it is a
  * failure. */
@@ -317,6 +327,9 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
                "the allocator had allocated memory, and freed it, before recording began");
     else if (uses_older_segments(r))
         decide(r, MV_HISTORY_LATE, 0, "blocks lie in segments from before the first event");
+    else if (!r->lives->has_no_heap && lacks_segment_ends(r))
+        decide(r, MV_HISTORY_LATE, 0,
+               "segments were freed without an event, so earlier ones cannot be excluded");
     else if (!r->lives->has_no_heap)
         decide(r, MV_HISTORY_COMPLETE, 0, why_empty(r));
     else if (begins_fresh(&r->ev))

@@ -9,17 +9,17 @@
 #define SAME 0.002
 /* A factor counts as the step's when this part of its bytes changed. */
 #define CHANGED 0.05
-/* Sizes that cannot be predicted may add up to this part of what is allocated. */
+/* Sizes that cannot be predicted may add up to this part of the allocated bytes. */
 #define GUESSED 0.05
-/* When allocations that differ between steps reach this part of what is allocated, the step has
+/* When allocations that differ between steps reach this part of the allocated bytes, the step has
  * shown how it differs. */
 #define SHOWN 0.02
-/* An earlier step is of the same kind only if at least this part of what the current one allocated
+/* An earlier step is of the same kind only if at least this part of the current step's allocations
  * so far has a counterpart there, in blocks and in bytes, */
 #define ALIKE 0.5
-/* and if it is not so much larger: that is a thousand samples in place of one. */
+/* and if it is not larger by this factor: a thousand samples instead of one. */
 #define MOST_FACTOR 1000
-/* How many different sizes of the current step are looked at, and how many answers are cached. */
+/* The number of different sizes of the current step that are compared, and of cached results. */
 #define MOST_SIZES 1024
 #define ANSWERS    1024
 
@@ -71,7 +71,7 @@ static uint32_t peer_of(const prediction *t, uint32_t repetition, uint32_t row)
     return t->found->at[repetition].peer[row - t->found->first];
 }
 
-/* ---- what is known of this step ---------------------------------------------------------- */
+/* ---- this step ---------------------------------------------------------- */
 
 static uint32_t slot_of(const sizes *s, uint32_t count, uint32_t slots)
 {
@@ -127,8 +127,8 @@ static void add_known(prediction *t, uint32_t *slots, sizes s)
             (s.bytes[i] && fabs((double)s.bytes[i] / (double)s.bytes[t->base] - 1) > SAME);
 }
 
-/* Lists the sizes of the current step, then of what is held all along: what belongs to these
- * (gradients, copies) has the same size in every step. */
+/* Lists the sizes of the current step, then those of blocks held all along, whose gradients and
+ * copies have the same size in every step. */
 static bool list_known(prediction *t)
 {
     const mv_recurrence *r = t->found;
@@ -187,8 +187,8 @@ static bool find_factor(prediction *t)
     return true;
 }
 
-/* Whether what has been seen of the current step shows that the base is an earlier one of its kind,
- * and not another part of the program in which a few sites occur as well. */
+/* Whether the current step so far shows that the base is an earlier one of its kind, and not
+ * another part of the program in which a few of its sites occur. */
 static bool is_of_this_kind(const prediction *t)
 {
     uint32_t allocated = t->found->now - t->found->current;
@@ -197,11 +197,11 @@ static bool is_of_this_kind(const prediction *t)
            (double)t->matched_bytes >= ALIKE * (double)t->current_bytes && t->common <= MOST_FACTOR;
 }
 
-/* ---- what is still to come --------------------------------------------------------------- */
+/* ---- the remaining operations --------------------------------------------------------------- */
 
-/* In how many other repetitions `a` and `b` changed alike, relative to the base. -1: in too many
- * they did not; a few may be wrong counterparts. *varied is set when the sizes differed from those
- * of the base. */
+/* The number of other repetitions in which `a` and `b` changed alike, relative to the base. -1:
+ * they differed in too many; a few may be wrong counterparts. *varied is set if the sizes differed
+ * from the base. */
 static int changed_alike(const prediction *t, const sizes *a, const sizes *b, bool *varied)
 {
     double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];
@@ -313,9 +313,9 @@ static bool follow_peers(prediction *t)
 }
 
 /* The forecast ends where sizes that cannot be predicted become too many bytes. After the base's
- * step ends, sizes belong to yet another step: only what stays the same in every step (the
- * optimizer's) says something about this one. What the first step allocated and what is still alive
- * (optimizer state) is not allocated again. */
+ * step ends, sizes belong to yet another step: only sizes that are the same in every step (the
+ * optimizer's) apply to this one. Blocks of the first step that are still alive (optimizer state)
+ * are not allocated again. */
 static void predict_rows(prediction *t)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -367,8 +367,8 @@ static bool invert_peers(prediction *t)
     return true;
 }
 
-/* What is freed when the base frees `row`: a new allocation, or the counterpart of the base's,
- * while that is alive. MV_NO_ROW: nothing. */
+/* The row that is freed when the base frees `row`: a new allocation, or the live counterpart of the
+ * base's. MV_NO_ROW: nothing. */
 static uint32_t freed_with(prediction *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -385,7 +385,7 @@ static uint32_t freed_with(prediction *t, uint32_t row)
     return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? now : MV_NO_ROW;
 }
 
-/* Lists what the step would still do, the request first. False when memory is out. */
+/* Lists the remaining operations of the step, the request first. False when memory is out. */
 static bool list_deeds(prediction *t, mv_arena *arena)
 {
     const mv_lives *l = t->lives;

@@ -1,5 +1,5 @@
-/* What an unfinished step would still have asked for: what an earlier step did from the same point
- * on (analyze/steps/recurrence.h), with the sizes of this step.
+/* The requests that an unfinished step would still have made: those of an earlier step from the
+ * same point on (analyze/steps/recurrence.h), with the sizes of this step.
  *
  *     earlier step   a 4   b 8   c 2   d 8   e 3   f 6          allocations and their MiB
  *     this step      a 6   b 12  c 2   ?                        ? would be 12, and then 4.5 and 9
@@ -7,8 +7,8 @@
  * The size of an allocation to come is found in this order. First: some allocation of this step
  * changed, in the earlier steps, by the same factors; the new one changes as that one did here.
  * Second: an allocation of this step had the same size in the earlier step; both have the same size
- * here. Last: the factor that most sizes changed by. If this step has not yet shown anything of
- * what differs between steps, the forecast ends where such sizes begin. There is no forecast if too
+ * here. Last: the factor that most sizes changed by. If sizes differ between steps and this step
+ * has not yet shown how, the forecast ends where such sizes begin. There is no forecast if too
  * little of this step has a counterpart in the earlier one. docs/oom.md explains it. */
 #ifndef MV_FORECAST_H
 #define MV_FORECAST_H
@@ -20,15 +20,15 @@
 typedef struct {
     uint64_t peak;    /* most allocated bytes from here to the same point of the next step; 0: no
                        * earlier step of this kind reached this point */
-    uint64_t least;   /* the same without guesses: what no size of this step speaks for is as large
-                       * as in the earlier step, not scaled. The forecast is sure as far as this */
+    uint64_t least;   /* the same without guesses: sizes without evidence in this step are those of
+                       * the earlier step, not scaled. This part of the forecast is certain */
     bool is_least;    /* the peak may be higher: a size could not be predicted, or no mark shows the
                        * steps */
     uint32_t step;    /* the number of the earlier step, 1 to `steps` */
     uint32_t steps;   /* earlier steps with this point */
     uint32_t matched; /* allocations of this step that have a counterpart in that step */
-    double factor;    /* sizes of this step over those of that step; 0: not a single factor */
-    /* What makes the peak, the request first. */
+    double factor;    /* ratio of this step's sizes to that step's; 0: not a single factor */
+    /* The allocations and frees up to the peak, the request first. */
     uint32_t deed_count;
     const mv_replay_deed *deeds; /* [deed_count] */
     uint32_t first, count;       /* rows of new allocations: [first, first + count) */

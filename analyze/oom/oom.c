@@ -86,7 +86,8 @@ static mv_pool_id pool_of(const oom_state *t, const mv_oom *o)
                                     : mv_domain_pool(t->trace->tags.pool[ev->tag[o->event].row]);
 }
 
-/* What is free in a private pool is free for no one else: a CUDA graph uses it at each replay. */
+/* Free memory of a private pool is available only to the pool: a CUDA graph uses it at each
+ * replay. */
 static uint64_t free_of_pool(const oom_state *t, const mv_oom *o)
 {
     const mv_domains *d = &t->heap.domains;
@@ -112,8 +113,8 @@ static void measure(oom_state *t, mv_oom *o, uint32_t domain)
                                                    : MV_REFUSED_DEVICE;
 }
 
-/* The size as the device reported it; otherwise that of the smallest GPU that could hold what all
- * failures together show. What is not free of the host's memory may be its page cache. */
+/* The size that the device reported; otherwise the size of the smallest GPU that could hold the
+ * bytes shown by all failures together. Host memory that is not free may be page cache. */
 static void find_outside(const oom_state *t, mv_oom *o)
 {
     uint64_t held = o->bytes.reserved;
@@ -129,8 +130,8 @@ static void find_outside(const oom_state *t, mv_oom *o)
 }
 
 /* Under a limit of the process, PyTorch could reserve the most that it did reserve so far, and less
- * than it would have reached now. Otherwise it could reserve what it holds and what the device has
- * left. */
+ * than it would have reached now. Otherwise the limit is its reserved memory plus the memory left
+ * on the device. */
 static void find_limit(oom_state *t, mv_oom *o)
 {
     mv_oom_outlook *out = &o->outlook;
@@ -327,7 +328,7 @@ static void advance(oom_state *t, uint32_t event)
     }
 }
 
-/* The smallest hole that fits is asked for only where max_split_size_mb is set. */
+/* The smallest hole that fits matters only if max_split_size_mb is set. */
 static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
 {
     mv_code code = mv_heap_init(scratch, t->trace, t->lives, &t->heap, err);
@@ -338,8 +339,8 @@ static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
     return code;
 }
 
-/* When the first step had surely ended: what was there before the first event includes the state of
- * an optimizer, or an optimizer's range has ended. */
+/* An event by which the first step had ended: the heap before the first event contains optimizer
+ * state, or an optimizer's range has ended. */
 static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -357,7 +358,8 @@ static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
     return MV_OK;
 }
 
-/* The first pass learns what all failures together show of the device. The second judges them. */
+/* The first pass collects the facts about the device from all failures. The second judges each
+ * failure. */
 static mv_code judge_all(oom_state *t, mv_err *err)
 {
     mv_code code = MV_OK;

@@ -1,5 +1,5 @@
 /* Why requests for memory failed on one device: each out-of-memory event of its trace and, in
- * captured files, each call that the device refused and that no later call made up for.
+ * captured files, each call that the device refused and no later call replaced.
  *
  * All figures are those at the moment of the failure, when the allocator had already given back
  * what it could. docs/oom.md has the rules. */
@@ -12,15 +12,15 @@
 #include "analyze/oom/forecast.h"
 #include "analyze/oom/oom_change.h"
 
-/* What would have helped. */
+/* The cause, named by the remedy. */
 #define MV_OOM_VERDICT_LIST(X)                                                                   \
     X(CAPACITY, "capacity")             /* less use, or more memory */                           \
     X(FRAGMENTATION, "fragmentation")   /* enough bytes are free for it, but in pieces */        \
     X(STREAM_OR_POOL, "stream_or_pool") /* enough, but some belong to another pool or stream */  \
     X(PENDING_FREE, "pending_free")     /* enough, but freed too late */                         \
     X(OUTSIDE, "outside_pytorch")       /* others use the device's memory */                     \
-    X(OTHERS, "outside")                /* likewise; the file is of a program without PyTorch */ \
-    X(UNKNOWN, "unknown")               /* the file does not show what refused it */
+    X(OTHERS, "outside")                /* the same, in the file of a program without PyTorch */ \
+    X(UNKNOWN, "unknown")               /* the file does not show the reason */
 
 typedef enum {
 #define MV_OOM_VERDICT_ENUM(name, text) MV_OOM_##name,
@@ -36,42 +36,43 @@ typedef enum {
     MV_HOLE_UNEXPLAINED
 } mv_oom_hole;
 
-/* Where the size of the device comes from. */
+/* The source of the device's size. */
 typedef enum {
     MV_TOTAL_UNKNOWN,
-    MV_TOTAL_GUESSED, /* the smallest GPU that could hold what was seen */
+    MV_TOTAL_GUESSED, /* the smallest GPU that could hold the bytes seen */
     MV_TOTAL_SAMPLED  /* the device reported it (captured files) */
 } mv_total_source;
 
-/* What decided whether the cause is capacity, or one that joining the holes would remove. */
-/* What refused the request. */
+/* The evidence that decided between capacity and a cause that joining the holes would remove. */
+/* The limit that refused the request. */
 typedef enum {
-    MV_REFUSED_UNKNOWN, /* how much the device had left is not known */
+    MV_REFUSED_UNKNOWN, /* the memory left on the device is unknown */
     MV_REFUSED_DEVICE,  /* it had less left than the segment takes */
     MV_REFUSED_LIMIT    /* it had room for the segment */
 } mv_oom_refuser;
 
 typedef enum {
     MV_OOM_BY_FIGURES,  /* the bytes at the moment: there was no other question */
-    MV_OOM_BY_FORECAST, /* what the step would still have asked for */
-    MV_OOM_BY_REPLAY,   /* without what is suspected the request fails, too */
-    MV_OOM_BY_GROWTH    /* what would be left, compared with how much the need rose */
+    MV_OOM_BY_FORECAST, /* the requests that the step would still have made */
+    MV_OOM_BY_REPLAY,   /* without the suspected cause the request fails, too */
+    MV_OOM_BY_GROWTH    /* the memory that would remain, compared with the rise of the need */
 } mv_oom_decider;
 
-/* How the replay with expandable segments went on when it did what the forecast says. */
+/* The outcome of the replay with expandable segments when it continues as forecast. */
 typedef enum {
     MV_COURSE_UNTRIED,
     MV_COURSE_FAILS, /* a request after the one that failed was refused */
     MV_COURSE_ENDS   /* all were served, to where the forecast ends */
 } mv_oom_course;
 
-/* What the run would have asked for after the request, and what was available. */
+/* The needs of the run after the request, and the available memory. */
 typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
     uint64_t limit_least; /* the most that it did reserve, and */
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
-    int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
-                 * of the request's pool joined, whatever their stream, and the request served */
+    int64_t margin; /* bytes of `limit` that would remain, or be missing if negative, with all holes
+                     * of the request's pool joined, whatever their stream, and the request
+                     * served */
     int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
     uint64_t most;                     /* the most ever allocated, with the request */
     uint64_t rise; /* by how much `most` rose over the second half of the events so far; if the
@@ -84,8 +85,8 @@ typedef struct {
     bool surely; /* within `limit_least`, too */
     const char *conf;       /* these settings, complete */
     uint64_t would_reserve; /* the most that was reserved then */
-    uint64_t spare;         /* what is left of `limit` with the request served */
-    uint64_t sure_spare;    /* the same for `limit_least`, when `surely` */
+    uint64_t spare;         /* the rest of `limit` with the request served */
+    uint64_t sure_spare;    /* the rest of `limit_least`, when `surely` */
     mv_oom_course course;   /* of the forecast, where the request was served */
     bool joined;        /* replayed as if all were of one pool and one stream, within `limit`: */
     bool joined_serves; /* the request was served */
@@ -93,14 +94,14 @@ typedef struct {
     bool has_stepped;   /* a step had ended by then: the trace shows one, an optimizer's range has
                          * ended, or the heap that the trace begins with has an optimizer's state */
     bool is_clean;      /* up to the moment, nothing leaked over whole steps that were compared */
-    bool has_leak;      /* at the moment, leaks held as much as was lacking: */
+    bool has_leak;      /* at the moment, leaks held at least the missing bytes: */
     mv_leak leak;       /* the largest */
     uint64_t leaked;    /* by all leaks at the moment */
 } mv_oom_outlook;
 
 typedef struct {
     uint32_t event;    /* the oom event; for a refused call, the number of events before it */
-    uint32_t number;   /* among those of the device that --at names: oom#NUMBER; 0: it names none */
+    uint32_t number;   /* its number on the device for --at: oom#NUMBER; 0: none */
     uint32_t api_call; /* row of trace->api_calls; MV_NO_ROW: an oom event */
     int64_t time_us;
     mv_stack_id stack;
@@ -119,8 +120,8 @@ typedef struct {
         outside; /* bytes of the device that are not reserved by PyTorch's allocator; 0: unknown */
     mv_oom_outlook outlook;
     mv_oom_verdict suspect; /* the cause if only the request itself counts */
-    mv_oom_verdict verdict; /* UNKNOWN: also where the trace does not show whether the suspect,
-                             * which is another then, is the cause */
+    mv_oom_verdict verdict; /* UNKNOWN also if the trace does not show whether the suspect is the
+                             * cause; the suspect then differs from it */
     mv_oom_decider decided_by;
     const char *why;    /* one sentence */
     const char *advice; /* one sentence or two */
@@ -129,10 +130,10 @@ typedef struct {
     uint32_t holder_count;
     mv_pin *holders; /* [holder_count] who holds memory, most bytes first; `stranded` is 0 */
     mv_oom_change change;
-    const char *enough; /* what would have been enough: "would have fitted with ..."; "" */
+    const char *enough; /* a sufficient change: "would have fitted with ..."; "" */
 } mv_oom;
 
-/* The event that the moment of a failure is after; MV_BEFORE: there is none before it. */
+/* The event before the moment of a failure; MV_BEFORE: there is none. */
 static inline uint32_t mv_oom_moment(const mv_oom *oom)
 {
     return oom->api_call == MV_NO_ROW ? oom->event : oom->event - 1;
@@ -143,9 +144,10 @@ static inline uint32_t mv_oom_moment(const mv_oom *oom)
 const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number);
 
 /* The cost of the details grows with the heap, so only the first failures have them. The cost of
- * replays, forecasts and leaks grows with the trace. The first failures have them, then as many as
- * look at this many events in all, and the last one; and all replays together take no more than
- * mv_replay_most_work. So time is linear in the trace, however many requests failed. */
+ * replays, forecasts and leaks grows with the trace. They are limited to the first failures, then
+ * to as many as need this many events in all, and to the last one; all replays together take no
+ * more than mv_replay_most_work. So the time is linear in the trace for any number of failed
+ * requests. */
 #define MV_MOST_OOM_DETAILS        64
 #define MV_MOST_OOM_TRIALS         8
 #define MV_MOST_OOM_EVENTS(events) (((uint64_t)1 << 19) + ((uint64_t)(events) << 6))
@@ -161,9 +163,9 @@ typedef struct {
     uint64_t collected;
     uint32_t untried; /* failures that were neither forecast nor replayed: see MV_MOST_OOM_EVENTS */
     /* One sentence each, without a full stop; "" when there is nothing to say. */
-    bool is_known;          /* the events are all that there were, or a request failed */
+    bool is_known;          /* the events are complete, or a request failed */
     const char *verdict;    /* "3 requests failed"; never "" */
-    const char *why;        /* why none failed, or why that is not known */
+    const char *why;        /* why none failed, or why that is unknown */
     const char *retried;    /* about `retries` */
     const char *collecting; /* about `collections` */
     const char *unlooked;   /* about `untried` */
@@ -174,19 +176,19 @@ typedef struct {
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
-/* The last failure alone, without details: what O(n log n) for one failure takes. */
+/* The last failure alone, without details. O(n log n). */
 mv_code mv_oom_last_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_sites *sites, mv_window window, mv_oom *out, bool *found,
                          mv_err *err);
 
-/* What the last failure that tells it shows of the limit; NULL: none does. */
+/* The last failure that shows a limit; NULL: none does. */
 const mv_oom_outlook *mv_ooms_last_limit(const mv_ooms *ooms);
 
 const char *mv_oom_verdict_name(mv_oom_verdict verdict); /* "capacity" */
 const char *mv_oom_refuser_name(mv_oom_refuser refuser); /* "device", "limit", "unknown" */
 
-/* The memory of common GPUs, as the driver reports it: the smallest that is at least `bytes`. 0:
- * none is. */
+/* The memory of common GPUs, as the driver reports it: the smallest with at least `bytes`; 0: there
+ * is none. */
 uint64_t mv_oom_likely_total(uint64_t bytes);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct {
     uint32_t domain;    /* MV_NO_ROW: nothing was ever held there */
     uint64_t requested; /* rounded */
     uint64_t segment;   /* needed from the device */
-    uint64_t available; /* bytes of the device that the request could have had */
+    uint64_t available; /* bytes of the device available to the request */
     uint64_t largest;   /* the largest hole of the domain */
 } mv_oom_need;
 

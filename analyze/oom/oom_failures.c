@@ -66,9 +66,8 @@ static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
     return answer;
 }
 
-/* The allocator answers a refusal by giving memory back and asking again. Its next event is a
- * segment of that size when this helped, and an oom event (which is listed already) when it did
- * not. */
+/* After a refusal the allocator gives memory back and tries again. Its next event is a segment of
+ * that size when this helped, and an oom event (which is listed already) when it did not. */
 static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
 {
     const mv_events *ev = &l->lives->events;
@@ -129,7 +128,7 @@ static int by_event(const void *a, const void *b, const void *context)
     return (x->api_call > y->api_call) - (x->api_call < y->api_call);
 }
 
-/* ---- what the device itself said --------------------------------------------------------- */
+/* ---- samples of the device --------------------------------------------------------- */
 
 /* The last sample at or before each failure. Failures and samples are both in order of time. */
 static void ask_samples(listing *l)
@@ -158,7 +157,7 @@ static bool is_release(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* Counts the segments that were added right after releases that the program did not ask for. */
+/* Counts the segments that were added right after releases that the program did not request. */
 static void count_retries(listing *l, const mv_replay_script *script)
 {
     const mv_events *ev = &l->lives->events;

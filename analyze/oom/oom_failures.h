@@ -1,12 +1,12 @@
-/* Which requests failed, and which were served only after memory had been given back. Part of
- * mv_ooms_find, and enough for the counters of `stats`. */
+/* Requests that failed, and requests that were served only after memory had been given back. Part
+ * of mv_ooms_find, and enough for the counters of `stats`. */
 #ifndef MV_OOM_FAILURES_H
 #define MV_OOM_FAILURES_H
 
 #include "analyze/oom/oom.h"
 
-/* Lists the failures of the window in order, with what the file says about each, and counts
- * retries. `out` is all zero before. O(n log n). False when memory is out. */
+/* Lists the failures of the window in order, with the facts from the file, and counts retries.
+ * `out` is all zero before. O(n log n). False when memory is out. */
 bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_window window, mv_ooms *out);
 

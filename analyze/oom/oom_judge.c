@@ -6,8 +6,8 @@
 
 /* ---- the request alone ------------------------------------------------------------------- */
 
-/* Whether free bytes are most of the request, and would have been enough together with what the
- * device had. */
+/* Whether free bytes are most of the request, and would have sufficed together with the memory left
+ * on the device. */
 static bool would_do(const mv_oom *o, uint64_t free)
 {
     return free >= o->requested / 2 &&
@@ -37,7 +37,7 @@ static uint64_t free_of_kind(const mv_oom_case *c)
 /* ---- a hole that fits -------------------------------------------------------------------- */
 
 /* Whether a free that had waited for a stream was completed by the request itself, and made a hole
- * that is large enough. The allocator does not look again then. */
+ * that is large enough. The allocator does not search again then. */
 static bool came_late(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_lives *l = c->heap->lives;
@@ -119,7 +119,7 @@ static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
     return is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
 }
 
-/* ---- what comes after it ----------------------------------------------------------------- */
+/* ---- later requests ----------------------------------------------------------------- */
 
 /* The bytes that blocks got beyond their requests are not needed. */
 static bool is_above(const mv_oom *o, uint64_t peak)
@@ -136,8 +136,8 @@ static bool is_unsure(const mv_oom *o)
 }
 
 /* Whether the forecast peak of the step is more than could be reserved. A replay that served the
- * request knows better than a forecast that is not sure; one that went on shows whether what comes
- * after the request fits. */
+ * request is better evidence than an uncertain forecast; one that continued shows whether later
+ * requests fit. */
 bool mv_oom_is_above_limit(const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -148,8 +148,8 @@ bool mv_oom_is_above_limit(const mv_oom *o)
     return served && f->course == MV_COURSE_FAILS;
 }
 
-/* By how much the need is known to have risen lately. Where the trace does not begin with the run,
- * and a step had gone before, a rise may be what each step does, and only a leak continues. */
+/* The recent rise of the need, as far as it is known. If the trace does not begin with the run and
+ * a step had ended before, a rise may be normal within each step, and only a leak continues. */
 static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -159,10 +159,10 @@ static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
     return is_known ? f->rise : 0;
 }
 
-/* A suspect is the cause if the run would have continued without it. An earlier step shows how far
- * this one would have gone. Without an earlier step, or with a leak, the bytes left beyond the most
- * that was ever needed must be at least as many as that rose lately. What one pool for all serves
- * within the memory that was held anyway needs no more of it. */
+/* A suspect is the cause if the run would have continued without it. An earlier step shows the
+ * needs of this one. Without an earlier step, or with a leak, the bytes left beyond the most that
+ * was ever needed must be at least the recent rise of that need. A request that one pool for all
+ * serves within the reserved memory needs no more memory. */
 static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_oom_verdict suspect)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -193,8 +193,8 @@ static bool is_beyond_doubt(const mv_oom *o)
     return o->hole == MV_HOLE_LATE || o->hole == MV_HOLE_UNCUT;
 }
 
-/* Whether the trace shows how the run had gone so far. Where it begins later, growth from before is
- * not seen, and only the forecast of a whole step tells what would have come, if nothing leaks. */
+/* Whether the trace shows the history of the run. If it begins later, earlier growth is not
+ * visible, and only the forecast of a whole step shows the later needs, if nothing leaks. */
 static bool is_run_shown(const mv_oom_case *c, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;

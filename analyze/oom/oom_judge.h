@@ -13,7 +13,7 @@ typedef struct {
     uint32_t domain; /* of the request; MV_NO_ROW: it never had a segment */
 } mv_oom_case;
 
-/* Fills hole and suspect: of the outlook only the limit must be known. */
+/* Fills hole and suspect: of the outlook only the limit is needed. */
 void mv_oom_suspect(const mv_oom_case *this_case, mv_oom *oom);
 
 /* Whether the forecast peak of the step is more than could be reserved. */

@@ -23,8 +23,8 @@ static const char *basis_of(mv_arena *arena, const mv_forecast *f)
     return mv_arena_printf(arena, "step %u of %u", f->step, f->steps);
 }
 
-/* What was reserved before the trace may have been in use then: only what rose beyond it is sure to
- * be more than the run had needed before. */
+/* Memory reserved before the trace may have been in use then: only a rise beyond it is certainly
+ * more than the run had needed before. */
 static void find_rise(const mv_oom_prospect *p, mv_oom *o)
 {
     uint32_t now = events_before(o);
@@ -56,7 +56,7 @@ mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_step
 
 /* ---- expandable segments ----------------------------------------------------------------- */
 
-/* The trials of this device are opened when the first failure asks. */
+/* The trials of this device are opened for the first failure that needs them. */
 static mv_code open_trials(mv_oom_prospect *p, mv_err *err)
 {
     mv_trials_opts opts = {.no_self = true};
@@ -75,8 +75,8 @@ void mv_oom_prospect_close(mv_oom_prospect *p)
         mv_replay_close(p->replays[i].replay);
 }
 
-/* Moves a replay to just after the failure. It begins anew only if the limit is another than that
- * of the failure before. */
+/* Moves a replay to just after the failure. It starts again only if the limit differs from that of
+ * the previous failure. */
 static mv_code replay_within(mv_oom_prospect *p, mv_oom_trial which, uint64_t limit,
                              const mv_oom *o, mv_replay_result *out, mv_err *err)
 {
@@ -105,8 +105,8 @@ static bool is_met(const mv_oom_prospect *p, const mv_oom *o, const mv_replay_re
            p->lives->events.action[result->first_oom] == MV_ACTION_OOM;
 }
 
-/* Whether replays tell something of this failure. A limit that was lowered later forbids what was
- * served earlier. */
+/* Whether replays can explain this failure. With a limit that was lowered later, requests that were
+ * served earlier would fail. */
 static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *err)
 {
     const mv_oom_outlook *out = &o->outlook;
@@ -122,8 +122,8 @@ static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *e
     return MV_OK;
 }
 
-/* What the step would have asked for after the request. This replay is for one failure: the others
- * go on as recorded. */
+/* The later requests of the step. This replay is for one failure: the others continue as
+ * recorded. */
 static mv_code follow_forecast(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 {
     const mv_forecast *f = &o->outlook.forecast;
@@ -215,7 +215,7 @@ static mv_code keep_steps(mv_arena *arena, const mv_steps *from, mv_steps *out, 
     return MV_OK;
 }
 
-/* What leaks at that moment: later events neither add to a leak nor free it. */
+/* The leaks at that moment: later events neither add to a leak nor free it. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_steps *steps, mv_err *err)
 {
     mv_oom_outlook *out = &o->outlook;

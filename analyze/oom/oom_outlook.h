@@ -1,4 +1,4 @@
-/* What a run would have needed after a request that failed: see mv_oom_outlook. */
+/* The needs of a run after a request that failed: see mv_oom_outlook. */
 #ifndef MV_OOM_OUTLOOK_H
 #define MV_OOM_OUTLOOK_H
 
@@ -29,7 +29,7 @@ typedef struct {
     const uint64_t *most; /* [events] the most ever allocated, after each event */
     uint64_t before; /* bytes that may have been allocated before the trace begins: 0 if it begins
                       * with the run */
-    int64_t stepped_us;     /* when an optimizer had surely made a step */
+    int64_t stepped_us;     /* an event by which an optimizer had made a step */
     uint64_t most_reserved; /* up to the failure */
     mv_trials trials;       /* of all events */
     const char *expandable; /* the recorded settings with expandable segments, complete; NULL:
@@ -42,14 +42,14 @@ typedef struct {
 mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_steps *steps,
                         mv_oom *oom, mv_err *err);
 
-/* Fills what expandable segments would have done, unless they were already on, and what one pool
- * and one stream for all would have. Failures come in order of events; mv_oom_prospect_close ends
- * what was begun. */
+/* Fills the results of expandable segments, unless they were already on, and of one pool and one
+ * stream for all. Failures come in order of events; mv_oom_prospect_close ends the replays. */
 mv_code mv_oom_try_expandable(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 mv_code mv_oom_try_joined(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 void mv_oom_prospect_close(mv_oom_prospect *p);
 
-/* Fills what leaks held. *steps receives the steps up to the failure. Later events do not count. */
+/* Fills the bytes that leaks held. *steps receives the steps up to the failure. Later events do not
+ * count. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* ---- why --------------------------------------------------------------------------------- */
 
-/* Whether the request is larger than the whole device or, if its size is not known, any GPU. */
+/* Whether the request is larger than the whole device or, if its size is unknown, any GPU. */
 static bool is_beyond_device(const mv_oom *o)
 {
     if (o->total_source == MV_TOTAL_SAMPLED)
@@ -31,8 +31,8 @@ static void say_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                    mv_size_text(b, o->outlook.leaked));
 }
 
-/* How far two figures that differ by `least` to `most` are apart at least, "at least 3.00 MiB"; and
- * at most, "within 12.0 MiB", if it is not known which is larger. */
+/* The distance of two figures that differ by `least` to `most`: at least, "at least 3.00 MiB"; or
+ * at most, "within 12.0 MiB", if it is unknown which is larger. */
 static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
 {
     char size[MV_SIZE_TEXT];
@@ -46,7 +46,7 @@ static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
                        mv_size_text(size, low < high ? low : high));
 }
 
-/* The side is told if it is the same for both bounds of the limit. */
+/* Names the side of the limit if it is the same for both bounds. */
 static void say_forecast(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -65,12 +65,12 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
         say_distance(s, least, most);
         mv_text_append(s, SENTENCE, "%s",
                        most < 0    ? " above the limit"
-                       : least < 0 ? " of the limit, which is not known better"
+                       : least < 0 ? " of the limit, which is only known approximately"
                                    : " below the limit");
     }
     mv_text_append(s, SENTENCE, " (from %s", f->basis);
     if (f->forecast.least < f->forecast.peak)
-        mv_text_append(s, SENTENCE, "; %s of it are sure", mv_size_text(a, f->forecast.least));
+        mv_text_append(s, SENTENCE, "; %s of it are certain", mv_size_text(a, f->forecast.least));
     mv_text_append(s, SENTENCE, ")");
 }
 
@@ -80,14 +80,15 @@ static void say_margin(char s[SENTENCE], const mv_oom *o)
     bool is_open = f->margin_least < 0 && f->margin_most >= 0;
     char share[MV_SIZE_TEXT];
 
-    mv_text_append(s, SENTENCE, "%s of what is reserved is allocated; with all holes %sjoined, %s",
+    mv_text_append(s, SENTENCE,
+                   "%s of the reserved memory is allocated; with all holes %sjoined, %s",
                    mv_percent_text(share, o->bytes.allocated, o->bytes.reserved),
                    o->joinable < o->bytes.free ? "of the request's pool " : "",
                    is_open ? "the request would have come " : "");
     say_distance(s, f->margin_least, f->margin_most);
     mv_text_append(s, SENTENCE, "%s",
-                   is_open              ? " of the limit, which is not known better"
-                   : f->margin_most < 0 ? " would still have been lacking"
+                   is_open              ? " of the limit, which is only known approximately"
+                   : f->margin_most < 0 ? " would still have been missing"
                                         : " would have been left");
 }
 
@@ -98,13 +99,13 @@ static void say_limit(char s[SENTENCE], const mv_oom *o)
 
     mv_text_append(
         s, SENTENCE,
-        "the device did not run out of memory, it has %s left: a limit refused %s beyond "
+        "the device did not run out of memory: it has %s left, and a limit refused %s beyond "
         "the %s that PyTorch holds",
         mv_size_text(b, o->device_free), mv_size_text(a, o->segment),
         mv_size_text(c, o->bytes.reserved));
 }
 
-/* What is in use where the device was full. */
+/* The use of the device when it was full. */
 static void say_full(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -154,7 +155,7 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
     }
 }
 
-/* Whether there is a suspect, but the trace does not show what came before. */
+/* Whether there is a suspect, but the trace does not show the time before. */
 static bool is_undecided(const mv_oom *o)
 {
     return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
@@ -165,9 +166,9 @@ static void say_hole(char s[SENTENCE], const mv_oom *o)
 {
     static const char *const about[] = {
         [MV_HOLE_LATE] = "became free while the request waited, too late for it",
-        [MV_HOLE_UNCUT] = "is free, but max_split_size_mb keeps it from being cut",
+        [MV_HOLE_UNCUT] = "is free, but max_split_size_mb prevents splitting it",
         [MV_HOLE_OTHER_POOL] =
-            "would fit if the request was of the default pool, which the file does not say",
+            "would fit if the request was for the default pool, which the file does not record",
         [MV_HOLE_UNEXPLAINED] = "is large enough, and the file does not show why it was not used",
     };
     char size[MV_SIZE_TEXT];
@@ -176,7 +177,7 @@ static void say_hole(char s[SENTENCE], const mv_oom *o)
                    about[o->hole]);
 }
 
-/* What is free, and why it did not serve the request. */
+/* The free memory, and why it did not serve the request. */
 static void say_free(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -196,7 +197,7 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
 }
 
-/* What would have been left with all holes joined. */
+/* The bytes that would remain with all holes joined. */
 static void say_joined(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -206,11 +207,11 @@ static void say_joined(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; joined, they would have %s", is_open ? "come " : "left ");
     say_distance(s, f->margin_least, f->margin_most);
     if (is_open)
-        mv_text_append(s, SENTENCE, " of the limit, which is not known better");
+        mv_text_append(s, SENTENCE, " of the limit, which is only known approximately");
     else if (o->refused_by == MV_REFUSED_LIMIT)
         mv_text_append(s, SENTENCE, " of the limit");
     else
-        mv_text_append(s, SENTENCE, " of the %s that could be had", mv_size_text(limit, f->limit));
+        mv_text_append(s, SENTENCE, " of the %s available", mv_size_text(limit, f->limit));
 }
 
 static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
@@ -234,7 +235,7 @@ static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
     }
     if (is_undecided(o))
         mv_text_append(s, SENTENCE,
-                       "; whether the run would have run out of memory anyway is not known: %s",
+                       "; whether the run would have run out of memory anyway is unknown: %s",
                        c->heap->lives->history_why);
 }
 
@@ -299,7 +300,7 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
-/* Which command shows who holds the memory: a call that was refused has no name but its event's. */
+/* The command that shows who holds the memory: a refused call is named only by its event. */
 static void say_holders(char s[SENTENCE], const mv_oom *o)
 {
     char at[MV_OOM_AT_TEXT];
@@ -312,7 +313,8 @@ static void say_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-/* Which limits refuse memory that the device has. The file only shows the one of its settings. */
+/* Limits that can refuse memory that the device has. The file shows only the limit in its
+ * settings. */
 static void advise_limit(const mv_oom_case *c, char s[SENTENCE])
 {
     mv_alloc_conf conf = mv_alloc_conf_of(c->trace);
@@ -336,12 +338,11 @@ static void advise_recording(const mv_oom_case *c, char s[SENTENCE], const mv_oo
     char size[MV_SIZE_TEXT];
 
     if (o->suspect == MV_OOM_FRAGMENTATION && f->serves)
-        mv_text_append(
-            s, SENTENCE,
-            "%s=%s serves this request, replayed within %s; whether what follows it would fit is "
-            "not known. ",
-            mv_release_conf(c->trace), f->conf,
-            mv_size_text(size, f->surely ? f->limit_least : f->limit));
+        mv_text_append(s, SENTENCE,
+                       "%s=%s serves this request, replayed within %s; whether later requests "
+                       "would fit is unknown. ",
+                       mv_release_conf(c->trace), f->conf,
+                       mv_size_text(size, f->surely ? f->limit_least : f->limit));
     mv_text_append(s, SENTENCE,
                    "%secord from the start of the program, with a larger max_entries, to learn the "
                    "reason",
@@ -362,35 +363,33 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
     else if (o->verdict == MV_OOM_STREAM_OR_POOL)
         mv_text_append(
             s, SENTENCE,
-            "let one stream and one pool do the large allocations; delete CUDA graphs and "
-            "MemPools that are done, then torch.cuda.empty_cache()");
+            "do the large allocations on one stream and in one pool; delete CUDA graphs and "
+            "MemPools that are no longer needed, then call torch.cuda.empty_cache()");
     else if (o->verdict == MV_OOM_PENDING_FREE)
-        mv_text_append(
-            s, SENTENCE,
-            "synchronise the streams that use the tensors (record_stream) before asking for "
-            "more, or try the request again");
+        mv_text_append(s, SENTENCE,
+                       "synchronise the streams that use the tensors (record_stream) before "
+                       "requesting more memory, or try the request again");
     else if (o->verdict == MV_OOM_OUTSIDE)
         mv_text_append(s, SENTENCE,
-                       "look for other processes (nvidia-smi) and for libraries that allocate by "
-                       "themselves (memviz run, then memviz ledger)");
+                       "look for other processes (nvidia-smi) and for libraries that allocate "
+                       "outside PyTorch (memviz run, then memviz ledger)");
     else if (is_beyond_device(o))
         mv_text_append(
             s, SENTENCE,
-            "look at the shape that is asked for there: nothing that could be freed makes "
-            "room for it");
+            "check the shape requested there: freeing other memory cannot make enough room");
     else {
         if (o->refused_by == MV_REFUSED_LIMIT)
             advise_limit(c, s);
         else
-            mv_text_append(
-                s, SENTENCE,
-                "use less: a smaller batch, activation checkpointing, sharded or offloaded state");
+            mv_text_append(s, SENTENCE,
+                           "use less memory: a smaller batch, activation checkpointing, sharded or "
+                           "offloaded state");
         say_holders(s, o);
         if (o->outlook.serves)
             mv_text_append(s, SENTENCE, ". Expandable segments alone would serve this request%s",
                            o->decided_by == MV_OOM_BY_GROWTH
-                               ? "; whether they would serve what follows it is not shown"
-                               : ", not what follows it");
+                               ? "; whether they would serve later requests is unknown"
+                               : ", but not later ones");
     }
     return mv_arena_text(c->arena, s, strlen(s));
 }
@@ -411,7 +410,7 @@ bool mv_oom_words(const mv_oom_case *c, mv_oom *o)
     return o->why && o->advice;
 }
 
-/* ---- what would have been enough --------------------------------------------------------- */
+/* ---- sufficient changes --------------------------------------------------------- */
 
 bool mv_oom_change_words(const mv_oom_case *c, mv_oom *o)
 {
@@ -455,8 +454,8 @@ static bool find_verdict(mv_arena *arena, const mv_lives *lives, mv_window windo
         out->verdict = "no request failed";
         out->why = "every request for memory was served";
     } else {
-        out->verdict = "failed requests: none in what was recorded";
-        out->why = is_complete ? "a part of the events was asked for" : lives->history_why;
+        out->verdict = "failed requests: none recorded";
+        out->why = is_complete ? "only part of the events was selected" : lives->history_why;
     }
     return out->verdict != NULL;
 }
@@ -467,11 +466,11 @@ bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_
 
     out->retried = out->collecting = out->unlooked = "";
     if (out->untried)
-        out->unlooked = mv_arena_printf(
-            arena,
-            "%u of the failures were neither forecast nor replayed: the first %u, the last, and as "
-            "many as take time linear in the file are",
-            out->untried, MV_MOST_OOM_TRIALS);
+        out->unlooked =
+            mv_arena_printf(arena,
+                            "%u of the failures were neither forecast nor replayed, to bound the "
+                            "time: only the first %u, the last and some between them were",
+                            out->untried, MV_MOST_OOM_TRIALS);
     if (out->retries)
         out->retried = mv_arena_printf(
             arena, "%u request%s succeeded only after PyTorch freed %s of cache", out->retries,

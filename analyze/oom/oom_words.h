@@ -1,5 +1,6 @@
-/* The sentences of the report on failed requests: why each failed, what to do about it, what would
- * have been enough, and how many failed. Commands, pages and the viewer print them as they are. */
+/* The sentences of the report on failed requests: why each failed, what to do about it, which
+ * change would have sufficed, and how many failed. Commands, pages and the viewer print them as
+ * they are. */
 #ifndef MV_OOM_WORDS_H
 #define MV_OOM_WORDS_H
 

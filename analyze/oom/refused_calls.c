@@ -41,7 +41,7 @@ static bool asks(const listing *l, uint32_t call)
     return c->device[call] == (int32_t)l->device && mv_is_device_alloc(c->action[call]);
 }
 
-/* Whether the call that the same library makes next makes up for a refused one. */
+/* Whether the next call of the same library replaces a refused one. */
 static bool makes_up(const mv_api_calls *c, uint32_t refused, uint32_t next)
 {
     if (c->size[next] == c->size[refused])
@@ -77,7 +77,7 @@ static void add(listing *l, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* Puts what was listed from the end into order, numbers it, and keeps what is in the window. */
+/* Reverses the list, which begins at the end, numbers it, and keeps the part in the window. */
 static void put_in_order(listing *l)
 {
     mv_ooms *out = l->out;
@@ -96,7 +96,7 @@ static void put_in_order(listing *l)
     out->count = kept;
 }
 
-/* From the end: the call that the same library makes next is known then. */
+/* From the end, where the next call of the same library is known. */
 static bool list_calls(listing *l)
 {
     const mv_api_calls *c = &l->read->api_calls;
@@ -180,15 +180,14 @@ static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
     mv_size_text(total, o->total);
     if (o->device_free == MV_NO_BYTES) {
         o->why = mv_arena_printf(s->arena,
-                                 "%s were refused, and how much the device had left is not known: "
-                                 "the file has no samples of it; this process: %s",
+                                 "%s were refused; how much the device had left is unknown: the "
+                                 "file has no samples of it; this process: %s",
                                  asked, ledger->verdict);
-        o->advice =
-            mv_shares_memory(s->read)
-                ? "the device has no memory but the host's: free -h shows what programs hold and "
-                  "what the page cache could give back"
-                : "record with memviz run where NVML is, or look with nvidia-smi who else uses the "
-                  "device";
+        o->advice = mv_shares_memory(s->read)
+                        ? "the device uses the host's memory: free -h shows how much programs hold "
+                          "and how much the page cache could give back"
+                        : "record with memviz run where NVML is installed, or check in nvidia-smi "
+                          "which other processes use the device";
         return o->why != NULL;
     }
     mv_size_text(left, o->device_free);
@@ -196,7 +195,7 @@ static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
         s->arena, "%s were refused; the device had %s left of %s, others used %s; this process: %s",
         asked, left, total, outside, ledger->verdict);
     if (o->verdict == MV_OOM_CAPACITY)
-        o->advice = "use less, or a device with more memory: start with what holds the most";
+        o->advice = "use less memory, or a larger device: start with the largest holder";
     else if (o->verdict == MV_OOM_OTHERS)
         o->advice = mv_arena_printf(s->arena,
                                     "others on the device use %s, enough for the request: end "
@@ -260,8 +259,9 @@ mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_li
             return err->code;
     for (uint32_t i = MV_MOST_OOM_DETAILS; i < out->count; i++) {
         out->ooms[i].verdict = MV_OOM_UNKNOWN;
-        out->ooms[i].why = "refused like those before it; only the first are looked at closely";
-        out->ooms[i].advice = "look at the first that failed";
+        out->ooms[i].why =
+            "refused like those before it; only the first ones are examined in detail";
+        out->ooms[i].advice = "look at the first failure";
         out->ooms[i].enough = "";
     }
     return mv_ooms_words(arena, lives, window, out)

@@ -1,15 +1,15 @@
-/* Why calls of CUDA were refused memory, in captures of programs without PyTorch's allocator: each
- * call that ran out of memory and that no later call made up for.
+/* Why CUDA calls were refused memory, in captures of programs without PyTorch's allocator: each
+ * call that ran out of memory and that no later call replaced.
  *
  *     device   total = in use by this process + by others + free          the sample at the failure
  *     process  in use = held by calls, by library + context + ...         the ledger
  *
- *     capacity     this process holds what is lacking
+ *     capacity     this process holds the missing bytes
  *     outside      others on the device do: 2 GiB and 5 % or more, enough for the request
- *     unknown      the device has no samples, or had room: some limit that the file does not show
+ *     unknown      the device has no samples, or had room: a limit that the file does not show
  *
- * The next call of the same library makes up for a refusal when it is for the same size and
- * succeeds (memory was given back), or asks for less from the same line (a pool that probes). */
+ * The next call of the same library replaces a refused one if it succeeds with the same size
+ * (memory was given back), or requests less from the same line (a pool that probes). */
 #ifndef MV_REFUSED_CALLS_H
 #define MV_REFUSED_CALLS_H
 
@@ -17,26 +17,24 @@
 #include "analyze/totals/moment.h"
 
 /* Whether the failures that a trace is about are refused calls: PyTorch's allocator did nothing,
- * and the trace is of MV_LEVEL_CUDA. */
+ * and the level of the trace is MV_LEVEL_CUDA. */
 bool mv_ooms_are_of_calls(const mv_trace *trace);
 
-/* `read` is the trace as it was read, `lives` and `sites` are of the same as MV_LEVEL_CUDA
- * (analyze/levels). In each failure `event` counts events of that level; `reserved` and
- * `allocated` are what calls held, `outside` what others had in use, `holders` the lines with their
+/* `read` is the trace as it was read, `lives` and `sites` belong to its MV_LEVEL_CUDA
+ * (analyze/levels). In each failure `event` counts events of that level; `reserved` and `allocated`
+ * are the bytes held by calls, `outside` the bytes used by others, `holders` the lines with their
  * libraries. Everything lives in `arena`. Fails only when memory is out. */
 mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_lives *lives,
                               const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
 /* The refused call that `at` ("oom", "oom#K") names, within the window; only the fields before
- * `refused_by` are set. False where the trace is of no calls, or has none of that number; `why`
- * changes only when memory is out. What it needs is of the budget. */
+ * `refused_by` are set. False if the trace contains no calls, or none with that number; `why`
+ * changes only when memory is out. Working memory counts towards the budget. */
 bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t device, const char *at,
                           mv_window window, mv_oom *out, char *why, uint32_t why_size);
 
-/* mv_moment_read, which knows the requests that failed by their events; where a trace is of calls,
- * "oom" and "oom#K" are those that were refused. And "low" and "low#K", which need the device's
- * lives.
- */
+/* mv_moment_read for failed requests, except that in a trace of calls "oom" and "oom#K" name
+ * refused calls. It also reads "low" and "low#K", which need the device's lives. */
 bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t device,
                             const char *at, mv_window window, mv_moment_ask *out, char *why,
                             uint32_t why_size);

@@ -138,11 +138,11 @@ static void write_request(text_writer *w)
     if (!has(w, MV_ERROR_REQUESTED) || tensor->least > tensor->most / 2)
         return;
     mv_size_text(most, w->size[MV_ERROR_REQUESTED].bytes);
-    add_line(w, mv_say(&w->say,
-                       "%s is the segment that PyTorch asked the device for; the tensor "
-                       "takes %s%s",
-                       most, tensor->least > 1 ? "more than 1.00 MiB and at most " : "up to ",
-                       tensor->least > 1 ? most : "1.00 MiB"));
+    add_line(
+        w, mv_say(&w->say,
+                  "%s is the segment that PyTorch requested from the device; the tensor takes %s%s",
+                  most, tensor->least > 1 ? "more than 1.00 MiB and at most " : "up to ",
+                  tensor->least > 1 ? most : "1.00 MiB"));
 }
 
 static void write_summary(text_writer *w)
@@ -177,8 +177,8 @@ static const char *why_limit(text_writer *w)
 
     return mv_say(
         &w->say,
-        "a limit of %s is set for the process (set_per_process_memory_fraction): %s of it "
-        "is taken, and %s was asked for; the device had %s left%s",
+        "a limit of %s is set for the process (set_per_process_memory_fraction): %s of it is in "
+        "use, and %s was requested; the device had %s left%s",
         printed(w, MV_ERROR_LIMIT),
         text_of(w, w->size[w->t->text->is_async ? MV_ERROR_ALLOCATED : MV_ERROR_RESERVED]),
         printed(w, MV_ERROR_REQUESTED), printed(w, MV_ERROR_FREE),
@@ -218,7 +218,7 @@ static const char *why_refused(text_writer *w)
 
     return mv_say(
         &w->say,
-        "the device did not run out of memory: it had %s left, and %s was asked for; %s Windows' "
+        "the device did not run out of memory: it had %s left, and %s was requested; %s Windows' "
         "and WSL's commit limit, a limit of MPS, MIG or a layer that shares the GPU, or ulimit -v "
         "may have refused it, or another process took the memory and gave it back in between",
         printed(w, MV_ERROR_FREE), printed(w, MV_ERROR_REQUESTED),
@@ -296,7 +296,7 @@ static void advise(text_writer *w)
     else if (!has(w, MV_ERROR_REQUESTED))
         t->advice =
             "leave more of the device to it: empty_cache() before, or less reserved by PyTorch; to "
-            "see who had it: memviz run -o run.bin -- python train.py, then memviz ledger run.bin";
+            "see who held it: memviz run -o run.bin -- python train.py, then memviz ledger run.bin";
     else if (t->holes_do != MV_ANSWER_NO && !e->is_async)
         t->advice = mv_say(
             &w->say, "%stry %s; it only helps against fragmentation. To find the cause: " RECORD,

@@ -212,7 +212,7 @@ static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
     return low < s->failure_count && s->failures[low] < end;
 }
 
-/* Where a run ends. That an optimizer's step follows the last one shows its range, even if the step
+/* The end of a run. That an optimizer's step follows the last one shows its range, even if the step
  * allocates nothing: fused ones, and SGD, write into what is there. */
 static uint32_t run_end(const category_search *s, uint32_t run)
 {

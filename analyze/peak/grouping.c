@@ -17,8 +17,8 @@ static const char *const by_names[MV_BY_COUNT] = {
     "line", "metadata", "annotation", "forward", "compile", "fx", "layer", "library", "module"};
 
 static const char *const no_names[MV_BY_COUNT] = {
-    "(no stack)",     "(no metadata)", "(outside of annotations)",  "(no stack)",
-    "(not compiled)", "(no fx node)",  "(in no loop over modules)", "(blocks of an allocator)",
+    "(no stack)",     "(no metadata)", "(outside of annotations)",     "(no stack)",
+    "(not compiled)", "(no fx node)",  "(not in a loop over modules)", "(blocks of an allocator)",
     "(no name)"};
 
 const char *mv_group_by_name(mv_group_by by)

@@ -199,7 +199,7 @@ static bool take_backend(conf_text *t)
         return true;
     if (strcmp(t->token, "cudaMallocAsync") == 0)
         return refuse(t, "cudaMallocAsync is the driver's own allocator, which is not replayed");
-    return refuse(t, "'%s' is no backend", t->token);
+    return refuse(t, "'%s' is not a backend", t->token);
 }
 
 /* The form of values whose keys change nothing on the device. */
@@ -210,7 +210,7 @@ typedef enum {
     POWER_OF_2_128, /* up to 128 */
 } value_form;
 
-/* Keys for pinned memory of the host, locks and captures: they are checked, but move no byte of the
+/* Keys for pinned host memory, locks and captures: they are checked, but move no byte of the
  * device. */
 static const struct {
     const char *key;
@@ -297,7 +297,7 @@ static bool take_value(conf_text *t)
     return take_other(t);
 }
 
-/* What follows the variable's name, if it is given: PYTORCH_ALLOC_CONF=... */
+/* The text after the variable's name, if it is given: PYTORCH_ALLOC_CONF=... */
 static const char *after_variable(const char *text)
 {
     static const char *const names[] = {
@@ -414,7 +414,7 @@ bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b)
            !is_other(a->gc_threshold, b->gc_threshold) && !is_other(a->fraction, b->fraction);
 }
 
-/* Appends a setting; what does not fit is left out. */
+/* Appends a setting, or the part that fits. */
 __attribute__((format(printf, 4, 5))) static void put(char *out, uint32_t size, uint32_t *at,
                                                       const char *format, ...)
 {

@@ -4,7 +4,7 @@
  *
  * Grammar and limits are PyTorch's own (parseArgs in CUDACachingAllocator.cpp of 1.13,
  * CUDAAllocatorConfig.cpp, AllocatorConfig.cpp; up to 2.14). Blanks are ignored. A text sets
- * everything that it does not name to its default. Settings for pinned memory of the host, for
+ * everything that it does not name to its default. Settings for pinned host memory, for
  * locks and for captures are checked, but change nothing on the device. */
 #ifndef MV_ALLOC_CONF_H
 #define MV_ALLOC_CONF_H
@@ -29,8 +29,8 @@ mv_alloc_conf mv_alloc_conf_default(void);
  * name of the variable: PYTORCH_ALLOC_CONF=... */
 bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size);
 
-/* The settings that a trace was recorded under: allocator_settings, and what these lack from the
- * text that PyTorch kept with them. What neither has is at its default. */
+/* The settings that a trace was recorded under: allocator_settings, completed from the text that
+ * PyTorch kept with them, then by the defaults. */
 mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace);
 
 /* The text that PyTorch kept; "" when there is none. */
@@ -42,7 +42,7 @@ bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b);
 /* A text that parses to these settings; "" for the defaults. Cut to fit; 512 bytes are enough. */
 const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size);
 
-/* The keys of a text that change nothing on the device: those for pinned memory of the host, locks
+/* The keys of a text that change nothing on the device: those for pinned host memory, locks
  * and captures. Returns how many there are. */
 #define MV_MOST_IDLE_KEYS 16
 uint32_t mv_alloc_conf_idle(const char *text, const char *keys[MV_MOST_IDLE_KEYS]);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* What a file shows. "No" is used only where a release that has the key would have written it. */
+/* Evidence in a file. "No" is used only if a release with the key would have written it. */
 typedef enum { NO, YES, UNSEEN } seen;
 
 typedef struct {
@@ -12,9 +12,9 @@ typedef struct {
         forward, event_pool, host, annotate, internal, mapped;
 } evidence;
 
-/* What each key or action proves. `since` is the first release that writes it, `until` the last
- * one, 0: all since then. Sources: PyTorch's sources of these releases and the pull requests named.
- * */
+/* The releases that each key or action proves. `since` is the first release that writes it, `until`
+ * the last one, 0: all since then. Sources: PyTorch's sources of these releases and the pull
+ * requests named. */
 static const struct {
     size_t seen; /* offset in `evidence` */
     uint32_t since, until;

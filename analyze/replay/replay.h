@@ -1,9 +1,8 @@
 /* Replays a trace on a simulation of PyTorch's caching allocator (replay_heap.h).
  *
  *     verify   under the recorded settings: every event is predicted, then applied as recorded.
- *              Says how far the simulation can be trusted on this trace.
- *     run      under other settings: only what the program asked for is taken from the trace (which
- *              bytes, on which stream and pool, when freed, when empty_cache() was called);
+ *              Shows how far the simulation can be trusted on this trace.
+ *     run      under other settings: only the program's requests are taken from the trace (bytes, stream, pool, time of the free, calls of empty_cache());
  *              everything else is computed.
  *
  * docs/whatif.md explains both, and where they cannot be exact. */
@@ -47,7 +46,7 @@ typedef struct {
     mv_replay_start_rule start;
     mv_place_rule place;
     bool strange_addresses; /* do not start with the recorded addresses of segments */
-    uint64_t enough;        /* stop once so many bytes are reserved (over_enough); 0: never */
+    uint64_t enough;        /* stop once this many bytes are reserved (over_enough); 0: never */
     const mv_replay_script
         *script;    /* of replay_script.h, to share it between runs; NULL: made for this run */
     uint64_t *left; /* steps that this replay and others may still take (mv_replay_most_work): it
@@ -64,17 +63,16 @@ typedef struct {
     uint32_t recorded_ooms; /* oom events of the trace */
     uint32_t avoided_ooms;  /* those among them whose request is met */
     bool last_met;          /* the last of them is */
-    uint64_t spare; /* what is neither allocated nor pending of the limit, after the last of these
-                     * was met; MV_NO_BYTES: none was met, or there is no limit */
+    uint64_t spare; /* the rest of the limit beyond allocated and pending bytes after the last of
+                     * these was met; MV_NO_BYTES: none was met, or there is no limit */
 } mv_replay_result;
 
-/* As above. Requests that fail are left out, together with their frees, and the replay continues.
- * */
+/* As above. Requests that fail are skipped, together with their frees, and the replay continues. */
 mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       mv_replay_opts opts, mv_replay_result *out, mv_err *err);
 
 /* The same in pieces: one replay that stops before one event after another. `opts.end` means
- * nothing here; each end is at least the last one. The result is that of the events [0, end). */
+ * nothing here; each end is at least the last one. The result covers the events [0, end). */
 typedef struct mv_replay mv_replay;
 
 mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -82,16 +80,17 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 mv_code mv_replay_until(mv_replay *replay, uint32_t end, mv_replay_result *out, mv_err *err);
 void mv_replay_close(mv_replay *replay); /* NULL is fine */
 
-/* What a program would have done after the events of a replay. `row` numbers allocations: those of
- * the trace, of which `is_new` ones were made in another step and are made again. */
+/* An operation that a program would have done after the events of a replay. `row` numbers
+ * allocations of the trace; `is_new` ones were made in another step and are made again. */
 typedef struct {
     uint32_t row;
     bool is_new;
     uint64_t bytes; /* to allocate; 0: it is freed */
 } mv_replay_deed;
 
-/* Does that, and says whether every request was served. The replay is of no use afterwards but for
- * mv_replay_close. `first` is the least row of a new allocation, `count` that of all from there. */
+/* Applies them, and reports whether every request was served. The replay is of no use afterwards
+ * but for mv_replay_close. `first` is the least row of a new allocation, `count` the number of rows
+ * from there. */
 mv_code mv_replay_go_on(mv_replay *replay, const mv_replay_deed *deeds, uint32_t deed_count,
                         uint32_t first, uint32_t count, bool *served, mv_err *err);
 

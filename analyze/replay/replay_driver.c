@@ -158,7 +158,7 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *d, uint64_t addr, uint6
         add_gap(d, &d->holes, end, gap.addr + gap.size - end, gap.owner);
         return (mv_driver_place){addr, gap.owner};
     }
-    /* In its chunk, what is below belongs to others, and what is above is free. */
+    /* In its chunk, the part below belongs to others, and the part above is free. */
     edge = low + chunk_size(end - low);
     chunk = new_chunk(d, low, edge - low);
     if (chunk == MV_NO_GAP)

@@ -1,4 +1,5 @@
-/* Where the device's driver places memory: the addresses of cudaMalloc and of expandable segments.
+/* The placement of memory by the device's driver: addresses of cudaMalloc and of expandable
+ * segments.
  *
  * Addresses decide ties: of two free blocks of the same size the allocator takes the lower one.
  * Recorded traces show how the driver chooses them (docs/whatif.md): it takes chunks of address

@@ -205,7 +205,8 @@ static void empty_cache(edit_state *e)
     }
 }
 
-/* ---- what goes and comes back ------------------------------------------------------------ */
+/* ---- blocks that leave and come back
+ * ------------------------------------------------------------ */
 
 /* Operations to be added before a position, as a list for each. */
 typedef struct {
@@ -249,7 +250,7 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
     late->last[at] = late->count - 1;
 }
 
-/* The operations with the inserted ones; frees of a row are those of `is_now[row]`. */
+/* The operations with the inserted ones; frees of a row become frees of `is_now[row]`. */
 static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 {
     for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
@@ -354,7 +355,8 @@ typedef struct {
     uint32_t end;         /* the next allocation of another call: its frees end there, too */
     uint32_t output;      /* id of its last allocation that is kept: the others' input */
     uint32_t last_kept;   /* the last allocation that is kept beside the output */
-    uint32_t back;        /* the first free of what is kept beside the output; MV_NO_ROW: none is */
+    uint32_t back;        /* the first free of a kept block other than the output; MV_NO_ROW: none
+                           * is */
 } call_span;
 
 typedef struct {

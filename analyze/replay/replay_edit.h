@@ -1,5 +1,5 @@
-/* Changes of the program, as changes of its operations (replay_script.h): what it would have asked
- * of the allocator with other code. docs/whatif.md lists the assumptions of each.
+/* Changes of the program, as changes of its operations (replay_script.h): the operations that it
+ * would have made with other code. docs/whatif.md lists the assumptions of each.
  *
  *     mv_edit_apply(arena, &script, edits, 2, &changed, err);
  *     opts.script = &changed;   mv_replay_run(...)

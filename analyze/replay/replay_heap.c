@@ -372,7 +372,7 @@ static void give_back_plan(mv_replay_heap *heap)
         mv_replay_give_back(heap, heap->plan.row[i]);
 }
 
-/* Collects garbage, before the device is asked, until enough was given back. */
+/* Collects garbage before a request to the device, until enough was given back. */
 static void collect(mv_replay_heap *heap)
 {
     double threshold = heap->conf.gc_threshold * (double)heap->limit;

@@ -6,7 +6,7 @@
  *     mv_replay_complete_free(&heap, block);                         at once, or after streams
  *     mv_replay_empty_cache(&heap);
  *
- * What it asks the device for is in heap.effects, in order, as a trace would have it. Source:
+ * Its requests to the device are in heap.effects, in order, as in a trace. Source:
  * CUDACachingAllocator.cpp of PyTorch 2.6 to 2.14 (get_free_block, should_split, alloc_block,
  * release_available_cached_blocks, release_cached_blocks, garbage_collect_cached_blocks,
  * try_allocate_expandable_block, map_block, unmap_block). docs/whatif.md has the picture.
@@ -196,7 +196,7 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
  * when memory is out. */
 uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
-/* Fill heap->plan with what would be given back: everything cached; what
+/* Fill heap->plan with the blocks that would be given back: everything cached; what
  * release_available_cached_blocks selects for a request; one pass of the garbage collector (false:
  * nothing is old enough). */
 void mv_replay_plan_cached(mv_replay_heap *heap);
@@ -204,8 +204,8 @@ bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stre
                               uint64_t rounded);
 bool mv_replay_plan_collection(mv_replay_heap *heap);
 
-/* Gives one planned block back. The second tells in advance what that does to the device (size 0:
- * nothing). */
+/* Gives one planned block back. The second returns the effect on the device in advance (size 0:
+ * none). */
 void mv_replay_give_back(mv_replay_heap *heap, uint32_t block);
 mv_replay_effect mv_replay_give_back_effect(const mv_replay_heap *heap, uint32_t block);
 
@@ -242,7 +242,7 @@ void mv_replay_raise_peaks(mv_replay_heap *heap);
 
 typedef struct {
     uint64_t stream, size, addr; /* size is ignored where the order is by address */
-    uint32_t row; /* tells blocks apart that a contradictory trace put at the same place */
+    uint32_t row; /* distinguishes blocks that a contradictory trace put at the same place */
 } mv_replay_key;
 
 void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);

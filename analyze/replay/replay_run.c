@@ -18,7 +18,7 @@ typedef struct mv_replay {
 /* An owner's bit: a row of allocations, requested a second time. */
 #define MADE_AGAIN (1ull << 32)
 
-/* Marks a block as that of an allocation (its row), or of its request that was made again. */
+/* Marks a block as owned by an allocation (its row), or by a request that was made again. */
 static void own(run_state *r, uint32_t block, uint64_t owner)
 {
     if (block != MV_NO_ROW)
@@ -32,7 +32,7 @@ static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_
            r->heap.blocks[block].owner == owner;
 }
 
-/* Whether all is of one stream or pool is asked of the script: its operations may be another's. */
+/* The script decides whether everything uses one stream or pool: its operations may be shared. */
 static void run_alloc(run_state *r, const mv_replay_op *op)
 {
     const mv_replay_script *s = r->script;

@@ -44,10 +44,10 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
     return most;
 }
 
-/* Who caused a release of a group of them that ends at `end`, and whose next other event is `next`.
- * `reserved`: before the release, or before the group where calls are known of other events: then
- * these are of a thread without a Python stack, where nothing calls empty_cache(), and all are one
- * call. */
+/* Whether the program requested a release: it belongs to a group that ends at `end`, and the next
+ * other event is `next`. `reserved`: before the release, or before the group where calls are known
+ * of other events: then these are of a thread without a Python stack, where nothing calls
+ * empty_cache(), and all are one call. */
 static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
                           uint64_t reserved, uint64_t most)
 {

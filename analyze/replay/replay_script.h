@@ -1,7 +1,7 @@
-/* A trace, compiled once into what its program asked of the allocator: operations, which replays
- * walk and changes of the program edit (replay_edit.h). With them what a replay must know in
- * advance: which releases of memory the program asked for (torch.cuda.empty_cache()) and which the
- * allocator made by itself to meet a request, and the heap before the first event. */
+/* A trace, compiled once into the operations of its program on the allocator, which replays run and
+ * changes of the program edit (replay_edit.h). Also facts that a replay needs in advance: the
+ * releases of memory that the program requested (torch.cuda.empty_cache()) and which the allocator
+ * made by itself to meet a request, and the heap before the first event. */
 #ifndef MV_REPLAY_SCRIPT_H
 #define MV_REPLAY_SCRIPT_H
 
@@ -19,7 +19,7 @@ typedef enum {
 typedef struct {
     uint64_t bytes;  /* ALLOC, TRY: requested, > 0 */
     uint64_t stream; /* likewise: value */
-    uint32_t id;     /* ALLOC, FREE, COMPLETE: row of lives->allocs; from allocs.count on those of
+    uint32_t id;     /* ALLOC, FREE, COMPLETE: row of lives->allocs; from allocs.count on,
                       * allocations that an edit made */
     uint32_t event;  /* that it is from, or before which it comes; never falls */
     uint32_t pool;   /* ALLOC: pool id row */
@@ -32,16 +32,16 @@ struct mv_replay_script {
     const mv_lives *lives;
     const mv_events *ev;
     mv_alloc_conf conf; /* recorded */
-    bool calls_tell;    /* mv_events.call tells which events belong to the same call */
+    bool calls_tell;    /* mv_events.call shows which events belong to the same call */
     bool is_joined;     /* as if all were of one stream and the default pool */
     bool is_one_stream; /* as if all were of one stream */
     uint32_t op_count;
-    mv_replay_op *ops; /* [op_count] */
-    uint32_t ids;      /* all ids of the operations are below */
-    uint64_t
-        *start_bytes;     /* [allocs.preexisting] requested bytes of what was there before the first
-                           * event, which is then made anew; 0: it is not made. NULL: as it was */
-    uint32_t empty_count; /* groups of releases that no request caused */
+    mv_replay_op *ops;     /* [op_count] */
+    uint32_t ids;          /* all ids of the operations are below */
+    uint64_t *start_bytes; /* [allocs.preexisting] requested bytes of blocks from before the first
+                           * event, which are then made again; 0: not made. NULL: the blocks stay as
+                           * they were */
+    uint32_t empty_count;  /* groups of releases that no request caused */
     uint32_t *empty_first, *empty_end; /* [empty_count] events [first, end), ascending */
     uint32_t *release_from; /* [pools] first event at which a private pool may give memory back */
     uint64_t limit; /* on reserved bytes, known from failed requests and retries; UINT64_MAX: none

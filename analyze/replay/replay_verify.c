@@ -170,7 +170,7 @@ static void check_empty_cache(verification *v, uint32_t event, uint32_t end)
 }
 
 /* The releases [event, end) that one request caused: garbage collection, then large blocks, then
- * all. How far they go depends on limits that are not in the trace, so the recorded releases
+ * all. Their extent depends on limits that are not in the trace, so the recorded releases
  * decide. */
 static void check_retry(verification *v, uint32_t event, uint32_t end, uint32_t pool,
                         uint64_t stream, uint64_t rounded)
@@ -339,7 +339,7 @@ static void check_group(verification *v, uint32_t event, uint32_t next)
     else if (action == MV_ACTION_OOM)
         check_oom(v, next, event);
     else if (event < next) {
-        differ(v, event, "memory was added although nothing asked for it");
+        differ(v, event, "memory was added although no request needed it");
         for (; event < next; event++)
             apply_segment_event(v, event);
     }

@@ -10,7 +10,7 @@ typedef struct {
 
 enum { PLAIN = 1, EXPANDABLE = 2 };
 
-/* Pools of MemPool are (0, N), those of CUDA graphs (N, 0). */
+/* MemPools have ids (0, N), pools of CUDA graphs (N, 0). */
 static bool is_user_pool(const mv_trace *trace, uint32_t pool)
 {
     return trace->pools.a[pool] == 0 && trace->pools.b[pool] != 0;

@@ -1,6 +1,6 @@
-/* What the kinds of segments in a trace say of the settings that it was recorded under. A pool has
- * expandable segments or others by the setting expandable_segments at the moment when one is added;
- * but a torch.cuda.MemPool with an allocator of its own never has expandable ones
+/* Conclusions from the kinds of segments in a trace about the settings that it was recorded with. A
+ * pool has expandable segments or others by the setting expandable_segments at the moment when one
+ * is added; but a torch.cuda.MemPool with an allocator of its own never has expandable ones
  * (CUDACachingAllocator.cpp, 2.12: active_user_pool). */
 #ifndef MV_SEGMENT_KINDS_H
 #define MV_SEGMENT_KINDS_H

@@ -206,17 +206,16 @@ static const char *trust_late(mv_trials *t)
 
     if (share(held, peak) > PEAK_BEFORE && share(held - used, peak) > 1 - PEAK_BEFORE) {
         t->trust = MV_TRUST_LOW;
-        return mv_arena_printf(
-            t->arena,
-            "%s of the %s reserved at the peak were taken before the trace begins, so what "
-            "made the peak is not in it",
-            mv_size_text(text, held), mv_size_text(more, peak));
+        return mv_arena_printf(t->arena,
+                               "%s of the %s reserved at the peak were reserved before the trace "
+                               "begins, so the cause of the peak is not in it",
+                               mv_size_text(text, held), mv_size_text(more, peak));
     }
     t->trust = share(t->start_error, peak) > FAIR_ERROR ? MV_TRUST_FAIR : MV_TRUST_HIGH;
     return mv_arena_printf(
         t->arena,
-        "all is predicted, but %s were allocated before the trace begins: where "
-        "expandable_segments changes they are laid out anew, which is off by %s%s",
+        "every event is predicted, but %s were allocated before the trace begins: if "
+        "expandable_segments changes, they are laid out again, with an error of %s%s",
         mv_size_text(text, used), t->start_error ? "some " : "",
         mv_size_text(more, t->start_error));
 }
@@ -231,8 +230,8 @@ static const char *too_little_is_met(mv_trials *t, double met, double segments)
         100 * met, 100 * segments);
 }
 
-/* A replay whose events are all predicted. When a block is freed does not matter to what is
- * reserved, but when it can be used again does. */
+/* A replay whose events are all predicted. The time of a free does not affect the reserved bytes;
+ * the time when the block can be used again does. */
 static const char *trust_events(mv_trials *t)
 {
     const mv_lives *lives = t->lives;
@@ -267,8 +266,8 @@ static const char *trust_fully(mv_trials *t)
         return "replayed under its own settings the run does not reach its recorded peak";
     }
     if (mv_trace_is_captured(t->trace))
-        return "a capture has the sizes of blocks, not of requests: rounding is not known, and "
-               "every stream is taken for the default one";
+        return "a capture contains block sizes, not request sizes: rounding is unknown, and every "
+               "stream counts as the default one";
     if (f->first_difference != MV_NEVER)
         return mv_arena_printf(t->arena, "event %u is not predicted: %s", f->first_difference,
                                f->why);
@@ -286,7 +285,7 @@ static void judge_trust(mv_trials *t)
         t->trust_why = "the trace has no allocations to replay";
     } else if (f->gave_up || t->self.gave_up) {
         t->trust = MV_TRUST_LOW;
-        t->trust_why = "the replay would take too long and was left";
+        t->trust_why = "the replay would take too long and was abandoned";
     } else if (met < 0.95 || segments < 0.8) {
         t->trust_why = too_little_is_met(t, met, segments);
     } else {
@@ -548,7 +547,7 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
     return code;
 }
 
-/* ---- what is better, what is worth it ---------------------------------------------------- */
+/* ---- order and worth of trials ---------------------------------------------------- */
 
 int mv_trial_order(const mv_trial *a, const mv_trial *b)
 {
@@ -597,8 +596,8 @@ const char *mv_trials_doubts(const mv_trials *trials, const char *conf)
     if (trials->lives->allocs.preexisting == 0)
         return "";
     if (!is_rough(trials, conf))
-        return " in what the trace shows";
-    return mv_arena_printf(trials->arena, " in what the trace shows, give or take %s",
+        return " within the trace";
+    return mv_arena_printf(trials->arena, " within the trace, give or take %s",
                            mv_size_text(error, mv_trials_error_of(trials, conf)));
 }
 

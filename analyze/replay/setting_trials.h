@@ -1,6 +1,6 @@
 /* Trials of allocator settings: what one device would have reserved under another
  * PYTORCH_CUDA_ALLOC_CONF, by an exact replay, and how far that can be trusted. Every report that
- * names a setting asks here, so that all reports agree.
+ * names a setting uses these trials, so that all reports agree.
  *
  *     mv_trials_open(arena, trace, lives, (mv_trials_opts){0}, &trials, err);
  *     if (mv_trials_can_tell(&trials)) {
@@ -18,11 +18,11 @@
 #include "analyze/replay/replay.h"
 #include "analyze/replay/replay_edit.h"
 
-/* How far the figures can be trusted. */
+/* The trust in the figures. */
 #define MV_TRUST_LIST(X)                                                                       \
     X(EXACT, "exact") /* complete history, every event predicted, the recorded peak reached */ \
     X(HIGH, "high")   /* every event predicted, but the heap before the trace is a guess */    \
-    X(FAIR, "fair")   /* nearly all predicted, or sizes or a limit are not known */            \
+    X(FAIR, "fair")   /* nearly all predicted, or sizes or a limit are unknown */              \
     X(LOW, "low")     /* the recorded run is not reproduced: no advice */                      \
     X(NONE, "none")   /* no events */
 
@@ -33,7 +33,7 @@ typedef enum {
         MV_TRUST_COUNT
 } mv_trust;
 
-/* Where the limit on reserved bytes comes from. */
+/* The source of the limit on reserved bytes. */
 typedef enum {
     MV_LIMIT_NONE,
     MV_LIMIT_GIVEN,   /* by the caller */
@@ -41,7 +41,7 @@ typedef enum {
 } mv_limit_source;
 
 typedef struct {
-    uint64_t capacity; /* bytes of the device or the process; 0: what the trace shows */
+    uint64_t capacity; /* bytes of the device or the process; 0: as the trace shows */
     uint32_t end;      /* events [0, end) are replayed; 0: all */
     bool no_self; /* the recorded settings are checked, but not replayed: for mv_trials_until */
 } mv_trials_opts;
@@ -67,12 +67,12 @@ typedef struct {
     uint64_t *left;  /* steps that trials may still take: all together take mv_replay_most_work, so
                       * that their time is linear in the trace. Those without any are not replayed to
                       * the end (gave_up) */
-    uint64_t enough; /* a trial that reserves so much is not worth a word and ends there: its
+    uint64_t enough; /* a trial that reserves this much is not worth reporting and ends there: its
                       * figures are those until then; 0: all go to the end */
     mv_replay_fidelity fidelity; /* of the whole trace */
     mv_replay_result self;       /* under the recorded settings */
-    bool unexplained; /* they meet a request that failed, within the limit, if any: what refused it
-                       * is not known, so neither is what meets it */
+    bool unexplained;     /* they meet a request that failed, within the limit, if any: its cause is
+                       * unknown, so it is unknown which settings meet it */
     uint64_t start_error; /* how much the peak differs when the heap from before the trace is laid
                            * out anew under the recorded settings */
     mv_trust trust;
@@ -90,14 +90,14 @@ typedef struct {
     bool fits;     /* no request failed, and those that failed in the recorded run are met */
 } mv_trial;
 
-/* Replays the recorded settings: O(n log n). What is returned lives in `arena`, which, like the
- * trace and its lives, must outlive `out`. Fails only when memory is out. */
+/* Replays the recorded settings: O(n log n). Results live in `arena`, which, like the trace and its
+ * lives, must outlive `out`. Fails only when memory is out. */
 mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_trials_opts opts, mv_trials *out, mv_err *err);
 
 /* The same trace up to `end`, within `limit`, `reserved` being the peak of these events. Constant
- * time, but for what was there before the trace: nothing is replayed. `whole` was opened with
- * no_self, and so is what is returned. */
+ * time, except for blocks from before the trace: nothing is replayed. `whole` was opened with
+ * no_self, and so is the result. */
 mv_code mv_trials_until(const mv_trials *whole, uint32_t end, uint64_t limit, uint64_t reserved,
                         mv_trials *out, mv_err *err);
 
@@ -131,7 +131,7 @@ mv_code mv_trials_try_edits(const mv_trials *trials, const char *conf, const mv_
 mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint32_t group,
                            mv_trial *out, mv_err *err);
 
-/* What can be changed in the recorded settings: each bit is a few settings. */
+/* Possible changes of the recorded settings: each bit is a few settings. */
 #define MV_TRY_EXPANDABLE  1u  /* expandable_segments:True */
 #define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: other values, and none */
 #define MV_TRY_SPLIT_LIMIT 4u  /* max_split_size_mb: several values */
@@ -153,26 +153,26 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
  * fewer calls for device memory, the recorded settings, one change. */
 int mv_trial_order(const mv_trial *a, const mv_trial *b);
 
-/* What savings are measured from: the recorded peak of reserved memory; within a limit that is
- * given, the peak of the recorded settings within it. */
+/* The base of savings: the recorded peak of reserved memory; within a limit that is given, the peak
+ * of the recorded settings within it. */
 static inline uint64_t mv_trials_base(const mv_trials *trials)
 {
     return trials->limit_source == MV_LIMIT_GIVEN ? trials->self.peak.reserved
                                                   : trials->recorded_reserved;
 }
 
-/* What a trial saves of mv_trials_base; negative: it needs more. */
+/* The saving of a trial from mv_trials_base; negative: it needs more. */
 static inline int64_t mv_trials_gain(const mv_trials *trials, const mv_trial *trial)
 {
     return (int64_t)(mv_trials_base(trials) - trial->result.peak.reserved);
 }
 
-/* By how much the peak under `conf` may be off because the heap from before the trace was laid out
+/* The possible error of the peak under `conf` because the heap from before the trace was laid out
  * anew; 0 where it was kept. */
 uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf);
 
 /* Whether a saving from mv_trials_base is worth a setting, and above the error of the replay.
- * `conf` tells whether the heap from before the trace was laid out anew; NULL: it was not. */
+ * `conf` decides whether the heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
 
 /* From now on trials end where they are known not to be worth it: for reports that show no other
@@ -186,16 +186,16 @@ bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
 /* Whether the recorded settings serve every request within the limit, also those that failed. */
 bool mv_trials_self_fits(const mv_trials *trials);
 
-/* Whether that a trial meets the requests that failed says anything: the recorded settings fail at
- * each of them within the limit. False also when none failed. */
+/* Whether it means anything that a trial meets the failed requests: the recorded settings must fail
+ * at each of them within the limit. False also when none failed. */
 static inline bool mv_trials_tell_failures(const mv_trials *trials)
 {
     return trials->recorded_ooms > 0 && !trials->unexplained;
 }
 
-/* What sentences say of the figures of a trial. In the arena; NULL when memory is out.
+/* Parts of sentences about the figures of a trial. In the arena; NULL when memory is out.
  *   mv_trials_about:    "about ", or "" where the figures are off by 1 % of the peak at most
- *   mv_trials_doubts:   " in what the trace shows, give or take 838 MiB"; "" where it shows all
+ *   mv_trials_doubts:   " within the trace, give or take 838 MiB"; "" where it shows all
  *   mv_trials_failures: "the request that failed", or "all 3 requests that failed" */
 const char *mv_trials_about(const mv_trials *trials, const char *conf);
 const char *mv_trials_doubts(const mv_trials *trials, const char *conf);

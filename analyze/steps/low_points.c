@@ -44,8 +44,7 @@ static bool pick(const mv_low_points *points, uint64_t number, uint32_t first, u
         return true;
     if (seen == 0)
         snprintf(why, why_size,
-                 "no low points: the run has no whole steps (memviz leaks says "
-                 "which steps it has)");
+                 "no low points: the run has no complete steps (memviz leaks shows its steps)");
     else
         snprintf(why, why_size, "no such low point: low#%" PRIu64 "; the last one is low#%" PRIu64,
                  number, seen);
@@ -75,7 +74,7 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 
 /* ---- what stays ---------------------------------------------------------------------------- */
 
-/* A change of what a line holds, from one low point on. */
+/* A change of a line's bytes, from one low point on. */
 typedef struct {
     uint32_t group, at;
     uint32_t alloc;

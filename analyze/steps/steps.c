@@ -160,7 +160,8 @@ static bool is_of_library(const char *name)
                                          "CCCL:",
                                          "NCCL:",
                                          "XLA",
-                                         "cupy."};
+                                         "cupy.",
+                                         "CUDA graph capture "};
 
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)

@@ -11,7 +11,7 @@
  *     the block above one that stays       if it was why that one got more bytes than it needed:
  *                                          sizes follow from the layout (analyze/lives/lives.h)
  *
- * Frames, stacks, segments, annotations, calls of CUDA stay as they are. Events have new numbers. A
+ * Frames, stacks, segments, annotations, CUDA calls stay as they are. Events have new numbers. A
  * note in the trace, MV_NOTE_THINNED, has the number of missing events. */
 #ifndef MV_THIN_H
 #define MV_THIN_H

@@ -59,10 +59,10 @@ static void note_history(note_list *list, const mv_trace *trace, const mv_lives 
 static void note_residual(note_list *list, const char *measure, uint64_t final, uint64_t end)
 {
     if (final > end)
-        note(list, "the final heap has %" PRIu64 " bytes %s more than the events lead to",
+        note(list, "the final heap has %" PRIu64 " bytes %s more than the events account for",
              final - end, measure);
     else if (final < end)
-        note(list, "the final heap has %" PRIu64 " bytes %s less than the events lead to",
+        note(list, "the final heap has %" PRIu64 " bytes %s less than the events account for",
              end - final, measure);
 }
 
@@ -111,10 +111,10 @@ static void note_doubts(note_list *list, const mv_lives *lives)
                "allocations are only known by their frees, and the file contains no allocations "
                "(recorded with skip_actions?): they may not have existed at once");
     count_note(list, lives->doubts.unproven_segments,
-               "segment may have been added after the first event: the file has ends of segments, "
-               "but no beginnings (recorded with skip_actions?)",
-               "segments may have been added after the first event: the file has ends of segments, "
-               "but no beginnings (recorded with skip_actions?)");
+               "segment may have been added after the first event: the file records released "
+               "segments, but not added ones (recorded with skip_actions?)",
+               "segments may have been added after the first event: the file records released "
+               "segments, but not added ones (recorded with skip_actions?)");
     count_note(list, lives->doubts.uncompleted,
                "allocation has no free_completed (recorded with skip_actions?): it may have waited "
                "for a stream",
@@ -147,8 +147,8 @@ static void note_rounding(note_list *list, const mv_trace *trace)
 static void note_file(note_list *list, const mv_trace *trace, const mv_totals_findings *found)
 {
     note_rounding(list, trace);
-    count_note(list, found->uneven_segments, "final segment has other sums than its blocks",
-               "final segments have other sums than their blocks");
+    count_note(list, found->uneven_segments, "final segment does not match the sums of its blocks",
+               "final segments do not match the sums of their blocks");
     if (found->has_private_pools)
         count_note(list, found->unknown_pools,
                    "released segment may have been in a private pool; it is counted in the "

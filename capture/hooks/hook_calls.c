@@ -46,6 +46,20 @@
         mv_rec_wait(call->caller, what);                      \
         return real args;                                     \
     }
+#define MV_RANGE(name, base, since, flags, params, args, event, stream) \
+    typedef int name##_fn MV_PARAMS params;                             \
+    static int name##_run MV_AFTER_CALL params                          \
+    {                                                                   \
+        name##_fn *real = (name##_fn *)call->real;                      \
+        int result;                                                     \
+                                                                        \
+        if (!real)                                                      \
+            return mv_hook_no_cuda(MV_HOOK_##name);                     \
+        result = real args;                                             \
+        if (result == MV_CUDA_SUCCESS)                                  \
+            mv_hook_graph_capture(event, stream);                       \
+        return result;                                                  \
+    }
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     typedef int name##_fn MV_PARAMS params;                                           \
     static int name##_run MV_AFTER_CALL params                                        \
@@ -93,6 +107,7 @@ static_assert(MV_HOOK_PLACES == 6, "one BOUND for each place");
 #define MV_HOOK(name, base, since, flags, ACTION, params, args, ...) WRAPPERS(name, params, args)
 #define MV_LAUNCH(name, base, since, flags, params, args, kernel)    WRAPPERS(name, params, args)
 #define MV_WAIT(name, base, since, flags, params, args, ...)         WRAPPERS(name, params, args)
+#define MV_RANGE(name, base, since, flags, params, args, ...)        WRAPPERS(name, params, args)
 #define MV_LOOKUP(name, base, since, flags, params, args, ...)       WRAPPERS(name, params, args)
 #include "capture/hooks/hooks.def"
 
@@ -110,6 +125,7 @@ const mv_hook mv_hooks[MV_HOOK_COUNT] = {
 #define MV_HOOK(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LAUNCH(name, base, since, flags, ...) ROW(name, base, since, flags)
 #define MV_WAIT(name, base, since, flags, ...)   ROW(name, base, since, flags)
+#define MV_RANGE(name, base, since, flags, ...)  ROW(name, base, since, flags)
 #define MV_LOOKUP(name, base, since, flags, ...) ROW(name, base, since, flags)
 #include "capture/hooks/hooks.def"
 };

@@ -29,6 +29,7 @@ typedef enum {
 #define MV_HOOK(name, ...)   MV_HOOK_##name,
 #define MV_LAUNCH(name, ...) MV_HOOK_##name,
 #define MV_WAIT(name, ...)   MV_HOOK_##name,
+#define MV_RANGE(name, ...)  MV_HOOK_##name,
 #define MV_LOOKUP(name, ...) MV_HOOK_##name,
 #include "capture/hooks/hooks.def"
     MV_HOOK_COUNT
@@ -45,6 +46,10 @@ typedef struct {
 } mv_hook;
 
 extern const mv_hook mv_hooks[MV_HOOK_COUNT]; /* hook_calls.c */
+
+/* The capture of a CUDA graph on `stream` begins or ends: a range "CUDA graph capture 3", numbered
+ * from 1 (marks.c). */
+void mv_hook_graph_capture(mv_live_event event, const void *stream);
 
 /* ---- looking functions up ---- */
 
@@ -112,7 +117,8 @@ uint64_t mv_format_bytes(int format, unsigned channels);
  * unknown. An extent of 0 counts as 1. */
 uint64_t mv_array_bytes(uint64_t element, mv_cuda_extent extent, unsigned levels, unsigned flags);
 
-/* What a copy with this cudaMemcpyKind is; those whose direction it does not say are no waits. */
+/* The kind of wait for a copy with this cudaMemcpyKind; copies without a known direction are not
+ * waits. */
 static inline mv_wait mv_copy_of(int kind)
 {
     return kind == MV_CUDA_HOST_TO_DEVICE   ? MV_UPLOADS

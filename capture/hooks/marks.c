@@ -1,18 +1,21 @@
-/* The marks of memviz.h, set by the program itself. */
+/* The marks of memviz.h, set by the program itself, and the ranges that CUDA's own calls make. */
 #define MEMVIZ_CAPTURE
 #include "capture/memviz.h"
 
+#include "capture/hooks/hooks.h"
 #include "capture/record/recorder.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 
-static void record(mv_live_event kind, const char *text)
+static void record(mv_live_event kind, const char *text, uint64_t number)
 {
     mv_rec_visit visit;
     int kept = errno;
 
     if (mv_rec_enter(&visit)) {
-        mv_rec_mark(kind, text, 0);
+        mv_rec_mark(kind, text, number);
         mv_rec_leave(&visit);
     }
     errno = kept;
@@ -20,15 +23,31 @@ static void record(mv_live_event kind, const char *text)
 
 void memviz_mark(const char *text)
 {
-    record(MV_LIVE_EVENT_MARK, text);
+    record(MV_LIVE_EVENT_MARK, text, 0);
 }
 
 void memviz_push(const char *text)
 {
-    record(MV_LIVE_EVENT_PUSH, text);
+    record(MV_LIVE_EVENT_PUSH, text, 0);
 }
 
 void memviz_pop(void)
 {
-    record(MV_LIVE_EVENT_POP, "");
+    record(MV_LIVE_EVENT_POP, "", 0);
+}
+
+/* A stream's address, apart from the numbers of NVTX's ranges, which are counted from 1. */
+static uint64_t range_of(const void *stream)
+{
+    return (uint64_t)(uintptr_t)stream | (uint64_t)1 << 63;
+}
+
+void mv_hook_graph_capture(mv_live_event event, const void *stream)
+{
+    static atomic_uint captures;
+    char text[48] = "";
+
+    if (event == MV_LIVE_EVENT_BEGIN)
+        snprintf(text, sizeof text, "CUDA graph capture %u", atomic_fetch_add(&captures, 1) + 1);
+    record(event, text, range_of(stream));
 }

@@ -21,7 +21,7 @@ mv_nvtx_text mv_nvtx_message(uint32_t kind, const void *message);
 /* "DOMAIN: TEXT", or TEXT if the domain is NULL. Uses `room` only to concatenate or convert. */
 const char *mv_nvtx_spell(const char *domain, mv_nvtx_text text, char room[MV_NVTX_MOST_TEXT]);
 
-/* Keeps a copy. NULL when no space is left (16 MiB in all). */
+/* Keeps a copy. NULL when the space (16 MiB in all) is used up. */
 const char *mv_nvtx_keep(mv_nvtx_text text);
 
 /* The text of a handle made by mv_nvtx_keep; NULL for any other pointer. */

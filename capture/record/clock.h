@@ -1,5 +1,5 @@
-/* What tells one step of a program from the next where it asks CUDA for nothing: how often it gave
- * the device work, and how often it waited for it. */
+/* A clock that separates one step of a program from the next when it calls nothing of CUDA: how
+ * often it gave the device work, and how often it waited for it. */
 #ifndef MV_CLOCK_H
 #define MV_CLOCK_H
 

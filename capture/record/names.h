@@ -3,7 +3,7 @@
  *
  * A thread that adds holds one lock, from mv_names_lock to mv_names_unlock; existing names are
  * found without it. A record is committed before any thread can get its id, so after a kill every
- * name used by an event exists. Functions return MV_NO_ID when no space is left. */
+ * name used by an event exists. Functions return MV_NO_ID when the space is used up. */
 #ifndef MV_NAMES_H
 #define MV_NAMES_H
 

@@ -364,7 +364,7 @@ static uint64_t optional(uint32_t id)
     return id == MV_NO_ID ? 0 : (uint64_t)id + 1;
 }
 
-/* What the clock shows, if it has moved since it was last written. */
+/* Writes the clock, if it has moved since it was last written. */
 static void put_clock(record *r)
 {
     static atomic_uint_fast64_t launches, waits;

@@ -133,6 +133,7 @@ fi
 # ---- other things that programs do
 torch_scene graphs 0 graphs
 check "graphs: events" same "$work/graphs.bin" "$work/graphs"
+check "graphs: captures" captures "$work/graphs.bin" "$work/graphs"
 torch_scene oom 0 oom
 check "oom: events" same "$work/oom.bin" "$work/oom"
 check "oom: seen" oom "$work/oom.bin" "$work/oom"
@@ -177,7 +178,7 @@ if nvcc -g -O1 -o "$work/plain_leaks" "$here/gpu_leaks.cu" -lcuda -lcublas 2>"$w
     check "cudaHostAlloc in each step" leak "$work/plain_pinned.bin" host keep_pinned plain_leaks
     check "cuMemCreate in each step" leak "$work/plain_created.bin" cuda keep_created plain_leaks
     check "a graph instantiated in each step" leak "$work/plain_graph.bin" cuda keep_graph plain_leaks
-    check "a handle of cuBLAS in each step" leak "$work/plain_handle.bin" cuda keep_handle cuBLAS
+    check "a cuBLAS handle in each step" leak "$work/plain_handle.bin" cuda keep_handle cuBLAS
 else
     say "FAIL plain programs that leak: $(head -n 1 "$work/nvcc.err")"
 fi

@@ -49,7 +49,7 @@ def run(memviz, times, folder):
             continue
         events.append(json.loads(done.stdout)["events"])
         report = json.loads(subprocess.check_output([memviz, "lines", "--json", out]))
-        if not report["devices"][0]["lines"]:
+        if not report["lines"]:
             failures.append("no lines in " + out)
     open(end, "w").close()
     result = loop.communicate()[0].split()

@@ -201,14 +201,14 @@ def leak(machine, path, heap, line):
     found = machine.report("leaks", path, heap)["leaks"]
     expect(found, "no leak")
     expect(line in found[0]["culprit"], f"{found[0]['culprit']} instead of {line}")
-    # Steps are told by times in microseconds, in which a pool may do more than one of them.
+    # Steps are identified by times in microseconds, and a pool may do several within one.
     expect(STEPS - 1 <= found[0]["blocks"] <= STEPS,
            f"{found[0]['blocks']} blocks instead of {STEPS}")
     return f"{found[0]['culprit']}, {found[0]['bytes']} bytes in {found[0]['blocks']} blocks"
 
 
 def lies_in_cuda(machine, path, heap):
-    """The heap's blocks lie in memory that calls of CUDA got; `all` does not count them again."""
+    """The heap's blocks lie in memory that CUDA calls got; `all` does not count them again."""
     block = machine.stats(path, heap)["current"]["allocated"]
     cuda = machine.stats(path, "cuda")["current"]["allocated"]
     whole = machine.stats(path, "all")["current"]["allocated"]

@@ -137,13 +137,21 @@ def scene_graphs(folder):
             model(x).sum().backward()
             model.zero_grad(set_to_none=True)
     torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        y = model(x)
-        y.sum().backward()
+    graphs, outputs, captured, pool = [], [], [], None
+    for batch in (64, 32, 16):
+        graph = torch.cuda.CUDAGraph()
+        before = torch.cuda.memory_allocated()
+        with torch.cuda.graph(graph, pool=pool):
+            y = model(x[:batch])
+            y.sum().backward()
+        captured.append(torch.cuda.memory_allocated() - before)
+        pool = graph.pool()
+        graphs.append(graph)
+        outputs.append(y)
     for _ in range(5):
-        graph.replay()
-    finish(folder, result=float(y.sum()))
+        graphs[0].replay()
+    mark("captured")
+    finish(folder, result=float(outputs[0].sum().detach()), captured=captured)
 
 
 def scene_oom(folder):
@@ -197,7 +205,7 @@ def scene_profiler(folder):
 
 
 def scene_async(folder):
-    """A backend that reports no blocks: only calls of CUDA are recorded."""
+    """A backend that reports no blocks: only CUDA calls are recorded."""
     train(GPT(layers=2).cuda(), 3)
     torch.cuda.synchronize()
     with open(os.path.join(folder, "facts.json"), "w") as file:

@@ -33,7 +33,7 @@ const char *mv_input_damage(const mv_trace *trace);
 /* The file's name in messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
 
-/* What --with joined, as members of a report. */
+/* The result of --with, as members of a report. */
 #define MV_WITH_FIELDS(MEMBER, cli)                                                            \
     MEMBER("with.file",                                                                        \
            (cli)->with ? mv_value_text((cli)->options.with) : mv_value_of(MV_VALUE_NO_OBJECT)) \

@@ -69,7 +69,7 @@ const mv_mcp_tool *mv_mcp_tool_find(const char *name)
     return NULL;
 }
 
-/* ---- what a tool takes ------------------------------------------------------------------- */
+/* ---- arguments of a tool ------------------------------------------------------------------- */
 
 static mv_option_set options_of(const mv_mcp_tool *tool)
 {

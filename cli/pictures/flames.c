@@ -2,7 +2,7 @@
 #include "cli/pictures/pictures.h"
 #include "cli/report/folded.h"
 
-/* ---- what is in them --------------------------------------------------------------------- */
+/* ---- their contents --------------------------------------------------------------------- */
 
 mv_code mv_flame_of_memory(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            uint32_t event, const mv_sites *sites, const mv_filter_bits *kept,

@@ -1,4 +1,4 @@
-/* Where results go: standard output, or the file that -o names (whole or not at all).
+/* The destination of results: standard output, or the file that -o names (whole or not at all).
  *
  * Everything is buffered here and numbers are written without printf, since `trace` and `dump`
  * print millions of lines. After a failed write further ones do nothing; closing reports it.
@@ -47,7 +47,7 @@ void mv_out_flush(mv_out *out);
 /* A write has failed, or the user has quit the pager: the rest need not be produced. */
 bool mv_out_is_lost(const mv_out *out);
 
-/* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */
+/* Drops buffered output and an unfinished file. Safe on a zeroed or closed one. */
 void mv_out_abort(mv_out *out);
 
 /* Written unchanged: JSON, numbers. Text from a file goes through one of the functions below. */

@@ -117,7 +117,7 @@ void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char
 
 /* ---- texts that do not fit ---------------------------------------------------------------- */
 
-/* Where the n-th character begins. */
+/* The beginning of the n-th character. */
 static size_t at_character(const char *text, uint32_t n)
 {
     size_t at = 0;

@@ -22,7 +22,7 @@ uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char
  * too short, and cut, as by mv_prose_put_cut, if the terminal is. Ends the line. */
 void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char *name);
 
-/* Appends to a text in a buffer of `size` bytes; what does not fit is cut. */
+/* Appends to a text in a buffer of `size` bytes; the rest is cut. */
 void mv_prose_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -122,16 +122,16 @@ static struct MHD_Response *response_of(const mv_server *server, const mv_serve_
     return response;
 }
 
-/* The length of what is asked for, query included, which answer_request gets as *state. */
+/* The length of the request target, query included, which answer_request gets as *state. */
 static void *measure(void *user, const char *asked, struct MHD_Connection *connection)
 {
     (void)user, (void)connection;
     return (void *)strlen(asked); // NOLINT: a number
 }
 
-/* What has a NUL in it looks like something that ends there. It and the version lie in one buffer,
- * the line of the request, with blanks between them of which one is a NUL now; where they do not,
- * nothing is known. */
+/* A target that contains a NUL seems to end there. It and the version lie in one buffer, the line
+ * of the request, with blanks between them of which one is a NUL now; where they do not, nothing is
+ * known. */
 static bool is_whole(const char *path, size_t length, const char *version)
 {
     uintptr_t from = (uintptr_t)path + length, to = (uintptr_t)version;

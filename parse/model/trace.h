@@ -489,7 +489,7 @@ typedef struct {
     X(FILE_NOTE, "file_note", "remarks that the file's writer left")                           \
     X(THINNED, "thinned", "events of blocks that held little were left out, to make it small") \
     X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")             \
-    X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                   \
+    X(LOST_CALLS, "damaged_calls", "tables of CUDA calls with lost rows")                      \
     X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                     \
     X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                           \
     X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written") \
@@ -543,7 +543,7 @@ typedef struct {
     const char *compression;   /* "none", "gzip", "zstd" */
     const char *level;         /* the level of the events (analyze/levels); NULL: as in the file */
     bool is_heap;              /* the level is a registered heap */
-    uint32_t first_call_frame; /* frames from this row on are calls of CUDA, or of heaps; only in a
+    uint32_t first_call_frame; /* frames from this row on are CUDA calls, or of heaps; only in a
                                 * level */
     const struct mv_trace *as_read; /* only in a level: the trace from which the level was made */
 } mv_origin;
@@ -614,7 +614,7 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
     return *count ? s->frame + s->first[id.row] : NULL; /* without any, `frame` is NULL */
 }
 
-/* The trace as read from the file, with all calls of CUDA, whatever level `trace` is. */
+/* The trace as read from the file, with all CUDA calls, whatever level `trace` is. */
 static inline const mv_trace *mv_trace_as_read(const mv_trace *trace)
 {
     return trace->origin.as_read ? trace->origin.as_read : trace;

@@ -1,4 +1,4 @@
-/* What the two msgpack readers share. Each is an instance of msgpack-c's push parser
+/* The common parts of the two msgpack readers. Each is an instance of msgpack-c's push parser
  * (msgpack/unpack_template.h): callbacks for every value, no object tree, a fixed depth. */
 #ifndef MV_READ_MSGPACK_H
 #define MV_READ_MSGPACK_H

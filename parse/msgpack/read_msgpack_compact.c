@@ -5,8 +5,8 @@
 #include "parse/msgpack/read_msgpack.h"
 #include "parse/msgpack/read_msgpack_columns.h"
 
-/* Keys of the root map in the order in which they were written, and the tables in them. What a row
- * number points to comes before it, so that the reader can check each number as it comes. */
+/* Keys of the root map in the order in which they were written, and the tables in them. A row comes
+ * before the numbers that point to it, so that the reader can check each number at once. */
 #define MV_SECTION_LIST(X)                                      \
     X(FORMAT, "format", 0)                                      \
     X(VERSION, "version", 0)                                    \

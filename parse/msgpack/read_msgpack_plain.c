@@ -19,8 +19,8 @@ typedef struct {
     uint64_t at;                 /* offset of the byte that it is at */
 } plain;
 
-/* What the template keeps for a value. For a container: where its items begin on the machine's
- * stack, and how many are still to come. */
+/* The template's record of a value. For a container: where its items begin on the machine's stack,
+ * and how many are still to come. */
 typedef struct {
     uint64_t from;
     uint32_t left;
@@ -154,7 +154,7 @@ static inline plain_object root(plain *p)
 #define plain_on_ext(p, base, at, n, o)     ((void)(base), (void)(at), (void)(n), (void)(o), -1)
 #include <msgpack/unpack_template.h>
 
-/* Where the first key "frames" after `from` ends: a stack may begin there. */
+/* The end of the first key "frames" after `from`: a stack may begin there. */
 static size_t after_frames(mv_span window, size_t from)
 {
     static const char key[] = "\xa6"
@@ -208,7 +208,7 @@ static mv_msgpack_step step(void *parser, mv_span window)
     mv_msgpack_step s = {0};
 
     for (size_t end = 0; s.status == 0 && end < window.length;) {
-        /* What looks like the key may be inside a text that the parser has begun. */
+        /* Bytes that look like the key may be inside a text that the parser has begun. */
         size_t begun = context->cs == MSGPACK_CS_HEADER ? 0 : context->trail;
         end = after_frames(window, s.used + begun);
         context->user.base = context->user.seen;

@@ -1,6 +1,6 @@
-/* Writes msgpack of PyTorch's own dict: keys and their order are those of PyTorch's Python writer
- * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp); keys for which the model has no value
- * are left out. Files of PyTorch's C++ writer have the same keys in another order. */
+/* Writes msgpack of PyTorch's own dict: keys and their order follow PyTorch's Python writer
+ * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp); keys without a value in the model are
+ * omitted. Files of PyTorch's C++ writer have the same keys in another order. */
 #include <msgpack/pack.h>
 
 #include "parse/model/trace.h"
@@ -519,7 +519,7 @@ static void pack_tensors(packing *w)
         put_text(w, mv_tensor_role_name(t->role[i]));
         pack_string(w, "slot", t->slot[i]);
         pack_string(w, "shape", t->shape[i]);
-        put_text(w, "dtype"); /* always there: it tells what the map is */
+        put_text(w, "dtype"); /* always there: it identifies the map */
         put_string(w, t->dtype[i]);
         put_text(w, "device");
         put_int(w, t->device[i]);

@@ -12,8 +12,8 @@ class Case:
     env: dict = dataclasses.field(default_factory=dict)
     needs: list = dataclasses.field(default_factory=list)  # programs, or files of the build
     modes: list = None  # None: two of them
-    bare: int = 0  # without the launcher, so many recordings: finalising thousands takes minutes
-    why: str = ""  # nothing is recorded, or not to the end, and a line says so
+    bare: int = 0  # this many recordings without the launcher: finalising thousands takes minutes
+    why: str = ""  # the line printed if nothing is recorded, or not to the end
     stack: int = None  # most bytes of a stack that are used with the shim and not without
     complete: bool = True  # each call that returned is in the recording
     cheap: bool = False  # also in ctest

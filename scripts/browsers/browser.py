@@ -119,7 +119,7 @@ class Browser:
         self.log.close()
         shutil.rmtree(self.profile, ignore_errors=True)
 
-    # ---- the protocol: send(message), receive(seconds) and heard(event) are of each browser
+    # ---- the protocol: each browser defines send(message), receive(seconds) and heard(event)
 
     def call(self, method, params=None, seconds=PATIENCE_S, **more):
         self.number += 1

@@ -71,7 +71,7 @@ Test(changes, all_of_a_command_line_make_one_run_under_each_setting)
     cr_expect_eq(cJSON_GetArraySize(runs), 4);
 }
 
-Test(changes, what_cannot_be_read_is_wrong_usage)
+Test(changes, invalid_values_are_wrong_usage)
 {
     static const char *const bad[] = {"--scale abc",         "--scale abc=x", "--scale =2",
                                       "--zero 4 --ranks 2",  "--zero 1",      "--drop ''",

@@ -184,7 +184,7 @@ static const struct {
               {"ring", "leaks unknown: too few steps"},
               {"late_start", "fine (file damaged)"}};
 
-/* The number is that of the findings which are wrong, and it is shown on every tab; a click shows
+/* The number counts the findings that report a problem, and it is shown on every tab; a click shows
  * the reports. */
 LongTest(headline, badge_of_the_viewer)
 {

@@ -1,4 +1,4 @@
-/* What a recording lacks, and what is in one without memory of PyTorch. */
+/* Descriptions of recordings without events, or without memory of PyTorch. */
 #include "analyze/advice/recording.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
@@ -18,7 +18,7 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
     cr_assert_eq(view->now->main, is_state_only ? MV_MAIN_STATE : MV_MAIN_TIMELINE, "%s", name);
 }
 
-/* Where there is no run of events, the viewer opens on the state. */
+/* Without a run of events, the viewer opens on the state. */
 LongTest(recording, advice_fits_what_is_missing)
 {
     expect_advice("no_history", true, "recorded without history: call torch.cuda.memory._record");
@@ -56,7 +56,7 @@ static mv_recording_contents describe(const mv_trace *trace)
     return out;
 }
 
-/* A program of CuPy: calls of CUDA, and no event of PyTorch. */
+/* A program of CuPy: CUDA calls, and no event of PyTorch. */
 Test(recording, calls_without_pytorch)
 {
     mvt_calls *c = mvt_calls_new();

@@ -1,4 +1,4 @@
-/* Advice: what is tried, what is trusted, what is advised; and the command. */
+/* Advice: the settings tried, the trust, the advice; and the command. */
 #include "analyze/advice/whatif.h"
 
 #include "tests/fixture/fixture.h"
@@ -111,8 +111,8 @@ LongTest(whatif, a_request_that_is_met_is_not_a_run_that_continues)
     }
 }
 
-/* 20 MiB failed although 512 MiB more had been reserved before: a limit was lowered meanwhile, and
- * without it the recorded settings meet the request, too. */
+/* 20 MiB failed although 512 MiB more had been reserved before: a limit was lowered during the run,
+ * and without it the recorded settings meet the request, too. */
 static mvt_trace *lowered_limit(void)
 {
     mvt_trace *t = mvt_new();
@@ -128,7 +128,7 @@ static mvt_trace *lowered_limit(void)
     return t;
 }
 
-Test(whatif, what_a_lowered_limit_refused_is_not_known)
+Test(whatif, a_request_refused_by_a_lowered_limit_is_unknown)
 {
     mvt_trace *t = lowered_limit();
     const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
@@ -154,7 +154,7 @@ Test(whatif, what_a_lowered_limit_refused_is_not_known)
 }
 
 /* Within a limit that the user gives, the recorded settings fail again or they do not. */
-Test(whatif, a_limit_that_is_given_tells)
+Test(whatif, a_given_limit_decides)
 {
     question q;
 
@@ -186,7 +186,7 @@ Test(whatif, within_a_given_limit_savings_are_from_the_recorded_settings_within_
                        q.found.verdict);
 }
 
-LongTest(whatif, what_fits_within_a_given_limit_is_told)
+LongTest(whatif, settings_that_fit_within_a_given_limit_are_reported)
 {
     static const char *const confs[] = {"roundup_power2_divisions:4", "expandable_segments:True"};
     question q;
@@ -258,7 +258,7 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     cr_expect_not_null(q.found.advice_none);
 }
 
-/* When a block is freed does not matter to what is reserved: a replay is as sure without it. */
+/* The time of a free does not affect the reserved bytes: a replay is as sure without it. */
 Test(whatif, frees_that_are_one_event_change_no_trust)
 {
     mv_trace trace = mvt_load(mvt_memory(), "ring");
@@ -289,8 +289,7 @@ LongTest(whatif, with_late_history_it_says_how_sure_it_is)
     cr_expect(strstr(q.found.trials.trust_why, "before the trace"));
     cr_assert_eq(q.found.advice_count, 1);
     cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
-    cr_expect_not_null(strstr(q.found.verdict, "reserved in what the trace shows"), "%s",
-                       q.found.verdict);
+    cr_expect_not_null(strstr(q.found.verdict, "reserved within the trace"), "%s", q.found.verdict);
     cr_expect_null(strstr(q.found.verdict, "give or take"), "%s", q.found.verdict);
     ask(&q, "whatif_2", (mv_whatif_opts){0});
     cr_expect_null(strstr(q.found.verdict, "what the trace shows"), "%s", q.found.verdict);
@@ -307,8 +306,8 @@ LongTest(whatif, figures_that_may_be_far_off_are_called_rough)
     ask_trace(&q, &trace, (mv_whatif_opts){0});
     cr_assert_geq(q.found.advice_count, 1);
     cr_expect_gt(q.found.trials.start_error, 800 * MIB);
-    cr_expect_not_null(strstr(q.found.verdict, "would save about 1.40 GiB of 2.45 GiB reserved in "
-                                               "what the trace shows, give or take 838 MiB"),
+    cr_expect_not_null(strstr(q.found.verdict, "would save about 1.40 GiB of 2.45 GiB reserved "
+                                               "within the trace, give or take 838 MiB"),
                        "%s", q.found.verdict);
     cr_expect_not_null(strstr(q.found.advice[0].text, "to about 1.04 GiB"), "%s",
                        q.found.advice[0].text);
@@ -342,7 +341,7 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-Test(alloc_conf, what_pytorch_takes_is_taken)
+Test(alloc_conf, settings_that_pytorch_takes_are_taken)
 {
     mv_alloc_conf c;
     char why[128];
@@ -439,7 +438,7 @@ Test(alloc_conf, divisions_end_at_the_threshold_of_old_releases)
     cr_expect_eq(mv_round_request(&c.rules, (65 << 20) + 1), (65 << 20) + 512);
 }
 
-Test(alloc_conf, what_pytorch_refuses_is_named)
+Test(alloc_conf, settings_that_pytorch_refuses_are_named)
 {
     static const char *const rows[][2] = {
         {"max_split_size:128", "max_split_size: no such setting"},

@@ -56,7 +56,7 @@ Test(escape, each_place_has_its_manner)
     cr_expect_str_eq(escaped("a\0b", 3, MV_ESCAPE_JSON), "a\\u0000b");
 }
 
-Test(escape, what_a_spreadsheet_would_run_is_known)
+Test(escape, formulas_for_spreadsheets_are_recognized)
 {
     static const struct {
         const char *text;

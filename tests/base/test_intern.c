@@ -37,7 +37,7 @@ Test(intern, every_row_is_found_again)
         extra += candidates(&t, mv_mix(i, 1), i, &found) - 1;
         cr_assert(found, "row %u", i);
     }
-    cr_assert_lt(extra, 10, "the hash tells rows apart");
+    cr_assert_lt(extra, 10, "the hash distinguishes rows");
     cr_assert_geq(t.capacity, 2 * t.count);
     for (uint32_t i = 0; i < ROWS; i++)
         cr_assert_eq(candidates(&t, mv_mix(i, 2), i, &found) > 1, 0);

@@ -49,7 +49,7 @@ Test(numbers, written_as_printf_does_and_read_again)
     }
 }
 
-Test(numbers, what_is_no_number_leaves_the_value_alone)
+Test(numbers, an_invalid_number_leaves_the_value_unchanged)
 {
     static const char *const bad[] = {"",
                                       "-",

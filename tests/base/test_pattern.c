@@ -72,7 +72,7 @@ Test(pattern, what_posix_has)
     }
 }
 
-Test(pattern, faults_are_told)
+Test(pattern, faults_are_reported)
 {
     static const struct {
         const char *pattern, *why;

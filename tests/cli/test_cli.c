@@ -6,7 +6,7 @@
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
 
-/* One run and what it must print. With `exact`, NULL or "" in out or err means no output. */
+/* One run and its expected output. With `exact`, NULL or "" in out or err means no output. */
 typedef struct {
     const char *command;
     int status;
@@ -45,7 +45,7 @@ static unsigned count_lines(const char *text)
     return lines;
 }
 
-LongTest(cli, wrong_usage_is_told_in_one_line)
+LongTest(cli, wrong_usage_is_reported_in_one_line)
 {
     static const expectation all[] = {
         {"$MEMVIZ", 2, NULL, "expected a command"},
@@ -204,7 +204,7 @@ LongTest(cli, failures_are_one_line)
 }
 
 /* It was called a damaged snapshot. The viewer alone opens one. */
-LongTest(cli, a_session_is_told_from_a_snapshot)
+LongTest(cli, a_session_is_distinguished_from_a_snapshot)
 {
     uint32_t met = 0;
 
@@ -291,8 +291,8 @@ Test(cli, man_page_names_every_option_in_use)
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
-        cr_expect(!(used & (MV_OPTION_BIT(i))) || strstr(man.out, name), "the man page lacks %s",
-                  name);
+        cr_expect(!(used & (MV_OPTION_BIT(i))) || strstr(man.out, name),
+                  "%s is missing from the man page", name);
     }
 }
 
@@ -317,12 +317,14 @@ Test(cli, man_page_names_every_word_of_an_option)
         for (const char *word = o->words; word && *word; word += strspn(word, " ")) {
             char one[40];
             snprintf(one, sizeof one, "%.*s", (int)strcspn(word, " "), word);
-            cr_expect(strstr(page, one), "--%s of the man page lacks %s: %s", o->name, one, page);
+            cr_expect(strstr(page, one), "--%s of %s is missing from the man page: %s", o->name,
+                      one, page);
             word += strlen(one);
         }
     }
     for (unsigned i = 0; i < sizeof filters / sizeof *filters; i++)
-        cr_expect(strstr(man_of_option("filter"), filters[i]), "--filter lacks %s", filters[i]);
+        cr_expect(strstr(man_of_option("filter"), filters[i]), "%s is missing from --filter",
+                  filters[i]);
 }
 
 /* After each gate the commands that can find it. */
@@ -536,7 +538,7 @@ Test(cli, standard_input_is_a_file)
 }
 
 /* Also where the process may no longer touch it. */
-Test(cli, output_folder_is_told_from_a_file)
+Test(cli, output_folder_is_distinguished_from_a_file)
 {
     static const expectation all[] = {
         {"mkdir d; $MEMVIZ peak $SNAPS/oom.pickle -o d", 1, NULL,

@@ -1,4 +1,4 @@
-/* memviz convert: what goes through other formats stays the same. */
+/* memviz convert: contents survive a detour through other formats. */
 #include "tests/fixture/fixture_json.h"
 
 static const char *const snapshots[] = {
@@ -60,9 +60,9 @@ Test(convert, reports_what_it_did)
     cr_expect_str_eq(r.out, "");
 }
 
-/* Which events are of one call is told by whose stack is one object, which msgpack does not know.
- */
-Test(convert, calls_that_the_plain_form_loses_are_told)
+/* Events belong to one call if their stack is one object, a property that msgpack does not
+ * store. */
+Test(convert, calls_that_the_plain_form_loses_are_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert --plain $SNAPS/oom.pickle x.msgpack");
 
@@ -76,8 +76,8 @@ Test(convert, calls_that_the_plain_form_loses_are_told)
     cr_expect_str_eq(r.err, "", "%s", r.err);
 }
 
-/* A log that lacks events is whole once nothing says that it is not. */
-Test(convert, doubts_that_the_plain_form_loses_are_told)
+/* A log with missing events counts as complete once its note is lost. */
+Test(convert, doubts_that_the_plain_form_loses_are_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
 

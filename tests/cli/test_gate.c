@@ -1,4 +1,4 @@
-/* --fail-on: what it accepts, what it finds, what it cannot know, and what it prints. */
+/* --fail-on: its syntax, its results, unknown results, and its messages. */
 #include "cli/commands.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -27,7 +27,7 @@ static void check(const gate_case *cases)
     }
 }
 
-LongTest(gate, what_is_found_fails_with_its_reason)
+LongTest(gate, a_gate_that_is_met_fails_with_its_reason)
 {
     static const gate_case cases[] = {
         {3, "leaks --fail-on leak $SNAPS/leak_cycle.pickle", "--fail-on leak: device 0: 1 leak"},
@@ -115,7 +115,7 @@ Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
 }
 
 /* The buffer of `ring` held half a step; state_only and no_history have no events. */
-LongTest(gate, what_cannot_be_known_fails_unless_told_otherwise)
+LongTest(gate, an_unknown_answer_fails_unless_allowed)
 {
     static const gate_case cases[] = {
         {4, "leaks --fail-on leak $SNAPS/ring.pickle", "unknown whether it leaks"},
@@ -130,7 +130,7 @@ LongTest(gate, what_cannot_be_known_fails_unless_told_otherwise)
         {4, "stats --fail-on 'reserved>4G' $SNAPS/no_history.pickle",
          "whether it was above 4.00 GiB is unknown: no history was recorded"},
         {0, "stats --fail-on 'reserved>4G' --fail-on known,'peak>4G' $SNAPS/no_history.pickle", ""},
-        {4, "oom --fail-on oom $SNAPS/ring.pickle", "failed requests: none in what was recorded"},
+        {4, "oom --fail-on oom $SNAPS/ring.pickle", "failed requests: none recorded"},
         {0, "oom --fail-on oom,known $SNAPS/ring.pickle", ""},
         {4, "ranks --fail-on leak $SNAPS/gpt_train.pickle $SNAPS/ring.pickle",
          "ring.pickle: unknown whether it leaks"},
@@ -176,7 +176,7 @@ typedef struct {
     const char *lines[5]; /* how those on standard error begin, in order */
 } several_case;
 
-/* Eight files of 33 leaked, and one was named. What is found comes before what is unknown. */
+/* Eight files of 33 leaked, and one was named. A gate that is met comes before an unknown one. */
 Test(gate, each_file_that_fails_is_named)
 {
     static const several_case cases[] = {
@@ -235,7 +235,7 @@ Test(gate, each_file_that_fails_is_named)
 #define TOOLS MV_TESTDATA "/tools/"
 
 /* Files of other tools have no segments, and but for RMM no failed requests. */
-LongTest(gate, what_other_tools_do_not_write_is_not_known)
+LongTest(gate, facts_that_other_tools_do_not_write_are_unknown)
 {
     static const gate_case cases[] = {
         {4, "--fail-on oom " TOOLS "jax.xplane.pb.gz",
@@ -263,8 +263,8 @@ LongTest(gate, what_other_tools_do_not_write_is_not_known)
     check(cases);
 }
 
-/* On levels of calls each block fills its segment: what is fragmented cannot be seen there. The
- * first look does not speak of it, so a gate of all that it finds passes. */
+/* On levels of calls each block fills its segment: fragmentation is not visible there. The first
+ * look does not speak of it, so a gate of all that it finds passes. */
 LongTest(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
 {
     static const gate_case cases[] = {

@@ -1,4 +1,4 @@
-/* memviz memory as a tree of text: what it adds up to, what it leaves out, and how it fits. */
+/* memviz memory as a tree of text: its sum, the omitted branches, and its width. */
 #include "base/utf8.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
@@ -8,7 +8,8 @@ static const cJSON *get(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-/* The rows of the tree are each no larger than their callers, which hold at least what is below. */
+/* The rows of the tree are each no larger than their callers, which hold at least the bytes below
+ * them. */
 static void expect_tree(const cJSON *tree, double all)
 {
     double above[400], below[400] = {0};
@@ -117,7 +118,7 @@ Test(memory, a_filter_leaves_a_smaller_tree)
     const cJSON *json = mvt_json_here(
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
-    /* What peak charges to that line. */
+    /* The bytes that peak charges to that line. */
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(get(json, "devices"), 0), "bytes"), 335675392);
 }
 
@@ -128,7 +129,7 @@ Test(memory, colour_is_as_everywhere)
         strchr(mvt_here("$MEMVIZ memory --color always $SNAPS/mlp_train.pickle").out, 033));
 }
 
-Test(memory, options_of_the_text_and_of_pictures_are_told_apart)
+Test(memory, options_of_the_text_and_of_pictures_are_distinguished)
 {
     static const struct {
         const char *arguments, *message;

@@ -1,4 +1,4 @@
-/* Every picture in every format: what is written, and the figures that --json has. */
+/* Every picture in every format: the files written, and the figures of --json. */
 #include "cli/pictures/pictures.h"
 
 #include "tests/fixture/fixture_json.h"

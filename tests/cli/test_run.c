@@ -1,5 +1,5 @@
-/* memviz run without a GPU: what the program sees, what becomes of its status and signals, which
- * files are left. $MARKING (tests/programs/marking.c) is recorded by its marks. */
+/* memviz run without a GPU: the program's view, its status and signals, and the remaining files.
+ * $MARKING (tests/programs/marking.c) is recorded by its marks. */
 #include <unistd.h>
 
 #include "base/text.h"
@@ -32,7 +32,7 @@ static void expect_err(const char *command, int status, const char *part)
     cr_assert_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
 }
 
-/* ---- the program is left alone ----------------------------------------------------------- */
+/* ---- the program is unchanged ----------------------------------------------------------- */
 
 Test(run, status_is_the_programs)
 {
@@ -119,7 +119,7 @@ Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
     "for s in $all; do kill -s $s -- " whom "; heard $s; done; done_with $! 1; " \
     "touch enough; wait $!; echo $?; tr '\\n' ' ' <out"
 
-LongTest(run, what_is_sent_to_the_launcher_reaches_the_program_once)
+LongTest(run, signals_to_the_launcher_reach_the_program_once)
 {
     static const char once[] =
         "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
@@ -136,7 +136,7 @@ LongTest(run, what_is_sent_to_the_launcher_reaches_the_program_once)
            0, "1\n");
 }
 
-Test(run, what_the_program_sends_its_group_reaches_it_once)
+Test(run, signals_to_the_programs_group_reach_it_once)
 {
     expect(
         "setsid $MEMVIZ run -q sh -c 'trap \"echo caught\" USR1 WINCH; trap \"touch enough\" 60; "
@@ -311,7 +311,7 @@ LongTest(run, files_of_others_do_not_flood_what_is_said)
            0, "9\n492 more files\na.bin\n");
 }
 
-Test(run, what_cannot_be_finalised_stays)
+Test(run, recordings_that_cannot_be_finalised_stay)
 {
     mvt_run run = run_sh("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; mkdir a.bin; exit 3'; "
                          "echo $?; ls | grep -c live; $MEMVIZ dump *.live | grep -c '^mark.*x'");
@@ -358,7 +358,7 @@ Test(run, files_that_others_put_there_are_not_taken)
     expect_refused("mkfifo $f", "not a regular file");
     expect_refused("mkdir $f", "not a regular file");
     expect_refused("ln -s $(ls $o.*.live) $f", "not a regular file");
-    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has a second name");
+    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has a second name (a hard link)");
     if (geteuid() == 0)
         expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
 }
@@ -389,7 +389,7 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
 }
 
-/* What a daemon records once the program has ended stays in its live file. */
+/* Events that a daemon records after the program's end stay in its live file. */
 Test(run, a_process_that_goes_on_without_a_file_is_named)
 {
     mvt_run run = run_sh(
@@ -447,7 +447,7 @@ Test(run, a_file_without_anything_is_removed)
            0, "left\n");
 }
 
-/* 100 KiB are enough for what the process is, and no event. */
+/* 100 KiB are enough for the facts about the process, without any event. */
 Test(run, a_recording_that_stopped_early_is_said)
 {
     expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "

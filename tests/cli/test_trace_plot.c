@@ -1,4 +1,4 @@
-/* memviz trace_plot: the picture as a file. test_timeline.c checks what is in it. */
+/* memviz trace_plot: the picture as a file. test_timeline.c checks its contents. */
 #include <stdint.h>
 
 #include "tests/fixture/fixture_json.h"

@@ -1,4 +1,4 @@
-/* memviz FILE: one screen with the verdict of every report, which are those of the reports. */
+/* memviz FILE: one screen with the verdict of every report, equal to the reports' own. */
 #include "analyze/advice/triage.h"
 
 #include "analyze/levels/levels.h"
@@ -52,7 +52,8 @@ LongTest(triage, is_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
-/* ---- what it can get ---------------------------------------------------------------------- */
+/* ---- the memory it can get
+ * ---------------------------------------------------------------------- */
 
 /* The line of a file with one device, on one line, and the row of it. */
 static const char *device_line(const char *path, const cJSON **row)
@@ -62,7 +63,7 @@ static const char *device_line(const char *path, const cJSON **row)
     return mvt_sh("$MEMVIZ %s | sed -n '/^device 0/,/^$/p' | tr -s '\\n ' '  '", path).out;
 }
 
-/* A limit of the process lies between what was reserved and what was refused: no share of it. */
+/* A limit of the process lies between the reserved bytes and the refused total: no share of it. */
 Test(triage, a_limit_between_bounds_has_no_share)
 {
     const cJSON *row;
@@ -102,7 +103,7 @@ Test(triage, no_share_is_above_all_of_it)
     }
 }
 
-/* ---- the verdicts are those of the reports ------------------------------------------------ */
+/* ---- the verdicts equal the reports' ------------------------------------------------ */
 
 static const char *verdict_of(const cJSON *devices, int device)
 {
@@ -233,7 +234,7 @@ static void expect_said(const char *arguments, int status, const char *text)
     cr_expect(strstr(status ? r.err : r.out, text), "%s: %s%s", arguments, r.out, r.err);
 }
 
-LongTest(triage, what_a_user_would_try)
+LongTest(triage, attempts_of_a_user)
 {
     expect_said("report graphs.pickle", 0, "\nPEAK ");
     expect_said("triage graphs.pickle", 0, "\nPEAK ");
@@ -298,8 +299,8 @@ Test(triage, works_without_pytorch)
 }
 
 /* Leaks that are not of the level that the reports are about: pinned memory, and a pool that the
- * program told of, with PyTorch and without. They fail the gate, and the command shows them. */
-LongTest(triage, leaks_of_the_host_and_of_heaps_are_told)
+ * program registered, with PyTorch and without. They fail the gate, and the command shows them. */
+LongTest(triage, leaks_of_the_host_and_of_heaps_are_reported)
 {
     static const struct {
         const char *name, *level;
@@ -326,8 +327,8 @@ LongTest(triage, leaks_of_the_host_and_of_heaps_are_told)
     }
 }
 
-/* Blocks of a heap lie in what calls got: one leak is told once. */
-Test(triage, a_leak_that_the_device_shows_is_told_once)
+/* Blocks of a heap lie in what calls got: one leak is reported once. */
+Test(triage, a_leak_that_the_device_shows_is_reported_once)
 {
     mvt_run r = mvt_here("$MEMVIZ " MV_TESTDATA "/captures/heap_cupy.bin");
 
@@ -367,12 +368,12 @@ static const mv_trace *calls_that_pin(int steps, int pins)
 
 /* A level that cannot be judged is worth a word where it looks like growth; a few buffers do not.
  */
-Test(triage, a_doubt_is_told_where_memory_grows)
+Test(triage, a_doubt_is_reported_where_memory_grows)
 {
     static const struct {
         int steps, pins;
         mv_leak_verdict verdict;
-        const char *text; /* NULL: nothing is told */
+        const char *text; /* NULL: nothing is reported */
     } cases[] = {{8, 3, MV_VERDICT_CLEAN, NULL},
                  {3, 3, MV_VERDICT_UNKNOWN, NULL},
                  {5, 4, MV_VERDICT_UNKNOWN, "pinned memory: leaks unknown: memory was kept in"},
@@ -394,16 +395,15 @@ Test(triage, a_doubt_is_told_where_memory_grows)
         cr_expect_eq(strncmp(text, cases[i].text ? cases[i].text : "",
                              strlen(cases[i].text ? cases[i].text : "")),
                      0, "case %u: %s", i, text);
-        cr_expect(strstr(own, cases[i].text ? "calls of CUDA: no leak" : "no leak") == own, "%s",
-                  own);
+        cr_expect(strstr(own, cases[i].text ? "CUDA calls: no leak" : "no leak") == own, "%s", own);
         mv_triage_release(&found);
     }
 }
 
 /* More failures, and more leaks, than are kept as findings: all of them are counted, and their
  * bytes added up. */
-/* What is slow although nothing failed. */
-Test(triage, requests_that_took_cache_to_be_freed_are_told)
+/* Slow requests although nothing failed. */
+Test(triage, requests_that_took_cache_to_be_freed_are_reported)
 {
     cJSON *rows = cJSON_GetObjectItem(
         mvt_json(0, "$MEMVIZ triage --json $SNAPS/retry_release.pickle"), "findings");

@@ -14,7 +14,7 @@ static const cJSON *member(const cJSON *object, const char *key)
     return found;
 }
 
-/* What GPUs wrote: every block of the profiler's trace is in the snapshot. */
+/* Recordings of GPUs: every block of the profiler's trace is in the snapshot. */
 Test(with, a_real_pair_is_joined_in_each_report)
 {
     static const char *const commands[] = {"peak", "lines", "leaks", "trace"};
@@ -57,7 +57,7 @@ static void expect_refused(const char *words, const char *why)
 
 Test(with, other_files_are_refused_by_name)
 {
-    expect_refused("peak --with " TRACE " " NAMES, "pair.json.gz: it is of another run: ");
+    expect_refused("peak --with " TRACE " " NAMES, "pair.json.gz: it is from another run: ");
     expect_refused("peak --with " NAMES " " PAIR,
                    "names.pickle.gz: not a format that memviz reads: --with takes a trace of "
                    "torch.profiler (JSON), and this is a pickle");

@@ -44,7 +44,7 @@ Test(culprit, own_code_is_user_wherever_it_lies)
     cr_expect_eq(kind_of("<module>:/home/u/bin/launch:1"), MV_FRAME_USER);
 }
 
-Test(culprit, installed_code_is_told_from_torch)
+Test(culprit, installed_code_is_distinguished_from_torch)
 {
     cr_expect_eq(kind_of("f:/v/lib/python3.12/site-packages/torch/nn/modules/module.py:1"),
                  MV_FRAME_FRAMEWORK);
@@ -61,7 +61,7 @@ Test(culprit, installed_code_is_told_from_torch)
     cr_expect_eq(kind_of("forward:<eval_with_key>.3 from x:1"), MV_FRAME_FRAMEWORK);
 }
 
-Test(culprit, native_frames_are_told_from_noise)
+Test(culprit, native_frames_are_distinguished_from_noise)
 {
     cr_expect_eq(kind_of("at::native::empty_cuda(long):??:0"), MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("conv:Conv_v8.cpp:0"), MV_FRAME_NATIVE);
@@ -325,7 +325,7 @@ Test(culprit, the_interpreter_is_never_to_blame)
     expect_label(UNWINDER "helper:libfoo.o:0;f:/home/u/train.py:12;clone:??:0", "train.py:12 f");
 }
 
-/* Of its own stacks only those of a training program are known to be the backward pass. */
+/* Autograd's own stacks are known to be the backward pass only in a training program. */
 Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
 {
     for (int trains = 0; trains < 2; trains++) {

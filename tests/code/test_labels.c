@@ -52,7 +52,7 @@ Test(labels, rows_that_differ_keep_their_short_labels)
     expect(&t, false, (const char *[]){"train.py:5 run", "train.py:6 run", "(no stack)"});
 }
 
-Test(labels, the_inner_line_of_a_package_tells_rows_apart)
+Test(labels, the_inner_line_of_a_package_distinguishes_rows)
 {
     table t = {.t = mvt_new()};
 
@@ -65,7 +65,7 @@ Test(labels, the_inner_line_of_a_package_tells_rows_apart)
                             "train.py:5 run > m.py:9 g", "train.py:5 run"});
 }
 
-Test(labels, who_called_a_helper_tells_rows_apart)
+Test(labels, the_caller_of_a_helper_distinguishes_rows)
 {
     table t = {.t = mvt_new()};
 
@@ -104,7 +104,7 @@ Test(labels, files_of_one_name_have_folders)
         (const char *[]){"x/net/model.py:7 run", "y/net/model.py:7 run", "y/tail/model.py:7 run"});
 }
 
-Test(labels, another_column_tells_rows_apart)
+Test(labels, another_column_distinguishes_rows)
 {
     table t = {.t = mvt_new()};
 
@@ -127,7 +127,7 @@ Test(labels, the_last_resort_is_the_size_and_a_number)
                             "train.py:5 run (1.00 KiB) #2", "(no stack)", "(no stack) #2"});
 }
 
-Test(labels, native_stacks_are_told_apart_too)
+Test(labels, native_stacks_are_distinguished_too)
 {
     table t = {.t = mvt_new()};
 

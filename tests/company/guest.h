@@ -1,4 +1,4 @@
-/* A program that does what it is told by its arguments, one word after the other:
+/* A program that executes its arguments, one word after the other:
  *
  *     guest go 5 close_all go 20
  *
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* A word and what it does; `argument` is NULL for words without one. */
+/* A word and its action; `argument` is NULL for words without one. */
 typedef struct {
     const char *name;
     int has_argument;

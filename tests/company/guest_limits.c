@@ -1,4 +1,4 @@
-/* What a process gives up: its root, its user, its limits, its system calls. */
+/* The rights that a process gives up: its root, its user, its limits, its system calls. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -142,7 +142,7 @@ static void allow_only(const int *calls, size_t count, int by_prctl)
     install(rules, at, by_prctl);
 }
 
-/* A worker that only computes: what is left to it in the strictest sandboxes. */
+/* A worker that only computes: the rest that remains in the strictest sandboxes. */
 static void worker_filter(const char *way)
 {
     static const int calls[] = {SYS_read,  SYS_write,      SYS_exit,         SYS_exit_group,

@@ -18,7 +18,7 @@ int plug_go(int calls)
 }
 
 #ifdef NODE
-/* What Node calls after it has opened an add-on. */
+/* The function that Node calls after it has opened an add-on. */
 void *napi_register_module_v1(void *environment, void *exports);
 void *napi_register_module_v1(void *environment, void *exports)
 {

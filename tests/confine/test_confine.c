@@ -1,4 +1,4 @@
-/* What is left to a confined process, and what is not. */
+/* The actions allowed in a confined process, and those that are not. */
 #include "cli/confine/confine.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *in(const char *folder, const char *name)
     return path;
 }
 
-/* Runs `confined` in a process of its own, with what it writes to `t`. */
+/* Runs `confined` in a process of its own, with its output in `t`. */
 static void in_child(tried *t, void (*confined)(tried *t))
 {
     int status;
@@ -76,7 +76,7 @@ static void try_all(tried *t)
     }
 }
 
-Test(confine, what_a_report_never_does_is_refused)
+Test(confine, actions_that_no_report_needs_are_refused)
 {
     bool has_landlock = mvt_has_landlock(), has_filter = mvt_has_filter();
     tried *t = set_up();

@@ -1,4 +1,4 @@
-/* memviz's own container: what is written is read again, row by row and number by number. */
+/* memviz's own container: written files are read again, row by row and number by number. */
 #include <ctype.h>
 
 #include "tests/fixture/fixture_container.h"

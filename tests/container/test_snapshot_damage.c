@@ -244,7 +244,7 @@ Test(snapshot_damage, lost_strings_are_absent)
     }
 }
 
-/* What is left when the name of a setting, or its text, is lost. */
+/* The settings that remain if the name or the text of one is lost. */
 static void lose_setting(uint32_t row, bool is_its_text)
 {
     mv_trace trace = mvt_everything(mvt_memory());

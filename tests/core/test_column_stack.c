@@ -113,7 +113,7 @@ LongTest(column_stack, every_row_of_real_snapshots_is_where_it_should_be)
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(column_stack, what_a_slide_holds_open_shrinks_to_nothing)
+Test(column_stack, a_gap_held_open_by_a_slide_shrinks_to_nothing)
 {
     uint64_t last = 1000003;
 
@@ -176,7 +176,7 @@ Test(column_stack, events_are_in_order_on_every_clock)
     }
 }
 
-/* Only pauses are shortened: all other distances are those of the clock of time. */
+/* Only pauses are shortened: all other distances follow the clock of time. */
 Test(column_stack, the_clock_of_busy_time_cuts_pauses)
 {
     mv_arena *arena = mvt_memory();

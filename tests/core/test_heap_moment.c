@@ -1,5 +1,5 @@
-/* The heap at a moment, made from what is alive, compared with the heap that a replay of the
- * events leads to. */
+/* The heap at a moment, made from the live blocks, compared with the heap after a replay of the
+ * events. */
 #include "tests/fixture/fixture_heap.h"
 #include "viz/core/heap_moment.h"
 

@@ -1,4 +1,4 @@
-/* What is under the pointer, compared with a look at every row. */
+/* The row under the pointer, compared with a search of every row. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"

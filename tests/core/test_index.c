@@ -121,7 +121,7 @@ LongTest(index, answers_as_every_row_does_on_random_tables)
     }
 }
 
-/* Rows of segments: what is alive is what was held. */
+/* Rows of segments: the live blocks are the held ones. */
 static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 {
     mv_lives segments;

@@ -4,7 +4,7 @@
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/layout.h"
 
-/* Rows alive after each event add up to what the literal allocator has reserved; and so do the
+/* Rows alive after each event add up to the reserved bytes of the literal allocator; and so do the
  * columns of the layout, one for each event. */
 static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
 {

@@ -75,7 +75,7 @@ static void check_frame(const shown *s, const mv_tile_view *v, const mv_tile_fra
     }
 }
 
-/* What a pixel of the view shows, through the quads; MV_NO_ROW where there is none. */
+/* The contents of a pixel of the view, through the quads; MV_NO_ROW where there is none. */
 static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
 {
     for (uint32_t i = f->count; i-- > 0;) {
@@ -129,7 +129,7 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
     }
 }
 
-/* An event with several births, or one that alloc_of does not name, is no allocation's. */
+/* An event with several births, or without a row in alloc_of, belongs to no allocation. */
 static bool is_plausible(const mv_lives *lives)
 {
     for (uint32_t r = lives->allocs.preexisting; r < lives->allocs.count; r++)
@@ -324,7 +324,7 @@ Test(tiles, another_scale_is_shown_until_the_tiles_are_there)
     close_stage(&g);
 }
 
-/* While it zooms, a view asks for the same few scales again and again. */
+/* While it zooms, a view needs the same few scales again and again. */
 static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
 {
     uint64_t most = 0;
@@ -364,7 +364,7 @@ Test(tiles, panning_at_one_scale_makes_only_what_comes_in)
     v.dx /= 5;
     for (int i = 0; i < 400; i++) {
         mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
-        v.x += v.dx * 10 * (1 + 1e-12 * i); /* sums of what was rounded */
+        v.x += v.dx * 10 * (1 + 1e-12 * i); /* sums of rounded values */
         v.dx *= 1 + 1e-15;
         for (uint32_t q = 0; q < f.count; q++)
             serial = f.quads[q].tile->serial > serial ? f.quads[q].tile->serial : serial;
@@ -423,7 +423,7 @@ Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
     close_stage(&g);
 }
 
-LongTest(tiles, what_is_forgotten_is_not_read_any_more)
+LongTest(tiles, a_forgotten_file_is_not_read_any_more)
 {
     stage g;
 

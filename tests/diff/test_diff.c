@@ -387,10 +387,10 @@ LongTest(diff, a_peak_that_may_have_been_earlier_says_so)
     }
 }
 
-/* A peak of a file that lacks frees is doubtful, too; at the end the final heap has the bytes. The
- * gate and the text agree, and in a window that begins within the events the past does not matter.
- */
-LongTest(diff, what_is_said_is_as_sure_as_the_gate)
+/* A peak of a file with missing frees is uncertain, too; at the end the final heap has the bytes.
+ * The gate and the text agree, and in a window that begins within the events the past does not
+ * matter. */
+LongTest(diff, a_sentence_is_as_certain_as_the_gate)
 {
     static const char known[] = "as far as the files show";
     static const struct {
@@ -456,8 +456,8 @@ static void expect_gate(int status, const char *message, const char *files)
     cr_expect(strstr(run.out, message), "%s: no '%s' in %s", files, message, run.out);
 }
 
-/* What a file without the device had of it is not 0 for sure. */
-LongTest(diff, a_side_without_memory_of_the_device_is_no_known_zero)
+/* The bytes on a device that a file does not contain are not certainly 0. */
+LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
     const char *idle = idle_file();
     char files[128];

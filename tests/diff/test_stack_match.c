@@ -114,7 +114,7 @@ Test(stack_match, lines_that_belong_together_move_together)
     expect_lines("60a 62a 63a 65a", "60a 62a 64a", 0, "60 62 0 64");
 }
 
-Test(stack_match, callees_tell_lines_apart)
+Test(stack_match, callees_distinguish_lines)
 {
     expect_lines("60a 61b", "60c 61a 62b", 0, "61 62");
     expect_lines("60a 61b 62c", "60c 61a 62b", 0, "61 62 0");
@@ -268,7 +268,7 @@ Test(stack_match, renamed_files_and_functions_are_matched)
     cr_expect(are_partners(&m, 0, 0) && are_partners(&m, 1, 1));
 }
 
-Test(stack_match, files_of_one_name_are_told_by_their_folders)
+Test(stack_match, files_of_one_name_are_reported_by_their_folders)
 {
     static const char *const before[] = {"f:/a/x/utils.py:10", "f:/a/y/utils.py:10"};
     static const char *const after[] = {"f:/b/y/utils.py:10", "f:/b/x/utils.py:10"};
@@ -278,7 +278,7 @@ Test(stack_match, files_of_one_name_are_told_by_their_folders)
     cr_expect(are_partners(&m, 0, 1) && are_partners(&m, 1, 0));
 }
 
-Test(stack_match, what_has_no_python_goes_by_its_functions)
+Test(stack_match, stacks_without_python_go_by_their_functions)
 {
     static const char *const before[] = {"at::native::mm:??:0;MmBackward0::apply:??:0", "", NULL};
     static const char *const after[] = {NULL, "at::native::addmm:??:0;MmBackward0::apply:??:0", ""};
@@ -318,7 +318,7 @@ static void make_program(program *p, uint64_t *seed)
     }
 }
 
-/* New lines, none of which allocates, in front of any line; functions change places. */
+/* New lines without allocations in front of any line; functions change places. */
 static void edit_program(program *p, uint64_t *seed)
 {
     for (int f = 0; f < FILES; f++) {

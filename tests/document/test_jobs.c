@@ -14,7 +14,7 @@ typedef struct {
     mv_arena *arena;
     mv_jobs *jobs;
     mv_slot *slot;
-    bool is_current; /* whether the last answer is that of its ask */
+    bool is_current; /* whether the last answer belongs to its query */
 } context;
 
 static void *twice(mv_arena *arena, void *user, const void *ask)

@@ -100,7 +100,7 @@ static void path_of(const place *p, char path[MV_SAVED_PATH + 300])
     closedir(at);
 }
 
-Test(saved_index, what_is_written_is_read)
+Test(saved_index, written_files_are_read)
 {
     mv_saved_index index, read = {0};
     place p;
@@ -116,7 +116,7 @@ Test(saved_index, what_is_written_is_read)
 }
 
 /* Every bit of the head, and some of the rest; every length that is not the right one. */
-LongTest(saved_index, a_damaged_one_is_none)
+LongTest(saved_index, a_damaged_one_does_not_count)
 {
     char path[MV_SAVED_PATH + 300];
     mv_saved_index index, read;

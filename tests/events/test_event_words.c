@@ -100,7 +100,7 @@ Test(event_words, a_segment_is_said_to_be_held_or_given_back)
     cr_expect_eq(story_of(0).freed, 1);
 }
 
-Test(event_words, a_segment_is_told_with_its_event_and_without_one)
+Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
 {
     mvt_trace *t = mvt_new();
     mv_event_story story;
@@ -143,8 +143,8 @@ Test(event_words, a_heap_without_events_has_no_lives)
         "A segment of 20.0 MiB at 0x10000000; no events were recorded, so its lifetime is unknown");
 }
 
-/* What is not in the file is not told. */
-Test(event_words, what_is_not_recorded_is_said_so)
+/* Facts that are not in the file are not printed. */
+Test(event_words, data_that_is_not_recorded_is_reported)
 {
     mvt_trace *t = mvt_new();
 

@@ -1,5 +1,5 @@
 /* Exports read back by other means: SQLite itself, a reader of CSV, cJSON, a walk over protobufs;
- * their sums are those of `stats`. */
+ * their sums equal those of `stats`. */
 #include <sqlite3.h>
 
 #include "base/text.h"
@@ -164,7 +164,8 @@ Test(export, one_device_is_in_all_tables)
     sqlite3_close(one);
 }
 
-/* What has a device in captures: rows of others are left out, those of no known device stay. */
+/* Rows with a device in captures: rows of other devices are omitted, rows without a known device
+ * stay. */
 Test(export, one_device_of_a_capture)
 {
     static const char *const tables[] = {"api_calls", "heap_calls", "samples", "annotations"};

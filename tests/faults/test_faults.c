@@ -39,7 +39,7 @@ Test(faults, steps_whose_names_have_no_row)
     play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
 }
 
-/* What is found out for a column of the output, and is no report of its own. */
+/* Analyses for a column of the output, which are not reports of their own. */
 LongTest(faults, leaks_of_an_export)
 {
     play("memory=ENOMEM", "60:0:1", "o.csv", "export -q " TRAIN " -o o.csv");
@@ -73,7 +73,7 @@ LongTest(faults, writes)
     play("write=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
 }
 
-/* Nothing is left of a file when the program is ended while it writes. */
+/* No part of a file remains if the program is ended while it writes. */
 LongTest(faults, a_signal_at_any_call)
 {
     static const char *const faults[] = {"write=SIGTERM", "file=SIGTERM", "open=SIGTERM",
@@ -83,7 +83,7 @@ LongTest(faults, a_signal_at_any_call)
         play(faults[i], "1:0:1", "o.svg", "segment_plot -q " SMALL " -o o.svg");
 }
 
-/* The client is told what is wrong on standard error, since its line is not there. */
+/* The error goes to standard error, since the client's line is missing. */
 Test(faults, a_server_for_agents_says_why_it_ends)
 {
     static const char ask[] =
@@ -97,14 +97,14 @@ Test(faults, a_server_for_agents_says_why_it_ends)
     cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
 }
 
-/* Bytes in the middle of a file are zeros: what a report says may be about less. */
+/* Bytes in the middle of a file are zeros: a report may then cover less. */
 #define DAMAGED                                                        \
     "$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin; "               \
     "dd if=/dev/zero of=f.bin bs=64 count=1 conv=notrunc status=none " \
     "seek=$(($(stat -c %%s f.bin) / 128)); "
 
 /* On standard error, and triage says it in its report, too. */
-LongTest(faults, damage_is_told_with_every_report_once)
+LongTest(faults, damage_is_reported_with_every_report_once)
 {
     static const char *const commands[] = {"triage", "stats --json", "trace",         "leaks",
                                            "peak",   "lines",        "fragmentation", "memory",
@@ -141,7 +141,7 @@ Test(faults, a_script_that_cannot_be_read_is_not_empty)
     play("read=EIO", "1:3:1", "o", "view -q --headless --size 300x200 --script ../../dump " SMALL);
 }
 
-/* What is being read then ends early, and no memory is out. */
+/* Reading then ends early, and that does not count as out of memory. */
 LongTest(faults, a_viewer_that_is_closed_while_it_reads)
 {
     mvt_run r = mvt_sh("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
@@ -162,7 +162,7 @@ Test(faults, a_server_without_an_output_ends)
     cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
 }
 
-/* Only the number of a run, its facts and its samples know the time of the day. */
+/* Only the number of a run, its facts and its samples depend on the time of day. */
 Test(faults, a_clock_that_jumps)
 {
     mvt_run r = mvt_sh("export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0; "
@@ -204,7 +204,7 @@ LongTest(limits, files_that_may_not_grow)
 }
 
 /* In the same words, whatever writes it. */
-Test(limits, files_that_may_not_grow_are_told_alike)
+Test(limits, files_that_may_not_grow_are_reported_alike)
 {
     static const char *const commands[] = {"convert -q $SNAPS/gpt_train.pickle o.bin",
                                            "convert -q $SNAPS/gpt_train.pickle -o o.msgpack",
@@ -222,7 +222,8 @@ Test(limits, files_that_may_not_grow_are_told_alike)
     }
 }
 
-/* An output is limited by the size of the input: what a report is appended to is none of it. */
+/* An output is limited by the size of the input: the earlier contents of a file that a report is
+ * appended to do not count. */
 Test(limits, a_long_log)
 {
     mvt_run r = mvt_sh("truncate -s 3G log && $MEMVIZ stats -q $SNAPS/gpt_train.pickle >>log; "
@@ -258,7 +259,7 @@ Test(limits, a_folder_that_may_not_be_written)
     cr_expect_str_empty(r.out);
 }
 
-/* A reader that closes the pipe is no error worth a line. */
+/* A reader that closes the pipe is not an error that needs a message. */
 Test(limits, pipes_that_close)
 {
     static const char *const commands[] = {"trace -q --limit 0", "dump -q", "leaks -q --json",

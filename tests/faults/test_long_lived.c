@@ -28,7 +28,7 @@ static unsigned count_open(pid_t process, const char *name)
     return count;
 }
 
-/* A pickle that ends early, a container with zeros, and what is no snapshot. */
+/* A pickle that ends early, a container with zeros, and a file that is not a snapshot. */
 #define BAD_FILES                                                         \
     "head -c 3000 $SNAPS/gpt_train.pickle >a.pickle; echo no >b.pickle; " \
     "$MEMVIZ convert -q $SNAPS/gpt_train.pickle c.bin; "                  \
@@ -82,7 +82,7 @@ LongTest(long_lived, failing_requests_of_an_agent, .timeout = 250)
     cr_expect(fd[0] == fd[1] && maps[0] == maps[1] && status == 0, "%s", r.out);
 }
 
-/* A client that kills it finds nothing of it later: what it writes has no name. */
+/* A client that kills it finds nothing of it later: its output has no name. */
 LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
 {
     mvt_run r =
@@ -96,8 +96,8 @@ LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
     cr_expect_str_eq(r.out, "0\n1\n", "%s %s", r.out, r.err);
 }
 
-/* Without its own standard error, what is said has no place: not a file of ours, either. */
-Test(long_lived, closed_descriptors_are_no_files)
+/* Without its own standard error, messages have no destination: not a file of ours, either. */
+Test(long_lived, closed_descriptors_are_not_files)
 {
     mvt_run r =
         mvt_sh("echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | $MEMVIZ mcp 2>&-; "

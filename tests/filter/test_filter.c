@@ -1,5 +1,5 @@
-/* Filters: what is a term, what is wrong with the others, and which allocations match, compared
- * with a slow and obvious version. */
+/* Filters: valid terms, the errors of others, and the matching allocations, compared with a slow
+ * and obvious version. */
 #include <ctype.h>
 #include <regex.h>
 
@@ -49,7 +49,7 @@ Test(filter, every_kind_of_term_is_read)
     cr_assert(f.has_stacks && f.has_leaks && f.has_categories);
 }
 
-Test(filter, what_only_looks_like_a_term_is_text)
+Test(filter, words_that_only_look_like_terms_are_text)
 {
     static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leak:3",
                                         "resize",      "a/b/c.py", "torch::add", "pool",
@@ -360,7 +360,7 @@ static bool stack_has(const world *w, mv_stack_id stack, const char *text, const
     return false;
 }
 
-/* A random term, as text, and by what it is judged. */
+/* A random term, as text, and the values to compare. */
 typedef struct {
     char text[200];
     int kind; /* mv_filter_kind */

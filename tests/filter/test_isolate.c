@@ -1,5 +1,5 @@
-/* A part of the allocations as a table of their own, and the largest: compared with what a slow
- * and obvious version makes of the whole table. */
+/* A part of the allocations as a table of their own, and the largest: compared with a slow and
+ * obvious version on the whole table. */
 #include "analyze/filter/isolate.h"
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"

@@ -31,7 +31,7 @@ static void compare(change *c, const mv_trace *before, const mv_trace *after, bo
                                 mvt_err()));
 }
 
-/* What a row changed, if its stack begins with this label from outside (inverted: inside). */
+/* The change of a row, if its stack begins with this label from outside (inverted: inside). */
 static int64_t part_of(const change *c, const mv_diff_row *row, const char *label, bool is_inverted)
 {
     int s = row->bytes[1] != 0;

@@ -122,7 +122,7 @@ Test(floor, the_check_rejects_overlap_and_a_wrong_top)
     cr_expect_not(is_sound);
 }
 
-/* ---- parts of what was reserved ---------------------------------------------------------- */
+/* ---- parts of reserved memory ---------------------------------------------------------- */
 
 static mv_minimum find(mvt_trace *t)
 {
@@ -211,7 +211,7 @@ Test(floor, the_pool_of_a_graph_keeps_its_memory)
     }
 }
 
-Test(floor, what_is_missing_is_said)
+Test(floor, missing_data_is_reported)
 {
     mvt_trace *t = mvt_new();
     mv_minimum found;
@@ -220,7 +220,7 @@ Test(floor, what_is_missing_is_said)
     mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
     found = find(t);
     cr_expect_not(found.is_known);
-    cr_expect(strstr(found.why, "no events"));
+    cr_expect(strstr(found.why, "no memory events"));
     cr_expect_str_eq(mv_minimum_line(mvt_memory(), &found), "");
 }
 

@@ -20,7 +20,7 @@ static const mv_trial *run_of(const mv_whatif *w, const char *conf)
     return NULL;
 }
 
-/* What --conf says of one setting. */
+/* The result of --conf for one setting. */
 static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r,
                         const mv_advice *advice, const char *name)
 {
@@ -35,7 +35,7 @@ static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r
     cr_expect(strstr(advice->text, "replayed"), "%s", advice->text);
 }
 
-/* The built-in set: what is advised is in it, ranked alike, and no worse than nothing. */
+/* The built-in set: each advised setting is in it, ranked alike, and no worse than no change. */
 static void expect_agreement(const reports *r, const char *name)
 {
     const mv_trial *last = NULL;
@@ -51,7 +51,7 @@ static void expect_agreement(const reports *r, const char *name)
         cr_expect(mv_trials_helps(&r->all.trials, run), "%s: %s", name, advice->setting);
         cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
         cr_assert_gt(r->all.advice_count, 0, "%s: whatif says that nothing helps", name);
-        cr_expect_eq(strstr(advice->text, "in what the trace shows") != NULL,
+        cr_expect_eq(strstr(advice->text, "within the trace") != NULL,
                      r->lives.allocs.preexisting > 0, "%s: %s", name, advice->text);
         last = run;
     }
@@ -110,7 +110,7 @@ LongTest(advice, a_setting_that_costs_memory_is_not_advised)
     cr_expect_not(strstr(mvt_json_text(row, "text"), "2.91 GiB"));
 }
 
-/* The setting keeps what the run was recorded with. */
+/* The setting keeps the recorded ones. */
 Test(advice, the_users_other_settings_stay)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
@@ -121,7 +121,7 @@ Test(advice, the_users_other_settings_stay)
 }
 
 /* Nothing is promised for a trace that is cut off, or whose allocator is not PyTorch's. */
-Test(advice, what_cannot_be_replayed_is_not_promised)
+Test(advice, settings_that_cannot_be_replayed_are_not_promised)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -166,8 +166,8 @@ LongTest(advice, settings_are_not_advised_where_memory_is_lacking)
     }
 }
 
-/* Without events no one knows what was needed. */
-Test(advice, what_no_event_shows_is_not_claimed)
+/* Without events the need is unknown. */
+Test(advice, facts_that_no_event_shows_are_not_claimed)
 {
     mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
 

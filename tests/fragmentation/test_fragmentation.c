@@ -54,8 +54,8 @@ Test(fragmentation, ok_says_what_is_beyond_the_need_and_what_is_usual)
     cr_expect(r.f.beyond == 6 * MIB && r.f.allowed == 48 * MIB);
 }
 
-/* An answer that is not known has its own reason, and the past is none where it is in the file. */
-Test(fragmentation, what_is_not_known_has_its_reason)
+/* An unknown answer has its own reason, which is not the past if the past is in the file. */
+Test(fragmentation, an_unknown_answer_has_its_reason)
 {
     mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
     mvt_trace *t = mvt_new();
@@ -131,7 +131,7 @@ static mvt_trace *begun_late(uint64_t before)
     return t;
 }
 
-/* What was reserved before the events counts as needed: it is named, and the figures add up. */
+/* Memory reserved before the events counts as needed: it is named, and the figures add up. */
 Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
 {
     result r = found(begun_late(200));
@@ -151,7 +151,7 @@ Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
 }
 
 /* 60 MiB are reserved at the end, but no more than 40 were in use at once within the trace. */
-Test(fragmentation, what_no_event_needed_is_not_called_needed)
+Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
 {
     mvt_trace *t = mvt_new();
     mv_moment end = {0};
@@ -239,8 +239,8 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
     expect_pins_add_up(f, what);
 }
 
-/* "far more" was said of 4.00 GiB beside 3.58 GiB: the sentence has the proportion of its figures.
- */
+/* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence has the proportion of its
+ * figures. */
 static void expect_proportion(const mv_fragmentation *f, const char *what)
 {
     uint64_t base = f->demand.needed, more = f->beyond;
@@ -260,7 +260,7 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
     cr_expect(strstr(f->why, part), "%s: %s, not %s", what, f->why, part);
 }
 
-/* Who freed what is pending has all of it. */
+/* The pending bytes are all charged to the line that freed them. */
 static void expect_waiting(const result *r, const char *what)
 {
     const mv_waiting *w = &r->f.waiting;
@@ -420,7 +420,7 @@ static void expect_reason(mvt_trace *t, mv_growth_reason reason, uint64_t usable
     expect_sums(&r.f, mv_growth_reason_name(reason));
 }
 
-Test(fragmentation, enough_memory_in_pieces_is_no_hole)
+Test(fragmentation, enough_memory_in_pieces_is_not_a_hole)
 {
     mvt_trace *t = two_holes();
 
@@ -429,7 +429,7 @@ Test(fragmentation, enough_memory_in_pieces_is_no_hole)
     expect_reason(t, MV_REASON_NO_HOLE, 40 * MIB, 20 * MIB);
 }
 
-Test(fragmentation, a_hole_of_another_stream_is_told)
+Test(fragmentation, a_hole_of_another_stream_is_reported)
 {
     mvt_trace *t = two_holes();
 
@@ -438,7 +438,7 @@ Test(fragmentation, a_hole_of_another_stream_is_told)
     expect_reason(t, MV_REASON_STREAM, 0, 0);
 }
 
-Test(fragmentation, a_block_that_waits_for_a_stream_is_told)
+Test(fragmentation, a_block_that_waits_for_a_stream_is_reported)
 {
     mvt_trace *t = mvt_new();
 
@@ -451,7 +451,7 @@ Test(fragmentation, a_block_that_waits_for_a_stream_is_told)
     expect_reason(t, MV_REASON_PENDING, 0, 0);
 }
 
-Test(fragmentation, the_split_limit_is_told)
+Test(fragmentation, the_split_limit_is_reported)
 {
     mvt_trace *t = mvt_new();
 
@@ -473,7 +473,7 @@ Test(fragmentation, small_requests_do_not_use_large_holes)
     expect_reason(t, MV_REASON_SMALL, 0, 0);
 }
 
-Test(fragmentation, a_segment_for_more_than_is_free_is_no_row)
+Test(fragmentation, a_segment_for_more_than_the_free_bytes_is_not_a_row)
 {
     mvt_trace *t = two_holes();
     result r;
@@ -622,7 +622,7 @@ Test(fragmentation, who_freed_is_not_guessed)
 }
 
 /* On both sides of the rule: beside 80 MiB that are allocated, 40 MiB are usual. */
-Test(fragmentation, few_blocks_that_wait_are_no_verdict)
+Test(fragmentation, few_blocks_that_wait_are_not_a_verdict)
 {
     result r = found(gathered(12, 1, NULL));
 
@@ -706,7 +706,7 @@ Test(fragmentation, json_has_the_members_of_the_contract)
                      mvt_json_number(cJSON_GetObjectItem(report, "free"), "pending"));
 }
 
-Test(fragmentation, fail_on_tells_the_two_verdicts_apart)
+Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {
     mvt_run run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
                          "$SNAPS/frag_pinned_by_small.pickle");

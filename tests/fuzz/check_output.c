@@ -40,7 +40,7 @@ void mvt_check_messages(int status, mv_span text)
     mvt_check_text("standard error", text);
     for (; at < end; at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1, lines++)
         if (strncmp(at, begin, sizeof begin - 1) != 0 || !memchr(at, '\n', (size_t)(end - at)))
-            mvt_stop("a message that is no line of memviz: %s", at);
+            mvt_stop("a message that is not a line of memviz: %s", at);
     if (status == MV_EXIT_USAGE ? lines != 1 : status == MV_EXIT_FAILED && lines == 0)
         mvt_stop("%u lines and status %d: %s", lines, status, (const char *)text.data);
 }

@@ -1,4 +1,4 @@
-/* What must hold for every output of the program, for fuzz targets. Each function stops the process
+/* Requirements of every output of the program, for fuzz targets. Each function stops the process
  * (mvt_stop) when it does not. */
 #ifndef MV_CHECK_OUTPUT_H
 #define MV_CHECK_OUTPUT_H
@@ -10,15 +10,15 @@
 /* UTF-8 without any control character but line ends. */
 void mvt_check_text(const char *what, mv_span text);
 
-/* One JSON value, in text as above, of which no object has a key twice. The caller deletes it. */
+/* One JSON value, in text as above; no object has a key twice. The caller deletes it. */
 cJSON *mvt_check_json(const char *what, mv_span text);
 
-/* Records of RFC 4180 with as many fields as the first, none of which a spreadsheet takes for a
- * formula. */
+/* Records of RFC 4180 with as many fields as the first; no field looks like a formula to a
+ * spreadsheet. */
 void mvt_check_csv(const char *what, mv_span text);
 
-/* What is said on standard error: lines that begin with "memviz: ", and at least one if `status` is
- * that of a failure, of wrong usage exactly one. */
+/* Messages on standard error: lines that begin with "memviz: ", at least one if `status` is a
+ * failure, exactly one for wrong usage. */
 void mvt_check_messages(int status, mv_span text);
 
 /* Protocol buffers as far as their own framing goes: fields within fields, without a rest. */

@@ -1,5 +1,5 @@
-/* libFuzzer's own mutations in part, and in part those of the format that the target reads:
- * MVT_FORMAT is one of mutate.h. */
+/* Partly libFuzzer's own mutations, partly mutations of the target's format: MVT_FORMAT is one of
+ * mutate.h. */
 #include "tests/fuzz/mutate.h"
 
 enum { ALL = 8, OWN = 6 }; /* of all mutations, how many know the format */

@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as UTF-8 and as numbers, against what they must agree with. */
+/* libFuzzer target: any bytes as UTF-8 and as numbers, compared with other implementations. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

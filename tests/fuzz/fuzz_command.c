@@ -1,6 +1,6 @@
-/* libFuzzer target: any bytes as a command line: a word on each line up to an empty line; what
- * follows is the file "in", which is standard input too. The program runs in this process, in a
- * folder in memory with "in" and some small real files.
+/* libFuzzer target: any bytes as a command line: a word on each line up to an empty line; the rest
+ * is the file "in", which is standard input too. The program runs in this process, in a folder in
+ * memory with "in" and some small real files.
  *
  * Words are changed as words (LLVMFuzzerCustomMutator): commands, options, their values and files
  * are taken from the program's own tables.
@@ -29,7 +29,7 @@ typedef struct {
     char text[MOST_LINES];
     const char *word[MOST_WORDS];
     int count;
-    mv_span in; /* what follows them */
+    mv_span in; /* the bytes after them */
 } command_line;
 
 static void read_words(const uint8_t *data, size_t size, command_line *out)
@@ -86,7 +86,7 @@ static bool is_command(const command_line *line, const char *name)
     return command && strcmp(command->name, name) == 0;
 }
 
-/* Of several files or devices, some of which cannot be read, the report is about the others. */
+/* If some of several files or devices cannot be read, the report is about the others. */
 static bool keeps_report(const command_line *line)
 {
     return is_command(line, "ranks") || is_command(line, "triage") || is_command(line, "ledger") ||
@@ -174,6 +174,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("a.pickle", "snapshots/leak_cycle.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     mvt_memory_copy("c.pickle", "snapshots/oom.pickle");
+    mvt_memory_copy("d.pickle", "tools/pair.pickle.gz");
+    mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run of d.pickle */
     make_summary();
     mvt_memory_file("rules",
                     (mv_span){(const uint8_t *)"conv.* activation\nLinear parameter\n", 34});
@@ -213,7 +215,8 @@ static int word_of(const char *words, uint64_t *random, const char **out)
     return (int)strcspn(words, " ");
 }
 
-static const char files[] = "in a.pickle b.bin c.pickle d.summary rules - . no.pickle no/such";
+static const char files[] =
+    "in a.pickle b.bin c.pickle d.pickle d.json d.summary rules - . no.pickle no/such";
 static const char outputs[] =
     "out.svg out.png out.html out.folded out.bin out.msgpack out.json out.csv out.sqlite "
     "out.pftrace out.summary out - a.pickle .";

@@ -1,7 +1,7 @@
 /* libFuzzer target: any bytes as a text with errors about memory in it.
  *
- * Checked: sizes lie within their bounds, sums are those of their parts, each error is explained,
- * and the same text in two pieces of a log has the same errors, twice. */
+ * Checked: sizes lie within their bounds, sums equal their parts, each error is explained, and the
+ * same text in two pieces of a log has the same errors, twice. */
 #include "analyze/oom_text/oom_text.h"
 #include "tests/fixture/in_process.h"
 
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     once = find(&arena, (mv_span){data, size});
     for (uint32_t i = 0; i < once.count; i++)
         check(&arena, &once.rows[i]);
-    /* With 200 KB of another text between them, of which no line is like one of the first. */
+    /* With 200 KB of another text between them, without a line similar to the first text's. */
     text = mv_push_array(&arena, uint8_t, 2 * size + (200 << 10));
     memset(text + size, '\n', 200 << 10);
     memcpy(text, data, size);

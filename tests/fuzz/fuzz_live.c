@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a live file, and what the analyzers make of each of its levels. A
- * live file is mostly zeros, so inputs that begin with 'c' leave them out (live_form.h). */
+/* libFuzzer target: any bytes as a live file, with all analyses of each level. A live file is
+ * mostly zeros, so inputs that begin with 'c' leave them out (live_form.h). */
 #include "analyze/levels/levels.h"
 #include "analyze/totals/totals.h"
 #include "parse/model/sums.h"

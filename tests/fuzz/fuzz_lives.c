@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a pickle, and what the analyzers make of whatever was read.
- * Traces that no allocator could have written must not upset them. */
+/* libFuzzer target: any bytes as a pickle, with all analyses of the result. Traces that no
+ * allocator could have written must not upset them. */
 #include "analyze/advice/headline.h"
 #include "analyze/advice/triage.h"
 #include "analyze/advice/whatif.h"
@@ -26,7 +26,7 @@ static void fail(const char *what)
     abort();
 }
 
-/* Who holds memory at the peak; the sums hold whatever the trace says. */
+/* The holders of memory at the peak; the sums hold whatever the trace says. */
 static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     mv_peak_opts opts = {{0, lives->events.count}, mv_frame_kinds(arena, trace), NULL};
@@ -184,7 +184,7 @@ static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_tr
             fail("a verdict without words");
 }
 
-/* All reports together, and what they advise. */
+/* All reports together, and their advice. */
 static void judge(mv_arena *arena, const mv_trace *trace)
 {
     mv_triage_ask ask = {.read = trace, .trace = trace, .with_others = true, .end = 8};

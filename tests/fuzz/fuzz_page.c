@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a page with a snapshot in it; and, when they are no page, as what
- * its base64 says. */
+/* libFuzzer target: any bytes as a page with a snapshot in it; and, if they are not a page, as the
+ * contents of its base64. */
 #include "tests/fixture/soundness.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int inside(const uint8_t *data, size_t size)
     return result;
 }
 
-/* Errors in what a page has compressed are at bytes of what that unpacks to, not of the page. */
+/* Errors in compressed contents have offsets in the unpacked bytes, not in the page. */
 static bool is_compressed(const uint8_t *data, size_t size)
 {
     return size >= 4 &&

@@ -4,10 +4,10 @@
  *     variant     a hash of the bytes chooses command, format and options (PICTURES of each input)
  *
  * The commands run as from a command line, in a folder in memory, on a file with a hostile name.
- * What must hold: SVG and pages are strict markup (tests/fuzz/markup_check.h) in which nothing
- * of the file is an element, an attribute or a script; a PNG can be read and has the scene's size;
- * every coordinate is finite; a picture is bounded (written_files.h); a failure says why in one
- * line, and leaves no file; all memory is given back. */
+ * Requirements: SVG and pages are strict markup (tests/fuzz/markup_check.h) in which nothing of the
+ * file is an element, an attribute or a script; a PNG can be read and has the scene's size; every
+ * coordinate is finite; a picture is bounded (written_files.h); a failure says why in one line, and
+ * leaves no file; all memory is given back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static void add_option(command_line *line, const mv_command *command, mv_option_
     add(line, value);
 }
 
-/* What goes with the picture; most inputs have few options. */
+/* The options of the picture; most inputs have few options. */
 static void add_options(command_line *line, const mv_command *command, bool of_moment,
                         uint64_t *random)
 {
@@ -134,7 +134,7 @@ static uint64_t memory_of(uint64_t *random)
     return next(random) % 10 ? 256u << 20 : (next(random) % 2048 + 1) << 12;
 }
 
-/* Runs the command as main does; its exit status, and what it said on standard error in *said. */
+/* Runs the command as main does; its exit status, and its messages in *said. */
 static int run(command_line *line, uint64_t memory, char **said)
 {
     const mv_command *command = mv_command_find(line->word[0]);

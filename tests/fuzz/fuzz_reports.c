@@ -1,9 +1,9 @@
-/* libFuzzer target: any bytes as a file of any format, and what every report, export and conversion
- * makes of it. The commands run in this process as a user gives them; which of them, and as what
- * (text, JSON, a table as CSV), a hash of the bytes chooses.
+/* libFuzzer target: any bytes as a file of any format, with every report, export and conversion.
+ * The commands run in this process as a user gives them; which of them, and as what (text, JSON, a
+ * table as CSV), a hash of the bytes chooses.
  *
- * Checked are the outputs themselves (check_output.h), the promises of the model, that sums add up,
- * and that what is written is read back the same. */
+ * Checks the outputs themselves (check_output.h), the promises of the model, that sums add up, and
+ * that a written file is read back the same. */
 #include "cli/commands.h"
 #include "cli/report/table.h"
 #include "tests/fixture/in_process.h"
@@ -23,7 +23,7 @@ enum { MOST_ROWS = 6000, ROWS_OF_ALL = 8000, MOST_REPORTS = 8, STRIDE = 7 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* "in" is the input, "second" a small real recording. */
+/* "in" is the input, "second" a small real recording, "paired" one of the run that "ops" is the profiler's trace of. */
 static const char *const reports[] = {
     "triage in",
     "triage in second",
@@ -78,10 +78,22 @@ static const char *const reports[] = {
     "diff --at end --frames all in second",
     "diff --level all --from 1 in in",
     "dump --chunks in",
+    "floor in",
+    "floor --device 0 in",
+    "memory --by module in",
+    "whatif --drop /a/ --scale /b/=0.5 --half /c/ in",
+    "whatif --recompute /o/ --free-early /a/ --prealloc 1MiB --one-stream in",
+    "whatif --cpu /e/ --zero 2 --ranks 8 --empty-cache-each 2 in",
+    "peak --at low in",
+    "peak --with ops in",
+    "peak --with in paired",
+    "lines --with ops in",
+    "trace --with ops in",
+    "leaks --with ops in",
 };
 enum { REPORTS = sizeof reports / sizeof *reports };
 
-/* What is written, to standard output or to the file "out.*". */
+/* The output, on standard output or in the file "out.*". */
 static const struct {
     const char *words;
     enum { FOLDED, SHEET, JSON, PERFETTO, DATABASE, SAME, SAME_PLAIN, SUMMARY } is;
@@ -280,6 +292,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t hash = XXH3_64bits(data, size);
 
     mvt_memory_copy("second", "snapshots/oom.pickle");
+    mvt_memory_copy("paired", "tools/pair.pickle.gz");
+    mvt_memory_copy("ops", "tools/pair.json.gz");
     mvt_memory_file("in", (mv_span){data, size});
     if (run(&kept, "%s", "dump in").status == MV_EXIT_DONE) {
         mv_trace trace = kept.file[0].trace;

@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as what a client sends.
+/* libFuzzer target: any bytes from a client.
  *
  * Bytes that begin with { or [ are lines to `mcp`, whose tools are run on small real files. Others
  * are requests to `serve`, TOKEN for its token and @N for the file N with its version: one as
@@ -156,8 +156,8 @@ static struct {
     mv_span first, page; /* contents of the first file, and of the page */
 } served;
 
-/* The leak sanitizer's, in builds that have it. Once in a hundred thousand inputs it misses what
- * the thread of libmicrohttpd, or that of the shelf, alone knows; it looks while there is none. */
+/* The leak sanitizer's, in builds that have it. Once in a hundred thousand inputs it misses state
+ * that only the thread of libmicrohttpd or of the shelf has; it looks while there is none. */
 int __lsan_is_turned_off(void);                                   // NOLINT
 __attribute__((weak)) int __lsan_do_recoverable_leak_check(void); // NOLINT
 
@@ -332,7 +332,7 @@ static size_t listen_to(int fd, char *text, bool *is_whole)
 }
 
 /* The answers, one after the other: a status line, headers, and as long a body as they say. A
- * request with HEAD has none. Of a Content-Length that is no number libmicrohttpd 0.9.75 says the
+ * request with HEAD has none. If Content-Length is not a number, libmicrohttpd 0.9.75 sends the
  * head of its 400 twice. */
 static void check_stream(const char *text, size_t length, bool has_head)
 {

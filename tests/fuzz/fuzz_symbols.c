@@ -2,8 +2,8 @@
  * capture names one, when they begin as such; else the line table of a Python code object, and a
  * mangled name.
  *
- * Checked: every query gets its frames in bounded memory, all of which is given back; a line does
- * not depend on what else is asked; names are UTF-8 or not, but end, and both forms agree. */
+ * Checked: every query gets its frames in bounded memory, which is all freed; a line does not
+ * depend on other queries; names are UTF-8 or not, but end, and both forms agree. */
 #include "parse/model/trace.h"
 #include "parse/symbols/demangle.h"
 #include "parse/symbols/python_lines.h"

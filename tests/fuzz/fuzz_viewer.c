@@ -1,17 +1,16 @@
 /* libFuzzer target: any bytes as a file, and the viewer on it with random input.
  *
  *     input       the file, the script, and two bytes: the length of the script (little endian)
- *     script      SETUP bytes (see `setup`), then steps: a byte that chooses one of `steps`, and
- *                 what it takes; what lacks is 0
+ *     script      SETUP bytes (see `setup`), then steps: a byte that chooses one of `steps`, and its arguments; missing bytes are 0
  *
  * An input is given to the viewer and a frame is painted, as in the window: state, document, frame,
- * intents; no thread, no time but that of the script. The viewer runs in a folder in memory.
+ * intents; no thread, no time except the script's. The viewer runs in a folder in memory.
  *
  * The points and places of each frame are finite, and its texts end. The state is read back the
  * same from a session and from a link; a file that the viewer writes is as it must be
- * (written_files.h). At rest a frame without input is the frame before, and what a raster draws of
- * the differences is what it draws of the whole. Short of memory, or when a push to an arena fails,
- * parts lack and nothing else. At the end all memory is given back. */
+ * (written_files.h). At rest a frame without input equals the frame before, and drawing only the
+ * differences gives the same picture as drawing everything. Short of memory, or if a push to an
+ * arena fails, parts are missing and nothing else changes. At the end all memory is given back. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +50,7 @@ typedef struct {
     mv_raster *raster;
     float width, height;
     double ms;
-    bool is_short;   /* of memory, now or before: parts may lack */
+    bool is_short;   /* of memory, now or before: parts may be missing */
     char pasted[64]; /* what is in the clipboard */
 } world;
 
@@ -71,7 +70,7 @@ static uint32_t take_wide(world *w)
 
 #define PICK(w, list) (list)[take(w) % (sizeof(list) / sizeof *(list))]
 
-/* Up to 30 bytes. What names a file has no '/', and is not standard input: everything stays in the
+/* Up to 30 bytes. A file's name has no '/', and is not standard input: everything stays in the
  * folder. */
 static void take_text(world *w, bool is_path, char text[32])
 {
@@ -125,7 +124,7 @@ static void check_frame(const world *w, const mv_scene *scene)
 
     mvt_check_scene(scene);
     if (scene->failed && !w->is_short && !mvt_push_has_failed())
-        mvt_finding("a frame that lacks memory", "");
+        mvt_finding("a frame short of memory", "");
     for (uint32_t i = 0; i < ui->zone_count; i++) {
         mv_box b = ui->zones[i].box;
         if (!isfinite(b.x + b.y + b.w + b.h) || ui->zones[i].command >= MV_DO_COUNT)
@@ -466,7 +465,7 @@ static void do_export(world *w)
     paint(w);
 }
 
-/* What differs is drawn as if all of it were. */
+/* Drawing the differences gives the same picture as drawing everything. */
 static void check_pixels(world *w, const mv_scene *scene)
 {
     mv_budget budget = {.limit = 64 << 20};
@@ -549,7 +548,7 @@ static bool list(mv_arena *arena, const char *folder, mv_file_listing *out)
     return mv_disk_files.list(arena, strstr(folder, "..") ? "" : folder, out);
 }
 
-/* What comes before the steps: looks, memory, size, keys. */
+/* The part before the steps: looks, memory, size, keys. */
 static bool begin(world *w, uint8_t *flags)
 {
     static const char keys[] = "zoom_in Up Ctrl+PageUp\nquit\npan_left H\nfly X\n";

@@ -26,7 +26,7 @@ static struct {
     uint32_t files;
 } here;
 
-/* What the program asks of its surroundings is the same on every machine. */
+/* The program's environment is the same on every machine. */
 static void set_environment(const char *folder)
 {
     static const char *const gone[] = {"COLUMNS", "LINES",        "NO_COLOR",       "PAGER",

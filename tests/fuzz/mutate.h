@@ -15,7 +15,7 @@ typedef struct mvt_format mvt_format;
 
 size_t mvt_mutate(const mvt_format *format, uint8_t *data, size_t size, size_t room, uint64_t seed);
 
-/* Puts parts of `b` into a copy of `a`, likewise. */
+/* Puts parts of `b` into a copy of `a`, in the same way. */
 size_t mvt_cross(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, size_t room,
                  uint64_t seed);
 

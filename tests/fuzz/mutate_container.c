@@ -1,6 +1,6 @@
 /* Containers as tokens: the fields of each chunk's header, then, of a chunk of a table, for each
- * column its description and its numbers. Chunks and columns are the items. What a changed file has
- * of lengths, checksums, index and footer is made right. */
+ * column its description and its numbers. Chunks and columns are the items. Lengths, checksums,
+ * index and footer of a changed file are corrected. */
 #include "capture/wire.h"
 #include "parse/container/wire_column.h"
 #include "tests/fuzz/mutate_form.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_RAW = 1 << 20, MOST_CHUNKS = 1024, CELL = 0, CHUNK = 1, COLUMN = 2 };
 
-/* What a writer chooses in a chunk's header, and in a column's description. */
+/* The writer's choices in a chunk's header, and in a column's description. */
 typedef struct {
     uint8_t at, bytes;
 } field;
@@ -94,7 +94,7 @@ static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t own
     return columns > 0;
 }
 
-/* TRACE and what is unknown: numbers of four bytes. */
+/* TRACE and unknown kinds: numbers of four bytes. */
 static void add_words(mvt_form *form, mv_span raw)
 {
     uint64_t at = 0;

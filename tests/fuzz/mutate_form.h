@@ -82,7 +82,7 @@ void mvt_change_number(mvt_form *form, mvt_token *token);
 /* Changes some of the bytes as bytes. */
 void mvt_change_bytes(uint8_t *data, size_t size, uint64_t *random);
 
-/* Where a writer is. What does not fit is not written, and shows in `full`. */
+/* A writer's position. Bytes that do not fit are not written, and set `full`. */
 typedef struct {
     uint8_t *to;
     size_t at, room;

@@ -1,6 +1,5 @@
 /* Live files as fuzz_live.c takes them, 'c' and the chunks without the zeros between them, as
- * tokens: those of a chunk's headers, and one for each field of each record. Records are the items.
- */
+ * tokens: one for each field of the chunk headers, and of each record. Records are the items. */
 #include "capture/wire_live.h"
 #include "parse/live/varint.h"
 #include "tests/fuzz/mutate_form.h"

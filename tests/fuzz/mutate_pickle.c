@@ -1,4 +1,4 @@
-/* Pickles as tokens: one for each opcode with its operand. A model of the stack tells which opcodes
+/* Pickles as tokens: one for each opcode with its operand. A model of the stack shows which opcodes
  * make one value, and so which are an item of a list or a dict; where a pickle is not sound, there
  * are opcodes alone. Places in the memo are counted anew when the opcodes are written. */
 #include "parse/pickle/opcodes.h"
@@ -124,7 +124,7 @@ static void fill(parser *p, uint32_t from, uint32_t step, uint32_t end)
     p->depth = from;
 }
 
-/* What the opcode of token `at` does with the stack. */
+/* The effect of the opcode of token `at` on the stack. */
 static void follow(parser *p, uint8_t op, uint32_t at)
 {
     uint32_t from, count;
@@ -311,7 +311,7 @@ static bool parse(mvt_form *form, mv_span bytes)
     p->memo = mv_push_array(form->arena, uint32_t, MOST_MEMO);
     while (p->memo && p->c.at < bytes.length) {
         uint64_t from = p->c.at;
-        if (!take_token(p)) { /* bytes that are no opcode, or a part of one */
+        if (!take_token(p)) { /* bytes that are not an opcode, or only part of one */
             form->tail = (mv_span){bytes.data + from, bytes.length - from};
             return form->count > 2;
         }

@@ -1,7 +1,7 @@
 /* For fuzz targets: pages that an arena gives back are kept for the next one, since with small
  * inputs mappings and page faults take half of the time. The linker gives these functions in place
- * of base/pages.c (-Wl,--wrap). What is kept is poisoned, so that its use is still an error, and
- * what was given back first goes out first. */
+ * of base/pages.c (-Wl,--wrap). Kept pages are poisoned, so that their use is still an error, and
+ * are reused in the order in which they were freed. */
 #include "base/pages.h"
 
 #include <pthread.h>

@@ -53,7 +53,7 @@ static void expect_valid(const mvt_format *format, mv_span seed, unsigned percen
     free(again);
 }
 
-/* Whatever room there is, it is enough; and bytes that are no file of the format do no harm. */
+/* Whatever room there is, it is enough; and bytes that are not a file of the format do no harm. */
 static void expect_in_bounds(const mvt_format *format, mv_span seed)
 {
     uint64_t random = 1;

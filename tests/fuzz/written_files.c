@@ -109,7 +109,7 @@ static void check_png(mv_span file)
     free(pixels);
 }
 
-/* Removes what comes at most `most` times. */
+/* Removes a text up to `most` times. */
 static void drop(char *names, const char *part, int most)
 {
     char *at;
@@ -131,7 +131,7 @@ static void check_page(mv_span file)
         fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
         mvt_finding("page", why);
     }
-    drop(names, "p id;/p;", 2); /* the verdict, and what is left out */
+    drop(names, "p id;/p;", 2); /* the verdict, and the omitted parts */
     drop(names, " data-state", 1);
     if (strcmp(names, wanted) != 0)
         mvt_finding("page", names);

@@ -22,7 +22,7 @@ void mvt_put_page(void);
  */
 void mvt_check_written(const char *name, bool is_wanted);
 
-/* For a finding: says what is wrong, and of what, and aborts. */
+/* For a finding: prints the error and its file, and aborts. */
 _Noreturn void mvt_finding(const char *what, const char *of);
 
 #endif

@@ -116,7 +116,7 @@ static void expect_holes(mv_arena *arena, const mv_heap *heap, bool settled, con
                      what, d, holes->free[d], sums.free[d]);
         cr_assert_eq(mv_holes_largest(holes, own), sums.largest[d], "%s domain %u: largest", what,
                      d);
-        if (settled) /* no one asks for the least of those */
+        if (settled) /* no caller needs the least of those */
             continue;
         cr_assert_eq(mv_holes_least(holes, d, 1), sums.least[d], "%s domain %u: least", what, d);
         cr_assert_eq(mv_holes_least(holes, d, sums.largest[d] + 1), 0, "%s", what);
@@ -229,7 +229,7 @@ Test(heap, random_heaps_agree_with_a_sort_by_address)
     cr_expect_gt(defer, 9);
 }
 
-/* In strides of several events, of which the blocks that come and go are left out. */
+/* In strides of several events, without blocks that come and go within one. */
 static void check_strides(mvt_heap_opts opts, uint32_t stride)
 {
     mvt_trace *t = mvt_new();
@@ -256,7 +256,7 @@ static void check_strides(mvt_heap_opts opts, uint32_t stride)
     cr_assert_eq(heap.event + 1, truth.events);
 }
 
-Test(heap, what_comes_and_goes_on_the_way_leaves_nothing)
+Test(heap, blocks_that_come_and_go_on_the_way_leave_nothing)
 {
     for (uint32_t seed = 1; seed <= 12; seed++)
         check_strides((mvt_heap_opts){.seed = seed,
@@ -323,7 +323,7 @@ LongTest(heap, after_the_last_event_it_is_the_final_heap)
 
 /* ---- traces that no allocator wrote -------------------------------------------------------- */
 
-/* Changes some events: what they do, where, or how much. */
+/* Changes some events: their action, address, or size. */
 static void spoil(mv_trace *trace, uint32_t seed)
 {
     mv_events *ev = &trace->devices[0].events;

@@ -1,5 +1,4 @@
-/* What reserved memory is made of: sums on every real snapshot, and on heaps whose parts are
- * known. */
+/* The parts of reserved memory: sums on every real snapshot, and on heaps whose parts are known. */
 #include "analyze/heap/reserved_parts.h"
 
 #include "tests/fixture/fixture.h"

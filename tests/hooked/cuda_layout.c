@@ -1,4 +1,4 @@
-/* The types of capture/hooks/cuda_types.h beside those of CUDA's headers; built where these are. */
+/* The types of capture/hooks/cuda_types.h compared with CUDA's headers; built where these are. */
 #include "capture/hooks/cuda_types.h"
 
 #include <cuda.h>

@@ -45,7 +45,7 @@ void cudaFakeEnd(void)
     may_end = 1;
 }
 
-/* What the program set errno to must arrive here, and what is left here must arrive there. */
+/* The program's errno must arrive here, and the errno set here must arrive there. */
 static int begin(const char *name)
 {
     const char *fails = getenv("FAKE_FAIL"), *waits = getenv("FAKE_WAIT");
@@ -67,7 +67,7 @@ static uint64_t next_address(void)
     return FAKE_BASE + 0x1000 * ++given;
 }
 
-/* Rows say what is read after a call, so they say what a call has to write. */
+/* Rows name the values read after a call, so they also name the values that a call has to write. */
 #undef MV_OUT
 #undef MV_OUT_OR
 #define MV_OUT(p)               (give ? (*(p) = (__typeof__(*(p)))next_address(), 0) : 0)
@@ -105,6 +105,8 @@ static void call_driver(void);
     }
 #define MV_WAIT(name, base, since, flags, params, args, what) \
     MV_LAUNCH(name, base, since, flags, params, args, what)
+#define MV_RANGE(name, base, since, flags, params, args, event, stream) \
+    MV_LAUNCH(name, base, since, flags, params, args, event)
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     static int name##_twin MV_PARAMS params;                                          \
     int name MV_PARAMS params;
@@ -125,6 +127,7 @@ static const row rows[] = {
 #define MV_HOOK(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LAUNCH(name, base, since, flags, ...) ROW(name, base, since, flags)
 #define MV_WAIT(name, base, since, flags, ...)   ROW(name, base, since, flags)
+#define MV_RANGE(name, base, since, flags, ...)  ROW(name, base, since, flags)
 #define MV_LOOKUP(name, base, since, flags, ...) ROW(name, base, since, flags)
 #include "capture/hooks/hooks.def"
 };

@@ -180,7 +180,7 @@ static pid_t make_child(bool raw)
     return child;
 }
 
-/* A thread that is told that memory is reported, and never reports. */
+/* A thread that announces reports of memory and never makes one. */
 static void *ask(void *unused)
 {
     memory_profiling_enabled();

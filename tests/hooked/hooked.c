@@ -1,5 +1,5 @@
 /* The program that the hooks are tested with: `hooked MODE [ARGUMENT...]` does one thing and prints
- * what it saw. Run with and without the hooks it must print the same. */
+ * the result. Run with and without the hooks it must print the same. */
 #include "capture/hooks/hooks.h"
 #include "capture/memviz.h"
 
@@ -27,8 +27,8 @@ static void *must(void *found)
     return found;
 }
 
-/* Where there is nothing, the text without the path of the file that was searched: that is the one
- * thing that may differ. */
+/* Without a result, the text without the path of the searched file: that is the one thing that may
+ * differ. */
 static void show_lookup(const char *what, void *found)
 {
     const char *error = dlerror();
@@ -55,6 +55,7 @@ typedef struct {
 #define MV_HOOK(name, base, since, flags, ACTION, params, ...) DECLARE(name, params)
 #define MV_LAUNCH(name, base, since, flags, params, ...)       DECLARE(name, params)
 #define MV_WAIT(name, base, since, flags, params, ...)         DECLARE(name, params)
+#define MV_RANGE(name, base, since, flags, params, ...)        DECLARE(name, params)
 #define MV_LOOKUP(name, base, since, flags, params, ...)       DECLARE(name, params)
 #include "capture/hooks/hooks.def"
 #define LINK(name) (mv_any_fn *)name
@@ -66,12 +67,13 @@ static const row rows[] = {
 #define MV_HOOK(name, base, since, flags, ...)   {#name, #base, since, flags, false, LINK(name)},
 #define MV_LAUNCH(name, base, since, flags, ...) {#name, #base, since, flags, false, LINK(name)},
 #define MV_WAIT(name, base, since, flags, ...)   {#name, #base, since, flags, false, LINK(name)},
+#define MV_RANGE(name, base, since, flags, ...)  {#name, #base, since, flags, false, LINK(name)},
 #define MV_LOOKUP(name, base, since, flags, ...) {#name, #base, since, flags, true, LINK(name)},
 #include "capture/hooks/hooks.def"
 };
 
 /* All parameters are pointers to something: enough for stand-ins that only write through the ones
- * that they give something out by. What is read of a descriptor says: a node that allocates, or
+ * that they give something out by. The bytes read from a descriptor mean: a node that allocates, or
  * memory on device 3. */
 static int call_with_anything(mv_any_fn *function)
 {
@@ -312,7 +314,7 @@ static int reload(char **files)
     return 0;
 }
 
-/* So do runtimes, each time somewhere else: what was their place gets filled. */
+/* So do runtimes, each time somewhere else: their old place gets filled. */
 static int reload_runtimes(void)
 {
     static const char *const files[] = {"libcudart.so.12", "libcudart.so.13"};

@@ -1,5 +1,5 @@
-/* In place of the recorder: writes what the hooks tell it, a line each, to the file that
- * $HOOKED_LOG names. The stand-ins for CUDA write into the same file, so that order shows. */
+/* In place of the recorder: writes each call of the hooks as a line to the file $HOOKED_LOG. The
+ * stand-ins for CUDA write into the same file, so that order shows. */
 #include "capture/record/recorder.h"
 #include "capture/record/stack.h"
 

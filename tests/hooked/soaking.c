@@ -1,6 +1,6 @@
 /* A program under load for a soak of the recording: threads allocate and free by CUDA's runtime,
- * from stacks of many depths, until the time is up or someone kills it. What it has done is in a
- * file that survives it.
+ * from stacks of many depths, until the time is up or someone kills it. A file that survives it
+ * records its actions.
  *
  *     soaking TRUTH SECONDS THREADS CALLS_A_SECOND SEED [fork]
  *
@@ -121,7 +121,7 @@ static void work(worker *w)
         deep(w, slot, (unsigned)draw(w, MOST_DEPTH));
 }
 
-/* Blocks of the parent are none of the child's. */
+/* Blocks of the parent do not belong to the child. */
 static void have_child(const worker *parent)
 {
     char path[4096];

@@ -53,8 +53,8 @@ Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
 }
 
 /* A sanitizer defines functions of libc, and looks the real ones up as it starts: nothing of it may
- * be needed to find the real dlsym. First after the shim, then before it, as its runtime wants
- * to be. Where its runtime does not start on this kernel, or is not installed, nothing is said. */
+ * be needed to find the real dlsym. First after the shim, then before it, as its runtime wants to
+ * be. If its runtime does not start on this kernel, or is not installed, the test is skipped. */
 static void expect_sanitized(const char *sanitizer)
 {
     static const char *const preloads[] = {MV_CAPTURE, "$RUNTIME:" MV_CAPTURE};

@@ -1,5 +1,5 @@
 /* The hooks, preloaded into programs that call CUDA in every way that real ones do. CUDA and the
- * recorder are stand-ins (tests/hooked/), which write what they are told into one file. */
+ * recorder are stand-ins (tests/hooked/), which write their calls into one file. */
 #include "capture/hooks/hooks.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_pythons.h"
@@ -10,7 +10,7 @@
 #define HOOKS        "LD_PRELOAD=" MV_HOOKED "/libhooks_alone.so "
 #define PLUGIN(name) MV_HOOKED "/" name ".so "
 
-/* What the program printed is in `out`, what the stand-ins wrote in `err`. */
+/* `out` is the program's output, `err` the stand-ins'. */
 static mvt_run hooked(const char *environment, const char *program, const char *arguments)
 {
     mvt_run plain = mvt_sh(CUDA "%s " MV_HOOKED "/%s %s", environment, program, arguments);
@@ -45,6 +45,7 @@ static const struct {
 #define MV_HOOK(name, base, since, flags, ACTION, ...) {#name, #ACTION, flags},
 #define MV_LAUNCH(...)
 #define MV_WAIT(...)
+#define MV_RANGE(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -56,11 +57,12 @@ static const struct {
 #define MV_HOOK(...)
 #define MV_LAUNCH(name, base, since, flags, ...) {#name, flags},
 #define MV_WAIT(...)
+#define MV_RANGE(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
 
-/* Copies that say their direction by a parameter are called with one that is none. */
+/* Copies with a direction parameter are called with an invalid one. */
 static const struct {
     unsigned flags;
     bool counts;
@@ -68,6 +70,7 @@ static const struct {
 #define MV_HOOK(...)
 #define MV_LAUNCH(...)
 #define MV_WAIT(name, base, since, flags, params, args, what) {flags, #what[0] == 'M'},
+#define MV_RANGE(...)
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -98,7 +101,7 @@ static void expect_numbered(const char *log, const char *line, bool gives)
     cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
 }
 
-/* Each row was called once, and recorded once, as what it is. */
+/* Each row was called once, and recorded once under its own name. */
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
     mvt_run run = hooked("", program, way);
@@ -122,7 +125,12 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         waited += waits[i].counts && (has_runtime || !(waits[i].flags & MV_RUNTIME));
     cr_assert_eq(count(run.err, "wait\n"), waited);
-    /* All launch one of two kernels, but the driver's alone are asked which (hooked.c). */
+    /* Captures of graphs: three functions that begin one, one that ends it, each in two variants. */
+    cr_assert_eq(count(run.err, "mark BEGIN "), 6, "%s", run.err);
+    cr_assert_eq(count(run.err, "mark END "), 2, "%s", run.err);
+    cr_assert_eq(count(run.err, " CUDA graph capture 6\n"), 1, "%s", run.err);
+    /* All launch one of two kernels, but only launches through the driver record which
+     * (hooked.c). */
     cr_assert_eq(count(run.err, " load "), loads + 2, "%s", run.err);
     expected += 2;
     cr_assert_eq(count(run.err, "call "), expected);
@@ -161,7 +169,7 @@ Test(hooks, an_alloc_is_recorded_after_it_and_a_free_has_its_number_before)
                               "result=0 numbered=1 from=hooked\n");
 }
 
-/* The time of a free is that of its number, however long the call takes. */
+/* The time of a free is the time of its number, however long the call takes. */
 Test(hooks, a_free_that_takes_long_has_the_time_of_its_beginning)
 {
     mvt_run run =
@@ -337,7 +345,7 @@ Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
     cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
 }
 
-/* Another tool's hook, which asks for one byte more, before ours and after ours. */
+/* Another tool's hook, which requests one byte more, before ours and after ours. */
 Test(hooks, hooks_of_other_tools_are_called_once)
 {
     static const struct {
@@ -414,7 +422,7 @@ Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
     cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
 }
 
-/* Calls that name no heap or no block are not told; a heap is not called like a level. */
+/* Calls without a heap or a block are not recorded; a heap is not called like a level. */
 Test(hooks, heaps_are_recorded_and_cost_nothing_without_us)
 {
     mvt_run without = mvt_sh(MV_HOOKED "/hooked heaps");
@@ -442,7 +450,7 @@ Test(hooks, threads_may_name_and_use_the_same_heaps)
     cr_assert_eq(count(run.out, "\"doubts\":\"\"}"), 40, "%s", run.out);
 }
 
-Test(hooks, nvtx_tells_of_heaps_and_regions)
+Test(hooks, nvtx_reports_heaps_and_regions)
 {
     mvt_run run =
         mvt_sh("NVTX_INJECTION64_PATH=" MV_HOOKED "/libhooks_alone.so " LOG HOOKS MV_HOOKED
@@ -496,7 +504,8 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
 
 /* The same program's live file as this machine's and, with the fact `host` changed, as another's.
  */
-/* Of a stack with both, the interpreter's native frames are left out, in each of its builds. */
+/* In a stack with both kinds of frames, the interpreter's native frames are omitted, in each of its
+ * builds. */
 LongTest(hooks, python_frames_replace_those_of_the_interpreter)
 {
     const char *commands[MVT_MOST_PYTHONS];

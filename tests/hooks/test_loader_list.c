@@ -33,7 +33,7 @@ Test(loader_list, a_handler_that_jumps_away_leaves_no_lock)
     }
 }
 
-/* Two thousand events; what is read is about the first ones. */
+/* Two thousand events; the result is about the first ones. */
 Test(loader_list, events_do_not_read_it)
 {
     mvt_run run = leaving("native", "", "1000");

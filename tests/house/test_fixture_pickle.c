@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-/* What python3 says to an expression over a (CPython's) and b (the C++ writer's bytes). */
+/* The value in python3 of an expression over a (CPython's) and b (the C++ writer's bytes). */
 static bool python_says(mv_span a, mv_span b, const char *expression)
 {
     char command[1024];

@@ -1,6 +1,6 @@
-/* What README and docs/ show is true: their sessions are what the program prints, the README's
- * pictures what it draws, links lead to files, docs/README.md lists every page, and recipes are
- * files that other tests run. */
+/* The examples in README and docs/ are true: their sessions match the program's output, the
+ * README's pictures match its drawings, links lead to files, docs/README.md lists every page, and
+ * recipes are files that other tests run. */
 #include <dirent.h>
 #include <png.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ static size_t pages_of(const char *folder, const char *paths[], size_t most)
 
 /* ---- sessions ---------------------------------------------------------------------------- */
 
-/* Where the line "..." is next in a text; its end if there is none. */
+/* The next line "..." in a text; its end if there is none. */
 static const char *next_cut(const char *text, const char *end)
 {
     for (const char *line = text; line < end; line = strchr(line, '\n') + 1)
@@ -62,7 +62,7 @@ static bool begins_line(const char *text, const char *at)
     return at == text || at[-1] == '\n';
 }
 
-/* Whether a text is what a session shows of it: a line "..." is any number of lines. */
+/* Whether a text matches a session's excerpt of it: a line "..." is any number of lines. */
 static bool is_shown(const char *text, const char *shown, const char *end)
 {
     const char *at = text, *last = text + strlen(text);
@@ -221,7 +221,7 @@ static void check_alike(mv_arena *arena, const char *shown, const char *made)
                  (unsigned long)different);
 }
 
-/* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": what that draws is what is shown. */
+/* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": its picture is the one shown. */
 static void check_drawing(mv_arena *arena, const char *command, const char *end)
 {
     const char *output = strstr(command, " docs/pictures/");

@@ -1,5 +1,5 @@
-/* Folders on the command line: what is in one is reported, and what promises a snapshot but has
- * none is told. A gate over a folder never passes because a rank was not read. */
+/* Folders on the command line: snapshots in one are reported, and files named like snapshots that
+ * are not get a message. A gate over a folder never passes because a rank was not read. */
 #include "tests/fixture/fixture_program.h"
 
 /* One good file, and what folders of ranks have in place of others. */
@@ -30,7 +30,7 @@ static uint32_t lines_with(const char *text, const char *part)
     return lines;
 }
 
-Test(folder_files, what_promises_a_snapshot_and_has_none_is_told)
+Test(folder_files, files_named_like_snapshots_that_are_not_are_reported)
 {
     static const char *const commands[] = {
         "f",       "--json f",       "--fail-on any f",       "triage --fail-on leak f",
@@ -46,7 +46,7 @@ Test(folder_files, what_promises_a_snapshot_and_has_none_is_told)
 }
 
 /* Only who may not read it sees the difference, and root may read everything. */
-Test(folder_files, a_file_that_may_not_be_read_is_told)
+Test(folder_files, a_file_that_may_not_be_read_is_reported)
 {
     static const char *const commands[] = {"f", "--fail-on any f", "ranks f",
                                            "ranks --fail-on leak f"};
@@ -80,7 +80,7 @@ Test(folder_files, other_files_are_left_out)
 }
 
 /* Folders of runs have the same names in them. */
-Test(folder_files, files_of_one_name_are_told_apart)
+Test(folder_files, files_of_one_name_are_distinguished)
 {
     mvt_run r = mvt_sh("mkdir a b; cp $SNAPS/graphs.pickle a/rank0.pickle; "
                        "cp $SNAPS/leak_cycle.pickle b/rank0.pickle; "

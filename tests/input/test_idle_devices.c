@@ -13,7 +13,7 @@ static void use(mvt_trace *t, uint32_t device)
                   .stack = "keep:train.py:7");
 }
 
-/* Eight devices, of which the last `used` are used. */
+/* Eight devices; the last `used` of them are used. */
 static const char *write_trace(uint32_t used)
 {
     mvt_trace *t = mvt_new();
@@ -66,7 +66,7 @@ Test(idle, info_and_the_first_look_have_one_line_for_all)
     cr_expect(strstr(r.out, "\ndevice 7: "), "%s", r.out);
 }
 
-Test(idle, a_device_that_is_asked_for_is_told)
+Test(idle, a_device_that_is_asked_for_is_reported)
 {
     const char *path = write_trace(1);
     mvt_run r = mvt_sh("$MEMVIZ peak --device 3 %s", path);
@@ -133,7 +133,7 @@ Test(idle, pictures_leave_them_out)
     }
 }
 
-/* Ten steps, each of which keeps a tensor on every device. */
+/* Ten steps; each keeps a tensor on every device. */
 static void leak(mvt_trace *t, uint32_t devices)
 {
     for (uint32_t d = 0; d < devices; d += 2)
@@ -159,7 +159,7 @@ static mvt_run leaks_on(uint32_t devices)
     return mvt_sh("$MEMVIZ leaks %s", mvt_temp_file(mvt_snapshot_bytes(t)));
 }
 
-/* Where more than one is used, each leak says on which it is. */
+/* If more than one device is used, each leak names its device. */
 Test(idle, leaks_name_their_device)
 {
     mvt_run r = leaks_on(1);

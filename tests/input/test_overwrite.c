@@ -9,7 +9,7 @@
     "ln -s $f soft.csv; ln -s $f soft.folded; ln -s $f soft.json; ln -s $f soft.msgpack;" \
     "ln -s $f soft.sqlite; ln -s $f soft.summary; ln -s $f $f.summary; ln -s $f $f.html;"
 
-/* What each command line leaves: the recording as it was, a line, status 2. */
+/* The files after each command line: the recording as it was, a line, status 2. */
 static void check_refused(const char *command)
 {
     mvt_run r = mvt_sh(MAKE "ls >before; $MEMVIZ %s; s=$?; ls | cmp - before >&2; cmp $f was >&2; "
@@ -110,7 +110,7 @@ Test(overwrite, rules_and_scripts_are_not_replaced)
     cr_expect(strstr(r.err, "rules is the input"), "%s", r.err);
 }
 
-/* Inside of a session, a picture is not written over what is shown. */
+/* Inside of a session, a picture is not written over an open file. */
 Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
 {
     mvt_run r = mvt_sh("cp $SNAPS/mempool.pickle x.png; cp x.png was; echo 'shot x.png' >s; "
@@ -121,7 +121,7 @@ Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
     cr_expect_str_empty(r.out, "%s", r.out);
 }
 
-/* Nor over what the script opened, and nothing is replaced that is no picture: the script. */
+/* Nor over files that the script opened, and only pictures are replaced: the script. */
 LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
 {
     mvt_run r = mvt_sh(

@@ -87,7 +87,7 @@ Test(window, times_mean_nothing_without_times)
     cr_expect(mv_position_find(trace, 0, "1", &at, why, sizeof why));
 }
 
-/* ---- windows and moments that are none ---------------------------------------------------- */
+/* ---- invalid windows and moments ---------------------------------------------------- */
 
 Test(window, a_window_without_events_is_refused)
 {
@@ -167,7 +167,7 @@ Test(window, missing_annotations_are_named)
 }
 
 /* Every command that takes them, in text and as JSON, whole output or none. */
-LongTest(window, commands_refuse_what_is_no_window)
+LongTest(window, commands_refuse_what_is_not_a_window)
 {
     static const char *const commands[] = {"trace",
                                            "leaks",
@@ -202,7 +202,7 @@ LongTest(window, commands_refuse_what_is_no_window)
         }
 }
 
-LongTest(window, commands_refuse_what_is_no_moment)
+LongTest(window, commands_refuse_what_is_not_a_moment)
 {
     static const char *const commands[] = {"peak",
                                            "fragmentation",

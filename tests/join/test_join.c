@@ -23,7 +23,7 @@ static mvt_trace *snapshot(void)
 
 typedef struct {
     int64_t offset_us; /* of the clock */
-    int64_t jitter_us; /* times differ by up to so much, in either direction */
+    int64_t jitter_us; /* times differ by up to this much, in either direction */
     uint64_t moved;    /* addresses */
     uint64_t bytes;
     uint32_t missing; /* each such one is at an address that the snapshot does not have; 0: none */
@@ -135,7 +135,7 @@ Test(join, the_clocks_may_differ)
     }
 }
 
-Test(join, a_trace_may_be_of_a_part_and_lack_a_little)
+Test(join, a_trace_may_cover_a_part_and_miss_a_little)
 {
     mvt_trace *t = snapshot();
     mv_trace trace;
@@ -146,7 +146,7 @@ Test(join, a_trace_may_be_of_a_part_and_lack_a_little)
     cr_expect_eq(found.matched, 100 - 9);
 }
 
-Test(join, what_is_not_of_the_same_run_is_refused)
+Test(join, a_file_of_another_run_is_refused)
 {
     expect_refused((profile_opts){.bytes = 512, .missing = 8}, "within the snapshot's time");
     expect_refused((profile_opts){.bytes = 512, .moved = 0x40000000}, "another run or rank");

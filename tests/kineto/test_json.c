@@ -138,7 +138,7 @@ Test(json, depth_costs_nothing)
     cr_expect_eq(mv_json_next(&j), 0);
 }
 
-Test(json, damage_is_told_with_its_byte)
+Test(json, damage_is_reported_with_its_byte)
 {
     static const struct {
         const char *text;

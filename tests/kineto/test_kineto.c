@@ -1,5 +1,5 @@
-/* Traces of torch.profiler (testdata/tools/profiler*): what they hold, compared with what another
- * reader of JSON finds in them, and what commands say. */
+/* Traces of torch.profiler (testdata/tools/profiler*): their contents, compared with another JSON
+ * reader, and the output of commands. */
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
 #include "analyze/totals/totals.h"
@@ -57,7 +57,7 @@ static mv_totals totals_of(const mv_trace *trace, uint32_t device)
 
 /* ---- totals ------------------------------------------------------------------------------ */
 
-/* After the rows of each event the heap has what the event says, allocated and reserved. */
+/* After the rows of each event the heap has the event's allocated and reserved bytes. */
 static void expect_totals(const char *name, uint32_t device, int type)
 {
     mv_trace trace = read_tool(name);
@@ -101,9 +101,9 @@ Test(kineto, peaks_are_those_of_the_file)
     expect_totals("profiler_rank3.json", 3, 6);
 }
 
-/* What was there before is an amount: the block of 8 MiB that is freed later, and one for the rest.
- */
-Test(kineto, what_was_there_before_is_one_amount)
+/* Memory from before the events is only an amount: the block of 8 MiB that is freed later, and one
+ * for the rest. */
+Test(kineto, memory_from_before_is_one_amount)
 {
     mv_trace trace = read_tool("profiler.json.gz");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -115,9 +115,9 @@ Test(kineto, what_was_there_before_is_one_amount)
     cr_expect_eq(lives.allocs.stack[1].row, MV_NO_ROW);
 }
 
-/* Bytes that pass from what is cached to a block, and back, are reserved all the while: what is
- * reserved is, after each event, one of the totals of the file. */
-Test(kineto, what_is_reserved_does_not_fall_in_between)
+/* Bytes that pass from the cache to a block, and back, stay reserved: after each event the reserved
+ * bytes are one of the file's totals. */
+Test(kineto, reserved_memory_does_not_fall_in_between)
 {
     mv_trace trace = read_tool("profiler.json.gz");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -133,7 +133,8 @@ Test(kineto, what_is_reserved_does_not_fall_in_between)
     cr_expect_eq(last, 140 * MIB);
 }
 
-/* Where the chain of totals breaks events are missing, and the sums are the file's again. */
+/* If the chain of totals breaks, events are missing, and the sums continue from the file's
+ * totals. */
 Test(kineto, a_broken_chain_is_lost_events)
 {
     mv_trace trace = read_tool("profiler_gaps.json.gz"), whole = read_tool("profiler.json.gz");
@@ -227,7 +228,7 @@ Test(kineto, shapes_are_brief)
                          "%s: %s", cases[i].inputs, text);
 }
 
-/* Paths begin below the folder in which Python found the file: names tell whose it is. */
+/* Paths begin below the folder in which Python found the file: names show its device. */
 Test(kineto, frames_are_known_by_their_first_folder)
 {
     static const struct {
@@ -284,7 +285,7 @@ Test(kineto, a_rank_has_its_device_and_its_failure)
     cr_expect_not_null(strstr(run.out, "device 3"), "%s", run.out);
 }
 
-/* Devices of a second kind follow those of the first, the CPU is the last. */
+/* Devices of a second kind follow the first kind; the CPU is last. */
 Test(kineto, devices_of_all_kinds_have_numbers)
 {
     static const int types[] = {0, 12, 1, 12}, ids[] = {-1, 0, 1, 1};
@@ -345,7 +346,7 @@ static void expect_refused(const char *text, const char *why)
     cr_expect_not_null(strstr(mvt_err()->detail, why), "%s: %s", text, mvt_err()->detail);
 }
 
-Test(kineto, what_cannot_be_read_is_said)
+Test(kineto, unreadable_files_are_reported)
 {
     expect_refused("{\"a\":1}", "has no \"traceEvents\"");
     expect_refused("{\"traceEvents\":[]}",

@@ -17,7 +17,7 @@ typedef struct {
     int window;          /* destroyed once there are more of them; 0: never */
     uint64_t per_object; /* MiB that the driver has for each */
     uint64_t drift;      /* MiB that it has more after each step anyway */
-    int sampled;         /* a sample after each so many steps; 0: none */
+    int sampled;         /* the number of steps between samples; 0: none */
     uint64_t wave;       /* MiB that a pool has now and then, in every second sample */
     bool ends;           /* the process ends, and frees all */
 } program;
@@ -105,7 +105,8 @@ Test(driver_growth, graphs_that_are_never_destroyed_and_memory_that_grows_with_t
     cr_assert_str_eq(g.label, "train.py:7 capture");
     cr_assert_eq(g.last - g.first, (int64_t)(8 * MIB) * (g.samples - 1));
     cr_assert(strstr(g.why, "12 executable graphs are alive at the end"), "%s", g.why);
-    /* At the end of the process all is gone, which is no fall of what nothing explains. */
+    /* At the end of the process all memory is gone; that does not count as a fall of the
+     * unexplained bytes. */
     g = growth_of(&(program){.per_step = 1, .per_object = 8, .sampled = 1, .ends = true});
     cr_assert_eq(g.verdict, MV_VERDICT_LEAK, "%s", g.why);
     g = growth_of(&(program){.per_step = 3, .per_object = 1, .sampled = 2});
@@ -118,10 +119,10 @@ Test(driver_growth, graphs_that_are_never_destroyed_and_memory_that_grows_with_t
     /* A pool that comes and goes in each step, by more than the growth. */
     g = growth_of(&(program){.per_step = 1, .per_object = 2, .sampled = 1, .wave = 64});
     cr_assert_eq(g.verdict, MV_VERDICT_LEAK, "%s", g.why);
-    cr_assert_lt(g.last - g.first, (int64_t)(64 * MIB), "the pool is no growth");
+    cr_assert_lt(g.last - g.first, (int64_t)(64 * MIB), "the pool does not count as growth");
 }
 
-Test(driver_growth, objects_that_do_not_grow_are_no_leak_whatever_the_samples_show)
+Test(driver_growth, objects_that_do_not_grow_are_not_a_leak_whatever_the_samples_show)
 {
     static const program programs[] = {
         {.drift = 8, .sampled = 1},                                  /* no objects */

@@ -4,7 +4,7 @@
 
 enum { MOST = 256 };
 
-/* A site drawn as text: one column a bin; a digit: so many blocks born there are alive. */
+/* A site drawn as text: one column a bin; a digit: this many blocks born there are alive. */
 static mv_growth judge(const char *alive, bool sizes_recur, const uint32_t *lived, uint32_t freed)
 {
     uint32_t born[MOST], ages[MOST], count = 0, bins = (uint32_t)strlen(alive);
@@ -46,7 +46,7 @@ Test(growth, a_block_in_some_steps_is_growth)
     cr_expect_eq(kind_of("........1111111111"), MV_GROWTH_STEADY, "sets in later");
 }
 
-Test(growth, warm_up_and_one_offs_are_no_growth)
+Test(growth, warm_up_and_one_offs_are_not_growth)
 {
     cr_expect_eq(kind_of("9..........."), MV_GROWTH_NONE, "parameters");
     cr_expect_eq(kind_of("99.........."), MV_GROWTH_NONE, "optimizer state");
@@ -70,8 +70,8 @@ Test(growth, a_cache_by_shape_has_no_size_twice)
     cr_expect_eq(judge("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
 }
 
-/* Entries of several sizes that come now and then, and hardly go: until the cache is full, what it
- * holds is all that tells it from a leak. */
+/* Entries of several sizes that come now and then, and hardly go: until the cache is full, only its
+ * bytes distinguish it from a leak. */
 Test(growth, a_cache_by_key_fills_unevenly)
 {
     uint32_t born[] = {1, 3, 4, 9, 11, 17, 18, 24, 26, 27}, lived[] = {0, 1, 0, 1};
@@ -82,7 +82,7 @@ Test(growth, a_cache_by_key_fills_unevenly)
     site.freed = 2;
     cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_NONE);
     site.freed = 3;
-    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_STEADY, "requests, of which most are kept");
+    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_STEADY, "requests; most blocks are kept");
     site.freed = 0;
     site.is_one_size = true;
     cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_STEADY);
@@ -101,7 +101,7 @@ Test(growth, chance_does_not_end_growth)
 }
 
 /* Blocks that are too young to judge do not stand for old ones. */
-Test(growth, more_than_two_young_births_are_none)
+Test(growth, more_than_two_young_births_do_not_count)
 {
     uint32_t born[] = {2, 3, 5, 7, 40, 42, 45, 50, 52, 55}, lived[64];
     mv_growth_site site = {

@@ -11,7 +11,7 @@
 /* Places for each recording; scripts/test-cuts takes 200. */
 enum { CUTS = 25 };
 
-/* Windows of a recording begin and end at so many places; shorter ones than this are left out. */
+/* Windows of a recording begin and end at this many places; shorter ones are skipped. */
 enum { WINDOWS = 12, LEAST_EVENTS = 100 };
 
 /* Buffers that fill for a while are growth until they are full, and what piles up is until it is
@@ -43,7 +43,7 @@ static void judge(const char *folder, const char *name)
         cr_assert_eq(mvt_leak_cuts_find(arena->budget, &trace, d, CUTS, NULL, &c, &err), MV_OK);
         cr_expect_eq(c.rising, 0, "%s: %u cuts are clean though the floor rises", name, c.rising);
         if (c.verdict == MV_VERDICT_LEAK) {
-            /* Where all sizes differ, a seventh step tells a leak from a cache by shape. */
+            /* If all sizes differ, a seventh step distinguishes a leak from a cache by shape. */
             uint32_t late = strcmp(name, "varying_logits") == 0 ? CUTS / 12 : 0;
             cr_expect_leq(c.missed, late, "%s: %u of %u", name, c.missed, c.cuts_due);
             cr_expect_eq(c.misnamed, 0, "%s: %u of %u", name, c.misnamed, c.cuts_due);
@@ -78,8 +78,8 @@ static void judge_windows(const mv_trace *trace, const mv_lives *whole, const ch
         }
 }
 
-/* One block that a larger one replaces in each step is a leak from the sixth step on. Before, the
- * steps are too few to tell, and not clean. */
+/* One block that a larger one replaces in each step is a leak from the sixth step on. Before, there
+ * are too few steps for a verdict: unknown, not clean. */
 Test(leak_cuts, a_block_that_grows_is_not_clean_in_few_steps)
 {
     mvt_run run;
@@ -90,9 +90,8 @@ Test(leak_cuts, a_block_that_grows_is_not_clean_in_few_steps)
                    "/leaks/cat_in_training.pickle.zst | tr -s '\n ' '  '",
                    k);
         if (k <= 6)
-            cr_expect(strstr(run.out,
-                             "unknown: memory was kept in several steps, but there are too "
-                             "few to tell growth"),
+            cr_expect(strstr(run.out, "unknown: memory was kept in several steps, but too few to "
+                                      "distinguish growth"),
                       "%d: %s", k, run.out);
         else
             cr_expect(strstr(run.out, "LEAK record.py:374 cat_in_training"), "%d: %s", k, run.out);
@@ -127,7 +126,8 @@ static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
     return found.verdict;
 }
 
-/* What grows with the work of the steps is what they work on; what stays as it is does not grow. */
+/* Memory that grows with the work of the steps is their input; what stays as it is does not
+ * grow. */
 Test(leak_cuts, inputs_of_few_steps_that_become_longer_stay_clean)
 {
     for (uint32_t steps = 3; steps <= 5; steps++) {

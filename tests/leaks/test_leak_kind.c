@@ -12,7 +12,7 @@
 #define LOOP   "train:train.py:20"
 #define STEPS  12
 
-/* What each of twelve steps keeps: a block for each stack, of the bytes given. */
+/* Blocks that each of twelve steps keeps: a block for each stack, of the bytes given. */
 typedef struct {
     const char *stacks[6];
     uint64_t bytes;
@@ -175,7 +175,7 @@ static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* The same as the out-of-memory report's. It says nothing about what was reserved later. */
+/* The same as the out-of-memory report's. It shows nothing about later reserved memory. */
 static void capacity_is_the_limit(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < trace->device_count; device++) {
@@ -202,7 +202,8 @@ LongTest(leak_kind, capacity_is_the_limit_of_the_last_failure)
     mvt_each_snapshot(capacity_is_the_limit);
 }
 
-/* Memory is given back before a failure is recorded: the limit is what was reserved before that. */
+/* Memory is given back before a failure is recorded: the limit is the total reserved before
+ * that. */
 Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
 {
     mvt_trace *t = mvt_new();
@@ -236,7 +237,7 @@ static void expect_words(uint64_t capacity, bool is_least, const char *words)
     cr_expect_eq(strstr(text, ", with") == NULL, capacity == MV_NO_BYTES, "%s", text);
 }
 
-Test(leak_kind, what_ran_out_is_a_bound_or_not_known)
+Test(leak_kind, a_capacity_that_ran_out_is_a_bound_or_unknown)
 {
     expect_words(100 << 20, false, ", with 100 MiB in all");
     expect_words(100 << 20, true, ", with at least 100 MiB in all");

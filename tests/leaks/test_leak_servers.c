@@ -1,6 +1,6 @@
-/* Servers whose requests overlap: a part that is never let go is a leak, whatever passes beside it;
- * windows, caches and what stops are none. And wherever such a recording ends, a floor that rises
- * to its end is not clean. */
+/* Servers whose requests overlap: blocks that are never freed are a leak, whatever else passes;
+ * windows, caches and growth that stops are not. And wherever such a recording ends, a floor that
+ * rises to its end is not clean. */
 #include "tests/leaks/fixture_server.h"
 
 #include "analyze/code/culprit.h"
@@ -10,8 +10,8 @@
 
 enum { CUTS = 16, LATEST = 12 };
 
-/* Floors that rise in each of the latest steps, of which none can be the end of a cache that is
- * full: another way to say that a floor rises than mv_floor_trend. */
+/* Floors that rise in each of the latest steps, so that no cache can be full: another way to say
+ * that a floor rises than mv_floor_trend. */
 static bool rises_plainly(const mv_lives *lives, const mv_steps *steps)
 {
     mv_floor floor;
@@ -39,8 +39,8 @@ static mv_leaks judge(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* Judges the run and its cuts, of which none may be a leak unless blocks are kept; until a window
- * is full for the first time, all of them are. */
+/* Judges the run and its cuts; none may be a leak unless blocks are kept; until a window is full
+ * for the first time, all of them are. */
 static mv_leaks judge_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();
@@ -132,7 +132,7 @@ Test(leak_servers, windows_and_caches_are_clean)
         }
 }
 
-Test(leak_servers, what_stops_is_clean_and_what_fills_to_the_end_is_unknown)
+Test(leak_servers, growth_that_stops_is_clean_and_growth_to_the_end_is_unknown)
 {
     expect("kept for a while", MV_VERDICT_CLEAN,
            (mvt_server_load){.steps = 300, .window = 2, .keep = 3, .stop = 100});

@@ -58,7 +58,7 @@ Test(leaks, growth_is_reported_and_the_rest_is_retained)
     cr_expect_eq(found.live_bytes, (1 << 20) + 10 * 1024);
 }
 
-/* Recorded with skip_actions: what the final heap holds is of no event. */
+/* Recorded with skip_actions: blocks of the final heap belong to no event. */
 Test(leaks, without_allocations_nothing_is_clean)
 {
     mvt_trace *t = mvt_new();
@@ -141,8 +141,8 @@ static mvt_trace *of_passes(void)
 static void expect_unknown(const mv_leaks *found, const char *lacks, const char *why,
                            const char *settle);
 
-/* The least allocated in the last third is low because the backward pass has freed what the forward
- * pass, in the middle third, held. */
+/* The lowest total of the last third is low because the backward pass has freed the blocks of the
+ * forward pass, in the middle third. */
 Test(leaks, freed_activations_do_not_make_a_step_clean)
 {
     mvt_trace *t = of_passes();
@@ -202,8 +202,7 @@ static void serve(mvt_trace *t, int until)
     }
 }
 
-/* Each turn gives back what it took. If the line stops halfway, its turns say nothing of the rest.
- */
+/* Each turn frees its blocks. If the line stops halfway, its turns say nothing of the rest. */
 Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
 {
     for (int until = 60; until <= 120; until += 60) {
@@ -293,7 +292,7 @@ Test(leaks, blocks_without_stacks_beside_older_ones_with_them)
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
     mvt_alloc(t, .addr = 0x300000, .bytes = 1 << 20);
     found = leaks_of(t);
-    expect_unknown(&found, "no stacks", "what was allocated in these events has no stacks",
+    expect_unknown(&found, "no stacks", "the allocations in these events have no stacks",
                    "stacks='all'");
 }
 

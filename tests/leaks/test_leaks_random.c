@@ -80,9 +80,9 @@ static score run_all(mvt_leak leak)
     return s;
 }
 
-/* What may go wrong in so many runs out of a hundred. The false lines that remain are caches that
- * got an entry of a new shape in each of a run's few steps; undecided are those of healthy runs
- * whose caches still get new shapes in the last third of the steps. */
+/* The number of wrong verdicts allowed in a hundred runs. The false lines that remain are caches
+ * that got an entry of a new shape in each of a run's few steps; healthy runs are undecided if
+ * their caches still get new shapes in the last third of the steps. */
 static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_t unknown)
 {
     score s = run_all(leak);

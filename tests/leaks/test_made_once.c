@@ -1,5 +1,5 @@
-/* What lines make once raises the floor several times, and is no trend; one line that does so is.
- */
+/* Blocks that lines make once raise the floor several times, without a trend; one line that does so
+ * is. */
 #include "analyze/leaks/leaks.h"
 
 #include "tests/fixture/fixture.h"
@@ -36,14 +36,13 @@ static mv_leaks run(uint32_t lines)
     return found;
 }
 
-Test(made_once, by_many_lines_is_no_trend)
+Test(made_once, by_many_lines_is_not_a_trend)
 {
     mv_leaks eight = run(8);
 
     cr_expect_eq(eight.verdict, MV_VERDICT_CLEAN);
-    cr_expect_str_eq(eight.why,
-                     "no line keeps memory step after step; the floor rises by what lines "
-                     "made once or twice");
+    cr_expect_str_eq(eight.why, "no line keeps memory step after step; the floor rises by blocks "
+                                "made once or twice by a line");
     cr_expect_eq(run(4).verdict, MV_VERDICT_CLEAN); /* each line twice */
 }
 

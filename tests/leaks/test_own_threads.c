@@ -1,5 +1,5 @@
-/* What a library's own threads get for a line of the program is that line's; what they get at other
- * times, or for no line, stays apart. */
+/* Memory that a library's own threads get for a line of the program is charged to that line; memory
+ * at other times, or for no line, stays separate. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/levels.h"
 #include "tests/fixture/fixture.h"
@@ -8,7 +8,7 @@
 #define NCCL "/site-packages/nvidia/nccl/lib/libnccl.so.2"
 #define C10  "/site-packages/torch/lib/libc10_cuda.so"
 
-/* What a step does, in order:
+/* The allocations of a step, in order:
  *     l  the line keeps 3 MiB from the library       t  a thread of the library keeps 5 MiB
  *     o  another line uses memory of a third one     k  another line keeps 2 MiB from the library
  */

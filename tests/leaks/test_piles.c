@@ -1,5 +1,5 @@
-/* What piles up over several steps and is freed all at once: garbage where the frees show Python's
- * collector; lists, caches and windows are none. */
+/* Blocks that pile up over several steps and are freed all at once: garbage where the frees show
+ * Python's collector; lists, caches and windows are not piles. */
 #include "analyze/leaks/piles.h"
 
 #include "analyze/code/culprit.h"
@@ -22,12 +22,12 @@ typedef struct {
     const char *name;
     const char *frees[4]; /* the stacks of the frees, in turn; NULL: not recorded */
     uint32_t after[4];    /* steps from one time to the next, in turn */
-    uint32_t window;      /* one is freed for each new one, once there are so many */
+    uint32_t window;      /* one is freed for each new one, once there are this many */
     uint32_t first, each; /* made in steps with step % each < first; 0: in all */
     uint32_t rest;        /* MiB that the run holds beside */
     uint32_t most_times;  /* 0: no limit */
-    uint32_t places;      /* between so many allocations of a step in turn */
-    /* What is found. */
+    uint32_t places;      /* between different allocations of a step in turn */
+    /* The expected result. */
     uint32_t piles;
     mv_pile_cause cause;
     mv_pile_proof proof;
@@ -136,9 +136,8 @@ static void expect(const habit *h)
     cr_expect(*pile->advice && *pile->every);
 }
 
-/* A block waits from the step after that of its birth on, so the one of the last step is not
- * counted. */
-Test(piles, what_the_collector_frees_is_garbage)
+/* A block waits from the step after its birth on, so the one of the last step is not counted. */
+Test(piles, blocks_that_the_collector_frees_are_garbage)
 {
     static const habit habits[] = {
         {"native stacks",
@@ -204,7 +203,7 @@ Test(piles, what_the_collector_frees_is_garbage)
         expect(&habits[i]);
 }
 
-Test(piles, what_may_be_a_list_is_not_called_garbage)
+Test(piles, blocks_of_a_possible_list_are_not_called_garbage)
 {
     static const habit habits[] = {
         {"no stacks of frees",
@@ -279,7 +278,7 @@ Test(piles, what_may_be_a_list_is_not_called_garbage)
         expect(&habits[i]);
 }
 
-Test(piles, what_does_not_pile_up_is_none)
+Test(piles, blocks_that_do_not_pile_up_are_not_a_pile)
 {
     static const habit habits[] = {
         {"a window", .window = 30},
@@ -293,9 +292,9 @@ Test(piles, what_does_not_pile_up_is_none)
         expect(&habits[i]);
 }
 
-/* What waits longer than ever before may never be given back, but only after twice as long is it a
- * leak; unless the collector frees it, which comes when it likes. */
-Test(piles, what_is_no_longer_emptied_is_not_clean)
+/* Blocks that wait longer than ever before may never be freed, but only after twice as long are
+ * they a leak; unless the collector frees it, which comes when it likes. */
+Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
 {
     static const struct {
         habit habit;
@@ -373,7 +372,7 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
 
 /* Garbage is a line of its own in the first look, beside the verdict on leaks; a list of the
  * program's is not. */
-Test(piles, the_first_look_tells_of_garbage)
+Test(piles, the_first_look_reports_garbage)
 {
     static const habit garbage = {.frees = {RELU}, .after = {40}}, unknown = {.after = {40}},
                        list = {.frees = {LOOP}, .after = {40}};

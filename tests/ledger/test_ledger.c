@@ -1,5 +1,5 @@
-/* Where device memory went: who holds what, call by call, and how that adds up to what the device
- * shows. Holdings are compared with a slow, obvious version on random calls. */
+/* Device memory by holder, call by call, and its sum compared with the device's figures. Holdings
+ * are compared with a slow, obvious version on random calls. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger.h"
 #include "tests/fixture/fixture.h"
@@ -199,7 +199,7 @@ Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)
     expect_held(c, 30, 1);
 }
 
-/* A multicast object has no memory: what it reaches is created by others. */
+/* A multicast object has no memory: the contents are created by others. */
 Test(ledger, a_multicast_object_holds_nothing)
 {
     mvt_calls *c = mvt_calls_new();
@@ -254,7 +254,7 @@ Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
     c = mvt_calls_new();
     pin_on_three_devices(c);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
-    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54123, "another context is left");
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54123, "another context remains");
     c = mvt_calls_new();
     pin_on_three_devices(c);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
@@ -476,8 +476,8 @@ static mv_ledger ledger_of(mvt_calls *c, mv_ledger_ask ask)
 }
 
 /* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB that no one
- * asked for, and less again. `process`: whether the device tells of processes, beside 1000 MiB of
- * others. */
+ * asked for, and less again. `process`: whether the device reports processes; others use 1000
+ * MiB. */
 static mvt_calls *training(bool process)
 {
     static const uint64_t used[] = {0, 500, 600, 630, 697, 697, 637};
@@ -566,7 +566,7 @@ Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
 }
 
 /* The device has the memory of a call that is under way; the call is recorded when it returns. */
-Test(ledger, memory_of_a_call_that_is_under_way_is_no_context)
+Test(ledger, memory_of_a_call_that_is_under_way_is_not_context)
 {
     mvt_calls *c = mvt_calls_new();
     mv_ledger ledger;
@@ -584,7 +584,7 @@ Test(ledger, memory_of_a_call_that_is_under_way_is_no_context)
 }
 
 /* Two samples see 70 GiB in a call that gets them, and two in one that gives them back. In between
- * the calls hold them; what the sample between them and the next call has is as it was. */
+ * the calls hold them; the sample between them and the next call is unchanged. */
 static mvt_calls *big_calls(void)
 {
     static const uint64_t used[] = {0, 520, 70520, 70520, 70540, 70540, 540, 540};
@@ -621,8 +621,8 @@ Test(ledger, memory_of_a_call_under_way_is_that_calls)
     }
 }
 
-/* A call of 300 ms, of which the device had the memory from the start: nothing is sampled while the
- * driver works, so the next sample that is near the first is of the same call. Measured with
+/* A call of 300 ms whose memory was in use on the device from the start: nothing is sampled while
+ * the driver works, so the next sample that is near the first is of the same call. Measured with
  * 112 GiB on an H200. */
 Test(ledger, memory_of_a_long_call_is_that_calls)
 {

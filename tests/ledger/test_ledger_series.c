@@ -1,4 +1,4 @@
-/* The ledger over time: at each sample it is what the ledger of that moment is, and adds up. */
+/* The ledger over time: at each sample it equals the ledger of that moment, and adds up. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
 #include "base/text.h"
@@ -169,7 +169,7 @@ Test(ledger_series, first_peak_and_end_are_those_of_the_process)
     cr_assert_eq(mv_ledger_series_by(&s, s.end)[1], 0);
 }
 
-/* The driver takes a context down before the program gives back what it holds, and no call says so.
+/* The driver destroys a context before the program frees its memory, without a recorded call.
  * `after`: what is there besides a last sample that has fallen. */
 typedef enum { NOTHING, A_LEVEL, A_CALL, A_LATER_CALL } after_the_fall;
 
@@ -195,7 +195,7 @@ static uint32_t samples_of(uint64_t fallen, after_the_fall after)
     return series_of(c).count;
 }
 
-Test(ledger_series, a_sample_while_the_driver_ends_the_process_is_none)
+Test(ledger_series, a_sample_while_the_driver_ends_the_process_does_not_count)
 {
     cr_expect_eq(samples_of(92 * MIB, NOTHING), 3, "of the context");
     cr_expect_eq(samples_of(600 * MIB, NOTHING), 3, "more than calls held");
@@ -206,8 +206,8 @@ Test(ledger_series, a_sample_while_the_driver_ends_the_process_is_none)
     cr_expect_eq(samples_of(92 * MIB, A_LATER_CALL), 4, "the program continues");
 }
 
-/* Nor is any in what was recorded of JAX, Numba and others. */
-LongTest(ledger_series, no_sample_of_a_capture_lacks_what_calls_held)
+/* The same holds for recordings of JAX, Numba and others. */
+LongTest(ledger_series, every_sample_of_a_capture_covers_the_memory_of_calls)
 {
     static const char *const names[] = {"cupy",   "jax",         "numba",       "plain_handle",
                                         "loader", "nccl_leak.0", "plain_graph", "two_devices"};
@@ -359,7 +359,8 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
         strstr(residue_of(c), "the sample is older than this moment, and calls hold 5.00 MiB"));
 }
 
-/* What a pool keeps is in the context if code was loaded meanwhile: the bound has it. */
+/* Memory that a pool keeps is part of the context if code was loaded at the same time: the bound
+ * has it. */
 Test(ledger_series, pools_bound_the_context)
 {
     for (int pool = 0; pool < 2; pool++) {
@@ -402,7 +403,7 @@ static mv_device_rest rest_of(mvt_calls *c, int64_t time_us, uint64_t held)
 }
 
 /* Samples are taken before, between and after the calls; times rise by 10 microseconds. */
-Test(ledger_series, the_sample_that_tells_of_a_moment_has_what_was_held_then)
+Test(ledger_series, the_sample_for_a_moment_has_the_memory_held_then)
 {
     mvt_calls *c = program();
     const mv_samples *s = &mvt_calls_done(c)->samples;

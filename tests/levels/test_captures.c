@@ -1,6 +1,6 @@
-/* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: what they keep in each step
- * is found, by the line and the library; those that keep nothing have no leak at any level; and
- * what libraries count themselves is what their calls hold. */
+/* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: the memory that they keep
+ * in each step is found, by line and library; those that keep nothing have no leak at any level;
+ * and the libraries' own counts equal the bytes of their calls. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -12,7 +12,7 @@ static cJSON *leaks_of(const char *name, const char *level)
                     name);
 }
 
-LongTest(captures, what_is_kept_in_each_step_is_the_first_leak)
+LongTest(captures, memory_kept_in_each_step_is_the_first_leak)
 {
     static const struct {
         const char *name, *level, *function, *library;
@@ -38,7 +38,7 @@ LongTest(captures, what_is_kept_in_each_step_is_the_first_leak)
     }
 }
 
-/* The driver's memory for them is no call's. */
+/* The driver's memory for them belongs to no call. */
 Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 {
     cJSON *report = leaks_of("plain_graph", "cuda");
@@ -68,9 +68,9 @@ LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
     cr_assert_geq(judged, 16);
 }
 
-/* One process, two devices, each of which was freed while the other one was current: the peaks are
- * what PyTorch counted for each, and the samples are of that device. */
-Test(captures, two_devices_of_one_process_are_told_apart)
+/* One process, two devices; memory of each was freed while the other was current: the peaks equal
+ * PyTorch's counters for each, and the samples belong to that device. */
+Test(captures, two_devices_of_one_process_are_distinguished)
 {
     static const struct {
         double peak, reserved, used;
@@ -119,8 +119,8 @@ Test(captures, libraries_hold_what_they_count_themselves)
     cr_assert_eq(mvt_json_number(cJSON_GetObjectItem(ledger, "pinned_host"), "bytes"), 1310720);
 }
 
-/* A CuPy program that keeps 5 GiB a round, and a plain one that asks for more than is left. */
-Test(captures, what_was_refused_is_explained_without_pytorch)
+/* A CuPy program that keeps 5 GiB a round, and a plain one that requests more than is available. */
+Test(captures, refused_calls_are_explained_without_pytorch)
 {
     static const struct {
         const char *name, *line;
@@ -145,7 +145,8 @@ Test(captures, what_was_refused_is_explained_without_pytorch)
     }
 }
 
-/* Half of a file has names and no events: that is no recording that was never begun. */
+/* Half of a file has names and no events: it must not be described as a recording that was never
+ * started. */
 Test(captures, a_file_without_its_end_is_said_to_be_damaged)
 {
     mvt_run run = mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >cut.bin; "
@@ -186,7 +187,7 @@ Test(captures, levels_without_pools_show_none)
     cr_expect(strstr(run.out, "large (unknown pool)"), "%s", run.out);
 }
 
-Test(captures, the_host_is_no_device)
+Test(captures, the_host_is_not_a_device)
 {
     static const char *const commands[] = {"triage", "stats", "peak",   "leaks",
                                            "trace",  "lines", "memory", "fragmentation"};

@@ -1,5 +1,5 @@
-/* Heaps: blocks that a program told of, replayed and as a level. Sums are compared with a slow
- * replay; what does not fit is counted and harms nothing. */
+/* Heaps: blocks that a program registered, replayed and as a level. Sums are compared with a slow
+ * replay; invalid calls are counted and do no harm. */
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/heap_blocks.h"
@@ -173,7 +173,7 @@ Test(heaps, a_block_is_on_the_device_that_was_current)
 
 /* ---- what does not fit ------------------------------------------------------------------- */
 
-Test(heaps, what_does_not_fit_is_counted_and_holds_nothing)
+Test(heaps, invalid_blocks_are_counted_and_hold_nothing)
 {
     mvt_calls *c = mvt_calls_new();
     char words[MV_HEAP_WORDS];
@@ -282,7 +282,7 @@ Test(heaps, all_does_not_count_them_again)
     cr_assert_eq(held_by(two_heaps(true), "rmm"), 256);
 }
 
-Test(heaps, a_name_that_is_no_level_is_told_which_there_are)
+Test(heaps, an_unknown_level_gets_the_list_of_levels)
 {
     mv_trace trace = *mvt_calls_done(two_heaps(true));
     mv_err err = {0};
@@ -339,7 +339,8 @@ Test(heaps, a_hook_in_python_is_part_of_the_allocator)
     cr_assert_str_eq(charged(one_block(CTYPES, frames), 1, text), "train.py:31 load");
 }
 
-/* An extension that tells is not on a Python stack; a function without a caller stays. */
+/* An extension that registers blocks is not on a Python stack; a function without a caller
+ * stays. */
 Test(heaps, other_python_functions_are_charged)
 {
     char text[128];
@@ -369,7 +370,7 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
     cr_assert_str_eq(
         charged(native_blocks(TAKE "load:/src/main.cc:7", TAKE "step:/src/main.cc:9"), 1, text),
         "main.cc:7 load");
-    /* Inlined into its callers, or with one caller alone, it cannot be told from them. */
+    /* Inlined into its callers, or with one caller alone, it cannot be distinguished from them. */
     cr_assert_str_eq(charged(native_blocks("load:/src/pool.cc:41;main:/src/main.cc:7",
                                            "step:/src/pool.cc:41;main:/src/main.cc:9"),
                              1, text),

@@ -1,4 +1,4 @@
-/* Levels: what calls of CUDA got, as a trace that every analysis takes. Sums are compared with the
+/* Levels: what CUDA calls got, as a trace that every analysis takes. Sums are compared with the
  * holdings of the ledger, call by call. */
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
@@ -221,7 +221,7 @@ Test(levels, a_level_without_a_beat_has_the_steps_of_all_levels)
     cr_assert_eq(leaks_of(rounds(true), MV_LEVEL_CUDA).verdict, MV_VERDICT_CLEAN);
 }
 
-Test(levels, what_is_made_before_the_steps_is_no_leak)
+Test(levels, blocks_made_before_the_steps_are_not_leaks)
 {
     mv_leaks leaks = leaks_of(rounds(false), MV_LEVEL_HOST);
 
@@ -230,8 +230,8 @@ Test(levels, what_is_made_before_the_steps_is_no_leak)
     cr_assert_eq(leaks.floor.last, ROUNDS * MIB);
 }
 
-/* A pool serves all but what is kept, so CUDA is asked for nothing else: each round, and at set-up
- * alone. */
+/* A pool serves all blocks except the kept ones, so there are no other CUDA calls: each round, and
+ * at set-up alone. */
 static mvt_calls *pooled(bool is_each_round)
 {
     mvt_calls *c = mvt_calls_new();
@@ -268,7 +268,7 @@ static mvt_calls *pinned(uint64_t waits, uint64_t later)
     return c;
 }
 
-Test(levels, waits_tell_buffers_of_steps_from_a_list)
+Test(levels, waits_distinguish_buffers_of_steps_from_a_list)
 {
     mv_leaks leaks = leaks_of(pinned(1, 0), MV_LEVEL_HOST);
 

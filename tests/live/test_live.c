@@ -72,7 +72,7 @@ Test(live, a_block_and_its_free_are_two_events)
     mvt_expect_exact(&trace, 0);
 }
 
-Test(live, what_is_alive_tiles_the_final_heap)
+Test(live, live_blocks_tile_the_final_heap)
 {
     mvt_live *l = mvt_live_new();
     uint32_t stack = mvt_live_stack(l, "f:a.py:7");
@@ -297,8 +297,8 @@ Test(live, a_call_that_is_under_way_is_not_lost)
     cr_assert_eq(notes(MV_NOTE_LOST), 2, "the thread's chunk is closed");
 }
 
-/* What chunks hold when they are looked at one after another, while threads record: those of
- * thread 1 were looked at before thread 2 got 3, 5 and 6, which thread 1 waited for. */
+/* Contents of chunks that are read one after another while threads record: the chunks of thread 1
+ * were read before thread 2 got 3, 5 and 6, which thread 1 waited for. */
 Test(live, a_reading_ends_at_the_last_number_of_the_first_look)
 {
     mvt_live *l = mvt_live_new();
@@ -667,7 +667,7 @@ static mv_leaks leaks_of(mvt_live *l, mv_lives *lives)
     return leaks;
 }
 
-Test(live, what_the_exit_frees_was_kept)
+Test(live, blocks_that_the_exit_frees_were_kept)
 {
     mvt_live *l = mvt_live_new();
     mv_lives lives;

@@ -1,5 +1,5 @@
-/* One of everything in a live file: what it says, and the very bytes that
- * docs/internals/snapshot-format.md shows. */
+/* One of everything in a live file: its contents, and the very bytes in
+ * docs/internals/snapshot-format.md. */
 #include <ctype.h>
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ Test(live_bytes, events_are_in_order)
     live_decode_drop(&d);
 }
 
-Test(live_bytes, blocks_are_told_with_device_stack_and_totals)
+Test(live_bytes, blocks_are_reported_with_device_stack_and_totals)
 {
     live_decoded d = example("");
     const live_event *e = d.events;
@@ -81,7 +81,7 @@ Test(live_bytes, blocks_are_told_with_device_stack_and_totals)
     live_decode_drop(&d);
 }
 
-Test(live_bytes, calls_are_told_with_name_library_and_result)
+Test(live_bytes, calls_are_reported_with_name_library_and_result)
 {
     live_decoded d = example("");
     const live_event *e = &d.events[5];
@@ -94,7 +94,7 @@ Test(live_bytes, calls_are_told_with_name_library_and_result)
     live_decode_drop(&d);
 }
 
-Test(live_bytes, marks_are_told_with_texts_and_numbers)
+Test(live_bytes, marks_are_reported_with_texts_and_numbers)
 {
     live_decoded d = example("");
 

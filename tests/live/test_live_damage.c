@@ -1,5 +1,5 @@
-/* Live files that were cut, changed or half written: what is intact is read, whatever the rest
- * says. */
+/* Live files that were cut, changed or half written: intact parts are read, whatever the rest
+ * contains. */
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_live.h"
@@ -157,7 +157,7 @@ Test(live_damage, without_facts_it_is_a_capture_still)
     cr_assert_eq(trace.devices[0].events.count, 5);
 }
 
-Test(live_damage, a_chunk_that_is_just_being_begun_is_no_damage)
+Test(live_damage, a_chunk_that_is_just_being_begun_is_not_damage)
 {
     mv_span file = some_file();
     uint8_t *bytes = mv_arena_push(mvt_memory(), file.length + 3 * CHUNK, 1);

@@ -130,7 +130,7 @@ Test(live_segments, an_unmap_ends_what_is_mapped_on_another_device)
     cr_assert_eq(totals.peak.bytes.reserved, 6 << 20);
 }
 
-Test(live_segments, memory_of_another_process_is_no_segment)
+Test(live_segments, memory_of_another_process_is_not_a_segment)
 {
     mvt_live *l = mvt_live_new();
 

@@ -135,15 +135,15 @@ Test(block_size, blocks_say_which_allocator_rounded)
     cr_expect_eq(r.cuda_fits, 5);
     cr_expect_not(rounding_of(0, 20, 5, "f:a.py:1").is_npu);
     cr_expect_not(rounding_of(3, 0, 5, "f:a.py:1").is_npu, "three blocks may be chance");
-    cr_expect_not(rounding_of(0, 0, 50, "f:a.py:1").is_npu, "no block tells");
+    cr_expect_not(rounding_of(0, 0, 50, "f:a.py:1").is_npu, "no block shows it");
     cr_expect_not(rounding_of(8, 8, 0, "f:a.py:1").is_npu, "as many speak against it");
     cr_expect(rounding_of(1, 0, 5, npu).is_npu);
     cr_expect(rounding_of(0, 0, 50, npu).is_npu, "the name decides where no block does");
     cr_expect_not(rounding_of(0, 3, 0, npu).is_npu, "blocks weigh more than a name");
 }
 
-/* Large blocks of cudaMalloc segments may keep an unsplit rest: they tell nothing. */
-Test(block_size, unsplit_rests_are_no_rounding)
+/* Large blocks of cudaMalloc segments may keep an unsplit rest: they show nothing. */
+Test(block_size, unsplit_rests_are_not_rounding)
 {
     mvt_trace *t = mvt_new();
 

@@ -268,7 +268,7 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
 }
 
 /* The last event is not their birth: they were freed, when is not known. */
-Test(lives, without_frees_what_the_final_heap_lacks_has_ended)
+Test(lives, without_frees_blocks_missing_from_the_final_heap_have_ended)
 {
     mvt_trace *t = mvt_new();
     mv_lives l;
@@ -289,7 +289,7 @@ Test(lives, without_frees_what_the_final_heap_lacks_has_ended)
     cr_expect_eq(l.allocs.completed[2], MV_NEVER);
 }
 
-Test(lives, files_may_lack_either_kind_of_free)
+Test(lives, either_kind_of_free_may_be_missing)
 {
     static const mv_action kinds[] = {MV_ACTION_FREE_REQUESTED, MV_ACTION_FREE_COMPLETED};
 
@@ -348,7 +348,7 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
 }
 
 /* A segment is added after the end of an older one at its address, without an event. */
-Test(lives, what_an_older_segment_leaves_of_a_final_one_was_added_later)
+Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
 {
     enum { S = 0x10000000, OTHER = 0x20000000 };
 
@@ -393,6 +393,28 @@ Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
         l = lives_of(t);
         cr_expect_eq(l.doubts.outside, (uint64_t)late);
         cr_expect_eq(l.history, late ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE, "%s", l.history_why);
+    }
+}
+
+/* Without segment_free (skip_actions), a segment that ended before the first event leaves no trace:
+ * the file of a whole recording is the same as of one that began late. */
+Test(lives, missing_ends_of_segments_hide_earlier_ones)
+{
+    for (int missing = 0; missing < 2; missing++) {
+        mvt_trace *t = mvt_new();
+        mv_lives l;
+
+        for (int i = 1; i < 3; i++) {
+            mvt_segment_alloc(t, .addr = (uint64_t)i * 0x10000000, .bytes = 2 * MIB);
+            mvt_alloc(t, .addr = (uint64_t)i * 0x10000000, .bytes = 512);
+            mvt_free(t, .addr = (uint64_t)i * 0x10000000);
+            if (!missing)
+                segment_free(t, (uint64_t)i * 0x10000000, 2 * MIB);
+        }
+        mvt_segment(t, .addr = 0x40000000, .bytes = 0);
+        l = lives_of(t);
+        cr_expect_eq(l.history, missing ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE, "%s",
+                     l.history_why);
     }
 }
 
@@ -628,7 +650,7 @@ static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_all
                      row, a->block[row], truth->block);
 }
 
-/* Rows of the truth in the order of lives.h: what was alive before by address, then by birth. */
+/* Rows of the truth in the order of lives.h: blocks from before by address, then by birth. */
 static void check_random(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();

@@ -7,7 +7,7 @@
 
 /* ---- the protocol, without the program ---------------------------------------------------- */
 
-/* Says what it was asked to run, or `text` instead. */
+/* Answers with the command line it got, or with `text`. */
 typedef struct {
     const char *text;
     int status;
@@ -31,7 +31,7 @@ static mv_code say_words(void *user, mv_arena *arena, char **words, int count, b
     return MV_OK;
 }
 
-/* What is answered to a line. */
+/* The answer to a line. */
 static const char *answer_of(stand_in *s, mv_span line)
 {
     mv_mcp mcp = {.run = say_words, .user = s, .budget.limit = 64 * MIB};
@@ -61,7 +61,7 @@ static int code_of(const char *answer)
     return (int)mvt_json_number(error, "code");
 }
 
-Test(mcp, requests_that_are_none_get_the_errors_of_json_rpc)
+Test(mcp, malformed_requests_get_json_rpc_errors)
 {
     static const struct {
         const char *line;
@@ -95,7 +95,7 @@ Test(mcp, requests_that_are_none_get_the_errors_of_json_rpc)
         cr_expect_eq(code_of(answer_to(all[i].line)), all[i].code, "%s", all[i].line);
 }
 
-Test(mcp, what_asks_for_no_answer_gets_none)
+Test(mcp, a_notification_gets_no_answer)
 {
     cr_expect_str_empty(
         answer_to("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
@@ -174,7 +174,7 @@ Test(mcp, arguments_become_options)
     }
 }
 
-Test(mcp, wrong_arguments_are_told_and_nothing_is_run)
+Test(mcp, wrong_arguments_are_reported_and_nothing_is_run)
 {
     static const struct {
         const char *tool, *arguments, *why;
@@ -317,7 +317,7 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
     return NULL;
 }
 
-/* What a tool says of an argument is what its command does with it. */
+/* A tool's description of an argument matches the behaviour of its command. */
 Test(mcp, arguments_are_those_that_the_command_takes_there)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");

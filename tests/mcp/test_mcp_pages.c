@@ -1,4 +1,4 @@
-/* What is written for agents is true: the session of docs/mcp.md (MV_BLESS=1 writes its answers),
+/* The documentation for agents is true: the session of docs/mcp.md (MV_BLESS=1 writes its answers),
  * the commands of SKILL.md. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
@@ -13,7 +13,7 @@ static const char *text_of(const char *path)
 
 #define PAGE MV_SOURCE_DIR "/docs/mcp.md"
 
-/* The page up to the session, and from its end on, with the lines that are asked and answered. */
+/* The page up to the session, and from its end on, with the lines of requests and answers. */
 static void write_page(const char *page, const char *session, const char *end, const char *out)
 {
     FILE *file = fopen(PAGE, "wb");

@@ -1,6 +1,5 @@
 /* The questions of questions.json, each answerable from the answers of the server alone: its calls
- * are played, and the facts, which come from the recordings' truth, have to be in what they give.
- */
+ * are played, and the facts, which come from the recordings' truth, have to be in their results. */
 #include "base/size.h"
 #include "tests/fixture/fixture.h"
 #include "tests/mcp/fixture_mcp.h"

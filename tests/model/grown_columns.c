@@ -199,7 +199,7 @@ Test(grown_columns, dumps_show_them)
     remove("grown_dump.txt");
 }
 
-/* The tables that need an analysis first are left to the program's own tests: their columns of the
+/* Tables that need an analysis first are covered by the program's own tests: their columns of the
  * model come from the same place. */
 Test(grown_columns, exports_have_them_last)
 {

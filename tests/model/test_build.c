@@ -145,7 +145,7 @@ Test(build, addresses_that_are_not_given_follow_from_the_tiling)
     cr_assert_eq(trace.notes[MV_NOTE_UNTILED].count, 0);
 }
 
-Test(build, a_block_of_no_bytes_ends_what_is_known)
+Test(build, a_block_without_bytes_ends_the_known_part)
 {
     mv_segment_row segment = MV_SEGMENT_ROW;
     mv_block_row block = MV_BLOCK_ROW;

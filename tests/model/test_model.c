@@ -1,6 +1,6 @@
-/* The model's lists of columns (parse/model/trace.h) against what they promise: defaults, checks of
- * row numbers and codes, and the tables of the format pages, which are made from them.
- * MV_BLESS=1 in the environment writes the tables anew. */
+/* The promises of the model's lists of columns (parse/model/trace.h): defaults, checks of row
+ * numbers and codes, and the tables of the format pages, which are made from them. MV_BLESS=1 in
+ * the environment writes the tables anew. */
 #include "parse/model/build.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_container.h"

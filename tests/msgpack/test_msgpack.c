@@ -1,4 +1,4 @@
-/* What is written is read again, column by column, and bytes by hand too. */
+/* Written files are read again, column by column, and so are hand-made bytes. */
 #include "base/text.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
@@ -43,14 +43,14 @@ static void check_plain(const mv_trace *trace, const char *name)
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
     differs = mvt_content_difference(mvt_memory(), &expected, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
-    if (bytes.length > 4u << 20) /* the comparison has told; this saves time */
+    if (bytes.length > 4u << 20) /* the comparison has failed already; this saves time */
         return;
     second = mvt_plain_of(mvt_memory(), &again);
     cr_assert_eq(second.length, bytes.length, "%s", name);
     cr_assert_eq(memcmp(second.data, bytes.data, bytes.length), 0, "%s", name);
 }
 
-/* What memviz 0.1 wrote of fixture_full.c's trace. */
+/* The file that memviz 0.1 wrote for fixture_full.c's trace. */
 Test(msgpack, a_file_in_the_compact_form_is_read)
 {
     mv_trace trace = mvt_full_trace_of_0_1(mvt_memory()), again;
@@ -193,7 +193,7 @@ Test(msgpack, strings_may_span_windows)
 }
 
 /* A stack is parsed once and recognised by its bytes from then on: each time it is a call of its
- * own, and what is odd in it is counted each time. */
+ * own, and oddities in it are counted each time. */
 Test(msgpack, a_stack_that_is_spelled_again_is_another_call)
 {
 #define FRAMES                   \

@@ -103,8 +103,8 @@ Test(msgpack_damage, wrong_types_are_refused_at_their_place)
     check_code(BYTES("\x91\x81\xa1x\x01"), MV_FORMAT, 5);
 }
 
-/* Whoever adds a key to the dict of PyTorch may put anything under it; what is refused there is
- * skipped, and noted as the key. */
+/* Whoever adds a key to the dict of PyTorch may put anything under it; refused values there are
+ * skipped, and noted under the key. */
 Test(msgpack_damage, values_under_a_key_of_ones_own_are_skipped)
 {
 #define OWN(value) BYTES("\x82\xa8segments\x90\xa4mine" value)
@@ -165,7 +165,7 @@ Test(msgpack_damage, wrong_fields_are_refused)
                  MV_TYPE);
 }
 
-/* The budget of code_of would not hold what these claim. */
+/* The budget of code_of is too small for the sizes that these claim. */
 Test(msgpack_damage, huge_counts_are_only_claims)
 {
     check_code(BYTES("\x81\xa8segments\xdd\xff\xff\xff\xff"), MV_TRUNCATED, 15);

@@ -11,7 +11,7 @@ import zlib
 
 # As Unicode names them: Cc, Zl and Zp, the explicit marks of direction, tags.
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33)m")  # those of --color
+STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33)m")  # the codes of --color
 PROGRESS = re.compile(r"\r\x1b\[K")
 FORMULA = re.compile("^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"^-?[0-9.]+(e[-+]?[0-9]+)?$")

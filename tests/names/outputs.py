@@ -41,7 +41,7 @@ CHECKS = {"folded": checks.folded, "svg": checks.svg, "png": checks.png, "page":
           "speedscope": checks.speedscope, "perfetto": checks.perfetto, "csv": checks.csv_text,
           "JSON": checks.json_text, "text": checks.terminal}
 
-# What the viewer shows in its panes and lists, as words: tables, findings, flame graph, search, tooltips.
+# The contents of the viewer's panes and lists, as words: tables, findings, flame graph, search, tooltips.
 SCRIPT = """open {f}
 size 1600 1000
 wait idle

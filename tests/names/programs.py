@@ -127,7 +127,7 @@ def office(bench, made):
     with open(os.path.join(folder, "control.csv"), "wb") as file:  # these are formulas
         file.write(b"a,b\r\n=1+1,x\r\n")
     paths = [path for path in sorted(glob.glob(os.path.join(folder, "*.csv"))) if os.path.getsize(path)]
-    # UTF-8, the comma alone, and what a user may have chosen too: formulas are evaluated.
+    # UTF-8, the comma alone, and settings that a user may have chosen: formulas are evaluated.
     for filters, row in (("44,34,76,1,,0,false,true,false,false,false,-1,true", "CSV in LibreOffice, which evaluates formulas"),
                          ("44/59/9,34,76,1,,0,false,true,false,false,false,-1,true", "CSV in LibreOffice, also at ; and tab")):
         subprocess.run(["soffice", "--headless", f"-env:UserInstallation=file://{folder}/profile", f"--infilter=CSV:{filters}",

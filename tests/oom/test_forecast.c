@@ -7,11 +7,11 @@
 
 /* ---- steps written by hand ------------------------------------------------------------------ */
 
-/* A step of six allocations: an input, three activations, of which two grow with the square of the
- * input, a gradient of the weight, and a temporary of the optimizer. */
+/* A step of six allocations: an input, three activations (two grow with the square of the input), a
+ * gradient of the weight, and a temporary of the optimizer. */
 typedef struct {
     uint64_t input; /* MiB */
-    uint32_t stop;  /* allocations before it is asked for more */
+    uint32_t stop;  /* allocations before the forecast */
 } step;
 
 static void alloc(mvt_trace *t, uint32_t slot, uint64_t mib, const char *stack)
@@ -68,8 +68,8 @@ static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrenc
     return out;
 }
 
-/* What a step of `inputs[count - 1]` is told to come to, asked at its allocation number `stop`,
- * which is of `mib` and which the trace has as an oom event. */
+/* The forecast peak of a step of `inputs[count - 1]` at its allocation number `stop`, of `mib`,
+ * which is an oom event in the trace. */
 static mv_forecast told(const uint64_t *inputs, uint32_t count, uint32_t stop, uint64_t mib,
                         const char *stack)
 {
@@ -108,8 +108,9 @@ Test(forecast, there_is_no_forecast_where_nothing_grew_along)
     cr_expect(f.is_least);
 }
 
-/* Nothing tells the square from the input when all earlier steps were alike: it takes the factor,
- * and so does the temporary. What is as large as the weight, which is held, stays as large. */
+/* If all earlier steps were alike, nothing distinguishes the square from the input: it takes the
+ * factor, and so does the temporary. Blocks as large as the weight, which is held, keep their
+ * size. */
 Test(forecast, after_equal_steps_what_is_left_grows_by_the_factor)
 {
     static const uint64_t inputs[] = {5, 5, 5, 10};
@@ -130,7 +131,7 @@ Test(forecast, equal_steps_are_forecast_at_what_they_took)
     cr_expect_eq(told(inputs, 3, 4, 7, "back:a.py:5").factor, 1);
 }
 
-Test(forecast, a_point_before_any_step_tells_nothing)
+Test(forecast, a_point_before_any_step_shows_nothing)
 {
     static const uint64_t inputs[] = {4, 4, 4};
 
@@ -174,7 +175,7 @@ static mv_forecast told_of(uint64_t lone, uint32_t blocks, uint32_t peers)
     return forecast(mvt_arena(t), trace, ask);
 }
 
-Test(forecast, one_block_that_looks_alike_is_no_earlier_step)
+Test(forecast, one_block_that_looks_alike_is_not_an_earlier_step)
 {
     cr_expect_gt(told_of(32 * MIB, 20, 20).peak, 0);
     cr_expect_gt(told_of(32 * MIB, 20, 10).peak, 0);
@@ -183,7 +184,7 @@ Test(forecast, one_block_that_looks_alike_is_no_earlier_step)
 }
 
 /* The counterpart is most of the step, yet nothing grows a million times from step to step. */
-Test(forecast, a_factor_that_cannot_be_is_no_earlier_step)
+Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
 {
     cr_expect_gt(told_of(MIB, 1, 0).peak, 0);
     cr_expect_eq(told_of(4, 1, 0).peak, 0);
@@ -194,7 +195,7 @@ Test(forecast, a_factor_that_cannot_be_is_no_earlier_step)
 typedef struct {
     const char *name;
     double over, under; /* most that it may be off, as a part of the peak */
-    uint32_t checked;   /* at least so many points */
+    uint32_t checked;   /* at least this many points */
 } expected;
 
 /* Most allocated from an event to the end of its step. */

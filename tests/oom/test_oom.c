@@ -105,8 +105,8 @@ Test(oom, retries_are_pytorchs_own_count)
 }
 
 /* A thread without a Python stack, as in a backward pass: its events are of no known call, but
- * nothing calls empty_cache() there. What later turns out to have fitted, by `later` bytes, was no
- * retry. */
+ * nothing calls empty_cache() there. A request that later turns out to have fitted, by `later`
+ * bytes, was not a retry. */
 static uint32_t retries_without_stacks(uint64_t freed, uint64_t later)
 {
     mvt_trace *t = mvt_new();
@@ -142,7 +142,7 @@ Test(oom, retries_of_threads_without_stacks_are_counted)
 
 /* ---- each verdict -------------------------------------------------------------------------- */
 
-/* A segment of 64 MiB, of which `used` at the low end are in use. */
+/* A segment of 64 MiB; `used` of it, at the low end, are in use. */
 static mvt_trace *one_segment(uint64_t used)
 {
     mvt_trace *t = mvt_new();
@@ -209,7 +209,7 @@ Test(oom, pieces_that_would_do_are_fragmentation)
     expect(t, MV_OOM_FRAGMENTATION);
 }
 
-Test(oom, little_free_is_capacity_even_if_the_device_lacks_little)
+Test(oom, little_free_is_capacity_even_if_little_is_missing)
 {
     mvt_trace *t = one_segment(60 * MIB);
 
@@ -220,7 +220,7 @@ Test(oom, little_free_is_capacity_even_if_the_device_lacks_little)
     cr_expect_eq(found(t).found.ooms[0].verdict, MV_OOM_OUTSIDE);
 }
 
-Test(oom, memory_of_another_stream_is_told)
+Test(oom, memory_of_another_stream_is_reported)
 {
     mvt_trace *t = one_segment(2 * MIB);
 
@@ -229,7 +229,7 @@ Test(oom, memory_of_another_stream_is_told)
     expect(t, MV_OOM_STREAM_OR_POOL);
 }
 
-Test(oom, a_free_that_waits_is_told)
+Test(oom, a_free_that_waits_is_reported)
 {
     mvt_trace *t = one_segment(64 * MIB);
 
@@ -281,11 +281,11 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
     mvt_final_heap(t);
     r = found(t);
     cr_expect_eq(r.found.ooms[0].hole, MV_HOLE_OTHER_POOL);
-    cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was of the default pool"));
+    cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was for the default pool"));
 }
 
-/* A run that would have failed for lack of memory does so for any request. */
-Test(oom, a_hole_without_reason_is_no_proof)
+/* A run that would have run out of memory anyway does so for any request. */
+Test(oom, a_hole_without_reason_is_not_proof)
 {
     mvt_trace *t = mvt_new();
 
@@ -352,7 +352,7 @@ Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
     expect(t, MV_OOM_OUTSIDE);
 }
 
-/* What is not free of the host's memory may be its page cache. */
+/* Host memory that is not free may be page cache. */
 Test(oom, memory_that_is_shared_with_the_host_is_no_ones)
 {
     mvt_trace *t = mvt_new();
@@ -375,7 +375,7 @@ Test(oom, memory_that_is_shared_with_the_host_is_no_ones)
 
 /* ---- whether the run would have gone on ----------------------------------------------------- */
 
-/* Segments of 64 MiB, of each of which `kept` MiB stay in use; `rounds` times all of it was in use
+/* Segments of 64 MiB; `kept` MiB of each stay in use; `rounds` times all of it was in use
  * before. */
 static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
 {
@@ -411,7 +411,7 @@ Test(oom, a_run_at_its_level_is_fragmented_and_one_that_grows_is_not)
     expect(t, MV_OOM_CAPACITY);
 }
 
-/* 1 MiB holes between small blocks are no room for 2 MiB. */
+/* 1 MiB holes between small blocks are too small for 2 MiB. */
 Test(oom, holes_of_the_other_kind_make_no_suspect)
 {
     mvt_trace *t = mvt_new();
@@ -437,7 +437,7 @@ Test(oom, a_limit_has_two_bounds)
     const mv_oom_outlook *f;
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
-    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* tells more than the first */
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* shows more than the first */
     mvt_oom(t, .addr = 4 * GIB, .bytes = 40 * MIB);
     mvt_final_heap(t);
     r = found(t);
@@ -454,16 +454,17 @@ Test(oom, a_limit_has_two_bounds)
 }
 
 /* A request of 90 MiB beside 40 MiB of holes: within a limit of 256 to 306 MiB. */
-Test(oom, the_side_of_a_limit_is_told_only_if_both_bounds_agree)
+Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
 {
     static const struct {
         uint64_t requested, then;
         const char *says;
     } cases[] = {
         {90 * MIB, 0,
-         "the request would have come within 50.0 MiB of the limit, which is not known better"},
-        {90 * MIB, 24 * MIB, "at least 26.0 MiB would still have been lacking"},
-        {130 * MIB, 48 * MIB, "at least 42.0 MiB would still have been lacking"},
+         "the request would have come within 50.0 MiB of the limit, which is only known "
+         "approximately"},
+        {90 * MIB, 24 * MIB, "at least 26.0 MiB would still have been missing"},
+        {130 * MIB, 48 * MIB, "at least 42.0 MiB would still have been missing"},
     };
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -493,7 +494,7 @@ Test(oom, a_full_device_is_its_own_limit)
 }
 
 /* A limit that was lowered after more had been reserved. */
-Test(oom, what_was_reserved_before_a_lower_limit_does_not_count)
+Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
 {
     mvt_trace *t = one_segment(64 * MIB);
     result r;
@@ -693,7 +694,7 @@ Test(oom, no_failure_is_said_only_of_a_complete_history)
     for (uint32_t i = 0; i < sizeof part / sizeof *part; i++) {
         mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", part[i]);
         cr_expect_null(strstr(run.out, "no request failed"), "%s", run.out);
-        cr_expect_not_null(strstr(run.out, "none in what was recorded"), "%s", run.out);
+        cr_expect_not_null(strstr(run.out, "none recorded"), "%s", run.out);
     }
 }
 
@@ -706,7 +707,7 @@ Test(oom, the_window_leaves_out_what_is_outside_it)
 
 /* ---- memory of another pool or stream -------------------------------------------------------- */
 
-/* Stream 9 had four blocks of 64 MiB, `kept` of which it still has; stream 0 asks. The memory came
+/* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 asks. The memory came
  * late, so that the need rose over the second half of the events. */
 static result asked_beside(uint32_t kept, uint64_t requested)
 {
@@ -728,7 +729,7 @@ static result asked_beside(uint32_t kept, uint64_t requested)
     return found(t);
 }
 
-Test(oom, what_another_stream_holds_for_itself_is_proven_by_a_replay)
+Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
 {
     const mv_oom *o;
     result r = asked_beside(0, 200 * MIB);
@@ -770,7 +771,7 @@ Test(oom, the_work_of_many_failures_is_linear)
                  MV_MOST_OOM_EVENTS(r.lives.events.count) + 9ull * r.lives.events.count);
 }
 
-Test(oom, a_limit_is_told_from_a_full_device)
+Test(oom, a_limit_is_distinguished_from_a_full_device)
 {
     mvt_trace *t = one_segment(64 * MIB);
     const mv_oom *o;

@@ -43,7 +43,7 @@ static void load(loaded *l, const char *name)
 static uint32_t known, cuts;
 static uint32_t shares; /* failures whose sentence has a share */
 
-/* Calls `check` with every recording and what is true of it. */
+/* Calls `check` with every recording and its truth. */
 static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
 {
     cJSON *truths = mvt_json_file("oom/oom.json");
@@ -59,13 +59,13 @@ static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
     }
 }
 
-/* A share that is said is that of what is reserved. */
+/* A printed share is the allocated part of the reserved memory. */
 static void check_share(const mv_oom *o, const char *name)
 {
     char share[MV_SIZE_TEXT], said[96];
 
     mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
-    snprintf(said, sizeof said, "%s of what is reserved is allocated", share);
+    snprintf(said, sizeof said, "%s of the reserved memory is allocated", share);
     cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
               o->why);
     shares += strstr(o->why, said) != NULL;
@@ -86,7 +86,7 @@ LongTest(oom_truth, verdicts_are_what_running_it_again_showed)
     cr_expect_gt(shares, 4);
 }
 
-/* What is said of the limit holds for the true one. */
+/* Statements about the limit hold for the true limit. */
 static void check_side(const mv_oom *o, int64_t limit, const char *name)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -97,7 +97,7 @@ static void check_side(const mv_oom *o, int64_t limit, const char *name)
     cr_expect_geq(f->margin_most, margin, "%s", name);
     if (strstr(o->why, "would have been left"))
         cr_expect_geq(margin, 0, "%s: %s", name, o->why);
-    if (strstr(o->why, "been lacking"))
+    if (strstr(o->why, "been missing"))
         cr_expect_lt(margin, 0, "%s: %s", name, o->why);
     if (strstr(o->why, "above the limit"))
         cr_expect_gt(peak, limit, "%s: %s", name, o->why);
@@ -105,7 +105,7 @@ static void check_side(const mv_oom *o, int64_t limit, const char *name)
         cr_expect_leq(peak, limit, "%s: %s", name, o->why);
 }
 
-/* The limit is bounded rightly; the margin is what the bytes say, and that of the true limit as far
+/* The limit is bounded rightly; the margin follows from the bytes, and from the true limit as far
  * as the bounds allow. */
 static void check_figures(loaded *l, const char *name, const cJSON *truth)
 {
@@ -181,8 +181,7 @@ LongTest(oom_truth, a_leak_that_filled_the_memory_is_named_first)
     each(check_leak);
 }
 
-/* What comes after a failure does not change its report: the file is cut right after the failure.
- */
+/* Events after a failure do not change its report: the file is cut right after the failure. */
 static void check_cut(loaded *l, const char *name, const cJSON *truth)
 {
     (void)truth;
@@ -208,7 +207,7 @@ LongTest(oom_truth, later_events_change_nothing)
     each(check_cut);
 }
 
-/* Without what came before, a verdict may be unknown, but not another. */
+/* Without earlier events a verdict may become unknown, but not a different one. */
 static void check_late(loaded *l, const char *name, const cJSON *truth)
 {
     const char *verdict = mvt_json_text(truth, "verdict");
@@ -224,7 +223,7 @@ static void check_late(loaded *l, const char *name, const cJSON *truth)
             cr_expect_str_eq(mv_oom_verdict_name(o->verdict), verdict, "%s, cut %u: %s", name, i,
                              o->why);
         else
-            cr_expect_not_null(strstr(o->why, "is not known"), "%s, cut %u: %s", name, i, o->why);
+            cr_expect_not_null(strstr(o->why, "unknown"), "%s, cut %u: %s", name, i, o->why);
         known += o->verdict != MV_OOM_UNKNOWN;
         cuts++;
     }
@@ -280,7 +279,7 @@ Test(oom_truth, growth_decides_only_where_no_step_had_gone_before)
         const mv_oom *o = late_holes(cases[i].before, cases[i].stepped_us);
         cr_expect_eq(o->suspect, MV_OOM_FRAGMENTATION);
         cr_expect_eq(o->verdict, cases[i].verdict, "%u: %s", i, o->why);
-        cr_expect(o->verdict == MV_OOM_CAPACITY || strstr(o->why, "is not known"), "%s", o->why);
+        cr_expect(o->verdict == MV_OOM_CAPACITY || strstr(o->why, "unknown"), "%s", o->why);
     }
 }
 

@@ -1,5 +1,5 @@
 /* Calls that were refused memory, in captures of programs without PyTorch: which of them count, who
- * had the device's memory, and what the command says. The fixture's device has 80 GiB. */
+ * held the device's memory, and the output of the command. The fixture's device has 80 GiB. */
 #include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
 #include "tests/fixture/fixture.h"
@@ -79,11 +79,11 @@ Test(refused_calls, the_sample_at_the_failure_says_who_has_the_memory)
 {
     expect(refused(60, 1, true), "capacity", 48 * GIB, 1 * GIB);
     expect(refused(40, 40, true), "outside", 9 * GIB, 40 * GIB);
-    /* Others have much, but what they have would not do. */
+    /* Others hold much, but less than the request. */
     expect(refused(60, 49, true), "capacity", 0, 49 * GIB);
 }
 
-Test(refused_calls, what_the_file_does_not_show_is_unknown)
+Test(refused_calls, facts_missing_from_the_file_are_unknown)
 {
     mvt_calls *c = mvt_calls_new();
     mv_ooms found;
@@ -100,7 +100,7 @@ Test(refused_calls, what_the_file_does_not_show_is_unknown)
     cr_assert_eq(found.ooms[0].device_free, 68 * GIB);
 }
 
-Test(refused_calls, a_refusal_that_is_made_up_for_is_none)
+Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
 {
     mvt_calls *c = mvt_calls_new();
     mv_ooms found;
@@ -110,7 +110,7 @@ Test(refused_calls, a_refusal_that_is_made_up_for_is_none)
     get(c, 2, 50, 2); /* a pool that probes */
     get(c, 2, 40, 2);
     get(c, 2, 10, 0);
-    get(c, 3, 30, 2); /* twice in vain: one failure */
+    get(c, 3, 30, 2); /* twice without success: one failure */
     get(c, 3, 30, 2);
     mvt_call(c, MV_API_ALLOC, .addr = 9ull << 40, .size = GIB, .library = "/lib/libnccl.so.2");
     mvt_call(c, MV_API_ALLOC_HOST, .size = GIB, .result = 2);
@@ -145,7 +145,7 @@ Test(refused_calls, at_names_them_where_no_event_does)
     cr_expect(
         !mv_failure_moment_read(budget, calls, 0, "oom#4", MV_ALL_EVENTS, &ask, why, sizeof why));
     cr_expect_str_eq(why, "no such out-of-memory event on device 0: oom#4");
-    /* As peaks are, they are those of the window. */
+    /* Like peaks, they are limited to the window. */
     cr_assert(
         mv_failure_moment_read(budget, calls, 0, "oom", (mv_window){1, 2}, &ask, why, sizeof why));
     cr_expect_eq(ask.event, 1);
@@ -191,7 +191,7 @@ Test(refused_calls, the_command_keeps_its_fields)
     cr_assert_eq(mvt_json_number(holder, "bytes"), (double)(30 * GIB));
     run = mvt_sh("$MEMVIZ oom --fail-on oom %s", path);
     cr_expect_eq(run.status, 3);
-    cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB asked for at train.py:7 grow"),
+    cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB requested at train.py:7 grow"),
               "%s", run.out);
     cr_expect(strstr(run.out, "others on the device use 40.0 GiB, enough"), "%s", run.out);
     remove(path);

@@ -47,8 +47,9 @@ Test(error_report, text_says_the_same)
     mvt_run r = mvt_here("$MEMVIZ oom '%s'", SENTENCE);
 
     cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect(strstr(r.out, "OUT OF MEMORY  outside_pytorch: CUDA out of memory, 1.50 GiB asked"),
-              "%s", r.out);
+    cr_expect(
+        strstr(r.out, "OUT OF MEMORY  outside_pytorch: CUDA out of memory, 1.50 GiB requested"),
+        "%s", r.out);
     cr_expect(strstr(r.out, "process 777 has 40.1 GiB"), "%s", r.out);
     cr_expect(strstr(r.out, "excluded: limit, capacity, fragmentation"), "%s", r.out);
     r = mvt_here("$MEMVIZ oom --csv '%s'", SENTENCE);
@@ -82,7 +83,7 @@ Test(error_report, the_first_look_takes_a_log)
     cr_expect(strstr(r.out, "status 3"), "%s", r.out);
     cr_expect(strstr(r.out, "status 4"), "%s", r.out);
     cr_expect(
-        strstr(r.err, "--fail-on oom: CUDA out of memory, 1.50 GiB asked for on GPU 2, rank 1"),
+        strstr(r.err, "--fail-on oom: CUDA out of memory, 1.50 GiB requested on GPU 2, rank 1"),
         "%s", r.err);
 }
 

@@ -37,7 +37,7 @@ static mv_oom_text only(const char *text)
     return explain(&found.rows[0]);
 }
 
-/* ---- sentences and what they come to ------------------------------------------------------ */
+/* ---- sentences and their results ------------------------------------------------------ */
 
 typedef struct {
     const char *name, *verdict, *refuser, *text;
@@ -377,7 +377,7 @@ Test(oom_text, nothing_is_said_that_the_truth_contradicts)
         cr_expect_gt(verdicts[v], 5, "%s: %u", mv_text_verdict_name(v), verdicts[v]);
 }
 
-/* The least and the most on both sides of a proof: a KiB less, and it is none. */
+/* The least and the most on both sides of a proof: a KiB less, and it is not. */
 Test(oom_text, a_proof_holds_for_every_size_that_is_printed_so)
 {
     /* 0.995 GiB allocated and a tensor of 0.995 GiB less 2 MiB at least: 1.988 GiB. */
@@ -463,7 +463,7 @@ Test(oom_text, errors_without_sizes_are_unknown)
             .text->is_of_host);
 }
 
-/* What follows a sentence belongs to something else. */
+/* Text after a sentence belongs to something else. */
 Test(oom_text, sizes_of_other_text_are_not_taken)
 {
     mv_error_texts found = texts_of(
@@ -493,7 +493,7 @@ Test(oom_text, numbers_that_are_too_large_are_not_sizes)
 Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
 {
     static const char error[] = "\n[rank2]: " SHORT("2.00 GiB", "1", "free");
-    size_t length = 400 << 10; /* read 192 KiB at a time, of which 9 KiB are read again */
+    size_t length = 400 << 10; /* read 192 KiB at a time; the last 9 KiB are read again */
     char *text = mv_push_array(mvt_memory(), char, length);
 
     for (size_t at = 181 << 10; at < (size_t)(194 << 10); at += 1531) {

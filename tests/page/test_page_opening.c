@@ -1,8 +1,8 @@
-/* Pages as commands write them: where to, and what they open on. tests/page/test_viewer_page.c
- * checks what is in them. */
+/* Pages as commands write them: their destination, and their first view.
+ * tests/page/test_viewer_page.c checks their contents. */
 #include "tests/fixture/fixture_json.h"
 
-/* Prints what a page opens on. */
+/* Prints the first view of a page. */
 static const char look[] =
     "sed -n 's/.*id=\"snapshot\" data-name=\"[^\"]*\"\\( data-state=\"\\([^\"]*\\)\"\\)*>.*/\\2/p'";
 
@@ -84,7 +84,8 @@ Test(page, file_without_events_has_the_moment_before_them)
     cr_expect_str_eq(r.out, "x.html\ndevice 0;tab flame;cursor none;lower_share 0.62\n");
 }
 
-/* Event 3000 is another one when half of them are left out; the moment stays where it was. */
+/* Event 3000 is a different one when half of the events are omitted; the moment stays where it
+ * was. */
 Test(page, of_fewer_events_says_so_and_opens_on_the_same_moment)
 {
     mvt_run r =

@@ -1,6 +1,5 @@
-/* Pages with a snapshot inside, and what is written without memviz.html. The page here
- * is a small one (tests/fixture/page.html); that the real one shows what is inside, tests/web sees.
- */
+/* Pages with a snapshot inside, and the output without memviz.html. The page here is a small one
+ * (tests/fixture/page.html); tests/web checks that the real one shows its snapshot. */
 #include <string.h>
 
 #include "tests/fixture/fixture.h"
@@ -46,7 +45,7 @@ Test(viewer_page, every_command_has_the_same_container_inside)
         "<script type=\"text/plain\" id=\"snapshot\" \n</body>\n</html>\n");
 }
 
-/* Pages are mailed: who sees the title alone knows what is wrong. */
+/* Pages are mailed: the title alone shows the problem. */
 Test(viewer_page, the_title_has_the_verdicts_of_all_reports_that_alarm)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot -o x.html $SNAPS/oom.pickle && grep -a '<title>\\|<p' "
@@ -58,7 +57,7 @@ Test(viewer_page, the_title_has_the_verdicts_of_all_reports_that_alarm)
                      "<p id=\"verdict\">out of memory: capacity</p>\n");
 }
 
-/* The name, what it opens on, and the names in the trace. */
+/* The name, the first view, and the names in the trace. */
 Test(viewer_page, hostile_texts_stay_texts)
 {
     mvt_trace *t = mvt_new();

@@ -1,4 +1,4 @@
-/* What the viewer finds wrong: the verdicts of the reports, each with its place. */
+/* The findings in the viewer: the verdicts of the reports, each with its place. */
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
@@ -132,12 +132,12 @@ static void check_peak_rows(mv_view *view, const char *name)
     }
 }
 
-LongTest(findings, rows_of_the_peak_are_told_apart)
+LongTest(findings, rows_of_the_peak_are_distinguished)
 {
     mvt_each_view(check_peak_rows);
 }
 
-Test(findings, what_waits_for_streams_is_a_note)
+Test(findings, memory_that_waits_for_streams_is_a_note)
 {
     bench b;
 
@@ -150,7 +150,7 @@ Test(findings, what_waits_for_streams_is_a_note)
 
 /* ---- places ------------------------------------------------------------------------------ */
 
-/* What is pinned lives at the moment, is seen in the window, and the search finds it. */
+/* The pinned block lives at the moment, is visible in the window, and the search finds it. */
 static void check_place(const bench *b, uint32_t row, const char *name)
 {
     const mv_finding *f = &b->found.rows[row];

@@ -1,4 +1,4 @@
-/* The viewer's tables: their numbers are those of the command line's reports. */
+/* The viewer's tables: their numbers equal the command line's reports. */
 #include "analyze/peak/lines.h"
 #include "analyze/totals/moment.h"
 #include "parse/model/sums.h"
@@ -61,7 +61,7 @@ static const char *path_of(const bench *b)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Every site of the report is a row, and nothing else but what has no stack. */
+/* The rows are the sites of the report, and one for blocks without a stack. */
 static void compare_stacks(bench *b, uint32_t event)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ peak --json --limit 0 --device %u --at %u '%s'",
@@ -233,7 +233,7 @@ Test(listing, events_are_those_of_the_trace_report)
 
 enum { HELD, KEPT, ALLOCATED, FREED, NET, BLOCKS, HIGHEST, NAME, NUMBERS = HIGHEST };
 
-/* The rows add up to the last one, but for what is highest: lines are so at different moments. */
+/* The rows add up to the last one, except for maxima: lines are so at different moments. */
 static void expect_sums(bench *b, const char *name)
 {
     for (uint32_t c = 0; c < NUMBERS; c++) {
@@ -399,7 +399,7 @@ Test(listing, an_interval_is_copied_with_its_last_row_and_signed_numbers)
                            "line of code\n") == text);
     last = strstr(text, "all lines\n");
     cr_assert(last && last[strlen("all lines\n")] == 0);
-    cr_expect(strstr(text, "\t-"), "what is freed more than allocated is negative");
+    cr_expect(strstr(text, "\t-"), "more freed than allocated bytes are negative");
 }
 
 Test(listing, every_column_sorts_both_ways)
@@ -492,7 +492,7 @@ static mv_cell sum_of(mv_view *view, uint32_t kind, uint32_t column)
     return sum;
 }
 
-/* Tables under Isolate counted what was not drawn. */
+/* Tables under Isolate counted blocks that were not drawn. */
 static void check_isolated(mv_view *view, const char *name)
 {
     const mv_index *index = &mv_view_device(view)->index;
@@ -541,7 +541,7 @@ static void check_labels(mv_view *view, const char *name)
                       "%s: %s", name, t->cells[i * 6 + 5].text);
 }
 
-LongTest(listing, rows_of_stacks_are_told_apart)
+LongTest(listing, rows_of_stacks_are_distinguished)
 {
     mvt_each_view(check_labels);
 }

@@ -97,7 +97,7 @@ Test(pane_flame, the_box_of_the_keyboard_is_in_sight)
     cr_assert_gt(deepest, p->flame_room, "%u", deepest);
 }
 
-/* All of what is reserved: segments add up to it, and their free parts to what is free. */
+/* All reserved memory: segments add up to it, and their free parts to the free bytes. */
 static void check_segments(mv_view *view, const char *name)
 {
     const mv_fragmentation *f = &mv_view_device(view)->fragmentation;

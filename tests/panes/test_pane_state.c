@@ -1,5 +1,5 @@
-/* The allocator's state in the viewer: its numbers are those of the reports, it zooms and moves,
- * and it marks what the event of the cursor changed. */
+/* The allocator's state in the viewer: its numbers equal the reports', it zooms and moves, and it
+ * marks the changes of the cursor's event. */
 #include <math.h>
 
 #include "analyze/lives/alive.h"
@@ -64,7 +64,7 @@ static void check_report(mv_view *view, const char *name)
         says_size(view, name, f->whole, f->stranded ? "in unused ones" : "in unused segments");
     if (mv_view_device(view)->lives.events.count && f->at.event != MV_BEFORE &&
         mv_view_device(view)->lives.events.action[f->at.event] == MV_ACTION_OOM)
-        return; /* holes are compared with what was asked for instead */
+        return; /* holes are compared with the request instead */
     if (f->bytes.free)
         says_size(view, name, f->bytes.free, "is free");
     if (f->bytes.rounding)
@@ -127,7 +127,7 @@ LongTest(pane_state, says_what_the_report_says)
 
 /* ---- the event --------------------------------------------------------------------------- */
 
-/* Where the sign of the event's mark points; false: there is none. */
+/* The point at which the sign of the event's mark points; false: there is none. */
 static bool find_sign(const mv_view *view, mv_point *out)
 {
     const mv_scene *scene = &view->ui.scene;

@@ -1,5 +1,5 @@
-/* The panes beside the timeline on every real snapshot: what they show, that it can be read, that
- * clicks go where they should. */
+/* The panes beside the timeline on every real snapshot: their contents, their legibility, and the
+ * targets of clicks. */
 #include <math.h>
 
 #include "analyze/lives/alive.h"
@@ -338,7 +338,7 @@ Test(panes, links_of_a_block_lead_along_its_address)
 }
 
 /* The users of all addresses of a long trace take a while to find: the stack does not wait. */
-Test(panes, details_tell_what_is_known_at_once)
+Test(panes, details_show_the_known_facts_at_once)
 {
     mv_view *view = mvt_view("gpt_train");
     const mv_lives *lives = &mv_view_device(view)->lives;
@@ -357,7 +357,7 @@ Test(panes, details_tell_what_is_known_at_once)
     cr_expect_neq(mv_details_story(view)->next, MV_NO_ROW);
 }
 
-Test(panes, without_a_pin_details_tell_the_event_of_the_cursor)
+Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
 {
     mv_view *view = mvt_view("gpt_train");
 

@@ -481,7 +481,7 @@ LongTest(paper_timeline, says_what_is_there_and_what_is_missing)
     SAYS("streams", "active");
 }
 
-/* Only what is to be seen is in the key. */
+/* The key contains only visible items. */
 Test(paper_timeline, the_key_has_no_area_that_is_not_there)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
@@ -532,7 +532,7 @@ Test(paper_timeline, marks_of_the_program)
     }
 }
 
-/* What waits for a stream is not allocated, also where no event says so. */
+/* Memory that waits for a stream is not allocated, even if no event shows it. */
 Test(paper_timeline, blocks_that_wait_are_not_in_the_stack)
 {
     mvt_trace *t = mvt_new();

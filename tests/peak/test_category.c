@@ -1,4 +1,4 @@
-/* What allocations are for: each rule in a small loop, and whole training runs, recorded and
+/* The purposes of allocations: each rule in a small loop, and whole training runs, recorded and
  * random. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/category.h"
@@ -119,9 +119,9 @@ Test(category, every_allocation_of_a_training_loop_has_its_category)
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 1), "gradient");
 }
 
-/* What your line made before the first call of a module, and frees long after: the phase of that
- * free is chance. */
-Test(category, what_stays_for_several_backward_passes_is_no_activation)
+/* Blocks that your line makes before the first call of a module, and frees long after: the phase of
+ * that free is chance. */
+Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activation)
 {
     for (int ends_in_backward = 0; ends_in_backward < 2; ends_in_backward++) {
         mvt_trace *t = mvt_new();
@@ -143,7 +143,7 @@ Test(category, what_stays_for_several_backward_passes_is_no_activation)
     }
 }
 
-/* The trace ends in the middle of the third step: what is alive then is judged by earlier steps. */
+/* The trace ends in the middle of the third step: blocks alive then are judged by earlier steps. */
 Test(category, an_unfinished_step_is_judged_by_earlier_ones)
 {
     mvt_trace *t = training();
@@ -158,8 +158,8 @@ Test(category, an_unfinished_step_is_judged_by_earlier_ones)
     cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
 }
 
-/* The third forward pass fails: the error's way out frees what it held, as a temporary is freed.
- * What was freed before the failure is a temporary. */
+/* The third forward pass fails: the unwinding error frees its blocks like temporaries. A block that
+ * was freed before the failure is a temporary. */
 Test(category, what_the_way_out_of_a_failure_frees_is_judged_by_earlier_steps)
 {
     mvt_trace *t = mvt_new();
@@ -225,10 +225,10 @@ Test(category, workspaces_are_recognised)
     cr_expect_str_neq(category_at(&r, 0x20000000, 0), "workspace");
 }
 
-/* What is there from before the trace to its end may be a workspace as well as an activation: the
- * heap at one moment does not show it, with an event or without, with a backward pass or without.
- */
-Test(category, what_no_event_tells_of_is_unknown)
+/* A block that lives from before the trace to its end may be a workspace as well as an activation:
+ * the heap at one moment does not show it, with an event or without, with a backward pass or
+ * without. */
+Test(category, facts_without_events_are_unknown)
 {
     for (uint32_t events = 0; events < 3; events++) {
         mvt_trace *t = mvt_new();
@@ -247,7 +247,7 @@ Test(category, what_no_event_tells_of_is_unknown)
     }
 }
 
-/* Random runs: the stacks of the fixture tell which categories are possible. */
+/* Random runs: the stacks of the fixture show which categories are possible. */
 Test(category, random_training_has_only_possible_categories)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -336,14 +336,14 @@ static void expect_states(mvt_trace *t, const char *state, const char *temporary
     cr_expect_str_eq(category_at(&r, 60 * 0x1000, 0), temporary);
 }
 
-/* The trace ends with the first step: what is alive after its range outlives it. */
+/* The trace ends with the first step: blocks alive after its range outlive it. */
 Test(category, state_of_the_users_own_optimizers_is_found)
 {
     expect_states(own_optimizer(true, true, false, 3), "optimizer_state", "temporary");
     expect_states(own_optimizer(true, true, true, 3), "optimizer_state", "temporary");
 }
 
-/* ... or within it: a loop that came back to its lines kept what they had made. */
+/* ... or within it: a loop that returned to its lines kept their blocks. */
 Test(category, state_of_a_step_that_is_not_over_is_found)
 {
     expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");
@@ -366,7 +366,7 @@ Test(category, state_of_optimizers_that_derive_from_nothing_is_found)
 }
 
 /* A step() that runs the model is a whole training step. */
-Test(category, a_training_step_is_no_optimizer)
+Test(category, a_training_step_is_not_an_optimizer)
 {
     mvt_trace *t = mvt_new();
     run r;

@@ -30,7 +30,7 @@ static run run_of(mvt_heap_opts opts, uint32_t first, uint32_t end)
     return r;
 }
 
-/* The level after an event of what is not gone, counted allocation by allocation. */
+/* The level after an event, counted allocation by allocation. */
 static uint64_t slow_level(const run *r, uint32_t event, const uint8_t *gone)
 {
     uint64_t level = 0;
@@ -120,7 +120,7 @@ Test(curve, equals_a_count_at_every_moment_of_random_heaps)
     }
 }
 
-/* Steps of segments are not those of allocations with the same row number. */
+/* Steps of segments differ from those of allocations with the same row number. */
 Test(curve, segments_have_steps_of_their_own)
 {
     mvt_trace *t = mvt_new();

@@ -1,5 +1,5 @@
-/* Which calls of modules are told apart, against programs whose layers are known, and where nothing
- * may be claimed. */
+/* Which calls of modules are distinguished, compared with programs whose layers are known, and with
+ * programs without layers. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/site_layers.h"
 #include "base/text.h"
@@ -138,11 +138,12 @@ static const char *loops_in(const char *layers)
     return loops_of(trace_of(layers, MODEL));
 }
 
-Test(layers, parts_are_alike_or_there_are_none)
+Test(layers, parts_are_alike_or_missing)
 {
     cr_expect_str_eq(loops_in("abc|abc"), "t.py:69 forward 2");
     cr_expect_str_eq(loops_in("ab|ab|ab"), "t.py:69 forward 3");
-    cr_expect_str_eq(loops_in(".abc|abc.."), "t.py:69 forward 2", "what is around is no layer");
+    cr_expect_str_eq(loops_in(".abc|abc.."), "t.py:69 forward 2",
+                     "the enclosing module is not a layer");
     cr_expect_str_eq(loops_in("aabbc|abbbc|abc"), "t.py:69 forward 3", "how often in a row");
     cr_expect_str_eq(loops_in("abca|abca|abca"), "t.py:69 forward 3", "the first place recurs");
     cr_expect_str_eq(loops_in("xabc|abc|abc"), "t.py:69 forward 3", "made once, in the first");
@@ -180,7 +181,7 @@ static const char *names_of(const char *const *metadata)
     return text;
 }
 
-/* The user's names, if they tell all calls apart. */
+/* The user's names, if they distinguish all calls. */
 Test(layers, calls_have_the_names_that_the_program_gave_them)
 {
     cr_expect_str_eq(names_of((const char *const[]){"h.0", "h.1", "h.2"}), "h.0 h.1 h.2 ");
@@ -189,9 +190,9 @@ Test(layers, calls_have_the_names_that_the_program_gave_them)
     cr_expect_str_empty(names_of((const char *const[]){"model", "model", "model"}));
 }
 
-/* The same calls from a loop of the script, as of steps, are no layers: no module is around them.
- */
-Test(layers, a_loop_outside_of_modules_is_none)
+/* The same calls from a loop of the script, such as steps, are not layers: no module is around
+ * them. */
+Test(layers, a_loop_outside_of_modules_has_no_layers)
 {
     cr_expect_str_empty(loops_of(trace_of("abc|abc|abc", "main:/w/t.py:9")));
 }
@@ -209,7 +210,7 @@ Test(layers, every_allocation_is_in_the_call_that_made_it)
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-/* What a site holds by layer is part of what it holds, and blocks are counted once. */
+/* A site's bytes by layer are part of its bytes, and blocks are counted once. */
 Test(layers, parts_of_sites_add_up)
 {
     static const char *const files[] = {
@@ -259,7 +260,7 @@ Test(layers, the_leak_is_in_the_layer_with_the_hook)
     cr_expect_eq(held[1], 24 * MIB);
 }
 
-Test(layers, memory_that_is_too_little_is_no_crash)
+Test(layers, memory_that_is_too_little_is_not_a_crash)
 {
     const mv_trace *trace = load("snapshots/annotated.pickle");
     survey s = survey_of(trace);

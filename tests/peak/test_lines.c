@@ -164,7 +164,7 @@ static void expect_warning(const char *command, const char *warning)
         cr_expect_str_eq(r.err, "", "%s", command);
 }
 
-/* What ran: the one in testdata lacks a line at its top. */
+/* The source that ran: the first line of the one in testdata is missing. */
 #define THAT "sed 1i# $SNAPS/train.py >that.py;"
 
 /* A file that is evidently not what ran is shown with a warning, one for each file. */
@@ -199,7 +199,7 @@ LongTest(lines, source_of_another_version_is_shown_with_a_warning)
     cr_expect(strstr(r.err, "not a folder"), "%s", r.err);
 }
 
-/* What a path of a snapshot names is shown only when it is an ordinary file below the folder. */
+/* A file named in a snapshot is shown only if it is an ordinary file below the folder. */
 Test(lines, source_is_read_below_the_folder_alone)
 {
     mvt_run r;

@@ -1,5 +1,5 @@
-/* Who holds memory at a moment: sums, marginal bytes against the slow way, targets against every
- * set of sites, and what must not change a report. */
+/* The holders of memory at a moment: sums, marginal bytes against the slow way, targets against
+ * every set of sites, and changes that must not affect a report. */
 #include "analyze/code/sites.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/peak.h"
@@ -87,7 +87,7 @@ LongTest(peak, figures_add_up_on_every_snapshot)
 
 /* ---- marginal bytes ---------------------------------------------------------------------- */
 
-/* The highest moment without the allocations of one site, told by category and group. */
+/* The highest moment without the allocations of one site, given by category and group. */
 static uint64_t slow_peak_without(const survey *s, const mv_sites *sites, const mv_peak_site *site)
 {
     const mv_alloc_lives *a = &s->lives.allocs;
@@ -127,7 +127,7 @@ LongTest(peak, marginal_bytes_of_random_training_equal_the_slow_way)
     }
 }
 
-/* The peak belongs to one line, but right after it comes that of another. */
+/* The peak belongs to one line, but right after it another line has its own. */
 Test(peak, without_a_line_the_peak_is_elsewhere)
 {
     mvt_trace *t = mvt_new();

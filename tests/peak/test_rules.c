@@ -1,4 +1,4 @@
-/* Files of rules: what is a rule, what is wrong with the others, which one wins. */
+/* Files of rules: valid rules, the errors of others, and which rule wins. */
 #include "analyze/peak/rules.h"
 #include "tests/fixture/fixture.h"
 

@@ -1,4 +1,4 @@
-/* Named tensors: in which blocks they lie, what they count for, and what reports make of them. */
+/* Named tensors: their blocks, their bytes, and their use in reports. */
 #include "analyze/flame/module_tree.h"
 #include "analyze/peak/grouping.h"
 #include "analyze/peak/site_tensors.h"
@@ -22,7 +22,7 @@ static blocks blocks_of(mvt_trace *t)
     return b;
 }
 
-/* What a tensor counts for; UINT64_MAX: it lies in no block. */
+/* The bytes that a tensor counts for; UINT64_MAX: it lies in no block. */
 static uint64_t counted(const blocks *b, const char *name)
 {
     for (uint32_t i = 0; i < b->found.count; i++)
@@ -67,7 +67,7 @@ Test(tensors, the_innermost_of_those_that_share_bytes_counts)
     cr_expect_eq(counted(&b, "whole"), 0x1000);
 }
 
-Test(tensors, those_beyond_a_block_or_in_none_are_told)
+Test(tensors, those_beyond_a_block_or_in_none_are_reported)
 {
     mvt_trace *t = with_blocks(2);
     blocks b;
@@ -84,7 +84,7 @@ Test(tensors, those_beyond_a_block_or_in_none_are_told)
     cr_expect_eq(counted(&b, "beyond"), 0x400);
 }
 
-/* Random tensors: what they count for is what a walk over the bytes finds. */
+/* Random tensors: their bytes equal those of a walk over all bytes. */
 Test(tensors, counts_are_those_of_each_byte)
 {
     enum { BYTES = 0x1000, COUNT = 12 };

@@ -1,5 +1,5 @@
-/* Lists of the user's own before those of PyTorch: the rows are made in their order, and PyTorch's
- * lists are read in that of PyTorch. */
+/* The user's own lists before PyTorch's: the rows are made in their order, and PyTorch's lists are
+ * read in PyTorch's order. */
 #include "tests/pickle/opcodes.h"
 
 /* An event of `number` bytes, which is that entry of the memo. */
@@ -89,7 +89,7 @@ static void expect_sizes(const mv_trace *trace, uint32_t device, const char *siz
                      "device %u, event %u: %llu", device, i, (unsigned long long)events.size[i]);
 }
 
-/* The notes are those of a key that memviz does not know, and of `loose` events. */
+/* The notes are about an unknown key and `loose` events. */
 static void expect_notes(const mv_trace *trace, uint64_t loose)
 {
     cr_expect_eq(trace->notes[MV_NOTE_UNKNOWN_KEY].count, 1);
@@ -196,7 +196,7 @@ Test(own_lists, segments_have_the_order_of_pytorch)
 }
 
 /* Blocks lie within segments: their own list comes after those, and the line says so. */
-Test(own_lists, blocks_that_came_first_are_told)
+Test(own_lists, blocks_that_came_first_are_reported)
 {
     mvt_opcodes w;
     mv_trace trace;

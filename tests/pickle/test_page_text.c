@@ -29,7 +29,7 @@ Test(page_text, holds_the_same_as_the_pickle)
 }
 
 /* Pickles of three lengths, with 1, 2 and 3 NULs after them: no note of trailing bytes. */
-Test(page_text, the_fill_is_no_remark)
+Test(page_text, the_fill_is_not_a_remark)
 {
     for (int more = 0; more < 3; more++) {
         mvt_trace *t = mvt_small();
@@ -59,7 +59,7 @@ Test(page_text, errors_name_the_byte_of_the_page)
     cr_expect_eq(err.code, MV_CORRUPT);
     cr_expect_eq(err.offset, (uint64_t)(letters - copy) + 402);
     memcpy(letters, "gASV", 4);
-    memcpy(letters + 400, "////", 4); /* three bytes that are no opcode, or an endless string */
+    memcpy(letters + 400, "////", 4); /* three bytes that are not an opcode, or an endless string */
     mv_trace_read_bytes(mvt_arena(t), (mv_span){(uint8_t *)copy, page.length}, &trace, &err);
     cr_expect_neq(err.code, MV_OK);
     cr_expect(err.offset >= (uint64_t)(letters - copy) + 300 && err.offset <= page.length);

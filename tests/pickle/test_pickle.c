@@ -1,5 +1,5 @@
-/* The pickle reader: what the opcodes mean in every spelling, and that the fast path for events
- * gives what the slow path gives. testdata/bad holds what it refuses. */
+/* The pickle reader: the meaning of the opcodes in every spelling, and that the fast path for
+ * events gives the same result as the slow path. testdata/bad contains files that it refuses. */
 #include "base/text.h"
 #include "tests/pickle/opcodes.h"
 
@@ -198,7 +198,7 @@ Test(pickle, windows_cut_anywhere)
     }
 }
 
-/* What is missing of an operand is not zeros, so no cut says anything else of the file. */
+/* Missing bytes of an operand are not read as zeros, so no cut changes the contents. */
 static void expect_cuts_end_the_input(mv_span pickle)
 {
     for (uint64_t length = 2; length < pickle.length; length++) {
@@ -382,7 +382,7 @@ Test(pickle, unknown_things_are_kept_or_counted)
 }
 
 /* Files that were written one after another, such as by dump() to a file that stays open. */
-Test(pickle, another_snapshot_after_the_first_is_told)
+Test(pickle, another_snapshot_after_the_first_is_reported)
 {
     mvt_trace *t = mvt_small();
     mv_span first = mvt_pickle_bytes(t, false);
@@ -544,7 +544,7 @@ Test(pickle, values_under_a_key_of_ones_own_are_skipped)
     }
 }
 
-/* A key of a record's, beside those of the root, makes no record of the root. */
+/* A key of a record among the root's keys does not turn the root into a record. */
 Test(pickle, the_root_may_have_a_key_of_a_record)
 {
     static const char *const keys[] = {"action", "filename", "blocks",    "total_size",
@@ -561,7 +561,7 @@ Test(pickle, the_root_may_have_a_key_of_a_record)
     }
 }
 
-/* Under a key of PyTorch's they are what is wrong with the file, and where. */
+/* Under a key of PyTorch's they are the error of the file, with its position. */
 Test(pickle, values_under_a_key_of_pytorch_are_refused)
 {
     static const char *const keys[] = {"segments", "allocator_settings", "host_traces",
@@ -584,8 +584,7 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
         }
 }
 
-/* Nothing of Python is run, so that what follows cannot be read: the line says what to leave out.
- */
+/* No Python code is run, so that the rest cannot be read: the line says what to leave out. */
 Test(pickle, an_object_of_python_is_named)
 {
     mvt_opcodes *w = new_writer();
@@ -745,7 +744,7 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
     MVT_OPS(w, "e");
 }
 
-Test(pickle, annotations_of_another_list_are_none)
+Test(pickle, annotations_of_another_list_do_not_count)
 {
     mvt_opcodes *w = new_writer();
     mv_trace trace;

@@ -1,5 +1,5 @@
-/* The difference of two recordings as a picture: its sums are those of the report, and its texts
- * can be read. */
+/* The difference of two recordings as a picture: its sums equal the report's, and its texts can be
+ * read. */
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"
@@ -65,7 +65,7 @@ Test(change_icicle, says_the_change_and_can_be_read)
     }
 }
 
-/* A height cuts what is deep, and nothing leaves the picture. */
+/* A height limit cuts deep rows, and nothing leaves the picture. */
 Test(change_icicle, fits_a_height)
 {
     change c;

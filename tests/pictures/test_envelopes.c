@@ -31,7 +31,7 @@ static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32
     return e->of_segment[segment < lives->segments.count ? segment : lives->segments.count];
 }
 
-/* What an envelope holds after an event, added up from all rows. */
+/* The bytes of an envelope after an event, added up from all rows. */
 static void literal_levels(const mv_envelopes *e, const mv_lives *lives, uint32_t at,
                            uint32_t event, uint64_t *held, uint64_t *allocated, uint64_t *active)
 {

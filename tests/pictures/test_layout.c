@@ -104,8 +104,7 @@ static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t 
     return sum;
 }
 
-/* Elements are consecutive allocations; allocations that are left out are never alive in the
- * window. */
+/* Elements are consecutive allocations; omitted allocations are never alive in the window. */
 static void check_elements(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
 {
     const mv_alloc_lives *a = &h->lives.allocs;

@@ -1,4 +1,4 @@
-/* What pools hold in each column: beside levels added up from all rows. */
+/* The bytes of pools in each column: beside levels added up from all rows. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "viz/pictures/pool_levels.h"
@@ -63,7 +63,7 @@ static void check_column(const mv_lives *lives, const mv_pool_levels_opts *opts,
     cr_assert_eq(most->allocated, want.allocated);
     cr_assert_eq(most->requested, want.requested);
     cr_assert_eq(sum, most->allocated);
-    cr_assert(is_moment, "the stack of column %u is that of a moment in it", column);
+    cr_assert(is_moment, "the stack of column %u equals that at a moment in it", column);
 }
 
 static void check(mv_arena *arena, const mv_lives *lives, mv_pool_levels_opts opts, uint32_t first,

@@ -40,7 +40,7 @@ static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv
     return MV_NO_ROW;
 }
 
-/* Each box shows what is there, and touches the one before. */
+/* Each box shows its block, and touches the one before. */
 static void check_group(const mv_lives *lives, const mv_heap_map *map, const mv_state *state,
                         uint32_t group, uint32_t event, uint32_t *box)
 {
@@ -128,8 +128,8 @@ Test(state, boxes_are_those_of_a_literal_layout)
     }
 }
 
-/* Its events do not tell all pools: what no event tells is the default one, in one group with what
- * others tell. */
+/* Its events do not contain all pools: a pool that no event names is the default one, in one group
+ * with the named ones. */
 Test(state, a_pool_is_one_group)
 {
     mv_trace trace = mvt_load(mvt_memory(), "late_start");
@@ -232,7 +232,7 @@ Test(state, traces_of_nearly_nothing_are_drawn)
     mvt_scene_check(&p.paper.scene, "no bytes");
 }
 
-/* Very many pieces of all sizes in many pools' worth of streams. */
+/* Very many pieces of all sizes in many pools and streams. */
 LongTest(state, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();

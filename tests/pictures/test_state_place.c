@@ -1,4 +1,4 @@
-/* Where the boxes of the state are when it is zoomed and moved: on random heaps. */
+/* The places of the state's boxes when it is zoomed and moved: on random heaps. */
 #include <math.h>
 
 #include "tests/fixture/fixture_heap.h"
@@ -76,9 +76,9 @@ Test(state_place, rows_of_a_whole_state_fill_the_box_and_do_not_leave_it)
     }
 }
 
-/* Zooming in and out again: what is at the pointer stays there, until the edge of everything is
+/* Zooming in and out again: the point under the pointer stays there, until an outer edge is
  * reached. */
-Test(state_place, what_is_at_the_pointer_stays_there)
+Test(state_place, the_point_under_the_pointer_stays_there)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
         heap h = heap_of(seed, false, 640);

@@ -1,9 +1,8 @@
-/* What may be beside a recorded program, for tests/record/test_bystanders.c:
+/* Programs that may run beside a recorded one, for tests/record/test_bystanders.c:
  *
  *     jail PROGRAM ...     becomes the program, with a filter that kills for any system call that
  *                          the loader does not make
- *     return COUNT         marks all the time, and forks in a signal's handler until there were so
- *                          many children, which return from the handler, mark, and end: prints how
+ *     return COUNT         marks all the time, and forks in a signal's handler until there were COUNT children, which return from the handler, mark, and end: prints how
  *                          many ended as they should
  *     connect FILE         connects to the launcher whose socket the file names, more often than it
  *                          waits for, and says nothing; makes FILE.held then, and continues until

@@ -69,7 +69,7 @@ refused() {
         exit 1
     }
 }
-# without WORDS FLAGS...: a program that lacks one thing.
+# without WORDS FLAGS...: a program without one protection.
 without() {
     words=$1
     shift
@@ -87,7 +87,7 @@ without 'looks for libraries in /tmp' -Wl,-rpath,/tmp
 echo '__asm__(".section .mixed, \"awx\", %progbits; .zero 9; .text");' >"$work/mixed.c"
 without 'both writable and executable' "$work/mixed.c"
 
-# without_object WORDS FLAGS...: likewise an object, and an archive of two.
+# without_object WORDS FLAGS...: the same for an object, and an archive of two.
 without_object() {
     words=$1
     shift
@@ -118,7 +118,7 @@ aarch64*)
     ;;
 esac
 
-# What an old library lacks cannot be linked.
+# Functions that are missing from an old library cannot be linked.
 echo 'int close_range(unsigned, unsigned, int); int main(void) { return close_range(9, 9, 0); }' >"$work/new.c"
 "$compiler" "$work/new.c" -o "$work/new"
 if "$compiler" "$work/new.c" -o "$work/new" -L"$work/floor" 2>"$work/faults"; then exit 1; fi

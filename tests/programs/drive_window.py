@@ -269,7 +269,7 @@ def see_help(screen, w):
     w.point(WIDTH - 4, HEIGHT - 4)
     seen = ""
 
-    def is_seen():  # again where the picture before it was not the last one of what came before
+    def is_seen():  # again if the picture before was not the last one of the previous action
         nonlocal seen
         off = screen.pixels()
         w.keys("question")

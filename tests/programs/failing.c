@@ -26,10 +26,10 @@ static const struct {
               {"EAGAIN", EAGAIN},        {"EINTR", EINTR},   {"SHORT", FAULT_SHORT},
               {"SIGTERM", FAULT_SIGTERM}};
 
-/* What a run left: files as "name size hash" lines in order, and its two outputs. */
+/* The files after a run: files as "name size hash" lines in order, and its two outputs. */
 typedef struct {
     int status;   /* 128 + signal; -1: it did not end */
-    int answered; /* status of the command beside it */
+    int answered; /* status of the command that ran beside it */
     char files[TEXT];
     char said[TEXT]; /* on standard error */
     char out[64];    /* "size hash" */
@@ -75,7 +75,7 @@ static int compare(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* Lists what is in `run`, or removes it. */
+/* Lists the files in `run`, or removes them. */
 static void walk_run(char *list)
 {
     static char names[MOST_FILES][256];
@@ -233,7 +233,7 @@ static bool has_no_effect(void)
     return fault.error == FAULT_SHORT || (fault.error == EINTR && strcmp(fault.group, "read") == 0);
 }
 
-/* NULL: the run is as it should be. `before` is what is in the folder at first. */
+/* NULL: the run is as it should be. `before` is the initial contents of the folder. */
 static const char *judge(const outcome *r, const outcome *good, const outcome *before)
 {
     bool same_files = strcmp(r->files, good->files) == 0;

@@ -1,6 +1,6 @@
 /* Preloaded into a program, it runs that program many times, and lets one call fail in each run:
- * the first call in the first run, the second in the second, until no call is left. The program is
- * started once and forked before its main(), so thousands of runs take seconds.
+ * the first call in the first run, the second in the second, and so on to the last call. The
+ * program is started once and forked before its main(), so thousands of runs take seconds.
  *
  *     LD_PRELOAD=failing.so MEMVIZ_FAULT=memory=ENOMEM MEMVIZ_FAULT_FOLDER=/tmp/x memviz leaks F
  *
@@ -19,8 +19,7 @@
  *   ERROR              ENOMEM, EIO, ENOSPC, EPIPE (with its signal), EMFILE, EACCES, EAGAIN; EINTR
  *                      for reads, and SHORT (1 to 7 bytes are read or written), after which the
  *                      result must be the same
- *                      SIGTERM comes before the call, which does not fail: what is left is as
- *                      before the run or as after it
+ *                      SIGTERM comes before the call, which does not fail: the files are as before the run or as after it
  * MEMVIZ_FAULT_FOLDER  an empty folder: the runs have `run` in it as their own. Without it the
  * program runs once, with its call FIRST of MEMVIZ_FAULT_RUNS failing: for a debugger
  * MEMVIZ_FAULT_RUNS    FIRST:LAST:STEP of n; LAST 0: as long as there are calls

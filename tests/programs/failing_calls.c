@@ -157,7 +157,7 @@ static const uint8_t gate_code[] = {
     0xc3,                         /* ret */
 };
 
-/* Those that may do less. A socket gives what has come and takes what it has room for: who waits
+/* Those that may do less. A socket returns the bytes received and accepts as many as fit: who waits
  * for its edges relies on that. */
 static bool is_transfer(long number)
 {
@@ -234,7 +234,7 @@ static void load(system_filter *f, unsigned offset)
     f->code[f->length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset);
 }
 
-/* Skips so many instructions, by what the comparison says. */
+/* Skips this many instructions if the comparison holds. */
 static void compare(system_filter *f, unsigned how, uint64_t with, unsigned yes, unsigned no)
 {
     f->code[f->length++] = (struct sock_filter){(uint16_t)(BPF_JMP | how | BPF_K), (uint8_t)yes,

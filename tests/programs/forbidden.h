@@ -1,4 +1,5 @@
-/* What a confined reader must not be able to do (cli/confine/confine.h), each tried for real. */
+/* Actions that a confined reader must not be able to do (cli/confine/confine.h), each really
+ * tried. */
 #ifndef MVT_FORBIDDEN_H
 #define MVT_FORBIDDEN_H
 

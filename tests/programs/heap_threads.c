@@ -1,5 +1,5 @@
-/* Threads that name heaps and tell of their blocks at the same time, some under names that others
- * use, with more names than there are rows; one forks meanwhile.
+/* Threads that register heaps and report their blocks at the same time, some under names that
+ * others use, with more names than there are rows; one forks at the same time.
  *
  *     heap_threads THREADS ROUNDS
  *

@@ -1,4 +1,4 @@
-# Line tables of the standard library's code objects, and what the interpreter makes of them.
+# Line tables of the standard library's code objects, as the interpreter decodes them.
 #
 #     VERSION FIRST TABLE      major << 8 | minor, the first line, the table in hex ("-": empty)
 #     LINE ...                 the line of each code unit of two bytes; -1: none

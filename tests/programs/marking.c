@@ -1,7 +1,7 @@
 /* A program for tests of `memviz run`: does what its arguments say, one after the other.
  *
  *     mark TEXT     memviz_mark(TEXT), where the shim is there: an event without any GPU
- *     heap NAME     tells of a block of a heap of that name
+ *     heap NAME     reports a block of heap NAME
  *     fork          a child marks "child" and ends; waits for it
  *     spawn         another image of this program marks "spawned" in a process of its own
  *     exec          becomes this program anew, with the arguments that follow

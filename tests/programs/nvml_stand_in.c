@@ -1,6 +1,6 @@
-/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or as many as
- * $NVML_DEVICES says, which have those of the two in turns, and different models with $NVML_DIFFER.
- * The process whose number the file $NVML_PID has uses 77 bytes. */
+/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or $NVML_DEVICES
+ * devices with the figures of the two alternately, and different models with $NVML_DIFFER. The
+ * process whose number the file $NVML_PID has uses 77 bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;                /* of the process that uses `own`; 0: none is named */
-    unsigned long long reserved; /* by the driver; 0: an old library, which does not tell */
+    unsigned long long reserved; /* by the driver; 0: an old library, which does not report it */
     unsigned differ, divided;    /* models are different; the second device has slices */
-    unsigned shared;             /* so many devices have no memory but the host's */
-    long long answered_us;       /* when it told of memory last: later than it was asked */
+    unsigned shared;             /* this many devices have only the host's memory */
+    long long answered_us;       /* when it last reported memory: later than it was asked */
 } stand_in;
 
 stand_in nvml_stand_in;

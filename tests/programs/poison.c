@@ -1,4 +1,4 @@
-/* Writes what a file of any format holds as another one in which every string is hostile, for
+/* Writes the contents of a file of any format as another one in which every string is hostile, for
  * scripts/attack/names:
  *
  *     poison NAMES IN OUT...    NAMES: a file, a hostile name a line, as hexadecimal digits. OUT

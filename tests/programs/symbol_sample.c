@@ -5,7 +5,7 @@
 #define EXPORT  __attribute__((visibility("default")))
 #define INLINED static inline __attribute__((always_inline))
 
-/* Where the caller continues after the call, and the line of the call. */
+/* The address where the caller continues, and the line of the call. */
 typedef struct {
     const void *address;
     int line;

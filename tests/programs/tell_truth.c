@@ -1,4 +1,4 @@
-/* Opens recordings in a viewer without a window and says what it shows that is not true
+/* Opens recordings in a viewer without a window and reports everything untrue in it
  * (tests/fixture/truth.h), for scripts/test-truth:
  *
  *     tell_truth FILE...

@@ -3,7 +3,7 @@
  *     victim_events MODE THREADS EVENTS SLOT
  *
  * Each of THREADS threads records EVENTS events (0: for ever) from slot SLOT on; then MODE happens.
- * What it prints must not depend on whether it is recorded. */
+ * Its output must not depend on whether it is recorded. */
 #include "tests/programs/victim_events.h"
 
 #include <errno.h>
@@ -168,7 +168,7 @@ static void close_everything(void)
     unlink("mine");
 }
 
-/* What is left of the address space, under a limit. */
+/* The rest of the address space, under a limit. */
 static void use_up_memory(void)
 {
     for (size_t bytes = 64 << 20; bytes >= 4096; bytes /= 2)
@@ -195,8 +195,8 @@ static void make_short_threads(void)
     }
 }
 
-/* Like programs that make a thread for each task: 5,000 threads, each of which continues
- * where the one before it in its slot ended. */
+/* Like programs that make a thread for each task: 5,000 threads; each continues where the previous
+ * one in its slot ended. */
 static void *record_three(void *slot)
 {
     uint64_t done = atomic_load(&acks->done[(uintptr_t)slot]);
@@ -236,7 +236,7 @@ static void call_cuda(void)
     mv_rec_leave(&visit);
 }
 
-/* Six calls, and what the program's clock counts between them. */
+/* Six calls, and the ticks of the program's clock between them. */
 static void keep_time(void)
 {
     const void *program = (void *)((uintptr_t)3 << 20), *nccl = (void *)((uintptr_t)16 << 20);

@@ -1,5 +1,5 @@
-/* What the victims of the crash matrix do, so that a test can tell what must be in their files:
- * event `i` of slot `s` is always the same. A slot is one thread of one process. */
+/* The actions of the crash matrix's victims, from which a test derives the required contents of
+ * their files: event `i` of slot `s` is always the same. A slot is one thread of one process. */
 #ifndef MV_VICTIM_EVENTS_H
 #define MV_VICTIM_EVENTS_H
 
@@ -9,7 +9,7 @@
 
 enum {
     VICTIM_SLOTS = 64,
-    VICTIM_SLOT_BITS = 36, /* an address tells whose it is: (slot + 1) << 36 and up */
+    VICTIM_SLOT_BITS = 36, /* an address shows its owner: (slot + 1) << 36 and up */
     VICTIM_STACKS = 300,
     VICTIM_LAG = 20, /* events from a block to its free */
     VICTIM_ERRNO = 77,

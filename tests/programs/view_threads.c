@@ -79,6 +79,6 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < 6; i++)
         is_fine &= session(argc - 1, argv + 1, i * 3, false);
     if (!is_fine)
-        fprintf(stderr, "view_threads: a frame failed, or memory is left\n");
+        fprintf(stderr, "view_threads: a frame failed, or memory remains\n");
     return is_fine ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 # Frames as the probe reads them, beside what Python itself says in the same moment. The argument is
-# the probe (tests/programs/walk_probe.c). Prints what was compared; ends with 1 at the first difference.
+# the probe (tests/programs/walk_probe.c). Prints the number of comparisons; ends with 1 at the first difference.
 import asyncio
 import atexit
 import contextlib

@@ -1,6 +1,6 @@
 /* A library that Python programs load by ctypes: it walks the frames of the thread that calls it,
- * as the shim does, and writes what it found as text. ctypes releases the GIL around a call, which
- * is how allocators call the shim. */
+ * as the shim does, and writes them as text. ctypes releases the GIL around a call, which is how
+ * allocators call the shim. */
 #include "capture/record/stack.h"
 #include "parse/symbols/python_lines.h"
 
@@ -117,8 +117,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Nanoseconds for one walk from here, in the best of 20 turns: what it costs undisturbed.
- */
+/* Nanoseconds for one walk from here, in the best of 20 turns: its cost undisturbed. */
 double probe_cost(int walks)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];
@@ -134,7 +133,8 @@ double probe_cost(int walks)
     return best;
 }
 
-/* Walks without end, so that the interpreter may end meanwhile; the number of walks with frames. */
+/* Walks without end, so that the interpreter may end during a walk; the number of walks with
+ * frames. */
 long probe_loop(double seconds)
 {
     static __thread mv_python_frame frames[MV_LIVE_MOST_FRAMES];

@@ -17,7 +17,7 @@ Test(rank_names, the_last_part_is_enough_when_it_is_the_only_one)
           (const char *[]){"rank0.pickle", "rank1.pickle", "xrank1.pickle"}, 3);
 }
 
-Test(rank_names, folders_tell_files_of_one_name_apart)
+Test(rank_names, folders_distinguish_files_of_one_name)
 {
     check((mv_rank_place[]){{"/d/run1/host/r.pickle", 0},
                             {"/d/run2/host/r.pickle", 0},

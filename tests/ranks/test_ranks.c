@@ -5,7 +5,7 @@
 
 enum { MOST = 6, STEPS = 10 };
 
-/* What one rank does; all zero: what every rank does. */
+/* The actions of one rank; all zero: what every rank does. */
 typedef struct {
     uint64_t batch;    /* factor of the activations' sizes; 0: 1 */
     bool leaks;        /* keeps the loss of each step */
@@ -144,7 +144,7 @@ Test(ranks, a_leak_on_one_rank_is_named)
     cr_expect_eq(p.found.leaks, 1);
 }
 
-Test(ranks, a_leak_of_all_ranks_is_no_difference)
+Test(ranks, a_leak_of_all_ranks_is_not_a_difference)
 {
     party p;
 
@@ -215,7 +215,7 @@ Test(ranks, more_reserved_memory_is_named)
     cr_expect_eq(p.found.outliers[0].bytes, 256 * MIB);
 }
 
-Test(ranks, an_early_dump_is_no_difference)
+Test(ranks, an_early_dump_is_not_a_difference)
 {
     party p;
 
@@ -260,7 +260,7 @@ static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
     return t;
 }
 
-/* As that of a long trace: every second point, until at most `most` are left. */
+/* Like the curve of a long trace: every second point is removed until at most `most` remain. */
 static void thin(mv_summary *summary, uint32_t most)
 {
     while (summary->points > most) {
@@ -359,8 +359,8 @@ Test(ranks, callers_that_differ_are_shown)
     cr_expect(strstr(run.out, "a.py:80 main > a.py:9 make"), "%s", run.out);
 }
 
-/* The buffer of `ring` held half a step, so that its peak may have been earlier and higher; that of
- * a window is the window's. */
+/* The buffer of `ring` held half a step, so that its peak may have been earlier and higher; a
+ * window has its own. */
 Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
 {
     static const struct {
@@ -387,9 +387,9 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
     }
 }
 
-/* Where no free was recorded, blocks may have ended earlier, and segments may have been there
- * before. */
-Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
+/* If no free was recorded, blocks may have ended earlier, and segments may be older than the first
+ * event. */
+Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
 {
     mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "
                          "no_frees.pickle | tr -s '\n ' '  '");

@@ -1,5 +1,5 @@
-/* What a recorded program and its launcher have beside them is not harmed, and harms no one
- * (tests/programs/bystander.c). */
+/* Programs that run beside a recorded program and its launcher are not harmed, and harm neither of
+ * them (tests/programs/bystander.c). */
 #include "tests/fixture/fixture_program.h"
 
 /* $MEMVIZ_STATUS names a descriptor of another process. */
@@ -42,7 +42,7 @@ Test(bystanders, a_filter_that_knows_the_loaders_calls_alone)
     cr_expect_str_eq(r.out, "0\n0\n0\n", "%s", r.err);
 }
 
-Test(bystanders, a_filter_is_told_at_the_first_event)
+Test(bystanders, a_filter_is_reported_at_the_first_event)
 {
     mvt_run r =
         mvt_sh("$MEMVIZ run -o a.bin -- " MV_BYSTANDER " jail " MV_MARKING " mark a exit 7");

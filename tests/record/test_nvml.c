@@ -89,8 +89,8 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
     cr_assert_eq(s.process[0], MV_NO_BYTES, "no process is named");
 }
 
-/* What programs can use, so that total less used is what cudaMemGetInfo says is free. */
-/* The driver answers when it has done what it is doing, and as of then. */
+/* Memory that programs can use: total less used equals the free bytes of cudaMemGetInfo. */
+/* The driver answers after its current work, with the figures of that moment. */
 Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
 {
     mv_samples samples;
@@ -115,7 +115,7 @@ Test(nvml, what_the_driver_reserves_is_not_of_the_total)
     cr_assert_eq(s.used[0], 100);
 }
 
-Test(nvml, a_change_of_any_level_is_told)
+Test(nvml, a_change_of_any_level_is_reported)
 {
     state->used[0] = 100;
     state->pid = 0;
@@ -132,7 +132,7 @@ Test(nvml, a_change_of_any_level_is_told)
     cr_assert(mv_nvml_sample(&nvml));
 }
 
-Test(nvml, what_the_process_uses_is_told_from_the_device)
+Test(nvml, memory_of_the_process_is_distinguished_from_the_device)
 {
     mv_samples s;
 
@@ -151,7 +151,7 @@ Test(nvml, what_the_process_uses_is_told_from_the_device)
 }
 
 /* A machine that others use, too, for weeks. */
-Test(nvml, what_others_do_takes_no_memory_and_is_asked_once)
+Test(nvml, calls_of_others_take_no_memory_and_are_looked_up_once)
 {
     for (unsigned pid = PID + 2; pid < PID + 1002; pid++)
         for (int i = 0; i < 3; i++)

@@ -1,6 +1,6 @@
 /* The crash matrix: programs that record and then end in every possible way. Whatever happens to
- * them, each event whose call returned is in a file, nothing in a file refers to what is not
- * there, and what the program prints is what it prints without us. */
+ * them, each event whose call returned is in a file, no reference in a file points to a missing
+ * row, and the program's output is the same as without the recorder. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -206,7 +206,7 @@ static size_t count_in(const mv_trace *trace, mv_action action)
     return count;
 }
 
-/* What every command reads from the file is what the slow reader found. */
+/* Every command reads the same contents as the slow reader. */
 static void expect_readable(const live_decoded *d, const char *path)
 {
     mv_read_opts opts = {0};
@@ -468,7 +468,7 @@ static void limit_memory(void)
     limit(RLIMIT_AS, 96 << 20);
 }
 
-/* The recording stops, and what is there is whole; the program does not notice. */
+/* The recording stops, and the part written is complete; the program does not notice. */
 static void expect_stopped(victim_opts opts, const char *why)
 {
     victim v = run_beside_plain(opts);
@@ -535,7 +535,7 @@ Test(recorder, no_number_is_taken_from_the_program)
     expect_mode("no_numbers", 1);
 }
 
-Test(recorder, file_that_cannot_be_made_is_none)
+Test(recorder, file_that_cannot_be_made_is_not_there)
 {
     expect_nothing((victim_opts){.mode = "fork", .threads = 2, .events = 100, .out = "no/live"});
     expect_nothing((victim_opts){

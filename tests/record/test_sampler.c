@@ -1,5 +1,5 @@
-/* Samples that the shim asks for: at the first memory of a device, at a refusal, and before what is
- * in use goes. The test takes the launcher's part first; then `memviz run` does, with a
+/* Samples that the shim requests: at the first memory of a device, at a refusal, and before memory
+ * in use is freed. The test takes the launcher's part first; then `memviz run` does, with a
  * libnvidia-ml.so.1 of the tests' own. */
 #include "parse/model/shared_memory.h"
 #include "parse/model/trace.h"
@@ -139,7 +139,7 @@ Test(sampler, the_program_goes_on_when_no_one_answers)
                  0);
 }
 
-/* The beat of the launcher is slower than the program: without the sample that the shim asks for,
+/* The beat of the launcher is slower than the program: without the sample that the shim requests
  * and waits for, the last one would be older than the last call. */
 static void expect_last_sample(const char *preload)
 {
@@ -185,8 +185,8 @@ static void expect_samples_in_order(const char *environment, bool are_there)
     cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
 }
 
-/* As on GB10 and Jetson: NVML does not tell what others use. */
-LongTest(sampler, what_shares_the_hosts_memory_has_no_others)
+/* As on GB10 and Jetson: NVML does not report the use of others. */
+LongTest(sampler, a_device_that_shares_the_hosts_memory_has_no_others)
 {
     static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
 

@@ -168,7 +168,7 @@ Test(replay, a_failed_request_fails_again_and_says_where)
     cr_expect_eq(result.first_oom, MV_NEVER);
 }
 
-/* What a capture knows: the sizes of blocks. */
+/* The data of a capture: the sizes of blocks. */
 static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *lives)
 {
     mv_events *ev = &trace->devices[0].events;
@@ -235,7 +235,7 @@ Test(replay, in_pieces_it_is_the_same)
     }
 }
 
-/* Steps that are given are taken off, and where none is left the replay says so. */
+/* The replay uses up the given steps, and reports when none remain. */
 Test(replay, it_ends_where_no_steps_are_left)
 {
     mv_arena *arena = mvt_memory();

@@ -1,6 +1,6 @@
-/* Each edit gives what the recording of the edited program gives: the slow way is to write the
- * program anew. A program here is a list of steps. Its trace is made with an allocator that never
- * uses an address twice, since replays take only what was requested. */
+/* Each edit gives the same result as a recording of the edited program: the slow way is to write
+ * the program anew. A program here is a list of steps. Its trace is made with an allocator that
+ * never uses an address twice, since replays use only the requests. */
 #include <string.h>
 
 #include "analyze/replay/replay_edit.h"
@@ -244,7 +244,7 @@ Test(replay_edit, one_buffer_serves_all_that_are_its_parts)
     }
 }
 
-Test(replay_edit, what_is_reserved_first_is_split_later)
+Test(replay_edit, the_first_segments_are_split_later)
 {
     for (uint64_t seed = 1; seed < 20; seed++) {
         program before = random_program(seed * 77), after = before;
@@ -295,7 +295,7 @@ Test(replay_edit, the_cache_is_emptied_before_events)
 
 /* A forward pass that keeps blocks 0, 2 and 4, and a backward pass with two allocations for each;
  * numbers are sizes in MiB. */
-Test(replay_edit, what_is_offloaded_is_away_between_its_uses)
+Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
 {
     program before = {.count = 0}, after = {.count = 0};
 

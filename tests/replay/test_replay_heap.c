@@ -67,7 +67,7 @@ Test(replay_heap, the_worked_example_gives_its_addresses)
     give(d);
     g = get(19922944);
     cr_expect_eq(heap.effect_count, 0);
-    cr_expect_eq(size(g), 20 * MIB, "exactly 1 MiB is left: not split");
+    cr_expect_eq(size(g), 20 * MIB, "exactly 1 MiB remains: not split");
     mv_replay_empty_cache(&heap);
     cr_expect_eq(heap.effect_count, 0, "every segment is in use");
     cr_expect_eq(heap.now.reserved, 32 * MIB);

@@ -95,7 +95,7 @@ static void release(match *m, int i)
 }
 
 /* Waiting for streams completes all that is pending, inside requests too. Its rows and addresses
- * may be those of other blocks then. */
+ * may belong to other blocks then. */
 static void forget_completed(match *m)
 {
     for (int i = 0; i < LIVE && m->heap.pending_first == MV_NO_ROW; i++) {

@@ -1,5 +1,5 @@
-/* A setting, tried: within a part of the trace, within a limit; texts of settings with one
- * changed; what is better. */
+/* A setting, tried: within a part of the trace, within a limit; texts of settings with one changed;
+ * the order of trials. */
 #include "analyze/replay/setting_trials.h"
 
 #include "tests/fixture/fixture.h"
@@ -53,7 +53,7 @@ Test(setting_trials, one_setting_changes_and_the_others_stay)
             rows[i].out);
 }
 
-/* Up to any event the recorded settings lead to what the trace has there. */
+/* Up to any event the recorded settings reproduce the trace. */
 LongTest(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
 {
     static const char *const names[] = {"gpt_train", "whatif_2", "frag_pinned_by_small", "streams"};

@@ -30,7 +30,7 @@ static void others(mvt_live *l)
         (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "step:/w/train.py:12")});
 }
 
-/* Blocks of another allocator, two of which are not told right. */
+/* Blocks of another allocator, two of them registered wrongly. */
 static void pool(mvt_live *l)
 {
     uint32_t name = text(l, "pool"), stack = mvt_live_stack(l, "load:/w/data.py:8");
@@ -224,7 +224,7 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
         "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
     r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/corpus/reports/calls_without_end.bin x.msgpack");
-    cr_expect_eq(r.status, 0, "numbers of calls are no rows: %s", r.err);
+    cr_expect_eq(r.status, 0, "numbers of calls are not rows: %s", r.err);
     r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
     cr_expect(strstr(r.err, "no place for 3 API calls, 60 heap calls, 15 samples, 12 facts;"), "%s",
               r.err);

@@ -1,5 +1,5 @@
-/* Reports of memory over time say where the events cannot tell, and which figures are the least
- * that they can be. */
+/* Reports of memory over time show where the events are insufficient, and which figures are lower
+ * bounds. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -12,7 +12,8 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 #define LATE      "\n  history is late: the true peak may be earlier and higher\n"
 #define NONE      "\n  no events: only the memory alive when the file was written is known\n"
 
-/* What was before the events is doubtful at a peak, and not at the end, which is in the file. */
+/* Memory from before the events is uncertain at a peak, and certain at the end, which is in the
+ * file. */
 LongTest(doubts, are_said_by_each_report_that_has_a_peak)
 {
     static const struct {
@@ -46,7 +47,7 @@ LongTest(doubts, are_said_by_each_report_that_has_a_peak)
     }
 }
 
-/* Lines that the events do not show are no lines that allocated nothing. */
+/* Lines without events in the file may still have allocated memory. */
 Test(doubts, lines_mark_what_is_the_least_it_can_be)
 {
     mvt_run late = mvt_sh("$MEMVIZ lines $SNAPS/late_start.pickle");
@@ -72,8 +73,8 @@ Test(doubts, lines_mark_what_is_the_least_it_can_be)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "reserved_bytes")));
 }
 
-/* The marks of lines are those of stats: what lacks frees may be too high, and what lacks segment
- * events has no level of what was reserved. */
+/* The marks of lines equal those in stats: without frees a figure may be too high, and without
+ * segment events there is no level of reserved memory. */
 Test(doubts, lines_mark_what_may_be_too_high)
 {
     static const struct {

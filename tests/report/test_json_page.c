@@ -38,8 +38,8 @@ static bool is_met(fields *in, const mv_table *table)
     return false;
 }
 
-/* Paths as jq has them: sites[].bytes. What a table writes by itself, or under names out of the
- * file, is one field, and so is a table that was met before. */
+/* Paths as jq has them: sites[].bytes. A table that writes its own fields, or fields named in the
+ * file, counts as one field, and so does a table that occurred before. */
 static void list_fields(const mv_table *table, const char *before, fields *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {

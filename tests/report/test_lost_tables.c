@@ -1,5 +1,4 @@
-/* Captures with a damaged chunk: each report says what is lost, and tells no figure that rests on
- * it. */
+/* Captures with a damaged chunk: each report shows the loss, and no figure that depends on it. */
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -73,14 +72,14 @@ LongTest(lost_tables, without_calls_it_is_unknown_who_holds_the_device)
     cr_expect_str_eq(get(found, "verdict")->valuestring, "unknown");
     cr_expect(strstr(get(ledger, "damaged")->valuestring, "api calls chunk"));
     cr_expect(cJSON_IsNumber(get(device, "used")));
-    cr_expect(strstr(get(device, "why")->valuestring, "calls of CUDA are lost"));
+    cr_expect(strstr(get(device, "why")->valuestring, "CUDA calls are lost"));
     cr_expect(cJSON_IsNull(get(device, "context_estimate")));
     cr_expect(cJSON_IsNull(get(device, "unexplained")));
     cr_expect(cJSON_IsNull(get(first_of(device, "samples"), "unexplained")));
     expect_text("", file, " damaged parts of the file were skipped: api calls chunk");
-    expect_text("", file, "used; who holds it is unknown: calls of CUDA are lost");
+    expect_text("", file, "used; who holds it is unknown: CUDA calls are lost");
     expect_text("ledger", file, "damaged parts of the file were skipped: api calls chunk");
-    expect_text("ledger", file, "used; who holds it is unknown: calls of CUDA are lost");
+    expect_text("ledger", file, "used; who holds it is unknown: CUDA calls are lost");
 }
 
 Test(lost_tables, without_samples_the_use_is_unknown)
@@ -93,7 +92,7 @@ Test(lost_tables, without_samples_the_use_is_unknown)
 }
 
 /* The calls show that it is a capture; with them lost, too, nothing does. */
-LongTest(lost_tables, a_capture_without_its_facts_is_no_snapshot)
+LongTest(lost_tables, a_capture_without_its_facts_is_not_a_snapshot)
 {
     const char *some = DAMAGED(MV_WIRE_FACTS);
     const char *all =
@@ -120,7 +119,7 @@ Test(lost_tables, lost_events_were_recorded)
     expect_text("leaks", file, "events are lost in damaged parts of the file: read an undamaged");
 }
 
-/* What is lost is told of the file that is written from a damaged one, too. */
+/* A file written from a damaged one reports the loss, too. */
 Test(lost_tables, conversion_keeps_what_is_lost)
 {
     const char *file = DAMAGED(MV_WIRE_API_CALLS), *folder = mvt_temp_folder();

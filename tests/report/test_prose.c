@@ -5,7 +5,7 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
-/* What `put` prints on a terminal of that width. */
+/* The output of `put` on a terminal of that width. */
 static char *printed(uint32_t columns, void (*put)(mv_out *out))
 {
     static mv_out out;
@@ -55,7 +55,7 @@ static void put_cut(mv_out *out)
     mv_prose_put_cut(out, 5, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
 }
 
-Test(prose, what_is_cut_says_so)
+Test(prose, cut_texts_say_so)
 {
     char *text = printed(0, put_cut);
 
@@ -72,7 +72,7 @@ static void put_cut_calls(mv_out *out)
     }
 }
 
-/* What tells rows apart is kept as long as it can be. */
+/* The parts that distinguish rows are kept as long as possible. */
 Test(prose, lines_that_call_each_other_lose_their_names_first)
 {
     char *text = printed(0, put_cut_calls);
@@ -199,7 +199,7 @@ LongTest(prose, verdicts_fit_forty_columns)
                "device 0: 257 MiB allocated at the peak;\n  23 % by\n  train.py:75 train_step, "));
 }
 
-/* The line and the name that tell the rows apart are there at the least width. */
+/* The line and the name that distinguish the rows are there at the least width. */
 LongTest(prose, the_name_of_a_row_stays)
 {
     static const struct {
@@ -266,7 +266,7 @@ LongTest(prose, reports_fit_the_terminal)
             }
 }
 
-Test(prose, rows_are_told_by_limit_not_by_the_terminal)
+Test(prose, rows_are_reported_by_limit_not_by_the_terminal)
 {
     mvt_run few = mvt_sh("LINES=12 $MEMVIZ lines $SNAPS/gpt_train.pickle");
     mvt_run all = mvt_sh("LINES=12 $MEMVIZ lines --limit 0 $SNAPS/gpt_train.pickle");
@@ -346,8 +346,8 @@ LongTest(prose, long_output_goes_to_the_pager_of_a_terminal)
     }
 }
 
-/* A user who has seen enough is no failure. */
-Test(prose, a_pager_that_quits_is_no_failure)
+/* A user who closes the pager is not a failure. */
+Test(prose, a_pager_that_quits_is_not_a_failure)
 {
     mvt_run r;
 

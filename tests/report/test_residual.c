@@ -1,4 +1,4 @@
-/* Where the final heap has not what the events lead to, each report of what is alive says so. */
+/* If the final heap contradicts the events, each report of live memory says so. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -22,7 +22,8 @@ static void expect(const char *command, bool is_free)
     const cJSON *json = mvt_json(0, "$MEMVIZ %s --json %s", command, file);
     const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "devices"), 0);
     bool is_said =
-        strstr(run.out, "\n  the final heap holds 2.00 MiB less than the events lead to\n") != NULL;
+        strstr(run.out, "\n  the final heap holds 2.00 MiB less than the events account for\n") !=
+        NULL;
 
     cr_expect_eq(is_said, is_free, "%s: %s", command, run.out);
     cr_expect_eq(mvt_json_number(device, "residual"), is_free ? -(2 << 20) : 0, "%s", command);
@@ -46,7 +47,8 @@ Test(residual, a_replay_of_events_that_lead_elsewhere_is_not_exact)
         const char *why = mvt_json_text(fidelity, "trust_why");
 
         cr_expect_str_eq(mvt_json_text(fidelity, "trust"), is_free ? "fair" : "exact");
-        cr_expect_str_eq(why, is_free ? "the final heap holds 2.00 MiB less than the events lead to"
-                                      : "every recorded event is predicted");
+        cr_expect_str_eq(why, is_free
+                                  ? "the final heap holds 2.00 MiB less than the events account for"
+                                  : "every recorded event is predicted");
     }
 }

@@ -85,7 +85,7 @@ static const mv_table size_table = {MV_TABLE(SIZE_FIELDS, list_sizes), .shape = 
 
 static const mv_table report = {MV_TABLE(TOYS_FIELDS, mv_rows_list_lists), .main = "toys"};
 
-/* What the report prints with these options; `table` NULL is text. */
+/* The report's output with these options; `table` NULL is text. */
 static const char *printed(mv_option_set given, const char *table, uint32_t limit)
 {
     static const mv_command command = {.name = "toy", .report = &report};
@@ -215,7 +215,7 @@ static void expect_cell(check *c, const char *key, const cJSON *value, const cha
     if (cJSON_IsNumber(value)) {
         cr_expect_eq(strtod(cell, &end), value->valuedouble, "%s %s %s: %s", c->command, c->path,
                      key, cell);
-        cr_expect(*cell && !*end, "%s %s %s: '%s' is no number", c->command, c->path, key, cell);
+        cr_expect(*cell && !*end, "%s %s %s: '%s' is not a number", c->command, c->path, key, cell);
     } else if (cJSON_IsBool(value)) {
         cr_expect_str_eq(cell, cJSON_IsTrue(value) ? "true" : "false");
     } else if (cJSON_IsString(value)) {
@@ -276,7 +276,7 @@ static void expect_table_in_map(check *c, const cJSON *row)
     }
 }
 
-/* Columns that are not of the row are those of the rows that it is inside of. */
+/* Other columns come from the rows that contain the row. */
 static void expect_row(check *c, const mv_table *tables, const cJSON *row)
 {
     char *cell[MOST_COLUMNS];

@@ -1,4 +1,4 @@
-/* Where texts beside points go: inside of the plot, never on each other. */
+/* The places of texts beside points: inside of the plot, never on each other. */
 #include <criterion/criterion.h>
 
 #include "viz/scene/callouts.h"

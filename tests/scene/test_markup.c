@@ -24,7 +24,7 @@ static void expect(mv_markup markup, const char *text, const char *written)
 
 #define BAD "\xef\xbf\xbd"
 
-Test(markup, what_means_something_is_an_entity)
+Test(markup, special_characters_are_entities)
 {
     expect(MV_MARKUP_HTML, "a<b>&\"c'", "a&lt;b&gt;&amp;&quot;c&#39;");
     expect(MV_MARKUP_SVG, "a<b>&\"c'", "a&lt;b&gt;&amp;&quot;c'");
@@ -38,7 +38,7 @@ Test(markup, controls_are_shown_as_such)
     expect(MV_MARKUP_SVG, "\xc2\x9b\xc2\xa0", BAD "\xc2\xa0");
 }
 
-Test(markup, each_byte_that_is_no_character_is_one)
+Test(markup, each_invalid_byte_is_one_character)
 {
     for (int i = 0; i < 2; i++) {
         mv_markup markup = i ? MV_MARKUP_SVG : MV_MARKUP_HTML;
@@ -52,7 +52,7 @@ Test(markup, each_byte_that_is_no_character_is_one)
     }
 }
 
-/* What is no character of XML is one sign, however many bytes it has. */
+/* A sequence that is not an XML character becomes one sign, however many bytes it has. */
 Test(markup, xml_has_no_last_two_of_the_plane)
 {
     expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD);

@@ -1,4 +1,4 @@
-/* Whether colours can be told apart, also by people who see no red, no green or no blue. */
+/* Whether colours can be distinguished, also by people who see no red, no green or no blue. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -42,7 +42,7 @@ static double lightness(double t)
     return t > 216.0 / 24389 ? cbrt(t) : (24389.0 / 27 * t + 16) / 116;
 }
 
-/* CIELAB under D65, of what is seen. */
+/* CIELAB under D65, of the colour as it is seen. */
 static lab seen(uint32_t colour, int vision)
 {
     double in[3] = {linear(colour >> 24), linear(colour >> 16 & 0xff), linear(colour >> 8 & 0xff)};
@@ -83,7 +83,7 @@ Test(palette, simulation_is_the_published_one)
     cr_expect_gt(distance(0x9c6c00ff, 0xd0021bff, NORMAL), 50);
 }
 
-Test(palette, sites_are_told_apart)
+Test(palette, sites_are_distinguished)
 {
     static const double base[VISIONS] = {26, 20, 16, 16}, any[VISIONS] = {14, 8.5, 8.5, 4.4};
 
@@ -94,7 +94,7 @@ Test(palette, sites_are_told_apart)
                       i < MV_BASE_COLOURS ? base[v] : any[v]);
 }
 
-/* Red is for leaks alone, grey for what has no stack. */
+/* Red is only for leaks, grey for blocks without a stack. */
 Test(palette, leaks_and_greys_are_like_no_site)
 {
     static const double grey[VISIONS] = {11, 6.8, 6.8, 3.4};
@@ -146,8 +146,8 @@ Test(palette, texts_and_lines_stand_out)
     }
 }
 
-/* Sites get different hues as long as there are any, the plain ones first; the same hash asks for
- * the same one. */
+/* Sites get different hues as long as there are any, the plain ones first; the same hash gets the
+ * same one. */
 Test(palette, hues_are_given_once)
 {
     uint32_t used = 0, again = 0, seen = 0;

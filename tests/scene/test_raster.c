@@ -1,4 +1,4 @@
-/* Scenes as pixels: what each kind of shape covers, and whole pictures compared with expected
+/* Scenes as pixels: the pixels of each kind of shape, and whole pictures compared with expected
  * ones, byte for byte. */
 #include <math.h>
 #include <png.h>
@@ -169,7 +169,7 @@ Test(raster, strips_are_filled_between_their_edges)
 
 static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000};
 
-/* Pixels of an image become squares; what is clear lets the picture through; the clip holds. */
+/* Pixels of an image become squares; transparent parts let the picture through; the clip holds. */
 Test(raster, images_show_the_nearest_pixel)
 {
     mv_pixels image = {.width = 2, .height = 2, .pixels = square};
@@ -315,7 +315,7 @@ Test(raster, scenes_of_any_size_keep_room_for_the_layout)
     }
 }
 
-Test(raster, numbers_that_are_none_and_texts_of_any_bytes_do_no_harm)
+Test(raster, invalid_numbers_and_texts_of_any_bytes_do_no_harm)
 {
     const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 5, -0.0f};
     drawing d;
@@ -400,7 +400,7 @@ static void check_golden(drawing *d, const char *name)
     cr_assert(width == d->image.width && height == d->image.height);
     for (uint32_t i = 0; i < width * height; i++)
         wrong += memcmp(want + 4 * (uint64_t)i, d->image.pixels + 4 * (uint64_t)i, 4) != 0;
-    cr_expect_eq(wrong, 0, "%u pixels are not those of %s", wrong, path);
+    cr_expect_eq(wrong, 0, "%u pixels differ from %s", wrong, path);
     free(want);
 }
 
@@ -486,7 +486,7 @@ Test(raster, a_timeline_is_that_of_the_golden_picture)
     check_golden(&d, "timeline");
 }
 
-/* What is partly clear keeps its alpha, and colours are divided by it again. */
+/* Partly transparent pixels keep their alpha, and colours are divided by it again. */
 Test(raster, png_has_alpha_where_the_picture_has)
 {
     const char *path = mvt_temp_file((mv_span){0});

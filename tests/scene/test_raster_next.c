@@ -1,5 +1,5 @@
-/* A raster that draws one scene after the other: what it leaves out makes no difference. Pictures
- * are compared with those of a raster that never drew before, and with a painter of rectangles and
+/* A raster that draws one scene after the other: the parts that it skips make no difference.
+ * Pictures are compared with a raster that never drew before, and with a painter of rectangles and
  * images that looks at every pixel of every shape. */
 #include <math.h>
 
@@ -38,7 +38,8 @@ static mv_image anew(mv_arena *arena, const mv_scene *scene)
     return image;
 }
 
-/* Slanted lines are cut where what is drawn begins, which moves them by less than 1/256 pixel. */
+/* Slanted lines are cut at the edge of the drawn area, which moves them by less than 1/256
+ * pixel. */
 static void expect_same(const mv_image *is, const mv_image *want, uint32_t round)
 {
     uint64_t bytes = (uint64_t)want->width * want->height * 4;
@@ -165,7 +166,7 @@ static void build(mv_scene *scene, const part *parts)
         add_part(scene, &parts[i]);
 }
 
-LongTest(raster_next, what_is_kept_of_the_last_picture_makes_no_difference)
+LongTest(raster_next, reused_parts_of_the_last_picture_make_no_difference)
 {
     mv_arena *arena = mvt_memory();
     mv_raster *raster = open_raster(MV_PIXELS_RGBA);
@@ -325,7 +326,7 @@ static void add_whole(mv_scene *scene, uint64_t *random)
                       mvt_random(random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
 }
 
-LongTest(raster_next, what_is_hidden_is_not_missed)
+LongTest(raster_next, hidden_parts_are_not_missed)
 {
     mv_arena *arena = mvt_memory();
     uint64_t random = 21;
@@ -395,7 +396,7 @@ LongTest(raster_next, frames_of_the_viewer_are_those_drawn_anew)
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-Test(raster_next, memory_that_runs_out_is_told)
+Test(raster_next, memory_that_runs_out_is_reported)
 {
     mv_arena *arena = mvt_memory();
     mv_raster *raster = open_raster(MV_PIXELS_RGBA);

@@ -35,7 +35,7 @@ static void write_svg(drawing *d)
 
 /* ---- is it XML? -------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at `c`, decoded into *code; 0 when it is none. */
+/* Length of the UTF-8 character at `c`, decoded into *code; 0 if it is not one. */
 static int decode(const uint8_t *c, const uint8_t *stop, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -268,7 +268,7 @@ Test(svg, a_scene_without_memory_is_not_written)
 
 /* ---- images ------------------------------------------------------------------------------ */
 
-/* Bytes of base64 up to the first letter that is none. */
+/* Bytes of base64 up to the first letter outside its alphabet. */
 static uint64_t decode_base64(const char *text, uint8_t *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -47,7 +47,7 @@ Test(user_events, keys_are_characters_or_have_names)
     }
 }
 
-Test(user_events, modifiers_are_told)
+Test(user_events, modifiers_are_reported)
 {
     cr_expect_eq(key(SDLK_a, KMOD_LSHIFT).mods, MV_MOD_SHIFT);
     cr_expect_eq(key(SDLK_a, KMOD_RCTRL | KMOD_RSHIFT).mods, MV_MOD_CTRL | MV_MOD_SHIFT);
@@ -57,7 +57,7 @@ Test(user_events, modifiers_are_told)
     cr_expect_eq(key(SDLK_a, KMOD_CAPS | KMOD_NUM).mods, 0);
 }
 
-Test(user_events, keys_without_a_meaning_are_none)
+Test(user_events, keys_without_a_meaning_do_not_count)
 {
     mv_pointer pointer = {1, 1, 0, 0};
     mv_input input;
@@ -87,7 +87,7 @@ Test(user_events, the_pointer_is_in_pixels)
     cr_expect_eq(input_of(event, 0, &pointer).dy, 1.5f);
 }
 
-Test(user_events, buttons_are_told_with_their_clicks)
+Test(user_events, buttons_are_reported_with_their_clicks)
 {
     static const uint8_t buttons[][2] = {{SDL_BUTTON_LEFT, MV_BUTTON_LEFT},
                                          {SDL_BUTTON_MIDDLE, MV_BUTTON_MIDDLE},
@@ -111,7 +111,7 @@ Test(user_events, buttons_are_told_with_their_clicks)
     cr_expect_not(mv_user_event(&event, 0, &pointer, &input));
 }
 
-Test(user_events, text_dropped_files_and_leaving_are_told)
+Test(user_events, text_dropped_files_and_leaving_are_reported)
 {
     mv_pointer pointer = {1, 1, 3, 4};
     char path[] = "/tmp/dropped.pickle";

@@ -37,7 +37,7 @@ LongTest(viewer, built_without_sdl_says_how_to_get_it)
     cr_expect_eq(r.status, 0, "%s", r.err);
 }
 
-/* A file that is no library takes the place of one that is missing. */
+/* A file that is not a library replaces a missing one. */
 Test(viewer, without_the_library_says_how_to_get_it)
 {
     check_says_how("mkdir none && : >none/libSDL2-2.0.so.0 && "

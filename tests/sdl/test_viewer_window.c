@@ -1,4 +1,5 @@
-/* What a window decides: its size, the size of its letters, its title, and when it draws. */
+/* Decisions that depend on a window: its size, the size of its letters, its title, and when it
+ * draws. */
 #include "tests/fixture/fixture_view.h"
 #include "view/sdl/display_scale.h"
 #include "view/sdl/frame_pace.h"

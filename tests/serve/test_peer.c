@@ -1,4 +1,4 @@
-/* Whose process a connection is from. */
+/* The process at the other end of a connection. */
 #include "cli/serve/peer.h"
 
 #include <arpa/inet.h>
@@ -139,7 +139,7 @@ Test(peer, other_addresses_are_refused)
     close(server);
 }
 
-Test(peer, the_kernel_tells_of_one_connection)
+Test(peer, the_kernel_reports_one_connection)
 {
     int server = listen_at(INADDR_LOOPBACK, 0);
     struct sockaddr_in to = own_end(server);
@@ -159,7 +159,7 @@ Test(peer, the_kernel_tells_of_one_connection)
     cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_OWNED, "it can still read");
     cr_expect_eq(mv_peers_ask(&peers, 1, &owner), MV_PEER_GONE);
     cr_expect_eq(mv_peers_ask(&peers, ntohs(to.sin_port), &owner), MV_PEER_GONE,
-                 "who listens is no connection");
+                 "a listening socket is not a connection");
     mv_peers_close(&peers);
     cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_UNKNOWN);
     close(alike);

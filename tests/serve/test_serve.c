@@ -283,12 +283,12 @@ Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout =
     do
         got = read(fd, part, sizeof part);
     while (got > 0);
-    cr_expect_eq(got, 0, "the server waits for what is not there");
+    cr_expect_eq(got, 0, "the server waits for missing bytes");
     close(fd);
     cr_expect_eq(mvt_get(&server, "/").status, 200);
 }
 
-Test(serve, what_becomes_no_snapshot_is_not_sent)
+Test(serve, a_file_that_is_not_a_snapshot_is_not_sent)
 {
     const char *folder = mvt_serve_folder(), *path;
     mvt_server server;
@@ -441,7 +441,7 @@ Test(serve, an_end_within_a_request_ends_the_connection, .timeout = 250)
         }
 }
 
-Test(serve, what_is_no_http_does_no_harm, .timeout = 250)
+Test(serve, bytes_that_are_not_http_do_no_harm, .timeout = 250)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
     static char large[100000];
@@ -544,7 +544,7 @@ static void expect_err(const char *command, int status, const char *part)
     cr_expect_str_empty(run.out, "%s: '%s'", command, run.out);
 }
 
-Test(serve, what_cannot_be_served_is_said)
+Test(serve, files_that_cannot_be_served_are_reported)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
     char command[256];

@@ -92,7 +92,7 @@ Test(serve_request, paths_have_one_form)
     }
 }
 
-Test(serve_request, another_sites_name_for_this_machine_is_no_way_in)
+Test(serve_request, another_sites_name_for_this_machine_is_not_a_way_in)
 {
     static const char *const good[] = {"127.0.0.1", "127.0.0.1:8080",  "localhost:1",
                                        "LocalHost", "localhost:65535", "[::1]:80"};
@@ -162,7 +162,7 @@ Test(serve_request, ranges)
         {"bytes=100-", {416, 0, 0}},
         {"bytes=1000-2000", {416, 0, 0}},
         {"bytes=-0", {416, 0, 0}},
-        /* What is no range is ignored. */
+        /* An invalid range is ignored. */
         {"bytes=18446744073709551616-", {200, 0, 100}},
         {"bytes=5-4", {200, 0, 100}},
         {"bytes=", {200, 0, 100}},

@@ -29,7 +29,7 @@ Test(served_page, one_policy_and_one_place_are_replaced)
                  (const char *)out.data);
 }
 
-Test(served_page, what_is_not_the_page_is_not_sent)
+Test(served_page, other_files_than_the_page_are_not_sent)
 {
     static const char *const pages[] = {
         "",

@@ -1,4 +1,4 @@
-/* The files that are served, without a server: what is kept, what is dropped. */
+/* The files that are served, without a server: the files kept and dropped. */
 #include "cli/serve/shelf.h"
 
 #include <fcntl.h>
@@ -158,7 +158,7 @@ LongTest(shelf, files_take_the_rows_of_those_that_are_gone)
     cr_expect_str_eq(list.files[0].name, "b");
     cr_expect_eq(list.files[0].id, first.id, "the first row that is free");
     cr_expect_eq(wait_for(shelf, &list.files[0], &bytes, &was_made), MV_SHELF_READY);
-    cr_expect_not(was_made, "what was made of another file is none of this one");
+    cr_expect_not(was_made, "a result made from another file is not used for this one");
     mv_shelf_container(shelf, first.id, first.version, &answer);
     cr_expect_eq(answer.state, MV_SHELF_STALE);
     mv_shelf_close(shelf);
@@ -245,7 +245,7 @@ Test(shelf, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
     cr_expect_not(mv_is_snapshot_file(&budget, path, true));
 }
 
-Test(shelf, a_hole_is_no_snapshot_and_keeps_no_one, .timeout = 250)
+Test(shelf, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
 {
     const char *folder = mvt_serve_folder(), *path = hole_file(folder);
     mv_shelf_answer answer;
@@ -257,7 +257,7 @@ Test(shelf, a_hole_is_no_snapshot_and_keeps_no_one, .timeout = 250)
     mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, MIB, &shelf, mvt_err()));
     cr_expect_eq(look(shelf).count, 0);
     mv_shelf_close(shelf);
-    /* Who names it is told. */
+    /* A client that names it gets the reason. */
     mvt_ok(mv_shelf_open(mvt_memory(), &path, 1, MIB, &shelf, mvt_err()));
     list = look(shelf);
     cr_assert_eq(list.count, 1);

@@ -1,4 +1,4 @@
-/* Files that shrink while they are mapped: what is gone becomes zeros, and the reader is told. */
+/* Files that shrink while they are mapped: lost bytes become zeros, and the reader is notified. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ Test(mapping, whole_files_are_read_as_they_are)
     close(fd);
 }
 
-Test(mapping, what_is_gone_is_zeros)
+Test(mapping, lost_bytes_are_zeros)
 {
     for (int kept = 0; kept < PAGES; kept += 9) {
         int fd = open_pages();

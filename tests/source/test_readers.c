@@ -1,4 +1,5 @@
-/* What is said of files that are no snapshot, or not as PyTorch wrote it: the common accidents. */
+/* Messages about files that are not snapshots, or not as PyTorch wrote them: the common
+ * accidents. */
 #include "tests/fixture/fixture.h"
 
 static void expect_refused(mv_span bytes, const char *words, uint64_t offset)
@@ -72,7 +73,7 @@ Test(readers, other_files_are_named)
 }
 
 /* An object that no one keeps in a snapshot gets no advice to leave it out. */
-Test(readers, a_call_of_the_system_is_no_data)
+Test(readers, a_call_of_the_system_is_not_data)
 {
     expect_refused(
         mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
@@ -107,7 +108,7 @@ static mv_span as_text(mv_span bytes)
     return (mv_span){out, length};
 }
 
-Test(readers, a_transfer_as_text_is_told)
+Test(readers, a_transfer_as_text_is_reported)
 {
     const char *words =
         "each line feed follows a carriage return: the file was transferred as text";
@@ -122,7 +123,8 @@ Test(readers, a_transfer_as_text_is_told)
     damaged[pickle.length / 8] ^= 0xff;
     if (mv_trace_read_bytes(mvt_memory(), (mv_span){damaged, pickle.length}, &trace, mvt_err()) !=
         MV_OK)
-        cr_expect_null(strstr(mvt_err()->detail, words), "other damage is no transfer");
+        cr_expect_null(strstr(mvt_err()->detail, words),
+                       "other damage does not come from a transfer");
 }
 
 /* `head`, the values of a snapshot as often as asked, and `tail`. */

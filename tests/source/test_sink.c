@@ -208,7 +208,7 @@ static mode_t mode_of_target(void)
     return st.st_mode & 0777;
 }
 
-Test(sink, what_is_replaced_keeps_its_mode)
+Test(sink, a_replaced_file_keeps_its_mode)
 {
     umask(022);
     write_target("new");

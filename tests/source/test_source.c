@@ -1,4 +1,4 @@
-/* Where bytes come from: files and pipes, and how much of them is read. */
+/* Sources of bytes: files and pipes, and how much of them is read. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,7 +102,7 @@ static const uint8_t after_empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0,    1,
                                       0,    0,    0x28, 0xb5, 0x2f, 0xfd, 0x20,
                                       0x03, 0x19, 0x00, 0x00, 'a',  'b',  'c'};
 
-/* What pzstd writes: a skippable frame with the size of the frame after it, then that frame. */
+/* Files of pzstd: a skippable frame with the size of the frame after it, then that frame. */
 static const uint8_t after_skippable[] = {0x50, 0x2a, 0x4d, 0x18, 4,    0,    0,    0,
                                           12,   0,    0,    0,    0x28, 0xb5, 0x2f, 0xfd,
                                           0x20, 0x03, 0x19, 0x00, 0x00, 'a',  'b',  'c'};

@@ -1,5 +1,5 @@
-/* The shim's native frames and modules, in this very program: what was walked must be the functions
- * that called, and their module this file. */
+/* The shim's native frames and modules, in this very program: the frames must be the calling
+ * functions, and their module this file. */
 #include "capture/record/stack.h"
 #include "capture/stacks/eh_frame.h"
 
@@ -135,7 +135,7 @@ Test(native_frames, are_walked_in_many_threads)
     cr_assert(mv_native_start());
     for (int i = 0; i < 8; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, walk_in_thread, &walks), 0);
-    for (int i = 0; i < 20; i++) { /* the list of files changes meanwhile */
+    for (int i = 0; i < 20; i++) { /* the list of files changes during the walk */
         void *library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
         if (library)
             dlclose(library);
@@ -164,7 +164,7 @@ Test(native_frames, cost_little)
     cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
-/* Frame by frame what the C library's own unwinder finds. */
+/* Frame by frame the same as the C library's own unwinder. */
 static APART void compare_with_the_c_library(void)
 {
     void *theirs[MOST];
@@ -172,7 +172,7 @@ static APART void compare_with_the_c_library(void)
 
     count = mv_native_walk(addresses, MOST);
     want = (uint32_t)backtrace(theirs, MOST);
-    do { /* the first one or two are in this function, and in what a sanitizer adds between */
+    do { /* the first one or two are in this function, and in frames that a sanitizer adds */
         from++;
         for (at = 0; at < count && addresses[at] != (uint64_t)(uintptr_t)theirs[from];)
             at++;

@@ -120,7 +120,7 @@ typedef struct {
 
 static char code_type, bytes_type, text_type, none;
 
-/* What both builds of 3.14 say of themselves. */
+/* The layout that both builds of 3.14 report of themselves. */
 #define OFFSETS_3_14(head, prefix, is_free)                                         \
     {                                                                               \
         .cookie = "xdebugpy", .version = 0x030e00f0, .free_threaded = (is_free),    \
@@ -274,7 +274,7 @@ Test(python_layout, of_3_14_without_the_gil)
     }
 }
 
-/* What the interpreter runs around a class that is called is no function of the program's. */
+/* The interpreter's code around the call of a class is not a function of the program. */
 Test(python_layout, own_code_without_the_gil_is_left_out)
 {
     mv_python_interp python = interp_of(&freed_offsets);
@@ -317,7 +317,7 @@ static mv_python_outcome outcome_of(const mv_python_interp *python, const thread
 }
 
 /* Whatever is wrong, a checked walk ends in order. */
-Test(python_layout, what_is_not_as_expected_does_no_harm)
+Test(python_layout, unexpected_bytes_do_no_harm)
 {
     mv_python_interp python = interp_of(&locked_offsets);
     const void *nowhere = (const void *)(uintptr_t)0x1000;

@@ -37,7 +37,7 @@ Test(keymap, a_key_is_taken_from_whoever_had_it)
     cr_assert_eq(mv_keymap_command(&w.map, 'H', 0), MV_DO_pan_right);
     cr_assert_str_eq(w.map.keys[MV_DO_highlight], "");
     cr_assert_str_eq(w.map.keys[MV_DO_pan_left], "");
-    cr_assert_eq(mv_keymap_command(&w.map, '/', 0), MV_DO_search, "its other key is left");
+    cr_assert_eq(mv_keymap_command(&w.map, '/', 0), MV_DO_search, "its other key remains");
     cr_assert_eq(mv_keymap_command(&w.map, 'F', MV_MOD_CTRL), MV_DO_zoom_in);
     cr_assert_eq(mv_keymap_command(&w.map, '?', MV_MOD_SHIFT), MV_DO_pan_right,
                  "a sign, however it is typed");
@@ -47,7 +47,7 @@ Test(keymap, a_key_is_taken_from_whoever_had_it)
             cr_assert(*w.map.keys[i] == 0 || strcmp(w.map.keys[i], w.map.keys[j]) != 0);
 }
 
-Test(keymap, what_is_no_line_is_said)
+Test(keymap, invalid_lines_are_reported)
 {
     static const struct {
         const char *text, *why;

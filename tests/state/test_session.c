@@ -1,5 +1,5 @@
 /* Sessions: a state as text, read back, shows the same picture; wrong texts are refused with the
- * place of what is wrong, and change nothing. */
+ * position of the error, and change nothing. */
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
@@ -41,7 +41,7 @@ static mv_session read_text(const char *text)
 
 /* ---- the same again ------------------------------------------------------------------------ */
 
-/* No overlay, no pointer, no message: what a session does not have. */
+/* No overlay, no pointer, no message: data that a session does not contain. */
 static const char *picture(mv_view *view)
 {
     char *text = NULL;
@@ -237,7 +237,7 @@ LongTest(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
     }
 }
 
-/* Rounding adds up while a window is moved; the scale is that of the window, however it came. */
+/* Rounding adds up while a window is moved; the scale is the window's, however it was set. */
 LongTest(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("oom");
@@ -419,7 +419,7 @@ Test(session, the_program_saves_and_opens_one)
     cr_assert_gt((int)strtol(run.out, NULL, 10), 100);
 }
 
-Test(session, the_program_refuses_what_is_none)
+Test(session, the_program_refuses_invalid_settings)
 {
     mvt_run run = mvt_sh("$MEMVIZ view --headless --shot x.png --session $SNAPS/gpt_train.pickle");
 
@@ -433,7 +433,7 @@ Test(session, the_program_refuses_what_is_none)
     cr_assert(strstr(run.err, "--state: byte 7"), "%s", run.err);
 }
 
-/* It may come from anyone: what it names is not waited for. */
+/* It may come from anyone: it does not wait for the files that it names. */
 Test(session, the_program_opens_no_pipe_that_one_names)
 {
     mvt_run run = mvt_sh("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >s; "
@@ -443,7 +443,7 @@ Test(session, the_program_opens_no_pipe_that_one_names)
     cr_assert(strstr(run.err, "p is not a file on disk"), "%s", run.err);
 }
 
-/* The first line tells, not the name; a path that is open already is not read again. */
+/* The first line decides, not the name; a path that is open already is not read again. */
 LongTest(session, the_program_opens_one_as_a_file)
 {
     mvt_run run = mvt_sh(

@@ -71,10 +71,10 @@ Test(low_points, low_is_the_floor_of_the_last_whole_step)
         cr_expect_eq(level_at(t, points.event[i]), points.bytes[i]);
     cr_expect_eq(points.bytes[points.count - 1], 0x5000);
     event_of(trace, "low#99", MV_ALL_EVENTS, "the last one is low#");
-    event_of(trace, "low", (mv_window){0, 2}, "no whole steps");
+    event_of(trace, "low", (mv_window){0, 2}, "no complete steps");
 }
 
-Test(low_points, other_texts_are_no_low_points)
+Test(low_points, other_texts_are_not_low_points)
 {
     static const char *const bad[] = {"low#", "low#0", "low#x", "lower", "low "};
     uint64_t number;
@@ -97,7 +97,7 @@ static mv_low_held held_of(mvt_trace *t)
     return held;
 }
 
-Test(low_points, what_is_held_at_all_is_told_by_line)
+Test(low_points, memory_held_at_every_low_point_is_listed_by_line)
 {
     mvt_trace *t = offloading();
     mv_low_held held = held_of(t);
@@ -124,5 +124,5 @@ Test(low_points, a_run_without_steps_has_none)
     held = held_of(t);
     cr_expect_eq(held.points, 0);
     cr_expect_str_eq(mv_low_held_text(mvt_done(t), NULL, &held, text), "");
-    event_of(mvt_done(t), "low", MV_ALL_EVENTS, "no whole steps");
+    event_of(mvt_done(t), "low", MV_ALL_EVENTS, "no complete steps");
 }

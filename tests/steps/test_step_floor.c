@@ -4,7 +4,7 @@
 
 #include "analyze/leaks/net_growth.h"
 
-/* Steps of 100 KiB of work each; in each of them `keep` adds and drops what a test is about. */
+/* Steps of 100 KiB of work each; in each of them `keep` adds and drops the blocks of a test. */
 typedef struct {
     mvt_trace *t;
     mv_lives lives;
@@ -53,7 +53,7 @@ static void make(run *r, keep_fn *keep, uint64_t noise)
     cr_assert_eq(r->steps.count, STEPS);
 }
 
-/* What `keep_all` and `keep_four` leave in each bin. */
+/* Blocks that `keep_all` and `keep_four` leave in each bin. */
 static mv_floor_proof prove(run *r, mv_floor *floor)
 {
     uint64_t kept[STEPS + 1];
@@ -128,7 +128,7 @@ static uint32_t grow_net(run *r)
     return found;
 }
 
-Test(net_growth, what_is_not_given_back_grows)
+Test(net_growth, memory_that_is_not_freed_grows)
 {
     run r;
 
@@ -136,7 +136,7 @@ Test(net_growth, what_is_not_given_back_grows)
     cr_expect_eq(grow_net(&r), 1);
 }
 
-Test(net_growth, what_another_line_gives_back_does_not)
+Test(net_growth, blocks_that_another_line_frees_do_not)
 {
     run r;
 
@@ -179,7 +179,7 @@ Test(net_growth, a_cache_that_is_full_does_not)
 
 /* ---- the trend --------------------------------------------------------------------------- */
 
-/* A floor drawn as text, a digit a bin; the last one is what comes after the last mark. */
+/* A floor drawn as text, a digit a bin; the last one is the part after the last mark. */
 static bool rises(const char *drawn)
 {
     uint64_t least[64];
@@ -196,7 +196,7 @@ Test(floor_trend, rises_to_the_end)
 {
     cr_expect(rises("00112233445566778899"));
     cr_expect(rises("01234567899"));
-    cr_expect(rises("01010212132323434354545656767879"), "beside what comes and goes");
+    cr_expect(rises("01010212132323434354545656767879"), "besides temporary blocks");
     cr_expect(rises("000011112222333344445555666677"), "in one step of four");
     cr_expect(rises("012344"), "five steps");
 }

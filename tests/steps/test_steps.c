@@ -103,7 +103,7 @@ static mvt_trace *passes(const char *range, const char *collective)
     return t;
 }
 
-Test(steps, layers_within_a_call_and_collectives_are_none)
+Test(steps, loops_within_a_call_and_collectives_are_not_layers)
 {
     static const char *const collectives[] = {"ncclAllGather", "nccl:all_reduce",
                                               "FullyShardedDataParallel.forward", "aten::mm"};
@@ -118,8 +118,8 @@ Test(steps, layers_within_a_call_and_collectives_are_none)
     }
 }
 
-/* As captures name NVTX ranges: those of CuPy's time_range are in the default domain, JAX's in that
- * of TSL, among XLA's own. */
+/* As captures name NVTX ranges: CuPy's time_range uses the default domain, JAX uses TSL's, among
+ * XLA's own marks. */
 Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 {
     static const struct {
@@ -154,7 +154,7 @@ Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
     }
 }
 
-Test(steps, layers_of_one_pass_are_none)
+Test(steps, parts_of_one_pass_are_not_layers)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;
@@ -169,7 +169,7 @@ Test(steps, layers_of_one_pass_are_none)
     cr_expect_eq(s.under_way, 4, "the call is under way");
 }
 
-Test(steps, lists_that_are_built_at_set_up_are_none)
+Test(steps, lists_that_are_built_at_set_up_are_not_leaks)
 {
     mvt_trace *t = mvt_new();
 
@@ -311,8 +311,8 @@ Test(steps, calls_with_nothing_else_in_between_are_not_paired)
     cr_expect_eq(s.count, 12);
 }
 
-/* CUB's and Thrust's algorithms are no steps of the program. */
-Test(steps, ranges_of_cub_are_none)
+/* CUB's and Thrust's algorithms are not steps of the program. */
+Test(steps, ranges_of_cub_are_not_steps)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;

@@ -49,7 +49,7 @@ static void check(const char *python, const mv_python_lines *code, uint64_t coun
                      code->first_line, offsets[i], (long)got[i], (long)want[i]);
 }
 
-/* Each line of each instruction of thousands of code objects. */
+/* The line of every instruction in thousands of code objects. */
 static unsigned compare_all(const char *python)
 {
     FILE *in = mvt_python_open(python, "line_tables.py", "2500");
@@ -150,7 +150,7 @@ Test(python_lines, without_a_table_there_are_no_lines)
     expect_lines(0x30d, 7, "", at, none);
 }
 
-Test(python_lines, damage_is_told_and_what_comes_before_it_holds)
+Test(python_lines, damage_is_reported_and_what_comes_before_it_holds)
 {
     uint32_t at[] = {0, 2};
     mv_python_lines odd_pairs = {0x30a, 5, {(const uint8_t *)"\2\1\2", 3}};

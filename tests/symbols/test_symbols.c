@@ -163,7 +163,7 @@ Test(symbols, a_stripped_file_has_its_exports)
     end(&s);
 }
 
-/* What is not the file that was loaded says nothing. */
+/* A file other than the loaded one gives no symbols. */
 static void expect_addresses(sample *s, const char *path)
 {
     char name[300];
@@ -200,7 +200,7 @@ Test(symbols, without_any_build_id_a_file_is_believed_by_its_path)
     end(&s);
 }
 
-Test(symbols, what_is_no_file_says_nothing)
+Test(symbols, names_that_are_not_files_print_nothing)
 {
     char pipe_path[64];
     sample s;
@@ -235,7 +235,7 @@ static void expect_not_opened(const char *path)
     close(watch);
 }
 
-Test(symbols, what_is_no_file_is_not_opened)
+Test(symbols, names_that_are_not_files_are_not_opened)
 {
     char path[64];
 

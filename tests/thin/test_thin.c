@@ -1,5 +1,5 @@
 /* A thinned trace explains its final heap as well as the whole one, keeps the sizes of its blocks
- * and all peaks, and lacks exactly the bytes that it says. */
+ * and all peaks, and is short by exactly the bytes that it reports. */
 #include "analyze/thin/thin.h"
 
 #include "analyze/totals/totals.h"

@@ -1,4 +1,4 @@
-/* The curve of a compared device: all of it can be shown, and its numbers are those of reports. */
+/* The curve of a compared device: all of it can be shown, and its numbers equal the reports'. */
 #include <math.h>
 
 #include "base/size.h"
@@ -204,7 +204,7 @@ Test(compare, one_clock_wins)
     cr_assert_eq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
 }
 
-/* What the key goes through: the ways that are possible, and each says so. */
+/* The stations of the key: the ways that are possible, and each says so. */
 Test(compare, the_key_goes_through_what_is_possible)
 {
     mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 900000, 10));
@@ -237,7 +237,7 @@ Test(compare, nothing_is_shown_after_the_end)
 
 /* ---- the difference as a flame graph ------------------------------------------------------ */
 
-/* What the picture adds up to is what `memviz diff` says. */
+/* The picture adds up to the figures of `memviz diff`. */
 LongTest(compare, the_difference_is_that_of_the_report)
 {
     static const char *const pairs[][2] = {
@@ -270,7 +270,7 @@ LongTest(compare, the_difference_is_that_of_the_report)
     }
 }
 
-/* Without a compared device there is a hint, and a search of a frame that is gone is no error. */
+/* Without a compared device there is a hint, and a search for a removed frame is not an error. */
 Test(compare, a_difference_needs_another_device)
 {
     mv_view *view = pair("gpt_train", "leak_in_training");

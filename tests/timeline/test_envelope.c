@@ -1,5 +1,5 @@
-/* The levels in each column of the plot: what a frame in motion takes them for, and what they are.
- */
+/* The levels in each column of the plot: their approximation in a moving frame, and their exact
+ * form. */
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
 

@@ -1,5 +1,5 @@
-/* The timeline pane as a user has it: what is under the pointer, compared with a literal stack,
- * what inputs and commands do, and that texts can be read. */
+/* The timeline pane as a user has it: the item under the pointer, compared with a literal stack,
+ * the effects of inputs and commands, and legible texts. */
 #include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
@@ -284,7 +284,7 @@ Test(pane_timeline, a_selected_interval_opens_its_table)
     cr_expect_eq(view->now->table_kind, MV_LISTING_CATEGORIES, "the choice between the two stays");
 }
 
-/* The flame graph of an interval is what the interval is dragged for. */
+/* The flame graph of an interval, the reason to drag one. */
 Test(pane_timeline, a_flame_graph_of_the_interval_stays)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -350,7 +350,7 @@ static void check_use(const mv_view *view)
     }
 }
 
-/* Levels at the samples are those of the exact bytes. */
+/* Levels at the samples equal the exact bytes. */
 static void check_levels(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);

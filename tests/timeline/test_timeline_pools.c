@@ -1,5 +1,5 @@
-/* The timeline by pool in the viewer: its levels are those of the device, and it answers the
- * pointer and the search. */
+/* The timeline by pool in the viewer: its levels equal the device's, and it answers the pointer and
+ * the search. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
@@ -14,7 +14,7 @@ static mv_view *pools_of(const char *name)
     return view;
 }
 
-/* What the last frame painted. */
+/* The contents of the last frame. */
 static const mv_pools_answer *answer_of(mv_view *view)
 {
     const mv_pools_answer *a;
@@ -30,7 +30,7 @@ static const mv_pools_answer *answer_of(mv_view *view)
     return a;
 }
 
-/* In columns of one moment, all pools together hold what the device does. */
+/* In columns of one moment, all pools together hold the device's bytes. */
 static void check_levels(mv_view *view)
 {
     const mv_pools_answer *a = answer_of(view);

@@ -1,4 +1,4 @@
-/* Logs of blocks that lack events (parse/tools/block_balance.h): whatever is missing, the blocks
+/* Logs of blocks with missing events (parse/tools/block_balance.h): whatever is missing, the blocks
  * add up to the allocator's own total at each event. */
 #include "analyze/totals/totals.h"
 #include "parse/tools/block_log.h"
@@ -121,8 +121,7 @@ LongTest(block_balance, sums_are_the_totals)
     }
 }
 
-/* Without totals all that shows is that bytes are used again. Of a log that lacks nothing, nothing
- * is said. */
+/* Without totals all that shows is that bytes are used again. A complete log gets no note. */
 LongTest(block_balance, logs_without_totals_are_sound)
 {
     for (uint32_t round = 0; round < 100; round++) {

@@ -1,5 +1,5 @@
-/* Files of other tools that say a long text once and refer to it again and again: what they cost is
- * in proportion to their size. And files that hold more than one profile. */
+/* Files of other tools that say a long text once and refer to it again and again: their cost is
+ * proportional to their size. And files that hold more than one profile. */
 #include <time.h>
 
 #include "tests/fixture/fixture.h"

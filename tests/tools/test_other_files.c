@@ -1,5 +1,5 @@
-/* Files of RMM, XLA and JAX (testdata/tools): what they hold, to the byte, and what commands say.
- */
+/* Files of RMM, XLA and JAX (testdata/tools): their contents, to the byte, and the output of
+ * commands. */
 #include "analyze/advice/recording.h"
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/leaks.h"
@@ -132,8 +132,8 @@ typedef struct {
     uint32_t places; /* where events are missing */
 } lossy;
 
-/* The sums of the blocks are the allocator's own, whose truth the generator knows; what is kept is
- * not said where blocks of two lines may have ended. */
+/* The sums of the blocks are the allocator's own, whose truth the generator knows; the kept memory
+ * is not reported if blocks of two lines may have ended. */
 Test(other_files, missing_events_of_xla_do_not_change_sums)
 {
     static const lossy all[] = {
@@ -181,7 +181,7 @@ Test(other_files, the_range_of_all_allocations_is_left_out)
     cr_expect(strstr(run.out, "100 % by ExecuteHelper"), "%s", run.out);
 }
 
-/* Events that lack their sizes are events, too. */
+/* Events without a size are events, too. */
 Test(other_files, events_without_sizes_are_missing)
 {
     mv_trace trace = read_tool("unsized.xplane.pb");
@@ -217,7 +217,8 @@ Test(other_files, limits_and_peaks_are_of_devices)
     cr_expect(strstr(run.out, "device 1: 20.0 GiB allocated at once"), "%s", run.out);
 }
 
-/* The allocator's peak from before the profile is a bound of the peak; it is none of the host's. */
+/* The allocator's peak from before the profile is a bound of the peak; it does not belong to the
+ * host. */
 Test(other_files, a_peak_before_the_profile_is_a_bound)
 {
     mv_trace trace = read_tool("early_peak.xplane.pb");
@@ -393,7 +394,7 @@ Test(other_files, a_device_that_is_the_cpu_is_called_so)
               run.out);
 }
 
-Test(other_files, heaps_of_the_cpu_are_none_of_jax)
+Test(other_files, heaps_of_the_cpu_do_not_belong_to_jax)
 {
     mvt_run run = mvt_sh("$MEMVIZ info %s/tools/cpu_heap.prof", MV_TESTDATA);
 
@@ -510,7 +511,7 @@ Test(other_files, odd_lines_of_rmm_are_counted)
     cr_assert_eq(lives.allocs.preexisting, 2);
 }
 
-/* A log that is whole says what it cannot show; one that is not has no figure that is exact. */
+/* A complete log reports its limits; one that is not has no figure that is exact. */
 Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
 {
     static const char *const lacking[] = {"rmm_cut.csv", "rmm_glued.csv", "rmm_overlap.csv"};
@@ -519,7 +520,7 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
     mvt_run run;
 
     cr_expect_eq(lives.history, MV_HISTORY_COMPLETE);
-    cr_expect(strstr(lives.history_why, "others of that time cannot be seen"), "%s",
+    cr_expect(strstr(lives.history_why, "others from that time are not visible"), "%s",
               lives.history_why);
     for (int i = 0; i < 3; i++) {
         trace = read_tool(lacking[i]);
@@ -536,7 +537,7 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
-/* What is allocated where a block is has ended that block: in the totals, too. */
+/* An allocation at the place of a live block ends that block: in the totals, too. */
 Test(other_files, blocks_of_rmm_do_not_overlap)
 {
     mv_trace trace = read_tool("rmm_overlap.csv");
@@ -548,7 +549,7 @@ Test(other_files, blocks_of_rmm_do_not_overlap)
     cr_expect_eq(lives.doubts.residual, 0);
 }
 
-Test(other_files, pauses_of_half_a_day_are_no_midnight)
+Test(other_files, pauses_of_half_a_day_are_not_midnight)
 {
     mv_trace trace = read_tool("rmm_pauses.csv");
     const mv_events *e = &trace.devices[0].events;
@@ -589,7 +590,7 @@ Test(other_files, bin_keeps_all)
     }
 }
 
-/* Blocks are neither lost nor doubted, whatever the tool. */
+/* No block is lost or uncertain, whatever the tool. */
 Test(other_files, events_lead_to_the_final_heap)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -607,7 +608,7 @@ Test(other_files, events_lead_to_the_final_heap)
     }
 }
 
-/* What is about PyTorch's allocator says so, in a line; the level has the allocator's name. */
+/* Reports about PyTorch's allocator say so, in a line; the level has the allocator's name. */
 Test(other_files, commands_name_the_allocator)
 {
     static const char *const commands[] = {"whatif", "oom", "fragmentation"};
@@ -630,8 +631,8 @@ Test(other_files, commands_name_the_allocator)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
-/* What a tool's allocator took from the device is not in its file: no report says it in words. JSON
- * has the fields of every report. */
+/* Memory that a tool's allocator took from the device is not in its file: no report says it in
+ * words. JSON has the fields of every report. */
 LongTest(other_files, nothing_is_said_of_what_was_reserved)
 {
     static const char *const commands[] = {"triage", "info", "stats", "peak", "lines"};
@@ -664,7 +665,7 @@ LongTest(other_files, nothing_is_said_of_what_was_reserved)
     cr_expect(strstr(run.out, "the framework and Python"));
 }
 
-/* Each block fills a segment: the peak of one is that of the other, at the same moment. */
+/* Each block fills a segment: both have the same peak at the same moment. */
 Test(other_files, reserved_memory_peaks_with_its_block)
 {
     for (int i = 0; i < NAMES; i++) {
@@ -706,7 +707,7 @@ Test(other_files, an_empty_file_is_not_sent_to_pytorch)
     cr_expect_null(strstr(run.out, "PyTorch"), "%s", run.out);
 }
 
-/* What the first program held at its end would be held by the second. */
+/* Memory held by the first program at its end would count for the second. */
 Test(other_files, logs_of_rmm_that_are_joined_are_refused)
 {
     mvt_run run = mvt_sh("l=%s/tools/rmm_steps.csv; cat $l $l >two.csv; $MEMVIZ two.csv; "
@@ -721,7 +722,7 @@ Test(other_files, logs_of_rmm_that_are_joined_are_refused)
 }
 
 /* `cat` of two profiles is one with twice as many values as a sample of either has. */
-Test(other_files, profiles_of_jax_that_are_joined_are_told)
+Test(other_files, concatenated_profiles_of_jax_are_reported)
 {
     mvt_run run =
         mvt_sh("p=%s/tools/jax_memory.prof; cat $p $p >two.prof; $MEMVIZ two.prof", MV_TESTDATA);
@@ -730,7 +731,7 @@ Test(other_files, profiles_of_jax_that_are_joined_are_told)
     cr_expect(strstr(run.err, "several profiles in one file"), "%s", run.err);
 }
 
-/* Of a long log its end, or the lines in Spark's log: what was before them is missing. */
+/* Of a long log its end, or the lines in Spark's log: the blocks before them are missing. */
 Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
 {
     static const char *const firsts[] = {"", "000000,8388608,0x2\\n", "\\357\\273\\277"};

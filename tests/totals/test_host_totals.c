@@ -1,4 +1,4 @@
-/* Pinned memory in stats: its peaks are those of the level of the host, and as uncertain. */
+/* Pinned memory in stats: its peaks equal those of the host level, with the same uncertainty. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -17,7 +17,7 @@ static const char *file_without(uint32_t dropped)
     return mvt_temp_file(mvt_pickle_of(mvt_memory(), &trace, false));
 }
 
-/* A snapshot with one pinned block of `pinned` MiB, of which `asked` MiB were asked for. */
+/* A snapshot with one pinned block of `pinned` MiB, for a request of `asked` MiB. */
 static const char *pinned_file(uint64_t pinned, uint64_t asked, int64_t threshold)
 {
     mvt_trace *t = mvt_new();
@@ -45,7 +45,7 @@ static void expect_note(const char *file, const char *note)
 
 /* Real files have the rounded size as the request: then up to half of a power of two is rounding.
  */
-Test(host_totals, rounding_of_pinned_memory_is_told)
+Test(host_totals, rounding_of_pinned_memory_is_reported)
 {
     expect_note(pinned_file(256, 160, -1),
                 "pinned memory: 96.0 MiB of 256 MiB pinned is rounding to powers of "
@@ -137,7 +137,7 @@ static void expect_doubt_of_the_host(bool device_keeps)
               "%s%s", run.out, run.err);
 }
 
-Test(host_totals, what_pinned_memory_keeps_is_told_beside_a_doubt_of_the_device)
+Test(host_totals, cached_pinned_memory_is_reported_next_to_a_doubt_of_the_device)
 {
     expect_doubt_of_the_host(false);
     expect_doubt_of_the_host(true);

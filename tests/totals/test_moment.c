@@ -1,4 +1,4 @@
-/* Moments and what is alive then, compared with a literal allocator. */
+/* Moments and the blocks alive then, compared with a literal allocator. */
 #include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"

@@ -1,4 +1,4 @@
-/* What the viewer shows of every recording is true: tests/fixture/truth.h. */
+/* The viewer's window of every recording is true: tests/fixture/truth.h. */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fixture/truth.h"
 #include "view/intents/intents.h"
@@ -40,7 +40,7 @@ LongTest(truth, a_row_of_the_legend_has_the_colour_and_the_bytes_that_it_says, .
     mvt_each_view(check_legend);
 }
 
-LongTest(truth, what_is_written_is_whole_true_and_on_no_line, .timeout = 600)
+LongTest(truth, texts_are_whole_true_and_on_no_line, .timeout = 600)
 {
     mvt_each_view(check_frames);
 }

@@ -26,7 +26,7 @@ Test(field, shift_selects_and_typing_replaces)
     mv_field_type(&f, "7");
     expect(&f, "train.py:7", 10, 10);
     press(&f, MV_KEY_HOME, MV_MOD_SHIFT);
-    press(&f, MV_KEY_RIGHT, 0); /* to the end of what was selected */
+    press(&f, MV_KEY_RIGHT, 0); /* to the end of the selection */
     expect(&f, "train.py:7", 10, 10);
     press(&f, 'A', MV_MOD_CTRL);
     press(&f, MV_KEY_LEFT, 0);

@@ -1,4 +1,4 @@
-/* Going to what is typed, bookmarks, and menus. */
+/* Going to a typed position, bookmarks, and menus. */
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/menu.h"
 #include "view/intents/intents.h"
@@ -63,7 +63,7 @@ Test(go_to, annotations)
     cr_assert(go(view, name), "%s: %s", name, view->message);
 }
 
-/* What is no place says why, and the field stays open with what was typed. */
+/* An invalid position gives the reason, and the field stays open with its text. */
 Test(go_to, says_what_is_wrong)
 {
     static const char *const wrong[][2] = {
@@ -266,7 +266,7 @@ LongTest(menus, choose_colour_clock_and_view)
     cr_assert_eq(view->now->clock, 1);
 }
 
-/* Every entry says what it means, and its text is whole at the narrowest window. */
+/* Every entry explains itself, and its text is complete at the narrowest window. */
 Test(menus, entries_explain_themselves)
 {
     mv_view *view = mvt_view("gpt_train");

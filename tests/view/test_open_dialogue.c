@@ -95,7 +95,7 @@ Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
     remove_folder(folder);
 }
 
-/* One that was saved last is the first, and its row says what it is. */
+/* The last saved one is the first, and its row describes it. */
 Test(open_dialogue, sessions_are_marked)
 {
     const char *folder = make_folder();
@@ -143,7 +143,7 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
 }
 
 /* Two files of one name looked alike in the toolbar and in the list of bookmarks. */
-Test(open_dialogue, files_of_one_name_are_told_apart)
+Test(open_dialogue, files_of_one_name_are_distinguished)
 {
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});

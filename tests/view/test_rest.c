@@ -1,6 +1,6 @@
-/* Nothing is drawn when nothing changes: whatever is shown comes to rest after a few frames, asks
- * for no more work, and the next frame has the same pixels. In turns, as a page has it: the work of
- * a window's threads, but in an order that is always the same. */
+/* Nothing is drawn when nothing changes: every view comes to rest after a few frames, requests no
+ * more work, and the next frame has the same pixels. In turns, as a page has it: the work of a
+ * window's threads, but in an order that is always the same. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "viz/scene/raster.h"

@@ -1,4 +1,4 @@
-/* The keyboard reaches what the pointer can click. */
+/* The keyboard reaches everything that can be clicked. */
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/chrome.h"
 #include "view/intents/intents.h"
@@ -113,7 +113,8 @@ LongTest(spot, every_zone_is_reached_in_fragmentation)
     check_view("frag_pinned_by_small");
 }
 
-/* Enter does what a click does: on each finding, and on a row of a table that was not painted. */
+/* Enter has the effect of a click: on each finding, and on a row of a table that was not
+ * painted. */
 Test(spot, enter_is_a_click)
 {
     mv_view *by_key = mvt_view("frag_pinned_by_small"),
@@ -232,7 +233,7 @@ Test(spot, its_mark)
     mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
     mvt_view_frame(view);
     cr_assert_not(view->spot.is_shown);
-    key(view, MV_KEY_RIGHT); /* from what was clicked */
+    key(view, MV_KEY_RIGHT); /* from the clicked item */
     cr_assert_eq(view->spot.command, MV_DO_table_kind);
     cr_assert_eq(view->spot.arg, MV_LISTING_SIZES + 1);
 }

@@ -1,4 +1,4 @@
-/* The viewer without a window: files, inputs, what is shown. */
+/* The viewer without a window: files, inputs, the window's contents. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/frame/view.h"
@@ -16,7 +16,7 @@ Test(view, shows_a_file)
     cr_assert(mv_view_is_idle(view));
 }
 
-Test(view, tells_why_a_file_is_none)
+Test(view, says_why_a_file_is_not_one)
 {
     mv_view *view = mvt_view_new(NULL);
     const mv_document *document;
@@ -114,8 +114,8 @@ Test(view, frames_are_alike)
     cr_assert_eq(view->budget->used, used);
 }
 
-/* Whatever the limit of memory: no crash, and nothing is left. */
-LongTest(view, little_memory_is_no_crash_and_leaves_nothing)
+/* Whatever the limit of memory: no crash, and no memory remains. */
+LongTest(view, little_memory_is_not_a_crash_and_leaves_nothing)
 {
     for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
         mv_budget little = {.limit = limit};

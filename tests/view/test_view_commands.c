@@ -72,7 +72,7 @@ Test(view_commands, are_described_and_found_by_name)
     cr_assert_eq(mv_view_command_find("no_such"), MV_DO_NOTHING);
 }
 
-Test(view_commands, what_cannot_be_done_says_why)
+Test(view_commands, unavailable_commands_say_why)
 {
     mv_view *view = mvt_view_new(&(mv_view_opts){0});
 

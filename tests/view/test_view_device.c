@@ -1,4 +1,4 @@
-/* The lane of the whole device and the ledger's tab: their numbers are those of `memviz ledger`,
+/* The lane of the whole device and the ledger's tab: their numbers equal those of `memviz ledger`,
  * and a colour of the legend is a colour of the picture. */
 #include "analyze/code/libraries.h"
 #include "base/size.h"

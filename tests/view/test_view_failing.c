@@ -1,4 +1,4 @@
-/* Memory that is out at any moment: a part of a frame lacks, and nothing else happens. */
+/* Memory that is out at any moment: a part of a frame is missing, and nothing else happens. */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fuzz/failing_push.h"
 #include "view/chrome/chrome.h"
@@ -37,7 +37,7 @@ static void save(mv_view *view)
     mv_arena_release(&arena);
 }
 
-/* What uses every pane and every list once; with a push that fails, or without. */
+/* A script that uses every pane and every list once; with a push that fails, or without. */
 static void use(const char *path, uint32_t nth)
 {
     mv_budget budget = {.limit = 1 << 30};
@@ -55,7 +55,7 @@ static void use(const char *path, uint32_t nth)
         save(view);
     }
     mv_view_close(view);
-    cr_assert_eq(budget.used, 0, "push %u: %llu bytes are left", nth,
+    cr_assert_eq(budget.used, 0, "push %u: %llu bytes remain", nth,
                  (unsigned long long)budget.used);
 }
 

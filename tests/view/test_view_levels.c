@@ -183,7 +183,7 @@ LongTest(view_levels, sessions_and_command_lines_have_the_level)
     cr_assert_str_eq(picture(again), picture(view));
 }
 
-Test(view_levels, a_level_that_a_file_lacks_is_told_and_left_again)
+Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
 {
     mv_view *view = open_at("train", "host");
     const mv_document *d = mv_view_document(view);
@@ -191,7 +191,7 @@ Test(view_levels, a_level_that_a_file_lacks_is_told_and_left_again)
     mvt_view_frame(view);
     cr_assert(d->lacks_level);
     cr_assert_null(mv_view_device(view));
-    cr_assert_not_null(strstr(picture(view), "no pinned memory of the host"));
+    cr_assert_not_null(strstr(picture(view), "no pinned host memory"));
     cr_assert_eq(mv_view_level(view), mv_view_levels(view)->count);
     mv_view_do(view, MV_DO_next_level, 0);
     mvt_view_frame(view);

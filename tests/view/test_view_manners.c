@@ -30,8 +30,8 @@ static void drag(mv_view *view, float from, float to)
     mvt_view_frame(view);
 }
 
-/* Where no window can be moved, a drag makes one: over all of the trace, and outside of the window.
- */
+/* If there is no window to move, a drag makes one: over all of the trace, and outside of the
+ * window. */
 Test(minimap, a_drag_makes_a_window)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -54,7 +54,7 @@ Test(minimap, a_drag_makes_a_window)
     cr_assert_neq(view->now->from, 500);
 }
 
-/* Where the window became too small for a plot, the minimap keeps nothing of it. */
+/* If the window becomes too small for a plot, the minimap keeps nothing of it. */
 Test(minimap, is_within_a_window_that_became_small)
 {
     mv_view *view = mvt_view("annotated");
@@ -104,7 +104,7 @@ Test(drag, selects_in_all_views_alike)
     }
 }
 
-/* Z shows the interval, or without one the life of what is pinned. */
+/* Z shows the interval, or without one the life of the pinned block. */
 Test(zoom, to_the_selection)
 {
     mv_view *view = mvt_view("gpt_train");

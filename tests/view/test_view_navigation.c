@@ -1,4 +1,4 @@
-/* Moving in the viewer, back and forward; what it copies and writes. */
+/* Moving in the viewer, back and forward; its copies and files. */
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -191,7 +191,7 @@ Test(view_going, typed_letters_are_one_place)
     cr_assert_str_eq(view->now->search, "forward");
     mv_view_do(view, MV_DO_isolate, 0);
     search(view, "loss");
-    cr_assert_eq(view->now->show, MV_SHOW_ISOLATE, "what is isolated stays so");
+    cr_assert_eq(view->now->show, MV_SHOW_ISOLATE, "isolated items stay isolated");
     search(view, "");
     cr_assert_eq(view->now->show, MV_SHOW_ALL);
     mv_view_do(view, MV_DO_back, 0);
@@ -275,7 +275,7 @@ Test(view_going, windows_stay_inside)
     cr_assert_eq(view->now->pinned, MV_NO_ROW);
 }
 
-/* What is pinned is seen. */
+/* The pinned block is visible. */
 Test(view_going, a_pin_is_made_visible)
 {
     clipboard clip = {""};
@@ -446,7 +446,8 @@ Test(view_going, a_stack_is_copied)
     cr_assert_gt(strlen(clip.copied), 100);
 }
 
-/* Who pastes it into a terminal pastes nothing that is obeyed there: not even what ends a paste. */
+/* Pasted into a terminal it contains nothing that the terminal obeys: not even what ends a
+ * paste. */
 static void check_copied(const clipboard *clip, const char *allowed)
 {
     mv_span all = {(const uint8_t *)clip->copied, strlen(clip->copied)};

@@ -1,6 +1,6 @@
-/* Sessions: every script of tests/scripts/, run without a window. What they show is compared with
+/* Sessions: every script of tests/scripts/, run without a window. Their pictures are compared with
  * testdata/golden/view/ (MV_BLESS=1 writes it): at most one pixel in a thousand may differ by more
- * than 8 in a channel. MV_SHOTS=FOLDER keeps what was seen. */
+ * than 8 in a channel. MV_SHOTS=FOLDER keeps the pictures. */
 #include <dirent.h>
 #include <png.h>
 

@@ -150,7 +150,7 @@ class Bench:
         eventually(lambda: self.picture(page) == wanted, what)
 
     def close(self):
-        """Nothing was said on the console, and nothing was asked for but the page."""
+        """Nothing was written to the console, and nothing but the page was requested."""
         try:
             for page in self.pages:
                 assert not page.evaluate("window.harm"), "a script of a snapshot has run"
@@ -269,7 +269,7 @@ def test_what_is_no_snapshot_is_refused_in_a_line_and_the_page_goes_on(bench):
     with open(bad[0], "rb") as file:
         refused(bench, page, bench.made("late.pickle", file.read()))
     refused(bench, page, bench.made("late.txt", b"loss 0.1\n"))
-    # What is said of a file stays for some seconds.
+    # Messages about a file stay for some seconds.
     bench.becomes(page, before, "what was open has changed")
     assert bench.report(page, "leaks", "gpt_train.pickle").encode() == want
 
@@ -748,7 +748,7 @@ def test_files_of_a_server_are_listed_and_chosen(bench):
         assert page.text("#status") == "rank2.pickle, rank3.pickle"
         assert "rank3.pickle" in bench.report(page, "ranks")
         page.press("#close")
-        # A damaged one is a line in the list; what is open stays.
+        # A damaged one is a line in the list; open files stay.
         page.press("#open")
         page.wait(f"{rows}.length === 4 && !byId('shelf').hidden")
         page.press("#shelf tbody tr:nth-child(3) button")

@@ -8,7 +8,7 @@
 
 enum { FEWEST_FILES = 170, MOST_SECONDS = 20 };
 
-/* What `memviz --max-memory 64M` would have. */
+/* The budget of `memviz --max-memory 64M`. */
 #define BUDGET ((uint64_t)64 << 20)
 
 static double seconds_now(void)

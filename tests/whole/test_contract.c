@@ -1,5 +1,5 @@
-/* The contract with scripts: what every report prints as JSON on real snapshots, what adds up,
- * which forms of input and which options all of them accept, and the exit statuses. */
+/* The contract with scripts: the JSON of every report on real snapshots, its sums, the input
+ * formats and options that all of them accept, and the exit statuses. */
 #include <math.h>
 #include <zstd.h>
 
@@ -77,7 +77,7 @@ static void check_path(const cJSON *at, const char *path, const char *type, cons
     snprintf(key, sizeof key, "%.*s", (int)length, path);
     if (strcmp(key, "[]") == 0) {
         const cJSON *each;
-        cr_assert(cJSON_IsArray(at), "%s: %s is no array", command, whole);
+        cr_assert(cJSON_IsArray(at), "%s: %s is not an array", command, whole);
         cJSON_ArrayForEach(each, at)
         {
             if (path[length])

@@ -5,7 +5,7 @@
 
 enum { BUDGET = 64 << 20 };
 
-/* What became of damaged bytes. */
+/* The outcome for damaged bytes. */
 typedef enum {
     REFUSED,
     SAME,  /* read, to the very trace that the whole bytes are */
@@ -149,7 +149,7 @@ LongTest(damage, changed_snapshots_are_refused_or_noted)
     change_everywhere(t, mvt_snapshot_bytes(t), never_silent);
 }
 
-/* What follows the closing quote is not needed. */
+/* Bytes after the closing quote are not needed. */
 Test(damage, cut_pages_are_refused_or_whole)
 {
     mvt_trace *t = mvt_small();
@@ -200,8 +200,8 @@ LongTest(damage, logs_of_rmm_are_refused_or_noted)
     cr_assert_eq(break_everywhere("rmm/colons"), 5);
 }
 
-/* Nor have messages: a profile that is cut between two of them is another profile. In that of XLA
- * nothing follows the host's plane that matters. */
+/* Nor have messages: a profile that is cut between two of them is another profile. In XLA's file
+ * nothing after the host's plane matters. */
 LongTest(damage, profiles_are_refused_or_sound)
 {
     cr_assert_leq(break_everywhere("xplane/small"), 2);

@@ -1,4 +1,4 @@
-/* What commands print for real snapshots, kept in testdata/golden and read in review. MV_BLESS=1
+/* The output of commands for real snapshots, kept in testdata/golden and read in review. MV_BLESS=1
  * in the environment rewrites them after an intended change. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
@@ -26,7 +26,7 @@ static void bless(const char *path, const mvt_run *run)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* What `arguments` print, beside the golden file NAME.COMMAND. */
+/* The output of `arguments`, compared with the golden file NAME.COMMAND. */
 static void check_run(const char *name, const char *command, const char *arguments)
 {
     mvt_run run = mvt_here_in(MV_TESTDATA "/snapshots", "$MEMVIZ %s", arguments);

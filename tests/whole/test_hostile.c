@@ -13,7 +13,7 @@
 #include "tests/names/fixture_poison.h"
 
 /* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own;
- * another order of the letters; ends of lines that are no \n; a text that is not seen; markup; a
+ * another order of the letters; line ends other than \n; a text that is not seen; markup; a
  * formula's signs. */
 #define HARM                                                  \
     "=\033]0;owned\a\033[2J\r\x7f\xc2\x9b"                    \
@@ -159,7 +159,7 @@ LongTest(hostile, reports_are_json)
 
 /* ---- files for other tools ---------------------------------------------------------------- */
 
-/* In markup an end of a line is as good as a space. */
+/* In markup a line end counts as a space. */
 static void check_output(const char *words, const char *name, const char *path, bool is_markup)
 {
     mvt_run r = mvt_here("$MEMVIZ %s %s %s", words, name, path);
@@ -199,7 +199,8 @@ Test(hostile, no_output_has_a_string_as_it_is)
     }
 }
 
-/* A row is a line, a cell that a spreadsheet would run is none, and what is hidden is spelled. */
+/* A row is a line, no cell looks like a formula to a spreadsheet, and hidden characters are
+ * spelled. */
 Test(hostile, no_table_has_a_string_as_it_is)
 {
     const char *path = write_hostile("full", false);
@@ -459,7 +460,7 @@ static void nearly_too_much(mvt_trace *t)
     mvt_alloc(t, .addr = 512, .bytes = QUARTER - 1);
 }
 
-Test(hostile, what_cannot_be_added_up_is_refused)
+Test(hostile, sizes_that_cannot_be_added_up_are_refused)
 {
     static const struct {
         void (*fill)(mvt_trace *t);

@@ -1,5 +1,5 @@
-/* What must not change an answer: when the run was, where its code is, how its functions are
- * spelled, where its memory was, on which device it ran, and what other devices did. */
+/* Changes that must not change an answer: when the run was, where its code is, how its functions
+ * are spelled, where its memory was, on which device it ran, and what other devices did. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
@@ -31,7 +31,7 @@ static void change(specimen *s)
     s->changed = mvt_snapshot_of(s->arena, &s->trace);
 }
 
-/* What a report says of these bytes as the file "f". */
+/* The report on these bytes as the file "f". */
 static char *report_of(mv_span file, const char *report, const char *options)
 {
     mvt_run r;
@@ -58,8 +58,8 @@ static char *replace(char *text, const char *from, const char *to)
     return text;
 }
 
-/* Both files under one name give the same, but for `from` in the changed one's report, which is
- * `to` in that of the other. */
+/* Both files under one name give the same report, except that `from` in the changed file's report
+ * is `to` in the other. */
 static void expect_same(specimen *s, const char *options, const char *from, const char *to,
                         const char *what)
 {
@@ -252,7 +252,7 @@ Test(metamorphic, devices_do_not_mix)
 
 /* ---- which part of the run --------------------------------------------------------------- */
 
-/* A window that holds all of the trace is no window. */
+/* A window of the whole trace changes nothing. */
 LongTest(metamorphic, a_window_of_everything_is_the_trace)
 {
     EACH_NAME(i)

@@ -1,5 +1,5 @@
 /* Every command that draws, on nearly empty inputs and on inputs that no program makes: a true
- * picture that says what is missing, or one clear line where there is nothing to draw. */
+ * picture that names the missing data, or one clear line if there is nothing to draw. */
 #include <stdint.h>
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ static void make_frees_alone(mvt_trace *t)
                   (mvt_event_args){.addr = i << 12, .bytes = 512});
 }
 
-/* What was reserved before the first event is the most that ever was. */
+/* The bytes reserved before the first event are the maximum. */
 static void make_segment_freed_first(mvt_trace *t)
 {
     mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 1 << 24, .bytes = 20 << 20});
@@ -91,7 +91,7 @@ static void make_segment_freed_first(mvt_trace *t)
     mvt_block(t, .bytes = (2 << 20) - 512, .state = MV_BLOCK_INACTIVE);
 }
 
-/* The same, and nothing is left: the peak of allocations is before the first event as well. */
+/* The same, and no memory remains: the peak of allocations is before the first event as well. */
 static void make_all_freed(mvt_trace *t)
 {
     mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 24, .bytes = 512});

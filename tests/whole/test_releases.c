@@ -18,7 +18,7 @@ static void read_made(const char *name, mv_trace *out)
 
 /* ---- which release ------------------------------------------------------------------------- */
 
-Test(releases, the_keys_tell_the_release)
+Test(releases, the_keys_show_the_release)
 {
     static const struct {
         const char *name, *text;
@@ -71,7 +71,7 @@ Test(releases, settings_are_named_as_the_release_does)
 }
 
 /* A file that has a key of 2.10 in its events, but no key that came before, is of no release. */
-Test(releases, keys_that_contradict_each_other_tell_nothing)
+Test(releases, keys_that_contradict_each_other_show_nothing)
 {
     mvt_trace *t = mvt_new();
     char text[MV_RELEASE_TEXT];
@@ -143,7 +143,7 @@ LongTest(releases, the_plain_form_is_what_python_packs)
 
 /* ---- stacks of 1.13 and 2.0 ------------------------------------------------------------------ */
 
-/* What is alive at the end has its stack and its size from the blocks' history. */
+/* Blocks alive at the end have stack and size from the blocks' history. */
 Test(releases, stacks_come_from_the_history_of_blocks)
 {
     static const char *const names[] = {"torch_1_13.pickle", "torch_2_0.pickle"};
@@ -229,7 +229,7 @@ Test(releases, history_of_others_is_not_the_blocks)
 
 /* ---- torch_npu ------------------------------------------------------------------------------- */
 
-/* The final heap is that of another allocator, in Python: every size leads to it, and the replay
+/* The final heap comes from another allocator, in Python: every size leads to it, and the replay
  * finds every address. With CUDA's rule neither holds. */
 Test(releases, sizes_and_replay_of_torch_npu)
 {
@@ -298,7 +298,7 @@ Test(releases, what_the_buffers_of_all_devices_say)
     }
 }
 
-/* What the file says about its buffer decides. */
+/* The file's facts about its buffer decide. */
 Test(releases, the_files_word_on_its_buffer)
 {
     static const struct {
@@ -377,8 +377,8 @@ static double bytes_of_group(const cJSON *report, const char *name)
     return -1;
 }
 
-/* The peak of the made program: after backward() of mlp in its last step. What each group holds
- * follows from the program's sizes; the rows of every grouping add up to what is allocated. */
+/* The peak of the made program: after backward() of mlp in its last step. The bytes of each group
+ * follow from the program's sizes; the rows of every grouping add up to the allocated bytes. */
 Test(releases, peak_by_everything_that_is_said)
 {
     static const uint64_t mib = 1 << 20;
@@ -447,8 +447,8 @@ Test(releases, nodes_of_fx_are_groups)
     cr_expect(strstr(r.out, "6.00 MiB   28 %       1  addmm_1 (aten.addmm.default)"), "%s", r.out);
 }
 
-/* Without what a grouping is about, all is in the group of the rest; words of pictures are refused.
- */
+/* Without the facts for a grouping, everything is in the group of the rest; words of pictures are
+ * refused. */
 Test(releases, groups_of_files_that_say_nothing)
 {
     cJSON *r = mvt_json_here(0, "$MEMVIZ peak --json --by compile $RELEASES/torch_2_1.pickle");

@@ -426,7 +426,7 @@ def linear(plain: Any) -> Callable[..., Any]:
     return run
 
 
-# What CUDA builds have a kernel for and others decompose before any mode sees it.
+# Operators with a CUDA kernel that other builds decompose before any mode sees them.
 LIBRARY = torch.library.Library("aten", "IMPL") if not torch.backends.cuda.is_built() else None
 if LIBRARY:
     for _name in ("silu_backward", "mish_backward"):
