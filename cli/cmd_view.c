@@ -31,7 +31,7 @@ static mv_main_view first_view(mv_cli *cli)
 
 static mv_viewer_opts viewer_opts(mv_cli *cli)
 {
-    static char *sample[] = {(char[]){MV_SAMPLE_NAME}};
+    static char name[] = MV_SAMPLE_NAME, *sample[] = {name};
     const mv_options *o = &cli->options;
     bool is_sample = mv_option_given(o, MV_HAS(SAMPLE));
 
