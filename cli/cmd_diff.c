@@ -507,19 +507,31 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
+/* Saturates: a bound above all memory is never passed. */
+static uint64_t share_of(uint64_t bytes, double percent)
+{
+    double share = (double)bytes * percent / 100;
+
+    return share < 0x1p64 ? (uint64_t)share : UINT64_MAX;
+}
+
 /* The growth gates of --fail-on. If `before` may be too low, or `after` too high, the growth may be
  * smaller; in the opposite case it may be larger. */
 static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
                          const char *what)
 {
-    uint64_t bound = c->cli->gates.bound[gate], grown = after > before ? after - before : 0;
-    char is[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
+    double percent = c->cli->gates.percent[gate];
+    uint64_t bound = percent > 0 ? share_of(before, percent) : c->cli->gates.bound[gate];
+    uint64_t grown = after > before ? after - before : 0;
+    char is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], most[2 * MV_SIZE_TEXT + 32];
     bool is_above = grown > bound;
     int s = is_above ? 0 : 1;
     bool under = c->bound[s][measure] & MV_BOUND_LEAST;
     bool over = c->bound[1 - s][measure] & MV_BOUND_MOST;
     mv_size_text(is, grown);
     mv_size_text(most, bound);
+    if (percent > 0)
+        mv_text_append(most, sizeof most, " (%g%% of %s)", percent, mv_size_text(was, before));
     if (c->missing[s] != MV_NO_DEVICE)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
                       "%s has no memory on device %u, and no history: whether %s memory grew by "

@@ -113,7 +113,10 @@ static void put_gates(mv_out *out, uint32_t gates)
                  "The exit status is 3 if a gate is met, and 4 if that is unknown; ',known' after "
                  "a gate lets an unknown pass.");
     mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 2, "Quote a gate with a '>': --fail-on 'peak>70GiB,known'.");
+    mv_prose_put(
+        out, 2, 2, "Quote a gate with a '>': --fail-on '%s>%s,known'.%s",
+        gates & MV_GATES(DELTA) ? "delta" : "peak", gates & MV_GATES(DELTA) ? "100MiB" : "70GiB",
+        gates & MV_GATES(DELTA) ? " BYTES may be a share of the memory before: delta>10%." : "");
 }
 
 /* The tables that --csv prints, and --table can name. */
@@ -211,7 +214,10 @@ static int explain_command(mv_out *out, const char *name)
         return mv_complain_usage(NULL, "'%s' is a file, not a command: try memviz %s", name, name);
     if (mv_term_find(name))
         return explain_term(out, name);
-    for (const mv_command *c = mv_commands; c->name; c++)
+    command = mv_command_meant(name);
+    if (command)
+        nearest.word = command->name;
+    for (const mv_command *c = mv_commands; c->name && !command; c++)
         mv_nearest_try(&nearest, name, c->name);
     return complain_of("command", name, &nearest);
 }

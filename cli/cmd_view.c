@@ -8,6 +8,7 @@
 #include "cli/complain.h"
 #include "cli/pictures/pictures.h"
 #include "cli/report/table.h"
+#include "parse/sample.h"
 #include "parse/source/text_file.h"
 #include "view/viewer.h"
 
@@ -30,12 +31,14 @@ static mv_main_view first_view(mv_cli *cli)
 
 static mv_viewer_opts viewer_opts(mv_cli *cli)
 {
+    static char name[] = MV_SAMPLE_NAME, *sample[] = {name};
     const mv_options *o = &cli->options;
+    bool is_sample = mv_option_given(o, MV_HAS(SAMPLE));
 
     return (mv_viewer_opts){
         .budget = &cli->budget,
-        .file_count = (uint32_t)o->files,
-        .files = o->file,
+        .file_count = is_sample ? 1 : (uint32_t)o->files,
+        .files = is_sample ? sample : o->file,
         .start = {.from = o->from,
                   .to = o->to,
                   .at = o->at,
@@ -247,6 +250,8 @@ int mv_cmd_view(mv_cli *cli)
     mv_session session;
     mv_err err = {.offset = MV_NO_OFFSET};
 
+    if (mv_option_given(o, MV_HAS(SAMPLE)) && (o->files || o->session))
+        return mv_complain_usage("view", "--sample opens the recording inside memviz, and no file");
     if (path && ((o->session && o->files) ||
                  mv_option_given(o, MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
                                         MV_HAS(DEVICE) | MV_HAS(VIEW) | MV_HAS(THEME) |

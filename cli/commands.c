@@ -1,8 +1,10 @@
 #include "cli/commands.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
+#define GATE_OPTIONS   (MV_HAS(FAIL_ON) | MV_HAS(PAGE))
 #define CHANGE_OPTIONS                                                                            \
     (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
      MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
@@ -25,8 +27,8 @@ const mv_command mv_commands[] = {
         .report = &mv_report_triage,
         .gates = MV_GATES(OOM) | MV_GATES(LEAK) | MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) |
                  MV_GATES(PEAK) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) |
-                   MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(LIMIT) |
+                   MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = INT_MAX,
         .takes_folders = true,
@@ -47,6 +49,7 @@ const mv_command mv_commands[] = {
         .example = "memviz train.pickle\n"
                    "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"
+                   "memviz --fail-on leak,oom --format junit -o gpu-memory.xml runs/7\n"
                    "memviz runs/7\n",
     },
     {
@@ -75,8 +78,8 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_stats,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .report = &mv_report_stats,
-        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) |
-                   MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(LIMIT) |
+                   MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -121,7 +124,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_leaks,
         .report = &mv_report_leaks,
         .gates = MV_GATES(LEAK) | MV_GATES(UNKNOWN),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS |
                    MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | MV_HAS(WITH) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -145,7 +148,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_diff,
         .report = &mv_report_diff,
         .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | GATE_OPTIONS |
                    MV_HAS(OUTPUT) | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | RANGE_OPTIONS,
         .least_files = 2,
         .most_files = 2,
@@ -172,9 +175,9 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) |
-                   MV_HAS(WITH) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS | MV_HAS(OUTPUT) |
+                   MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) | MV_HAS(WITH) |
+                   RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -227,7 +230,7 @@ const mv_command mv_commands[] = {
         .needs = SEGMENTS,
         .report = &mv_report_fragmentation,
         .gates = MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) | MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | GATE_OPTIONS |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -331,8 +334,8 @@ const mv_command mv_commands[] = {
         .needs = SEGMENTS,
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
-        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
-                   MV_HAS(OUTPUT) | (RANGE_OPTIONS & ~MV_HAS(LEVEL)),
+        .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) |
+                   (RANGE_OPTIONS & ~MV_HAS(LEVEL)),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE|TEXT",
@@ -413,8 +416,8 @@ const mv_command mv_commands[] = {
         .report = &mv_report_ranks,
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
                  MV_GATES(RESERVED),
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS | MV_HAS(OUTPUT) |
+                   RANGE_OPTIONS,
         .least_files = 1,
         .most_files = INT_MAX,
         .takes_folders = true,
@@ -518,7 +521,8 @@ const mv_command mv_commands[] = {
         .options = MV_HAS(JSON) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(VIEW) | MV_HAS(THEME) |
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
                    MV_HAS(HEADLESS) | MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH) |
-                   MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | RANGE_OPTIONS,
+                   MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | MV_HAS(SAMPLE) |
+                   RANGE_OPTIONS,
         .least_files = 0,
         .most_files = 1024,
         .takes_folders = true,
@@ -531,11 +535,14 @@ const mv_command mv_commands[] = {
             "without a mouse. It opens on --level, --from, --to, --at, --filter,\n"
             "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
             "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
-            "the same, with everything else in --state. --headless draws without a window: "
+            "the same, with everything else in --state. --sample opens a recording inside memviz,\n"
+            "which every command reads under the name memviz:sample. --headless draws without a "
+            "window: "
             "--script\n"
             "runs a session from a file (docs/viewer.md), --shot writes a PNG, and --bench times\n"
             "frames. It needs SDL 2.0.20 or newer.\n",
         .example = "memviz view train.pickle\n"
+                   "memviz view --sample\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
                    "memviz view --session leak.session\n"
                    "memviz view --headless --shot view.png --size 1600x900 train.pickle\n"
@@ -583,7 +590,7 @@ const mv_command mv_commands[] = {
     {
         .name = "run",
         .group = MV_COMMAND_GROUP_RECORD,
-        .also_tried = "record capture",
+        .also_tried = "record capture live",
         .run = mv_cmd_run,
         .options = MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(NVTX_ALL) |
                    MV_HAS(START_AFTER) | MV_HAS(STOP_AFTER) | MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
@@ -829,6 +836,25 @@ const mv_command *mv_command_find(const char *name)
 {
     for (const mv_command *c = mv_commands; c->name; c++)
         if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
+            return c;
+    return NULL;
+}
+
+/* Whether `list`, words separated by spaces, contains the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; at && *word && (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
+            return true;
+    return false;
+}
+
+const mv_command *mv_command_meant(const char *word)
+{
+    for (const mv_command *c = mv_commands; c->name; c++)
+        if (has_word(c->also_tried, word))
             return c;
     return NULL;
 }

@@ -106,6 +106,9 @@ extern const mv_command mv_commands[]; /* ends with a NULL name */
 /* By name or alias. NULL when there is none. */
 const mv_command *mv_command_find(const char *name);
 
+/* The command that people try under this word, such as `tree`; NULL: none. */
+const mv_command *mv_command_meant(const char *word);
+
 /* The fields of reports, each in its cmd_NAME.c. */
 extern const struct mv_table mv_report_attach, mv_report_convert, mv_report_ctl, mv_report_diff,
     mv_report_export, mv_report_floor, mv_report_fragmentation, mv_report_info, mv_report_leaks,

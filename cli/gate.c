@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/events/recorder.h"
+#include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -22,9 +23,14 @@ static const struct {
 #undef MV_GATE_ROW
 };
 
+static bool is_growth(mv_gate gate, uint32_t allowed)
+{
+    return gate == MV_GATE_DELTA || (gate == MV_GATE_RESERVED && (allowed & MV_GATES(DELTA)));
+}
+
 const char *mv_gate_meaning(mv_gate gate, uint32_t allowed)
 {
-    if (gate == MV_GATE_RESERVED && (allowed & MV_GATES(DELTA)))
+    if (gate == MV_GATE_RESERVED && is_growth(gate, allowed))
         return "reserved memory grew by more than BYTES";
     return gates_table[gate].meaning;
 }
@@ -63,6 +69,20 @@ static uint32_t gate_of(const char *word, size_t length)
     return i;
 }
 
+const char *mv_gate_text(const mv_gates *gates, mv_gate gate, char text[MV_GATE_TEXT])
+{
+    char size[MV_SIZE_TEXT];
+
+    if (!gates_table[gate].has_bound)
+        snprintf(text, MV_GATE_TEXT, "%s", gates_table[gate].word);
+    else if (gates->percent[gate] > 0)
+        snprintf(text, MV_GATE_TEXT, "%s>%g%%", gates_table[gate].word, gates->percent[gate]);
+    else
+        snprintf(text, MV_GATE_TEXT, "%s>%s", gates_table[gate].word,
+                 mv_size_text(size, gates->bound[gate]));
+    return text;
+}
+
 static bool refuse_word(const char *word, const char *command, uint32_t allowed, char *why,
                         uint32_t size)
 {
@@ -71,6 +91,30 @@ static bool refuse_word(const char *word, const char *command, uint32_t allowed,
     snprintf(why, size, "--fail-on %s: not a gate of %s; expected one of: %s", word, command,
              mv_gates_text(allowed, words, sizeof words));
     return false;
+}
+
+/* "10%": of the memory before, for gates about growth. */
+static bool read_percent(const char *text, mv_gate gate, uint32_t allowed, mv_gates *out)
+{
+    char number[32];
+    size_t length = strlen(text);
+
+    if (!is_growth(gate, allowed) || length < 2 || length > sizeof number ||
+        text[length - 1] != '%')
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)length - 1, text);
+    if (!mv_number_read_double(number, &out->percent[gate]) || !(out->percent[gate] >= 0))
+        return false;
+    out->bound[gate] = 0;
+    return true;
+}
+
+static bool read_bound(const char *text, mv_gate gate, uint32_t allowed, mv_gates *out)
+{
+    if (read_percent(text, gate, allowed, out))
+        return true;
+    out->percent[gate] = 0;
+    return mv_size_parse(text, &out->bound[gate]);
 }
 
 /* One word, or a word and a bound. */
@@ -99,9 +143,12 @@ static bool read_word(const char *word, const char *command, uint32_t allowed, m
                  word, gates_table[gate].word);
         return false;
     }
-    if (sign && !mv_size_parse(sign + 1, &out->bound[gate])) {
-        snprintf(why, size, "--fail-on %s: '%s' is not a size; expected %s>BYTES, such as %s>70GiB",
-                 word, sign + 1, gates_table[gate].word, gates_table[gate].word);
+    if (sign && !read_bound(sign + 1, gate, allowed, out)) {
+        snprintf(why, size,
+                 "--fail-on %s: '%s' is not a size; expected %s>BYTES%s%s%s, such as %s>70GiB",
+                 word, sign + 1, gates_table[gate].word, is_growth(gate, allowed) ? " or " : "",
+                 is_growth(gate, allowed) ? gates_table[gate].word : "",
+                 is_growth(gate, allowed) ? ">PERCENT%" : "", gates_table[gate].word);
         return false;
     }
     out->asked |= 1u << gate;
@@ -112,11 +159,15 @@ bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_g
                    char *why, uint32_t why_size)
 {
     char word[80];
-    size_t length;
+    size_t length, used;
 
     do {
         length = strcspn(text, ",");
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        used = 0;
+        for (size_t i = 0; i < length && used + 1 < sizeof word; i++)
+            if (text[i] != ' ')
+                word[used++] = text[i];
+        word[used] = 0;
         if (!read_word(word, command, allowed, out, why, why_size))
             return false;
         text += length;
@@ -138,6 +189,19 @@ void mv_gate_next(mv_gates *gates, const char *file)
     memset(gates->printed, 0, sizeof gates->printed);
 }
 
+static void tell(mv_gates *gates, mv_gate gate, mv_told_kind kind, const char *reason)
+{
+    mv_gate_told *told = gates->arena ? mv_push_struct(gates->arena, mv_gate_told) : NULL;
+
+    if (!told)
+        return;
+    *told = (mv_gate_told){.gate = gate, .kind = kind};
+    told->text = gates->file ? mv_arena_printf(gates->arena, "%s: %s", gates->file, reason)
+                             : mv_arena_text(gates->arena, reason, strlen(reason));
+    *(gates->last ? &gates->last->next : &gates->told) = told;
+    gates->last = told;
+}
+
 static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *reason,
                  const char *more)
 {
@@ -147,6 +211,7 @@ static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *rea
         return;
     gates->printed[is_unknown] |= 1u << gate;
     *(is_unknown ? &gates->is_unknown : &gates->is_found) = true;
+    tell(gates, gate, is_unknown ? MV_TOLD_UNKNOWN : MV_TOLD_MET, reason);
     mv_complain_of(gates->file, "--fail-on %s: %s%s", gates_table[gate].word, reason, more);
 }
 
@@ -167,7 +232,9 @@ void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const c
         return;
     if (gates->asked & MV_GATES(UNKNOWN))
         fail(gates, MV_GATE_UNKNOWN, true, reason, "");
-    else if (asked && !gates->known)
+    else if (asked && gates->known)
+        tell(gates, gate, MV_TOLD_WAIVED, reason);
+    else if (asked)
         fail(gates, gate, true, reason, " (',known' after the gate lets that pass)");
 }
 

@@ -2,6 +2,7 @@
  *
  *     --fail-on leak            exit with 3 if there is one
  *     --fail-on 'peak>70GiB'    if the peak is above
+ *     --fail-on 'delta>10%'     if memory grew by more than a tenth, where a gate is about growth
  *     --fail-on leak,unknown    several
  *     --fail-on any,known       all gates; unknown answers pass
  *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` the
@@ -44,19 +45,31 @@ typedef enum {
 
 #define MV_GATES(id) (1u << MV_GATE_##id)
 
+/* One reason, for a page of the gates (cli/report/gate_page.h). */
+typedef enum { MV_TOLD_MET, MV_TOLD_UNKNOWN, MV_TOLD_WAIVED } mv_told_kind;
+typedef struct mv_gate_told {
+    struct mv_gate_told *next;
+    mv_gate gate;
+    mv_told_kind kind; /* WAIVED: unknown, and `known` lets it pass */
+    const char *text;  /* "train.pickle: device 0: 1 leak, 24.0 MiB in all" */
+} mv_gate_told;
+
 typedef struct {
     const char *file;              /* its name in messages; NULL: none */
     uint32_t printed[2];           /* MV_GATES bits: printed for this file, met and unknown */
     uint32_t asked;                /* MV_GATES bits */
     uint64_t bound[MV_GATE_COUNT]; /* bytes, for gates with a bound */
+    double percent[MV_GATE_COUNT]; /* of the memory before, in place of `bound`; 0: not given */
     bool known;                    /* an unknown answer passes */
     bool any;                      /* `any` was named: with `known` all gates except `unknown` */
     bool is_found, is_unknown;     /* of any file */
+    mv_arena *arena;               /* for the reasons; NULL: they are only printed */
+    mv_gate_told *told, *last;     /* in order */
 } mv_gates;
 
 typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;
 
-/* Adds the gates of one --fail-on to `out`; all must be in `allowed`. False with a sentence in
+/* Adds the gates of one --fail-on to `out`; all must be in `allowed`. Blanks do not matter. False with a sentence in
  * `why`. */
 bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_gates *out,
                    char *why, uint32_t why_size);
@@ -69,6 +82,10 @@ const char *mv_gate_meaning(mv_gate gate, uint32_t allowed);
 
 /* "leak unknown any" */
 const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
+
+/* "leak", "peak>70.0 GiB", "delta>10%": a requested gate, with its bound. */
+#define MV_GATE_TEXT 64
+const char *mv_gate_text(const mv_gates *gates, mv_gate gate, char text[MV_GATE_TEXT]);
 
 /* Later answers belong to another file or rank. Messages begin with `file`; NULL: they name it
  * themselves. */

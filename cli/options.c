@@ -241,6 +241,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_TITLE] = {.kind = IS_TEXT, INTO(title)},
     [MV_OPTION_THEME] = {.kind = IS_OTHER, .take = take_theme},
     [MV_OPTION_FORMAT] = {.kind = IS_WORD, INTO(format)},
+    [MV_OPTION_PAGE] = {.kind = IS_WORD, INTO(page)},
     [MV_OPTION_TABLE] = {.kind = IS_OTHER, .take = take_table},
     [MV_OPTION_FILTER] = {.kind = IS_ANY_TEXT,
                           INTO(filter)}, /* parsed where it is used, with specific messages */

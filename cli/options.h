@@ -80,6 +80,7 @@
       "in pages of more events, omit blocks that hold little; 0: omit none (default: 6000000)")    \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
     X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
+    X(SAMPLE, "sample", 0, NULL, NULL, "open the recording inside memviz: a training that leaks")  \
     X(SESSION, "session", 0, "FILE", NULL, "open a saved session: its files and its view")         \
     X(STATE, "state", 0, "TEXT", NULL,                                                             \
       "session members to begin with, separated by ;: 'colour category; tab tables'")              \
@@ -96,6 +97,8 @@
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "output format: perfetto, speedscope, folded, csv, sqlite")                                  \
+    X(PAGE, "format", 0, "WHICH", "md junit",                                                      \
+      "the gates and the report as Markdown (md) for summaries of CI, or as JUnit XML (junit)")    \
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations tensors api_calls heap_calls " \
       "samples "                                                                                   \
@@ -178,6 +181,9 @@ typedef enum {
 /* The words of --by, in order; from LINE on in the order of mv_group_by. */
 typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 10 } mv_by_word;
 
+/* The pages of --format md|junit, in the order of its words. */
+typedef enum { MV_PAGE_MD, MV_PAGE_JUNIT } mv_page_format;
+
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
 static_assert(MV_OPTION_COUNT < 127, "widen the sets of options");
@@ -226,6 +232,7 @@ typedef struct {
     int by;                 /* mv_by_word; meaningful when given */
     bool is_dark;
     mv_export_format format; /* meaningful when given */
+    mv_page_format page;     /* meaningful when given */
     const char *table;       /* NULL when not given */
     uint64_t max_memory;     /* 0 when not given */
     int files;               /* the remaining arguments */

@@ -30,6 +30,11 @@ bool mv_output_name_fits(const mv_command *command, const mv_options *o)
     const char *pictures = command->pictures, *table = table_ending(o);
     bool is_table = promise && (strcmp(promise, ".json") == 0 || strcmp(promise, ".csv") == 0);
 
+    if (promise && mv_option_given(o, MV_HAS(PAGE))) {
+        mv_complain_usage(command->name, "%s: the output is --format, which does not match %s",
+                          o->output, promise);
+        return false;
+    }
     if (!promise || (table && strcmp(promise, table) == 0) ||
         (!table && pictures && strstr(pictures, promise)))
         return true;

@@ -16,9 +16,11 @@
 #include "cli/nearest.h"
 #include "cli/output_limit.h"
 #include "cli/output_name.h"
+#include "cli/report/gate_page.h"
 #include "cli/report/pager.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
+#include "parse/sample.h"
 
 /* Without --max-memory the limit is three quarters of the machine's memory, and at most the need of
  * files of that size. No report needs 4 KiB for each byte of a file, but a crafted file with
@@ -119,14 +121,15 @@ static bool lacks_memory(const mv_cli *cli)
 /* Opens the output, runs the command, and closes the output. */
 static int run_in_output(mv_cli *cli)
 {
-    bool own = cli->command->writes_file;
+    bool own = cli->command->writes_file, is_page = mv_option_given(&cli->options, MV_HAS(PAGE));
+    mv_gate_page page = {0};
     mv_err err = {0};
     int status;
 
     if (mv_out_open(&cli->out, own ? NULL : cli->options.output, &err) != MV_OK)
         return mv_complain(NULL, &err);
-    cli->out.color = wants_color(&cli->options);
-    if (!cli->options.output) {
+    cli->out.color = !is_page && wants_color(&cli->options);
+    if (!cli->options.output && !is_page) {
         mv_terminal terminal = mv_terminal_find();
         cli->out.columns = terminal.columns;
         cli->out.rows = terminal.rows;
@@ -139,7 +142,12 @@ static int run_in_output(mv_cli *cli)
     } else {
         if (cli->confine && !cli->command->confines_itself)
             cli->confine(cli);
-        status = cli->command->run(cli);
+        if (is_page && !mv_gate_page_begin(&page, cli))
+            status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+        else
+            status = cli->command->run(cli);
+        if (is_page)
+            mv_gate_page_end(&page, cli, status);
     }
     if (lacks_memory(cli) && status != MV_EXIT_FAILED) {
         status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
@@ -176,7 +184,11 @@ static bool check_tables(const mv_command *command, const mv_options *o)
 {
     char tables[MV_TABLE_PATHS];
 
-    if (!mv_option_given(o, MV_HAS(CSV)))
+    if (mv_option_given(o, MV_HAS(PAGE)) && mv_option_given(o, MV_HAS(CSV) | MV_HAS(JSON)))
+        mv_complain_usage(command->name, "--format cannot be combined with --json or --csv");
+    else if (mv_option_given(o, MV_HAS(PAGE)) && o->page == MV_PAGE_JUNIT && !o->fail_ons)
+        mv_complain_usage(command->name, "--format junit reports gates: name them with --fail-on");
+    else if (!mv_option_given(o, MV_HAS(CSV)))
         if ((command->options & MV_HAS(CSV)) && mv_option_given(o, MV_HAS(TABLE)))
             mv_complain_usage(command->name, "--table needs --csv");
         else
@@ -296,19 +308,9 @@ static int run_command(const mv_command *command, int argc, char **argv, struct 
     return status;
 }
 
-/* Whether `list`, words separated by spaces, contains the word. */
-static bool has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *at = list; at && (at = strstr(at, word)); at += length)
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
-            return true;
-    return false;
-}
-
 static int refuse(const char *word)
 {
+    const mv_command *meant;
     mv_nearest nearest = {0};
     struct stat st;
 
@@ -318,11 +320,11 @@ static int refuse(const char *word)
         return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
     if (lstat(word, &st) == 0 && S_ISLNK(st.st_mode))
         return mv_complain_of(word, "this is a link to a file that is not there");
-    for (const mv_command *c = mv_commands; c->name; c++) {
-        if (has_word(c->also_tried, word))
-            return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, c->name);
+    meant = mv_command_meant(word);
+    if (meant)
+        return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, meant->name);
+    for (const mv_command *c = mv_commands; c->name; c++)
         mv_nearest_try(&nearest, word, c->name);
-    }
     if (nearest.word)
         return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, nearest.word);
     return mv_complain_usage(NULL, "no command '%s', and no such file", word);
@@ -332,7 +334,7 @@ static bool is_there(const char *path)
 {
     struct stat st;
 
-    return strcmp(path, "-") == 0 || stat(path, &st) == 0;
+    return strcmp(path, "-") == 0 || mv_sample_is(path) || stat(path, &st) == 0;
 }
 
 /* The next word from `at` on, without options and their arguments; `argc`: none. Words after "--"

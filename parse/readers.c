@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "parse/model/build.h"
+#include "parse/sample.h"
 
 const mv_reader mv_readers[] = {
     {"pickle", mv_pickle_probe, mv_pickle_read},
@@ -72,6 +73,10 @@ static const struct {
          "this was stored as UTF-8 text, which lost its bytes; copy the file as binary"),
 };
 
+static const char UNKNOWN_BYTES[] =
+    "neither a PyTorch snapshot (pickle or page of _memory_viz), msgpack, a .bin, "
+    "a profiler trace, nor a file of RMM, XLA or JAX";
+
 /* Describes an unreadable file, with the next step for the user. */
 static mv_code refuse(mv_span head, mv_err *err)
 {
@@ -85,9 +90,7 @@ static mv_code refuse(mv_span head, mv_err *err)
         return mv_fail(err, MV_FORMAT, 0, "%s", "a pickle of protocol 0 or 1; 2 to 5 are read");
     if (head.data[0] == 0x80 && head.length > 1)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
-    return mv_fail(err, MV_FORMAT, 0, "%s",
-                   "neither a PyTorch snapshot (pickle or page of _memory_viz), msgpack, a .bin, "
-                   "a profiler trace, nor a file of RMM, XLA or JAX");
+    return mv_fail(err, MV_FORMAT, 0, "%s", UNKNOWN_BYTES);
 }
 
 /* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is
@@ -169,12 +172,16 @@ static void take_level(mv_trace *trace)
 /* The file was refused, for the reason in `err`; a failure of the search replaces it. */
 static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_err *err)
 {
-    bool is_text = source->at < source->end && memchr("\t\n\r\x1b", *source->at, 4);
+    uint64_t length = source->at < source->end ? (uint64_t)(source->end - source->at) : 0;
+    bool is_text = length > 0 && !memchr(source->at, 0, length < LOOKED_AT ? length : LOOKED_AT);
     mv_err failed = {.offset = MV_NO_OFFSET};
 
-    is_text = is_text || (source->at < source->end && *source->at >= ' ' && *source->at < 0x7f);
     if (mv_error_texts_read(opts->error_arena, source, opts->errors, &failed) != MV_OK)
         *err = failed;
+    else if (is_text && opts->errors->count == 0 && strstr(err->detail, UNKNOWN_BYTES))
+        mv_fail(err, err->code, MV_NO_OFFSET,
+                "this is text, such as a log, without an out-of-memory error; give the snapshot "
+                "that _dump_snapshot wrote, or the log of a run that failed");
     else if (is_text && opts->errors->count == 0)
         mv_text_append(err->detail, sizeof err->detail, "; it has no out-of-memory error");
     return err->code;
@@ -221,6 +228,8 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
     mv_code code;
 
     *err = (mv_err){.offset = MV_NO_OFFSET};
+    if (mv_sample_is(path) && mv_sample().length > 0)
+        return mv_trace_read_bytes(arena, mv_sample(), out, err);
     mv_arena_init(&window, arena->budget);
     opts = opts ? opts : &quiet;
     code = opts->files_only ? mv_source_open_file(&window, path, &source, err)

@@ -32,7 +32,7 @@ typedef struct {
     bool files_only; /* pipes and devices are refused instead of waited for: mv_source_open_file */
 } mv_read_opts;
 
-/* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be
+/* `path` may be MV_SAMPLE_NAME (parse/sample.h). Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be
  * NULL. On failure `out` is meaningless, and `err->offset` is the byte of the decompressed input.
  */
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,

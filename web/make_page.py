@@ -1,7 +1,7 @@
 """Assembles the page: template, style, scripts and memviz.wasm, and a content policy that allows them
 and nothing else. The same inputs give the same bytes.
 
-    make_page.py FOLDER MEMVIZ.WASM VERSION OUT.HTML
+    make_page.py FOLDER MEMVIZ.WASM VERSION SAMPLE.BIN OUT.HTML
 """
 
 import base64
@@ -32,7 +32,7 @@ def letters_of(data):
     return "".join(text)
 
 
-def main(folder, wasm, version, out):
+def main(folder, wasm, version, sample, out):
     folder = pathlib.Path(folder)
 
     def read(name):
@@ -54,6 +54,7 @@ def main(folder, wasm, version, out):
         "CORE": letters_of(packed),
         "VIEWER": worker("core.js", "viewer.js"),
         "REPORTER": worker("core.js", "reporter.js"),
+        "SAMPLE": letters_of(pathlib.Path(sample).read_bytes()),
         "SHELL": shell,
     }
     page = re.sub("@([A-Z]+)@", lambda match: parts[match.group(1)], read("page.html"))

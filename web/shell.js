@@ -132,8 +132,19 @@ function freeName(name) {
   return free.startsWith('-') ? '_' + free : free;
 }
 
+// Files that could not be read are forgotten as soon as others are opened.
+function forgetFailed() {
+  const failed = viewer.files.filter((file, i) => viewer.stages[i] > 2);
+  if (isReading() || failed.length === 0) return;
+  files.splice(0, files.length, ...files.filter(file => !failed.includes(file)));
+  if (isOpen(viewer)) return; // the next viewer gets the others
+  endViewer(viewer);
+  viewer = startViewer(false);
+}
+
 async function open(list) {
   const added = [];
+  forgetFailed();
   for (const blob of [...list]) {
     const file = {number: ++lastNumber, name: freeName(blob.name || 'snapshot'), blob, title: blob.title};
     if (await blob.slice(0, SESSION.length).text().catch(() => '') === SESSION) session = file;
@@ -180,6 +191,21 @@ async function toClipboard(text) {
     field.remove();
     picture.focus();
   }
+}
+
+// ---- links ---------------------------------------------------------------------------------------
+
+// The members of a session (view/state/session.h) after the '#': without its first line, paths and end.
+// The address opens this view again, of the file inside the page or the first one that is opened.
+function copyLink(text) {
+  const members = text.split('\n').slice(1).filter(line => line && line !== 'end' && !line.startsWith('path ') && !line.startsWith('#'));
+  location.hash = encodeURIComponent(members.join(';'));
+  toClipboard(location.href);
+  show('The address of this view is copied.');
+}
+
+function linked() {
+  try { return decodeURIComponent(location.hash.slice(1)); } catch (error) { return ''; }
 }
 
 // ---- reports -------------------------------------------------------------------------------------
@@ -278,7 +304,7 @@ function onKey(event, isDown) {
 
 const place = event => ({x: event.offsetX * scale(), y: event.offsetY * scale(), mods: modsOf(event)});
 const fingers = new Map();
-let lastClick = {at: 0, x: 0, y: 0};
+let lastClick = {at: 0, x: 0, y: 0}, isPinch = false; // until the last finger is up: a pinch is no click
 
 function onPointer(event, what) {
   const at = place(event);
@@ -299,8 +325,13 @@ function onTouch(event, what) {
   if (what === 2) fingers.delete(event.pointerId); else if (what === 1 || fingers.has(event.pointerId)) fingers.set(event.pointerId, event);
   const after = [...fingers.values()];
   if (before.length < 2 || after.length < 2) {
-    if (what === 1 && after.length === 2) viewer.postMessage({pointer: {what: 3, button: 0, clicks: 1, x: 0, y: 0, mods: 0}});
-    return after.length < 2 && before.length < 2;
+    const isOne = after.length < 2 && !isPinch;
+    if (what === 1 && after.length === 2) {
+      isPinch = true;
+      viewer.postMessage({pointer: {what: 3, button: 0, clicks: 1, isTouch: true, x: 0, y: 0, mods: 0}});
+    }
+    if (after.length === 0) isPinch = false;
+    return isOne;
   }
   const spread = pair => Math.hypot(pair[0].offsetX - pair[1].offsetX, pair[0].offsetY - pair[1].offsetY) || 1;
   const middle = pair => (pair[0].offsetX + pair[1].offsetX) / 2;
@@ -356,7 +387,7 @@ function listen() {
   pointer('pointermove', 0);
   pointer('pointerdown', 1);
   pointer('pointerup', 2);
-  picture.addEventListener('pointercancel', event => { fingers.delete(event.pointerId); onPointer(event, 3); });
+  picture.addEventListener('pointercancel', event => { fingers.delete(event.pointerId); isPinch = isPinch && fingers.size > 0; onPointer(event, 3); });
   picture.addEventListener('pointerleave', event => { if (event.buttons === 0) onPointer(event, 3); });
   picture.addEventListener('contextmenu', event => event.preventDefault());
   picture.addEventListener('wheel', event => {
@@ -403,6 +434,8 @@ function listen() {
   try { resized.observe(picture, {box: 'device-pixel-content-box'}); } catch (error) { resized.observe(picture); }
   for (const id of ['open', 'choose']) byId(id).onclick = () => byId('files').click();
   byId('files').onchange = event => { open(event.target.files); event.target.value = ''; };
+  byId('sample').onclick = () => open([new File([fromLetters(byId('sampled').textContent)], 'sample.bin')]);
+  byId('link').onclick = () => viewer.postMessage({session: true});
   byId('texts').onclick = () => toggleReports(byId('side').hidden);
   byId('close').onclick = () => toggleReports(false);
   byId('report').onchange = byId('file').onchange = showReport;
@@ -445,7 +478,10 @@ const tells = {
       } else viewer.postMessage({session: true});
     }
   },
-  session(text) { if (next) next.postMessage({open: {list: [], session: {name: 'session', blob: new Blob([text])}}}); },
+  session(text) {
+    if (next) next.postMessage({open: {list: [], session: {name: 'session', blob: new Blob([text])}}});
+    else copyLink(text);
+  },
   lacks(names, data, worker) {
     if (worker !== viewer && worker.isAsked) return takeOver(); // it replaces the first viewer
     worker.lacks = names;
@@ -471,10 +507,11 @@ const tells = {
 // A snapshot embedded in the page by the program, and its initial state.
 function openEmbedded() {
   const element = byId('snapshot');
+  if (linked()) viewer.postMessage({start: linked()});
   if (!element) return;
   const {name, state} = element.dataset;
   if (byId('verdict')) status.after(byId('verdict'));
-  if (state) viewer.postMessage({start: state});
+  if (state && !linked()) viewer.postMessage({start: state});
   open([Object.assign(new File([fromLetters(element.textContent)], name), {title: document.title})]);
   element.remove();
 }

@@ -80,6 +80,18 @@ static bool find_part(const mv_cli *cli, mv_read_part *part)
            (!o->to || mv_number_read(o->to, &part->end));
 }
 
+/* Reports of other tools that people give by mistake, and that do not begin with known bytes. */
+static void name_other_tool(const char *path, mv_err *err)
+{
+    static const char *const endings[] = {".nsys-rep", ".qdrep", ".ncu-rep"};
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (err->code == MV_FORMAT && mv_text_has_ending(path, endings[i]))
+            mv_fail(err, MV_FORMAT, 0,
+                    "this is a report of NVIDIA Nsight, which has no allocations of PyTorch; "
+                    "record them with memviz run -- CMD, or memviz.record");
+}
+
 /* The unchanged file. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
@@ -103,6 +115,7 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     else
         mv_trace_read(arena, path, &opts, trace, err);
     mv_progress_end(&progress);
+    name_other_tool(path, err);
     return err->code;
 }
 

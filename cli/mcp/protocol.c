@@ -80,8 +80,10 @@ static const char INSTRUCTIONS[] =
     "captures of memviz run. Begin with triage, which "
     "names the reports that matter. Every tool takes "
     "the path of a snapshot. Options named in answers, such as --limit or --at, are arguments: "
-    "limit, at. Long answers are cut, with a note on how to request the rest. The tool terms "
-    "explains words.";
+    "limit, at. json: the whole report as JSON; table: one table of it as CSV, to the byte. "
+    "Answers "
+    "longer than max_bytes (1000 to 200000) are cut, with the offset of the next line to request. "
+    "The tool terms explains words.";
 
 static void initialize(request *r)
 {

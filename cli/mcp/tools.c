@@ -135,19 +135,62 @@ static const char *type_of(mv_option_id id)
     }
 }
 
+/* The list is a cost in each session of an agent, and most options are in most tools: an option has
+ * a few words, or none if its name and its type say it. */
+static const char *about_option(mv_option_id id, mv_option_set allowed)
+{
+    switch (id) {
+    case MV_OPTION_DEVICE:
+    case MV_OPTION_LIMIT:
+    case MV_OPTION_JSON:
+    case MV_OPTION_TO: /* as `from` */
+        return NULL;
+    case MV_OPTION_FROM:
+        return "event, 1.5s or @NAME#K";
+    case MV_OPTION_AT:
+        return "peak reserved-peak end oom low, event, 1.5s or @NAME#K";
+    case MV_OPTION_FILTER:
+        return "text /regex/ size>64M life<10 site:a.py:62 cat:optimizer leak; - negates";
+    case MV_OPTION_TOP:
+    case MV_OPTION_TARGET:
+    case MV_OPTION_CAPACITY:
+    case MV_OPTION_SIZE:
+        return mv_option_table[id].argument;
+    default:
+        return mv_option_words(id, allowed) ? mv_option_words(id, allowed)
+                                            : mv_option_help(id, allowed);
+    }
+}
+
+/* The tables of a report without those inside another: "CSV: sites, categories". */
+static const char *main_tables(const struct mv_table *report, char out[MV_TABLE_PATHS])
+{
+    char paths[MV_TABLE_PATHS], *rest = paths;
+    const char *before = "CSV: ";
+
+    mv_table_paths(report, paths);
+    for (*out = 0; *rest;) {
+        size_t length = strcspn(rest, ",");
+        if (!memchr(rest, '.', length)) {
+            mv_text_append(out, MV_TABLE_PATHS, "%s%.*s", before, (int)length, rest);
+            before = ", ";
+        }
+        rest += length + strspn(rest + length, ", ");
+    }
+    return out;
+}
+
 static void put_option(mv_out *out, const mv_mcp_tool *tool, mv_option_id id)
 {
     const mv_command *command = mv_command_find(tool->command);
-    char tables[MV_TABLE_PATHS], text[MV_TABLE_PATHS + 80];
+    const char *about = about_option(id, command->options);
+    char tables[MV_TABLE_PATHS];
 
     mv_out_format(out, ",\"%s\":{\"type\":%s", mv_option_table[id].name, type_of(id));
-    if (id == MV_OPTION_TABLE) {
-        snprintf(text, sizeof text, "answer with this table of the report, as CSV: %s",
-                 mv_table_paths(command->report, tables));
-        put_member(out, "description", text);
-    } else {
-        put_member(out, "description", mv_option_help(id, command->options));
-    }
+    if (id == MV_OPTION_TABLE)
+        about = main_tables(command->report, tables);
+    if (about)
+        put_member(out, "description", about);
     mv_out_char(out, '}');
 }
 
@@ -167,13 +210,8 @@ static void put_schema(mv_out *out, const mv_mcp_tool *tool)
         if (options & MV_OPTION_BIT(i))
             put_option(out, tool, (mv_option_id)i);
     if (!tool->is_picture)
-        mv_out_format(
-            out,
-            ",\"offset\":{\"type\":\"integer\",\"description\":\"first line of the answer to "
-            "return, to continue an answer that was cut\"},\"max_bytes\":{\"type\":"
-            "\"integer\",\"description\":\"most bytes of text, from %d to %d (default: "
-            "%d)\"}",
-            MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, MV_MCP_TEXT);
+        mv_out_words(out, ",\"offset\":{\"type\":\"integer\"},"
+                          "\"max_bytes\":{\"type\":\"integer\"}");
     mv_out_words(out, "},\"required\":[");
     rest = arguments_of(tool);
     before = "";
@@ -182,7 +220,7 @@ static void put_schema(mv_out *out, const mv_mcp_tool *tool)
             mv_out_format(out, "%s\"%s\"", before, o.name);
         before = ",";
     }
-    mv_out_words(out, "],\"additionalProperties\":false}");
+    mv_out_words(out, "]}");
 }
 
 void mv_mcp_put_tools(mv_out *out)
@@ -192,10 +230,9 @@ void mv_mcp_put_tools(mv_out *out)
         const mv_mcp_tool *t = &tools[i];
         const mv_command *command = mv_command_find(t->command);
         mv_out_format(out, "%s{\"name\":\"%s\"", i ? "," : "", t->name);
-        put_member(out, "title", t->about ? t->name : command->summary);
-        put_member(out, "description", t->about ? t->about : command->help);
+        put_member(out, "description", t->about ? t->about : command->summary);
         put_schema(out, t);
-        mv_out_words(out, ",\"annotations\":{\"readOnlyHint\":true,\"openWorldHint\":false}}");
+        mv_out_words(out, ",\"annotations\":{\"readOnlyHint\":true}}");
     }
     mv_out_words(out, "]}");
 }
@@ -317,6 +354,12 @@ static const char *one_of(const operand *o, char one[OPERAND_NAME])
     return one;
 }
 
+/* Of a tool that takes words instead of files. */
+static bool takes_words(const mv_mcp_tool *tool)
+{
+    return mv_command_find(tool->command)->takes_words;
+}
+
 static bool is_operand(const mv_mcp_tool *tool, const cJSON *member)
 {
     const char *rest = arguments_of(tool);
@@ -326,12 +369,49 @@ static bool is_operand(const mv_mcp_tool *tool, const cJSON *member)
     while (next_operand(&rest, &o))
         if (is_key(member, o.name) || (o.is_many && is_key(member, one_of(&o, one))))
             return true;
-    return false;
+    return is_key(member, "files") && !takes_words(tool);
+}
+
+/* The number-th file of a tool that names each of its files: its own name, else that place in
+ * `files`. */
+static const cJSON *operand_value(const cJSON *arguments, const operand *o, int number)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(arguments, o->name), *files;
+    char one[OPERAND_NAME];
+
+    if (value)
+        return value;
+    if (o->is_many)
+        return cJSON_GetObjectItemCaseSensitive(arguments, one_of(o, one));
+    files = cJSON_GetObjectItemCaseSensitive(arguments, "files");
+    if (cJSON_IsArray(files))
+        return cJSON_GetArrayItem(files, number);
+    return number == 0 ? files : NULL;
+}
+
+/* "file, json, device, ..." */
+static const char *list_arguments(const mv_mcp_tool *tool, char *out, uint32_t size)
+{
+    const char *rest = arguments_of(tool), *before = "";
+    mv_option_set options = options_of(tool);
+    operand o;
+
+    for (*out = 0; next_operand(&rest, &o); before = ", ")
+        mv_text_append(out, size, "%s%s", before, o.name);
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if (options & MV_OPTION_BIT(i)) {
+            mv_text_append(out, size, "%s%s", before, mv_option_table[i].name);
+            before = ", ";
+        }
+    if (!tool->is_picture)
+        mv_text_append(out, size, ", offset, max_bytes");
+    return out;
 }
 
 static void take_argument(call *c, const cJSON *member)
 {
     mv_option_set options = options_of(c->tool);
+    char all[400];
 
     if (is_operand(c->tool, member))
         return;
@@ -345,7 +425,8 @@ static void take_argument(call *c, const cJSON *member)
     else if (!c->tool->is_picture && is_key(member, "max_bytes"))
         take_number(c, member, "max_bytes", MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, &c->max_bytes);
     else
-        refuse(c, "%s has no argument '%.60s'", c->tool->name, member->string);
+        refuse(c, "%s has no argument '%.60s'; it has: %s", c->tool->name, member->string,
+               list_arguments(c->tool, all, sizeof all));
 }
 
 static void take_operand(call *c, const operand *o, const cJSON *value)
@@ -372,7 +453,9 @@ static void take_operand(call *c, const operand *o, const cJSON *value)
 static void read_arguments(call *c, const cJSON *arguments)
 {
     const char *rest = arguments_of(c->tool);
-    char one[OPERAND_NAME];
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(arguments, "files");
+    bool takes_many = false;
+    int number = 0;
     operand o;
 
     if (c->tool->command)
@@ -387,13 +470,13 @@ static void read_arguments(call *c, const cJSON *arguments)
     add_word(c, mv_arena_text(c->arena, "--", 2));
     if (c->tool->word)
         add_word(c, mv_arena_text(c->arena, c->tool->word, strlen(c->tool->word)));
-    while (!c->why && next_operand(&rest, &o)) {
-        const cJSON *value = cJSON_GetObjectItemCaseSensitive(arguments, o.name);
-        take_operand(c, &o,
-                     value || !o.is_many
-                         ? value
-                         : cJSON_GetObjectItemCaseSensitive(arguments, one_of(&o, one)));
+    for (; !c->why && next_operand(&rest, &o); number++) {
+        takes_many |= o.is_many;
+        take_operand(c, &o, operand_value(arguments, &o, number));
     }
+    if (!takes_many && cJSON_GetArraySize(files) > number)
+        refuse(c, "%s takes %d file%s, not %d: triage and ranks take several", c->tool->name,
+               number, mv_plural((uint64_t)number), cJSON_GetArraySize(files));
 }
 
 /* ---- tools/call: from a report to an answer ---------------------------------------------- */

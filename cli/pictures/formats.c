@@ -116,11 +116,13 @@ static mv_code write_no_more(mv_drawing *d, mv_err *err)
 }
 
 static const mv_picture_format html = {.ending = ".html",
+                                       .opens_at_moment = true,
                                        .leaves_idle_devices = true,
                                        .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
                                        .add = add_to_page,
                                        .finish = write_page};
 static const mv_picture_format still = {.ending = ".html",
+                                        .opens_at_moment = true,
                                         .leaves_idle_devices = true,
                                         .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
                                         .add = add_still,

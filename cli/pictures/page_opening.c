@@ -99,7 +99,8 @@ mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *pl
         return MV_OK;
     d->page_events = lives->events.count;
     *s = (mv_session){.now = mv_view_state_first, .desk = mv_view_desk_first};
-    if (d->picture->is_of_moment || mv_option_given(o, MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO)))
+    if (d->picture->is_of_moment ||
+        mv_option_given(o, MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT)))
         GIVE(s, now.device, row_of(d->trace, lives->device));
     if (o->level) {
         snprintf(s->now.level, sizeof s->now.level, "%s", o->level);
@@ -107,7 +108,7 @@ mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *pl
     }
     if (d->picture->main != MV_MAIN_TIMELINE)
         GIVE(s, now.main, (uint8_t)d->picture->main);
-    if (d->picture->is_of_moment)
+    if (d->picture->is_of_moment || o->at)
         GIVE(s, now.cursor, place->event);
     if (!d->picture->is_of_moment && (o->from || o->to)) {
         GIVE(s, now.from, place->window.first);

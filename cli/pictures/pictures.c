@@ -86,12 +86,13 @@ static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bo
     mv_moment at;
 
     *is_shown = true;
-    if (d->picture->is_of_moment) {
+    if (d->picture->is_of_moment || d->cli->options.at) {
         if (!mv_at_find(d->cli, d->trace, lives, "end", &at))
             return false;
         place->event = at.event;
-        return find_rest(d, lives->device, &at);
     }
+    if (d->picture->is_of_moment)
+        return find_rest(d, lives->device, &at);
     if (!mv_window_find(d->cli, d->trace, lives->device, &place->window))
         return false;
     *is_shown = place->window.end > place->window.first || lives->events.count == 0;
@@ -191,13 +192,14 @@ static bool check_usage(mv_drawing *d, const char *ending)
 {
     const char *command = d->cli->command->name;
 
-    if (!d->picture->is_of_moment && d->cli->options.at) {
-        mv_complain_usage(command, "--at names a moment, but this view shows a time range: use "
-                                   "--from and --to, or --view state");
-        return false;
-    }
     if (!mv_picture_choose_format(d, ending) || !mv_filter_option_read(d->cli, &d->filter))
         return false;
+    if (!d->picture->is_of_moment && d->cli->options.at && !d->format->opens_at_moment) {
+        mv_complain_usage(command,
+                          "--at names a moment, but this picture shows a time range: use --from "
+                          "and --to, or --view state; a page (-o X.html) opens on the moment");
+        return false;
+    }
     if (d->picture->shows_segments && (d->filter.has_leaks || d->filter.has_categories)) {
         mv_complain_usage(command, "--filter: leak and cat: select blocks, but this view shows "
                                    "segments: use --view state");

@@ -63,6 +63,7 @@ extern const mv_picture mv_pictures[MV_PICTURE_COUNT]; /* by mv_picture_view */
 
 typedef struct {
     const char *ending;
+    bool opens_at_moment;     /* --at has a meaning in pictures of a time range, too */
     bool leaves_idle_devices; /* even if the picture draws idle devices */
     bool may_be_empty;        /* a file without any device is written */
     uint32_t figures;         /* MV_FIGURES bits; 0: the picture's own */

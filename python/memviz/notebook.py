@@ -41,6 +41,8 @@ def record_cell(shell: Any, line: str, cell: str) -> None:
         with record(path, max_entries=given.max_entries,
                     stacks=None if given.stacks == "none" else given.stacks) as recording:
             shell.run_cell(cell)
+        if recording.is_told:
+            return
         # After an out-of-memory error, show that moment.
         page = show((recording.oom_paths or [recording.path])[-1], height=given.height)
         if shell_of_notebook():

@@ -8,7 +8,7 @@ from typing import Any, List, Optional
 
 from . import marks, names as naming
 from .native import Error, Path, shown
-from .torch_memory import History, snapshot, torch_with_cuda
+from .torch_memory import History, NoDevice, snapshot, torch_with_cuda
 
 MOST_OOM_SNAPSHOTS = 10  # per recording: programs that search for a batch size run out of memory often
 RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # in the order of `memviz run`
@@ -31,7 +31,8 @@ class record(contextlib.ContextDecorator):
                  shape and type. A module's optimizers are found. They are asked when a snapshot is
                  written, and not kept alive
 
-    If PyTorch is recording already, as within another record(), its recorder stays as it is."""
+    If PyTorch is recording already, as within another record(), its recorder stays as it is. Where PyTorch
+    sees no CUDA device the block runs without a recording, and a line on standard error says so."""
 
     def __init__(self, path: Path = "memviz.%p.pickle", *, max_entries: int = 1_000_000,
                  stacks: Optional[str] = "python", on_oom: bool = True, names: Any = None) -> None:
@@ -40,7 +41,8 @@ class record(contextlib.ContextDecorator):
         self.max_entries, self.stacks = max_entries, stacks
         self.names = naming.Names(names)
         self.oom_paths: List[str] = []  # snapshots written at an out-of-memory
-        self.histories: List[History] = []  # one for each unfinished entry
+        self.histories: List[Optional[History]] = []  # one for each unfinished entry; None: no device
+        self.is_told = False  # that there is no device
 
     @property
     def path(self) -> str:
@@ -50,6 +52,12 @@ class record(contextlib.ContextDecorator):
     def __enter__(self) -> "record":
         try:
             torch = torch_with_cuda("memviz.record")
+        except NoDevice as why:
+            if not self.is_told:
+                say(f"{why}: nothing is recorded, {self.path} is not written")
+            self.is_told = True
+            self.histories.append(None)
+            return self
         except Error as why:
             raise why.with_traceback(None) from None  # the chain of causes does not help the user
         history = History(self.max_entries, self.stacks)
@@ -63,6 +71,9 @@ class record(contextlib.ContextDecorator):
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        history = self.histories.pop()
+        if history is None:
+            return
         active.remove(self)
         marks.annotating.pop()
         try:
@@ -73,7 +84,7 @@ class record(contextlib.ContextDecorator):
             say(f"{self.path}: {why}")  # the program's own exception takes precedence
         finally:
             naming.sources.remove(self.names)
-            self.histories.pop().stop()
+            history.stop()
 
     def dump_oom(self) -> None:
         number = len(self.oom_paths) + 1

@@ -12,11 +12,15 @@ from . import names
 from .native import Error, Path
 
 
+class NoDevice(Error):
+    """PyTorch sees no GPU: nothing can be recorded, and nothing is wrong with the program."""
+
+
 def torch_with_cuda(what: str) -> Any:
     """The module torch, which is imported if the program has not done so, if it sees a device."""
     torch = sys.modules.get("torch") or imported(what)
     if not torch.cuda.is_available():
-        raise Error(f"{what}: PyTorch {torch.__version__} sees no CUDA device here")
+        raise NoDevice(f"{what}: PyTorch {torch.__version__} sees no CUDA device here")
     return torch
 
 

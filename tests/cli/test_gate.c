@@ -60,6 +60,35 @@ LongTest(gate, a_gate_that_is_met_fails_with_its_reason)
     check(cases);
 }
 
+/* 124 MiB before, 1.05 GiB after; and back. */
+Test(gate, growth_is_bounded_in_bytes_or_as_a_share)
+{
+    static const gate_case cases[] = {
+        {3, "diff --fail-on 'delta>10%' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle",
+         "above 12.4 MiB (10% of 124 MiB)"},
+        {3, "diff --fail-on 'delta > 10 %' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle",
+         "above 12.4 MiB"},
+        {0, "diff --fail-on 'delta>0.5%' $SNAPS/gpt_train.pickle $SNAPS/mlp_train.pickle", ""},
+        {0, "diff --fail-on 'delta>900%' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle", ""},
+        {3, "diff --fail-on 'reserved>1e1%' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle",
+         "--fail-on reserved: "},
+        {0, "diff --fail-on 'delta>0%' $SNAPS/gpt_train.pickle $SNAPS/gpt_train.pickle", ""},
+        {3, "diff --fail-on 'delta>0%' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle",
+         "above 0 B"},
+        {4, "diff --fail-on 'delta>1%' $SNAPS/gpt_train.pickle $SNAPS/ring.pickle",
+         "it may be more than"},
+        {2, "diff --fail-on 'delta>-1%' a b",
+         "'-1%' is not a size; expected delta>BYTES or "
+         "delta>PERCENT%"},
+        {2, "diff --fail-on 'delta>%' a b", "is not a size"},
+        {2, "stats --fail-on 'peak>10%' a", "'10%' is not a size; expected peak>BYTES, such"},
+        {3, "stats --fail-on 'peak > 100 MiB' $SNAPS/mlp_train.pickle", "above 100 MiB"},
+        {3, "leaks --fail-on ' leak , unknown ' $SNAPS/leak_cycle.pickle", "--fail-on leak"},
+        {0}};
+
+    check(cases);
+}
+
 /* Recorded with skip_actions; the true peak is 88.0 MiB. */
 Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
 {

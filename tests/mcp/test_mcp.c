@@ -153,7 +153,10 @@ Test(mcp, arguments_become_options)
          "diff\n--at=end\n--\na\nb\n\n"},
         {"ranks", "{\"files\":[\"a\",\"b\",\"c\"]}", "ranks\n--\na\nb\nc\n\n"},
         {"ranks", "{\"files\":\"a\"}", "ranks\n--\na\n\n"},
-        {"triage", "{\"file\":\"a\"}", "triage\n--\na\n\n"}, /* as to tools of one file */
+        {"triage", "{\"file\":\"a\"}", "triage\n--\na\n\n"},  /* as to tools of one file */
+        {"leaks", "{\"files\":[\"a\"]}", "leaks\n--\na\n\n"}, /* as to tools of several */
+        {"leaks", "{\"files\":\"a\"}", "leaks\n--\na\n\n"},
+        {"diff", "{\"files\":[\"a\",\"b\"]}", "diff\n--\na\nb\n\n"},
         {"whatif", "{\"file\":\"a\",\"conf\":[\"\",\"x:1\"]}",
          "whatif\n--conf=\n--conf=x:1\n--\na\n\n"},
         {"trace", "{\"file\":\"a\"}", "trace\n--limit=100\n--\na\n\n"},
@@ -180,9 +183,16 @@ Test(mcp, wrong_arguments_are_reported_and_nothing_is_run)
         {"leaks", "[]", "arguments: expected an object\n"},
         {"leaks", "{\"file\":[\"a\"]}", "file: expected a string or a number\n"},
         {"leaks", "{\"file\":\"-\"}", "file: standard input carries the requests: name a file\n"},
-        {"leaks", "{\"file\":\"a\",\"output\":\"x\"}", "leaks has no argument 'output'\n"},
+        {"leaks", "{\"file\":\"a\",\"output\":\"x\"}",
+         "leaks has no argument 'output'; it has: file, json, device, level, limit, from, to, "
+         "frames, capacity, table, offset, max_bytes\n"},
+        {"leaks", "{\"files\":[\"a\",\"b\"]}",
+         "leaks takes 1 file, not 2: triage and ranks take several\n"},
+        {"diff", "{\"files\":[\"a\"]}", "after: expected the path of a snapshot\n"},
         {"leaks", "{\"file\":\"a\",\"limit\":true}", "limit: expected a string or a number\n"},
-        {"peak", "{\"file\":\"a\",\"rules\":\"x\"}", "peak has no argument 'rules'\n"},
+        {"peak", "{\"file\":\"a\",\"rules\":\"x\"}",
+         "peak has no argument 'rules'; it has: file, json, device, level, limit, from, to, at, "
+         "target, frames, by, table, offset, max_bytes\n"},
         {"peak", "{\"file\":\"a\",\"json\":1}", "json: expected true or false\n"},
         {"peak", "{\"file\":\"a\",\"max_bytes\":1}",
          "max_bytes: expected a number from 1000 to 200000\n"},
@@ -318,6 +328,14 @@ Test(mcp, arguments_are_those_that_the_command_takes_there)
     cr_expect(strstr(help_of(tools, "picture", "by"), "use"));
     cr_expect_null(strstr(help_of(tools, "picture", "by"), "metadata"));
     cr_expect(strstr(help_of(tools, "peak", "by"), "metadata"));
+}
+
+/* An agent reads the list in each of its sessions. */
+Test(mcp, the_list_of_tools_is_short)
+{
+    char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
+
+    cr_expect_leq(strlen(lines), 12000);
 }
 
 /* A ledger is of captures, and says so. */

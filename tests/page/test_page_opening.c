@@ -26,6 +26,9 @@ LongTest(page, opens_on_what_was_asked_for)
         {"trace_plot", ""},
         {"trace_plot --from 3 --to 9 --theme dark", "device 0;from 3;to 9;is_dark yes"},
         {"trace_plot --device 0", "device 0"},
+        {"trace_plot --at oom", "device 0;cursor 56"},
+        {"trace_plot --at 12 --from 3 --to 40", "device 0;from 3;to 40;cursor 12"},
+        {"segment_plot --view segments --at 12", "device 0;main segments;cursor 12"},
         {"segment_plot", "main segments"},
         {"trace_plot --view segments --theme light", "main segments;is_dark no"},
         {"segment_plot --view active", ""},
@@ -135,8 +138,10 @@ Test(page, wrong_options_are_wrong_usage)
         const char *arguments, *why;
         int status;
     } all[] = {
-        {"trace_plot --at peak $SNAPS/oom.pickle -o x.html", "--at names a moment", 2},
-        {"segment_plot --view segments --at peak $SNAPS/oom.pickle", "--at names a moment", 2},
+        {"trace_plot --at peak $SNAPS/oom.pickle -o x.svg", "a page (-o X.html) opens on", 2},
+        {"segment_plot --view segments --at peak $SNAPS/oom.pickle -o x.png", "--at names a moment",
+         2},
+        {"trace_plot --at oom $SNAPS/gpt_train.pickle -o x.html", "no such out-of-memory", 1},
         {"segment_plot - <$SNAPS/oom.pickle", "standard input has no name", 2},
         {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: select blocks",
          2},

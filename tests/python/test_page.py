@@ -147,6 +147,13 @@ class Magic(unittest.TestCase):
             self.run_cell("%%memviz\npass")
             self.assertEqual(os.listdir(folder), [])
 
+    def test_without_a_device_the_cell_runs_and_no_page_is_shown(self):
+        self.torch.cuda.is_available = lambda: False
+        said = self.run_cell("%%memviz\nimport torch\ny = 3")
+        self.assertEqual((self.shell.user_ns["y"], self.pages(said)), (3, []))
+        self.assertIn("nothing is recorded", said.stderr)
+        self.assertIsNone(self.result.error_in_exec)
+
     def test_a_line_runs_the_program(self):
         said = self.run_cell(f"%memviz stats {SNAPSHOT}")
         self.assertEqual(said.stdout, memviz.run("stats", SNAPSHOT).stdout)

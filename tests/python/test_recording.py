@@ -126,6 +126,17 @@ class Record(Case):
         self.assertFalse(self.torch.is_recording)
         self.assertEqual(recording.active, [])
 
+    def test_without_a_device_the_program_runs_and_no_file_is_written(self):
+        torch_stand_in.install(has_cuda=False)
+        path, ran = self.path("x.pickle"), []
+        recording = memviz.record(path)
+        for step in range(2):
+            with recording, memviz.record(path):  # also within another
+                ran.append(step)
+        self.assertRaises(KeyError, recording(lambda: {}["no"]))
+        self.assertEqual((ran, self.names(), recording.oom_paths), ([0, 1], [], []))
+        self.assertEqual(self.said.getvalue().count("nothing is recorded, " + path + " is not written"), 3)
+
     def test_each_out_of_memory_has_a_snapshot_of_the_innermost(self):
         with memviz.record(self.path("outer.pickle")):
             with memviz.record(self.path("inner.pickle")) as inner:
@@ -224,10 +235,10 @@ with memviz.record("x"):
 
 
 class NoTorch(unittest.TestCase):
-    def said(self, folder=""):
+    def said(self, folder="", status=1):
         done = subprocess.run([sys.executable, "-c", MISSING, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               universal_newlines=True)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr
 
     def test_it_says_what_is_missing_and_what_to_do(self):
@@ -250,14 +261,15 @@ class NoTorch(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "torch.py"), "w") as module:
                 module.write("__version__ = '2.0'\nclass cuda:\n    is_available = staticmethod(lambda: False)\n")
-            self.assertIn("memviz.record: PyTorch 2.0 sees no CUDA device here", self.said(folder))
+            self.assertRegex(self.said(folder, status=0), "^memviz: memviz.record: PyTorch 2.0 sees no CUDA device here: "
+                             "nothing is recorded, .* is not written\n$")
 
 
 REAL = """
 import torch, memviz
-for call in (lambda: memviz.snapshot("x"), memviz.record("x").__enter__):
+with memviz.record("x"):
     try:
-        call()
+        memviz.snapshot("x")
     except memviz.Error as error:
         print(error)
 """
@@ -269,8 +281,8 @@ class RealTorch(unittest.TestCase):
                               universal_newlines=True)
         if "No module named 'torch'" in done.stderr:
             self.skipTest("PyTorch is not installed")
-        self.assertRegex(done.stdout, r"memviz.snapshot: PyTorch [\w.+]+ sees no CUDA device here\n"
-                                      r"memviz.record: PyTorch [\w.+]+ sees no CUDA device here\n")
+        self.assertRegex(done.stdout, r"^memviz.snapshot: PyTorch [\w.+]+ sees no CUDA device here\n$")
+        self.assertRegex(done.stderr, r"memviz.record: PyTorch [\w.+]+ sees no CUDA device here: nothing is recorded")
 
 
 if __name__ == "__main__":

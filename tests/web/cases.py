@@ -212,6 +212,38 @@ def test_a_file_is_shown_after_a_double_click_on_the_page(bench):
     assert page.text("#status") == "leak_in_training.pickle"
 
 
+def test_a_sample_is_inside_the_page(bench):
+    page = bench.open()
+    page.press("#sample")
+    bench.shown(page, 1)
+    assert page.text("#status") == "sample.bin"
+    assert "train.py:62 forward: 2.00 MiB a step" in bench.report(page, "leaks")
+
+
+def test_files_that_could_not_be_read_are_forgotten_when_others_are_opened(bench):
+    page, bad = bench.open(), bench.made("bad.pickle", b"<html>")
+    bench.load(page, [bad, bench.made("worse.pickle", b"\0\1")])
+    assert page.text("#status").startswith("bad.pickle: ")
+    page.choose("#files", [bench.snapshot("gpt_train.pickle")])
+    bench.shown(page, 1)
+    assert page.text("#status") == "gpt_train.pickle" and page.evaluate("document.title").startswith("gpt_train.pickle")
+    assert page.evaluate("files.length") == 1
+
+
+def test_a_link_opens_the_view_again(bench):
+    page = bench.open()
+    page.press("#sample")
+    bench.shown(page, 1)
+    bench.press(page, "3")
+    page.press("#link")
+    page.wait("location.hash.length > 1")
+    again = bench.open(url=page.evaluate("location.href"))
+    again.url = bench.url  # what it asks for has no view
+    again.press("#sample")
+    bench.shown(again, 1)
+    bench.becomes(again, bench.picture(page), "the view is another one")
+
+
 def formats(bench):
     """One snapshot as every kind of file that memviz reads."""
     source = bench.snapshot("mlp_train.pickle")
