@@ -66,7 +66,7 @@ static bool add(search *s, const mv_live_chunk *chunk)
     return mv_append(s->arena, s->out->rows, s->out->count, s->out->capacity, *chunk);
 }
 
-static mv_live_made made_before(const mv_wire_chunk *head)
+mv_live_made mv_live_made_before(const mv_wire_chunk *head)
 {
     return (mv_live_made){.strings = (uint32_t)head->first_row,
                           .codes = (uint32_t)(head->first_row >> 32),
@@ -168,7 +168,7 @@ static uint64_t look_at(search *s, uint64_t at)
     }
     step = place_after(s->file, at, &head);
     chunk.kind = head.kind;
-    chunk.made = made_before(&head);
+    chunk.made = mv_live_made_before(&head);
     if (head.kind != MV_LIVE_FACTS && head.kind != MV_LIVE_EVENTS && head.kind != MV_LIVE_NAMES) {
         if (!s->names)
             mv_build_note(s->build, MV_NOTE_UNKNOWN_KEY, "chunk kind %u at byte %llu", head.kind,
