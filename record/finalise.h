@@ -13,6 +13,7 @@ typedef struct {
                   const char *what); /* "reading the capture"; NULL: the phase is over */
     mv_progress_fn *progress;        /* of the phase */
     void *user;
+    bool keeps_live; /* the live file stays: its process goes on */
 } mv_finalise_watch;
 
 /* The figures of a result. */

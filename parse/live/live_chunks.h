@@ -2,6 +2,7 @@
 #ifndef MV_LIVE_CHUNKS_H
 #define MV_LIVE_CHUNKS_H
 
+#include "capture/wire_folded.h"
 #include "parse/model/build.h"
 
 /* Ids that the NAMES chunks before one made. */
@@ -18,11 +19,13 @@ typedef struct {
     mv_span records;   /* committed when the chunk was read */
     uint64_t seen;     /* bytes of them that were committed when all chunks were read before */
     bool is_sealed;    /* no record follows these */
+    bool is_folded;    /* EVENTS: the records that a FOLDED chunk keeps */
 } mv_live_chunk;
 
 typedef struct {
     mv_live_chunk *rows; /* [count] NAMES after all others, each kind in file order */
     uint32_t count, capacity;
+    uint64_t through;    /* numbers up to here are in FOLDED chunks only; 0: there are none */
     uint64_t damaged_at; /* the first damaged part; MV_NO_OFFSET: none */
 } mv_live_chunks;
 

@@ -51,12 +51,24 @@ static bool may_continue(const mv_live_merge *m, const mv_live_chunk *chunk)
     return !m->has_ended && !chunk->is_sealed;
 }
 
+/* The first record that counts: of a chunk that is not folded, one that is not folded either. */
+static bool begin_records(mv_live_stream *s, const mv_live_chunk *chunk, uint64_t through,
+                          mv_build *b)
+{
+    *s = mv_live_stream_begin(chunk);
+    while (mv_live_stream_next(s, b))
+        if (chunk->is_folded || through == 0 || s->next.sequence > through)
+            return true;
+    return false;
+}
+
 bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_ended, mv_build *b,
                         mv_live_merge *out)
 {
     /* The facts, which contain the end, were read before the events: all of these are there
      * then. */
     *out = (mv_live_merge){.build = b,
+                           .through = chunks->through,
                            .chunks = chunks->rows,
                            .has_ended = has_ended,
                            .last = has_ended ? UINT64_MAX : last_seen(chunks)};
@@ -69,8 +81,7 @@ bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_
         mv_live_stream *s = &out->streams[i];
         if (chunk->kind != MV_LIVE_EVENTS)
             continue;
-        *s = mv_live_stream_begin(chunk);
-        if (mv_live_stream_next(s, b))
+        if (begin_records(s, chunk, chunks->through, b))
             out->heap[out->heap_count++] = i;
         else
             out->open += may_continue(out, chunk);
@@ -94,10 +105,10 @@ static void count_missing(mv_live_merge *m, uint64_t count)
 /* Numbers begin with 0 or 1. */
 static void count_number(mv_live_merge *m, const mv_live_record *r)
 {
-    if (mv_live_is_beside(r->kind))
+    if (mv_live_is_beside(r->kind) || (m->through && r->sequence <= m->through))
         return;
     if (!m->started)
-        m->next = r->sequence ? 1 : 0;
+        m->next = m->through ? m->through + 1 : r->sequence ? 1 : 0;
     m->started = true;
     if (r->sequence > m->next)
         count_missing(m, r->sequence - m->next);

@@ -25,7 +25,8 @@ typedef struct {
     mv_live_stream *streams; /* one for each chunk */
     uint32_t *heap;          /* [heap_count] streams, by their next record */
     uint32_t heap_count;
-    bool has_ended; /* the recording has ended: no call is under way */
+    uint64_t through; /* mv_live_chunks */
+    bool has_ended;   /* the recording has ended: no call is under way */
     bool started;
     uint64_t last;      /* M; UINT64_MAX if nothing was new at the second look, or the recording has
                          * ended */

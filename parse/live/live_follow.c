@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <xxhash.h>
 
 #include "base/grow.h"
+#include "base/sort.h"
+#include "capture/wire_folded.h"
 #include "parse/live/varint.h"
 
 enum {
@@ -16,14 +19,14 @@ enum {
     LEAST_RECORD = 2, /* smallest record that makes an id, in bytes */
     NEAR_SLOTS = 32,  /* looked at beyond the last chunk at each update. Most that a chunk can leave
                        * blank before it: MV_LIVE_MOST_TABLE, 17 slots */
-    FAR_UPDATES = 16, /* all slots up to the end of the file are looked at in one of so many */
-    PATIENCE = 2      /* updates at which nobody can write a missing number */
+    FAR_UPDATES = 16, /* one update in this many looks at all slots up to the end of the file */
+    PATIENCE = 2      /* updates after which a number that no thread can write is lost */
 };
 
 /* As a seal: of a chunk that the file ends in, or whose counts are damaged. */
 #define CUT 1
 
-/* What a source is in the heap with. */
+/* A source's place in the heap. */
 typedef enum {
     NO_SOURCE, /* unused row */
     IDLE,      /* not in the heap: all its records were given, and more may come */
@@ -35,13 +38,20 @@ typedef enum {
 typedef struct {
     mv_live_stream s;
     uint64_t at;     /* of the chunk's header */
+    uint64_t end;    /* the slot after it */
+    int fd;          /* the file that it is in */
     uint64_t room;   /* bytes of records that the chunk can hold */
     uint64_t read;   /* of them, that were read from the file */
     uint64_t sealed; /* the seal; 0: open */
     uint8_t *bytes;  /* [capacity] */
     uint64_t capacity;
     source_state state;
+    bool is_folded; /* in the folded part */
 } source;
+
+typedef struct {
+    uint64_t at, bytes;
+} finished;
 
 /* A NAMES chunk that is not complete yet. */
 typedef struct {
@@ -67,23 +77,29 @@ struct mv_live_follow {
     uint32_t heap_count, heap_capacity;
     names_chunk *open_names; /* [names_count] */
     uint32_t names_count, names_capacity;
+    uint64_t *names_at; /* [names_at_count] of all NAMES chunks */
+    uint32_t names_at_count, names_at_capacity;
+    finished *finished; /* [finished_count] */
+    uint32_t finished_count, finished_capacity;
+    int folded;        /* -1: none */
+    char *folded_path; /* NULL: the file is not bounded */
     uint64_t facts_read;
     uint64_t after; /* numbers up to here are skipped */
     uint64_t next;  /* the next number expected */
     uint64_t now_us;
-    uint32_t updates, nobody; /* nobody: updates in a row at which nobody could write `next` */
+    uint32_t updates, nobody; /* nobody: updates in a row at which no thread could write `next` */
     bool has_started;
 };
 
 /* ---- bytes ------------------------------------------------------------------------------- */
 
 /* Up to `length` bytes at `at`; fewer at the file's end. */
-static uint64_t read_at(mv_live_follow *f, void *to, uint64_t length, uint64_t at)
+static uint64_t read_at(mv_live_follow *f, int fd, void *to, uint64_t length, uint64_t at)
 {
     uint64_t done = 0;
 
     while (done < length) {
-        ssize_t got = pread(f->fd, (uint8_t *)to + done, length - done, (off_t)(at + done));
+        ssize_t got = pread(fd, (uint8_t *)to + done, length - done, (off_t)(at + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -94,18 +110,18 @@ static uint64_t read_at(mv_live_follow *f, void *to, uint64_t length, uint64_t a
     return done;
 }
 
-static bool read_word(mv_live_follow *f, uint64_t at, uint64_t *value)
+static bool read_word(mv_live_follow *f, int fd, uint64_t at, uint64_t *value)
 {
-    return read_at(f, value, sizeof *value, at) == sizeof *value;
+    return read_at(f, fd, value, sizeof *value, at) == sizeof *value;
 }
 
 /* The seal is read first: the count is final once there is a seal. */
-static bool read_counts(mv_live_follow *f, uint64_t at, uint64_t *seal, uint64_t *committed)
+static bool read_counts(mv_live_follow *f, int fd, uint64_t at, uint64_t *seal, uint64_t *committed)
 {
     uint64_t head = at + sizeof(mv_wire_chunk);
 
-    return read_word(f, head + offsetof(mv_live_head, seal), seal) &&
-           read_word(f, head + offsetof(mv_live_head, committed), committed);
+    return read_word(f, fd, head + offsetof(mv_live_head, seal), seal) &&
+           read_word(f, fd, head + offsetof(mv_live_head, committed), committed);
 }
 
 static bool out_of_memory(mv_live_follow *f)
@@ -175,9 +191,13 @@ static void drop_bytes(mv_live_follow *f, source *s)
     s->s.c = mv_cursor_over((mv_span){0});
 }
 
+/* Its records were all given. Without memory for the note it is never removed. */
 static void forget(mv_live_follow *f, source *s)
 {
     drop_bytes(f, s);
+    if (!s->is_folded)
+        mv_append(&f->arena, f->finished, f->finished_count, f->finished_capacity,
+                  (finished){s->at, s->end - s->at});
     *s = (source){.state = NO_SOURCE};
 }
 
@@ -194,7 +214,7 @@ static bool read_records(mv_live_follow *f, source *s, uint64_t committed)
 
     if (!mv_room_for(&f->arena, s->bytes, had + more, s->capacity))
         return out_of_memory(f);
-    got = read_at(f, s->bytes + had, more, s->at + HEADERS + s->read);
+    got = read_at(f, s->fd, s->bytes + had, more, s->at + HEADERS + s->read);
     s->read += got;
     s->s.c.span = (mv_span){s->bytes, had + got};
     if (got < more || (is_whole && !is_intact(s))) {
@@ -205,14 +225,14 @@ static bool read_records(mv_live_follow *f, source *s, uint64_t committed)
     return true;
 }
 
-/* Reads what is new in a source, up to what was committed. */
+/* Reads the new records of a source, up to the committed bytes. */
 static bool refill(mv_live_follow *f, source *s)
 {
     uint64_t seal = 0, committed = 0;
 
     if (s->sealed && s->read)
         return true;
-    if (!read_counts(f, s->at, &seal, &committed))
+    if (!read_counts(f, s->fd, s->at, &seal, &committed))
         committed = s->read;
     s->sealed = seal;
     if (committed > s->room) {
@@ -250,12 +270,13 @@ typedef struct {
 
 static_assert(sizeof(headers) == HEADERS, "as in the file");
 
-static bool read_headers(mv_live_follow *f, uint64_t at, headers *out)
+static bool read_headers(mv_live_follow *f, int fd, uint64_t at, headers *out)
 {
     mv_span bytes = {(const uint8_t *)out, sizeof *out};
     mv_wire_chunk head;
 
-    return read_at(f, out, sizeof *out, at) == sizeof *out && mv_live_chunk_head(bytes, 0, &head);
+    return read_at(f, fd, out, sizeof *out, at) == sizeof *out &&
+           mv_live_chunk_head(bytes, 0, &head);
 }
 
 static uint64_t slot_after(uint64_t at, const headers *h)
@@ -265,7 +286,7 @@ static uint64_t slot_after(uint64_t at, const headers *h)
     return (end + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
 }
 
-static bool add_source(mv_live_follow *f, uint64_t at, const headers *h)
+static bool add_source(mv_live_follow *f, int fd, uint64_t at, const headers *h)
 {
     mv_live_chunk chunk = {.at = at,
                            .thread = h->live.thread,
@@ -273,6 +294,9 @@ static bool add_source(mv_live_follow *f, uint64_t at, const headers *h)
                            .first_time_us = h->live.first_time_us};
     source s = {.s = mv_live_stream_begin(&chunk),
                 .at = at,
+                .end = slot_after(at, h),
+                .fd = fd,
+                .is_folded = h->wire.kind == MV_LIVE_FOLDED,
                 .room = h->wire.stored_bytes - sizeof h->live,
                 .state = IDLE};
     uint32_t row = 0;
@@ -282,9 +306,9 @@ static bool add_source(mv_live_follow *f, uint64_t at, const headers *h)
     if (row == f->source_count &&
         !mv_append(&f->arena, f->sources, f->source_count, f->source_capacity, (source){0}))
         return out_of_memory(f);
-    if (!read_word(f, at + sizeof h->wire + offsetof(mv_live_head, seal), &s.sealed))
+    if (!read_word(f, fd, at + sizeof h->wire + offsetof(mv_live_head, seal), &s.sealed))
         s.sealed = 0;
-    if (s.room > f->file_bytes)
+    if (s.room > f->file_bytes && !s.is_folded)
         s.room = f->file_bytes;
     f->sources[row] = s;
     return !s.sealed || push(f, row, UNREAD);
@@ -297,7 +321,8 @@ static bool add_names(mv_live_follow *f, uint64_t at, const headers *h)
     row.chunk.at = at;
     row.chunk.kind = MV_LIVE_NAMES;
     row.chunk.made = mv_live_made_before(&h->wire);
-    return mv_append(&f->arena, f->open_names, f->names_count, f->names_capacity, row) ||
+    return (mv_append(&f->arena, f->names_at, f->names_at_count, f->names_at_capacity, at) &&
+            mv_append(&f->arena, f->open_names, f->names_count, f->names_capacity, row)) ||
            out_of_memory(f);
 }
 
@@ -307,7 +332,7 @@ static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
     headers h;
 
     *after = 0;
-    if (!read_headers(f, at, &h))
+    if (!read_headers(f, f->fd, at, &h))
         return true;
     *after = slot_after(at, &h);
     if (h.wire.stored_bytes < sizeof h.live || *after <= at) {
@@ -316,7 +341,7 @@ static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
         return true;
     }
     if (h.wire.kind == MV_LIVE_EVENTS)
-        return add_source(f, at, &h);
+        return add_source(f, f->fd, at, &h);
     return h.wire.kind != MV_LIVE_NAMES || add_names(f, at, &h);
 }
 
@@ -378,15 +403,16 @@ static bool read_facts(mv_live_follow *f)
     mv_cursor c;
     headers h;
 
-    if (!read_headers(f, at, &h) || h.wire.kind != MV_LIVE_FACTS ||
-        !read_counts(f, at, &seal, &committed))
+    if (!read_headers(f, f->fd, at, &h) || h.wire.kind != MV_LIVE_FACTS ||
+        !read_counts(f, f->fd, at, &seal, &committed))
         return true;
     if (committed > sizeof bytes - HEADERS - at)
         committed = sizeof bytes - HEADERS - at;
     if (committed <= f->facts_read)
         return true;
     c = mv_cursor_over((mv_span){bytes, 0});
-    c.span.length = read_at(f, bytes, committed - f->facts_read, at + HEADERS + f->facts_read);
+    c.span.length =
+        read_at(f, f->fd, bytes, committed - f->facts_read, at + HEADERS + f->facts_read);
     while (c.at < c.span.length) {
         mv_span key = mv_take_text(&c), value = mv_take_text(&c);
         if (c.overrun)
@@ -406,7 +432,7 @@ static bool read_name_records(mv_live_follow *f, names_chunk *n, bool *is_done)
     uint64_t seal = 0, committed = 0, had = n->chunk.records.length, got;
     uint64_t damaged = f->trace.notes[MV_NOTE_DAMAGED].count;
 
-    *is_done = !read_counts(f, n->chunk.at, &seal, &committed) || seal;
+    *is_done = !read_counts(f, f->fd, n->chunk.at, &seal, &committed) || seal;
     if (!n->bytes && n->room > f->file_bytes)
         n->room = f->file_bytes;
     if (!n->bytes && !(n->bytes = mv_push_array(&f->arena, uint8_t, n->room)))
@@ -417,7 +443,7 @@ static bool read_name_records(mv_live_follow *f, names_chunk *n, bool *is_done)
     }
     if (committed <= had)
         return true;
-    got = read_at(f, n->bytes + had, committed - had, n->chunk.at + HEADERS + had);
+    got = read_at(f, f->fd, n->bytes + had, committed - had, n->chunk.at + HEADERS + had);
     n->chunk.records = (mv_span){n->bytes, had + got};
     if (!mv_live_names_add(&f->names, &n->chunk, had, f->file_bytes / LEAST_RECORD))
         return out_of_memory(f);
@@ -440,6 +466,29 @@ static bool read_names(mv_live_follow *f)
     }
     f->names_count = kept;
     return true;
+}
+
+/* ---- the folded part --------------------------------------------------------------------- */
+
+/* The folded part: its number `through`, and the chunks. */
+static bool read_folded(mv_live_follow *f, int fd, uint64_t *through, headers *folded)
+{
+    return read_headers(f, fd, 2 * MV_LIVE_CHUNK_BYTES, folded) &&
+           folded->wire.kind == MV_LIVE_FOLDED && (*through = folded->wire.first_row, true);
+}
+
+/* Whether records that were not given yet were folded since the file was opened. */
+static bool is_overtaken(mv_live_follow *f)
+{
+    headers folded;
+    uint64_t through;
+    int fd = f->folded_path ? open(f->folded_path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+    bool is_behind = fd >= 0 && read_folded(f, fd, &through, &folded) && through > f->after &&
+                     (!f->has_started || through >= f->next);
+
+    if (fd >= 0)
+        close(fd);
+    return is_behind;
 }
 
 /* ---- updates ----------------------------------------------------------------------------- */
@@ -481,6 +530,7 @@ mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err)
         !read_names(f) || f->build.code != MV_OK)
         return mv_fail(err, f->build.code == MV_OK ? MV_NOMEM : f->build.code, MV_NO_OFFSET,
                        "%llu events", (unsigned long long)f->status.events);
+    f->status.overtaken = f->status.overtaken || is_overtaken(f);
     f->status.has_ended = f->status.has_ended || now_us == MV_LIVE_FOLLOW_ENDED;
     f->updates++;
     return MV_OK;
@@ -543,8 +593,8 @@ bool mv_live_follow_next(mv_live_follow *f, mv_live_record *out)
 {
     while (ready_first(f)) {
         source *s = &f->sources[f->heap[0]];
-        bool is_skipped = f->after && s->s.next.sequence <= f->after;
-        if (!is_skipped && !count_number(f, &s->s.next))
+        bool is_skipped = f->after && !s->is_folded && s->s.next.sequence <= f->after;
+        if (!is_skipped && !s->is_folded && !count_number(f, &s->s.next))
             return false;
         *out = s->s.next;
         if (advance(f, s))
@@ -593,6 +643,38 @@ const mv_live_follow_state *mv_live_follow_status(const mv_live_follow *f)
     return &f->status;
 }
 
+/* ---- what is no longer needed ------------------------------------------------------------- */
+
+bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes)
+{
+    if (f->finished_count == 0)
+        return false;
+    f->finished_count--;
+    *at = f->finished[f->finished_count].at;
+    *bytes = f->finished[f->finished_count].bytes;
+    return true;
+}
+
+uint64_t *mv_live_follow_places(mv_live_follow *f, mv_arena *arena, uint64_t *count,
+                                uint64_t *start)
+{
+    uint64_t most = (uint64_t)f->names_at_count + f->blank_count + f->source_count, n = 0;
+    uint64_t *places = mv_push_array(arena, uint64_t, most + 1);
+
+    for (uint32_t i = 0; places && i < f->names_at_count; i++)
+        places[n++] = f->names_at[i];
+    for (uint32_t i = 0; places && i < f->blank_count; i++)
+        places[n++] = f->blank[i];
+    for (uint32_t i = 0; places && i < f->source_count; i++)
+        if (f->sources[i].state != NO_SOURCE && !f->sources[i].is_folded)
+            places[n++] = f->sources[i].at;
+    if (places)
+        mv_sort_rows(arena, places, n, MV_RISING_VALUES(uint64_t));
+    *count = n;
+    *start = f->frontier;
+    return places;
+}
+
 /* ---- the reader -------------------------------------------------------------------------- */
 
 static bool is_live(mv_live_follow *f)
@@ -601,11 +683,11 @@ static bool is_live(mv_live_follow *f)
     mv_wire_header file;
     headers h;
 
-    if (read_at(f, &file, sizeof file, 0) != sizeof file ||
+    if (read_at(f, f->fd, &file, sizeof file, 0) != sizeof file ||
         memcmp(file.magic, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES) != 0)
         return false;
-    return read_headers(f, sizeof file, &h) ? h.wire.kind >= MV_WIRE_LIVE_KINDS
-                                            : memcmp(h.wire.magic, blank, sizeof blank) == 0;
+    return read_headers(f, f->fd, sizeof file, &h) ? h.wire.kind >= MV_WIRE_LIVE_KINDS
+                                                   : memcmp(h.wire.magic, blank, sizeof blank) == 0;
 }
 
 mv_live_follow *mv_live_follow_open_fd(mv_arena *arena, int fd, mv_err *err)
@@ -618,6 +700,7 @@ mv_live_follow *mv_live_follow_open_fd(mv_arena *arena, int fd, mv_err *err)
         return NULL;
     }
     f->fd = fd;
+    f->folded = -1;
     mv_arena_init(&f->arena, arena->budget);
     mv_build_init(&f->build, &f->arena, &f->trace);
     mv_live_names_init(&f->arena, &f->build, &f->names);
@@ -630,13 +713,45 @@ mv_live_follow *mv_live_follow_open_fd(mv_arena *arena, int fd, mv_err *err)
     return NULL;
 }
 
+static bool begin_folded(mv_live_follow *f, int fd)
+{
+    headers folded, places;
+    uint64_t at, place;
+
+    if (!read_folded(f, fd, &f->after, &folded))
+        return true;
+    at = slot_after(2 * MV_LIVE_CHUNK_BYTES, &folded);
+    f->frontier = folded.wire.table_rows;
+    if (!add_source(f, fd, 2 * MV_LIVE_CHUNK_BYTES, &folded))
+        return false;
+    if (!read_headers(f, fd, at, &places) || places.wire.kind != MV_LIVE_PLACES)
+        return true;
+    for (uint64_t i = 0; i < places.live.committed / sizeof place; i++)
+        if (!read_word(f, fd, at + HEADERS + i * sizeof place, &place) ||
+            !mv_append(&f->arena, f->blank, f->blank_count, f->blank_capacity, place))
+            return out_of_memory(f);
+    return true;
+}
+
 mv_live_follow *mv_live_follow_open(mv_arena *arena, const char *path, mv_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    mv_live_follow *f;
+    size_t size = strlen(path) + sizeof MV_FOLDED_SUFFIX;
 
-    if (fd >= 0)
-        return mv_live_follow_open_fd(arena, fd, err);
-    mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", path, strerror(errno));
+    if (fd < 0) {
+        mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    f = mv_live_follow_open_fd(arena, fd, err);
+    if (!f || !(f->folded_path = mv_arena_push(&f->arena, size, 1)))
+        return f;
+    snprintf(f->folded_path, size, "%s%s", path, MV_FOLDED_SUFFIX);
+    f->folded = open(f->folded_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (f->folded < 0 || begin_folded(f, f->folded))
+        return f;
+    mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", f->folded_path);
+    mv_live_follow_close(f);
     return NULL;
 }
 
@@ -650,5 +765,7 @@ void mv_live_follow_close(mv_live_follow *f)
     if (!f)
         return;
     close(f->fd);
+    if (f->folded >= 0)
+        close(f->folded);
     mv_arena_release(&f->arena);
 }

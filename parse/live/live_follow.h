@@ -78,6 +78,16 @@ typedef struct {
 
 const mv_live_follow_state *mv_live_follow_status(const mv_live_follow *f);
 
+/* For the one who removes what was read (docs/recorder.md). A complete chunk whose records were all
+ * given; false: there is none more. */
+bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes);
+
+/* Bytes of the file from which on no chunk was seen, and the chunks before it that are not
+ * finished, rising: names, open ones, and slots where none was begun yet. In `arena`; NULL: memory
+ * is out. */
+uint64_t *mv_live_follow_places(mv_live_follow *f, mv_arena *arena, uint64_t *count,
+                                uint64_t *start);
+
 /* A fact of the file ("pid", "rank", "command", "start_us"), NULL without it. Valid until the next
  * update. */
 const char *mv_live_follow_fact(const mv_live_follow *f, const char *key);

@@ -1,5 +1,4 @@
-/* A live file that is read while it grows: whatever the cuts, the records are those of one reading
- * of the whole file. */
+/* A live file that is read while it grows: any cuts give the same records as one reading. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -71,7 +70,7 @@ static void update(following *f)
         keep(&f->got, &r);
 }
 
-/* What was written since the last time is in the file now. */
+/* Updates the file, then the reader. */
 static void feed(following *f)
 {
     write_file(f->path, mvt_live_bytes(f->live));
@@ -98,7 +97,7 @@ static const mv_live_follow_state *status(const following *f)
     return mv_live_follow_status(f->reader);
 }
 
-/* Two threads, of which each begins new chunks, with marks, calls, totals and new stacks. */
+/* Two threads that begin new chunks, with marks, calls, totals and new stacks. */
 static void write_event(mvt_live *l, uint32_t i)
 {
     uint64_t addr = 0x7f0000000000 + (uint64_t)(i / 2 % 7) * 4096;
