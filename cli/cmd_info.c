@@ -10,9 +10,11 @@
 #include "analyze/oom/oom.h"
 #include "analyze/replay/release.h"
 #include "analyze/totals/host_totals.h"
+#include "base/duration.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "capture/wire_folded.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
@@ -20,6 +22,7 @@
 #include "cli/report/json.h"
 #include "cli/report/prose.h"
 #include "cli/report/table.h"
+#include "parse/live/read_live.h"
 
 typedef struct {
     uint32_t device;
@@ -465,6 +468,32 @@ static void put_history(const facts *f)
                  why ? why : "");
 }
 
+/* Of a bounded recording: what is gone, and why. */
+static void put_folded(const facts *f)
+{
+    const char *events = mv_fact_find(f->trace, MV_FACT_FOLDED);
+    const char *bound = mv_fact_find(f->trace, MV_FACT_FOLDED_BOUND);
+    const char *until = mv_fact_find(f->trace, MV_FACT_FOLDED_UNTIL);
+    uint64_t count = 0, until_us = 0, last = 0;
+    char text[MV_COUNT_TEXT], span[MV_DURATION_TEXT], before[80] = "";
+
+    if (!events || !mv_number_read(events, &count))
+        return;
+    for (uint32_t i = 0; i < f->count; i++)
+        if (f->devices[i].last_us != MV_NO_TIME && (uint64_t)f->devices[i].last_us > last)
+            last = (uint64_t)f->devices[i].last_us;
+    if (until && mv_number_read(until, &until_us))
+        until_us += (uint64_t)mv_live_to_epoch_us(f->trace);
+    if (until_us && until_us < last)
+        snprintf(before, sizeof before, ", all more than %s before the last event",
+                 mv_duration_text(span, (int64_t)(last - until_us)));
+    put_label(f->out, "folded");
+    mv_prose_put(f->out, LABEL, LABEL,
+                 "%s event%s%s (--max-%s): their memory was freed since; what stayed alive is here "
+                 "with its stack",
+                 mv_count_text(text, count), mv_plural(count), before, bound ? bound : "size");
+}
+
 /* If there is more than PyTorch's blocks: the values of --level. */
 static void put_levels(const facts *f)
 {
@@ -683,6 +712,7 @@ static void put_text(const facts *f)
     put_rounding(f);
     put_recorded(f);
     put_history(f);
+    put_folded(f);
     put_levels(f);
     mv_table_print(f->cli, &device_table, f, NULL, "\n");
     mv_idle_put_others(f->out, f->trace, f->first, f->end, false);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analyze/thin/thin.h"
+#include "base/duration.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -208,8 +209,9 @@ static bool read_moment(const char **moment, const char *variable, const char *o
 }
 
 /* Failures here only print messages: the exit status is always the program's. */
-static void collect(run *r)
+static void collect(run *r, uint64_t max_size)
 {
+    char size[MV_SIZE_TEXT];
     mv_recording_watch watch = {
         .file = put_file,
         .goes_on = r->is_quiet ? NULL : put_left,
@@ -223,6 +225,10 @@ static void collect(run *r)
         mv_complain(NULL, &err);
         return;
     }
+    if (r->recording.rings.fault)
+        mv_complain_of(NULL, "a recording was not kept within its bounds%s%s: %s",
+                       max_size ? ", --max-size " : "",
+                       max_size ? mv_size_text(size, max_size) : "", r->recording.rings.fault);
     if (r->refused > MOST_FAILURES)
         mv_complain_of(NULL, "%u more files were ignored too", r->refused - MOST_FAILURES);
     counts = mv_run_status_counts(&r->recording.status);
@@ -263,6 +269,81 @@ static int run_plainly(char *const *argv)
     return status;
 }
 
+/* ---- bounds and conditions ---------------------------------------------------------------- */
+
+/* The value of an option that the command line does not give: the variable is for programs whose
+ * command line somebody else writes. */
+static const char *twin_of(const mv_options *o, mv_option_set option, const char *variable)
+{
+    const char *value = mv_option_given(o, option) ? NULL : getenv(variable);
+
+    return value && *value ? value : NULL;
+}
+
+static bool refuse(const char *variable, const char *value, const char *wanted)
+{
+    mv_complain_of(NULL, "%s: '%s' is not %s", variable, value, wanted);
+    return false;
+}
+
+static bool take_size(const mv_options *o, mv_option_set option, const char *variable,
+                      uint64_t *bytes)
+{
+    const char *value = twin_of(o, option, variable);
+
+    return !value || (mv_size_parse(value, bytes) && *bytes >= MV_RING_LEAST_SIZE) ||
+           refuse(variable, value, "a size of 16M or more, such as 512M");
+}
+
+static bool take_time(const mv_options *o, mv_option_set option, const char *variable, uint64_t *us)
+{
+    const char *value = twin_of(o, option, variable);
+
+    return !value || mv_duration_read(value, us) || refuse(variable, value, "a time, such as 10m");
+}
+
+static bool take_number(const mv_options *o, mv_option_set option, const char *variable,
+                        uint32_t *number)
+{
+    const char *value = twin_of(o, option, variable);
+    uint64_t wide = 0;
+
+    if (value && (!mv_number_read(value, &wide) || wide > UINT32_MAX))
+        return refuse(variable, value, "a number");
+    *number = value ? (uint32_t)wide : *number;
+    return true;
+}
+
+static bool take_conditions(const mv_options *o, mv_trigger_opts *t)
+{
+    const char *value = twin_of(o, MV_HAS(ON), "MEMVIZ_ON"), *wrong;
+
+    value = o->on ? o->on : value;
+    wrong = value ? mv_trigger_parse(value, t) : NULL;
+    if (wrong)
+        return refuse(o->on ? "--on" : "MEMVIZ_ON", wrong,
+                      "a condition: oom, used>90%, used>70G, high, growth>1G/10m, SIGUSR2, exit");
+    t->after_us = mv_option_given(o, MV_HAS(AFTER)) ? o->after_us : t->after_us;
+    t->cooldown_us = mv_option_given(o, MV_HAS(COOLDOWN)) ? o->cooldown_us : t->cooldown_us;
+    t->keep = mv_option_given(o, MV_HAS(KEEP)) ? (uint32_t)o->keep : t->keep;
+    return take_time(o, MV_HAS(AFTER), "MEMVIZ_AFTER", &t->after_us) &&
+           take_time(o, MV_HAS(COOLDOWN), "MEMVIZ_COOLDOWN", &t->cooldown_us) &&
+           take_number(o, MV_HAS(KEEP), "MEMVIZ_KEEP", &t->keep);
+}
+
+/* An mv_recording_kept: one line says what was written, and why. */
+static void put_kept(void *user, const char *path, const char *why, uint64_t bytes,
+                     const mv_err *err)
+{
+    char size[MV_SIZE_TEXT];
+
+    (void)user;
+    if (err->code != MV_OK)
+        mv_complain(*path ? path : NULL, err);
+    else
+        mv_complain_of(NULL, "kept %s (%s): %s", path, mv_size_text(size, bytes), why);
+}
+
 int mv_cmd_run(mv_cli *cli)
 {
     mv_options *o = &cli->options;
@@ -271,12 +352,16 @@ int mv_cmd_run(mv_cli *cli)
                                    .stacks = o->stacks ? o->stacks : "python",
                                    .cpu = mv_option_given(o, MV_HAS(CPU)),
                                    .wait_free = mv_option_given(o, MV_HAS(WAIT_FREE)),
-                                   .nvtx_all = mv_option_given(o, MV_HAS(NVTX_ALL))};
+                                   .nvtx_all = mv_option_given(o, MV_HAS(NVTX_ALL)),
+                                   .bounds = {o->max_size, o->max_age_us}};
     mv_err err = {.offset = MV_NO_OFFSET};
     int status = MV_EXIT_FAILED;
 
     if (!read_moment(&o->start_after, "MEMVIZ_START_AFTER", "--start-after") ||
-        !read_moment(&o->stop_after, "MEMVIZ_STOP_AFTER", "--stop-after"))
+        !read_moment(&o->stop_after, "MEMVIZ_STOP_AFTER", "--stop-after") ||
+        !take_size(o, MV_HAS(MAX_SIZE), "MEMVIZ_MAX_SIZE", &program.bounds.max_size) ||
+        !take_time(o, MV_HAS(MAX_AGE), "MEMVIZ_MAX_AGE", &program.bounds.max_age_us) ||
+        !take_conditions(o, &program.triggers))
         return MV_EXIT_USAGE;
     if (!mv_launch_has_room())
         return run_plainly(o->file);
@@ -284,8 +369,9 @@ int mv_cmd_run(mv_cli *cli)
         return mv_complain(NULL, &err);
     r.recording.edit = leave_out_pauses;
     r.recording.user = o;
+    mv_recording_watch_kept(&r.recording, put_kept, NULL);
     if (mv_recording_run(&r.recording, &program, &status, &err) == MV_OK)
-        collect(&r);
+        collect(&r, program.bounds.max_size);
     else if (!has_said_how(o->file[0], status))
         mv_complain(NULL, &err);
     mv_recording_close(&r.recording);

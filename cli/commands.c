@@ -593,7 +593,9 @@ const mv_command mv_commands[] = {
         .also_tried = "record capture live",
         .run = mv_cmd_run,
         .options = MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(NVTX_ALL) |
-                   MV_HAS(START_AFTER) | MV_HAS(STOP_AFTER) | MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
+                   MV_HAS(START_AFTER) | MV_HAS(STOP_AFTER) | MV_HAS(MAX_SIZE) | MV_HAS(MAX_AGE) |
+                   MV_HAS(ON) | MV_HAS(AFTER) | MV_HAS(COOLDOWN) | MV_HAS(KEEP) | MV_HAS(OUTPUT) |
+                   MV_STOP_AT_WORD,
         .least_files = 1,
         .most_files = INT_MAX,
         .writes_file = true,
@@ -607,7 +609,8 @@ const mv_command mv_commands[] = {
             "it, and the exit status is CMD's. The recording survives if CMD is killed.\n",
         .example = "memviz run -o train.bin -- python train.py --epochs 3\n"
                    "memviz run --start-after 'step 1000' -o late.bin -- python train.py\n"
-                   "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
+                   "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n"
+                   "memviz run --max-size 512M --max-age 10m -- python serve.py\n",
     },
     {
         .name = "dry-run",

@@ -10,6 +10,7 @@
 #include "base/numbers.h"
 #include "base/size.h"
 #include "cli/nearest.h"
+#include "record/ring.h"
 #include "viz/scene/raster.h"
 
 const mv_option mv_option_table[MV_OPTION_COUNT] = {
@@ -280,6 +281,12 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_STOP_AFTER] = {.kind = IS_TEXT, INTO(stop_after)},
     [MV_OPTION_METRICS] = {.kind = IS_TEXT, INTO(metrics)},
     [MV_OPTION_OLDER] = {.kind = IS_DURATION, INTO(older_us), .least = 1},
+    [MV_OPTION_MAX_SIZE] = {.kind = IS_SIZE, INTO(max_size), .least = MV_RING_LEAST_SIZE},
+    [MV_OPTION_MAX_AGE] = {.kind = IS_DURATION, INTO(max_age_us), .least = 1000000},
+    [MV_OPTION_ON] = {.kind = IS_TEXT, INTO(on)},
+    [MV_OPTION_AFTER] = {.kind = IS_DURATION, INTO(after_us)},
+    [MV_OPTION_COOLDOWN] = {.kind = IS_DURATION, INTO(cooldown_us)},
+    [MV_OPTION_KEEP] = {.kind = IS_NUMBER, INTO(keep), .most = 1000000},
     [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };

@@ -40,6 +40,16 @@
     X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
     X(NVTX_ALL, "nvtx-all", 0, NULL, NULL,                                                         \
       "record XLA's ranges too; JAX's own profiler then misses them")                              \
+    X(MAX_SIZE, "max-size", 0, "SIZE", NULL,                                                       \
+      "bound of each recording on disk, 16M or more: older events are folded")                     \
+    X(MAX_AGE, "max-age", 0, "TIME", NULL, "fold events older than this, such as 10m")             \
+    X(ON, "on", 0, "CONDITION", "oom used>90% high growth>1G/10m SIGUSR2 exit",                    \
+      "write NAME.REASON.K.bin when one is met: oom, used>90%, used>70G, high, growth>1G/10m, "    \
+      "SIGUSR2, exit; several with commas")                                                        \
+    X(AFTER, "after", 0, "TIME", NULL, "record this long after the condition of --on: 2s")         \
+    X(COOLDOWN, "cooldown", 0, "TIME", NULL,                                                       \
+      "from one file of a condition to the next (default: 60s)")                                   \
+    X(KEEP, "keep", 0, "N", NULL, "files of each condition that stay, the newest (default: 3)")    \
     X(FOR, "for", 0, "TIME", NULL, "record for this long: 90s, 5m (default: 60s)")                 \
     X(OLDER, "older", 0, "TIME", NULL, "show only blocks that are at least this old: 90s, 5m")     \
     X(START_AFTER, "start-after", 0, "X", NULL,                                                    \
@@ -213,6 +223,9 @@ typedef struct {
     uint64_t for_us, older_us;            /* 0 when not given */
     const char *start_after, *stop_after; /* NULL when not given */
     const char *metrics;                  /* likewise */
+    uint64_t max_size, max_age_us;        /* 0 when not given */
+    const char *on;                       /* NULL when not given */
+    uint64_t after_us, cooldown_us, keep; /* meaningful when given */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */

@@ -1,6 +1,11 @@
 #include "parse/readers.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/text.h"
+#include "parse/live/live_bounded.h"
 #include "parse/model/build.h"
 #include "parse/sample.h"
 
@@ -219,6 +224,51 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
     return opts->errors ? look_for_errors(source, opts, err) : err->code;
 }
 
+static mv_code read_bytes(mv_arena *arena, mv_arena *window, mv_span bytes,
+                          const mv_read_opts *opts, mv_trace *out, mv_err *err)
+{
+    mv_source source;
+    mv_code code = mv_source_over(window, bytes, &source, err);
+
+    if (code == MV_OK)
+        code = read_source(arena, &source, opts, out, err);
+    mv_source_close(&source);
+    return code;
+}
+
+mv_code mv_trace_read_bounded(mv_arena *arena, int live, int folded, const mv_read_opts *opts,
+                              mv_trace *out, mv_err *err)
+{
+    mv_arena window;
+    mv_span bytes;
+    mv_code code;
+
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    mv_arena_init(&window, arena->budget);
+    code = mv_live_bounded_bytes(&window, live, folded, &bytes, err);
+    if (code == MV_OK)
+        code = read_bytes(arena, &window, bytes, opts ? opts : &quiet, out, err);
+    mv_arena_release(&window);
+    return code;
+}
+
+/* Whether the file has a folded part beside it: then *code is the result of reading both. */
+static bool has_read_bounded(mv_arena *arena, const char *path, const mv_read_opts *opts,
+                             mv_trace *out, mv_code *code, mv_err *err)
+{
+    int folded = mv_live_folded_open(path), live;
+
+    if (folded < 0)
+        return false;
+    live = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    *code = live < 0 ? mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno))
+                     : mv_trace_read_bounded(arena, live, folded, opts, out, err);
+    if (live >= 0)
+        close(live);
+    close(folded);
+    return true;
+}
+
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err)
 {
@@ -226,6 +276,9 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
     mv_source source;
     mv_err torn;
     mv_code code;
+
+    if (has_read_bounded(arena, path, opts, out, &code, err))
+        return code;
 
     *err = (mv_err){.offset = MV_NO_OFFSET};
     if (mv_sample_is(path) && mv_sample().length > 0)
@@ -248,15 +301,11 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
 mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_err *err)
 {
     mv_arena window;
-    mv_source source;
     mv_code code;
 
     *err = (mv_err){.offset = MV_NO_OFFSET};
     mv_arena_init(&window, arena->budget);
-    code = mv_source_over(&window, bytes, &source, err);
-    if (code == MV_OK)
-        code = read_source(arena, &source, &quiet, out, err);
-    mv_source_close(&source);
+    code = read_bytes(arena, &window, bytes, &quiet, out, err);
     mv_arena_release(&window);
     return code;
 }

@@ -38,6 +38,11 @@ typedef struct {
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);
 
+/* Reads a bounded recording (docs/recorder.md): a live file and its folded part, both open.
+ * mv_trace_read does this for the path of a live file that has a folded part beside it. */
+mv_code mv_trace_read_bounded(mv_arena *arena, int live, int folded, const mv_read_opts *opts,
+                              mv_trace *out, mv_err *err);
+
 /* Reads from memory. */
 mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_err *err);
 

@@ -27,11 +27,18 @@ static mv_code write_result(mv_arena *scratch, int folder, const mv_trace *trace
 static mv_code read_live(mv_arena *arena, const mv_run_names *names, const mv_run_file *file,
                          const mv_read_opts *opts, mv_trace *trace, mv_err *err)
 {
-    int fd = mv_run_names_open(names, file);
+    int fd = mv_run_names_open(names, file), folded;
     char path[64];
 
     if (fd < 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s was replaced by another file", file->path);
+    folded = mv_run_names_open_folded(names, file);
+    if (folded >= 0) {
+        mv_trace_read_bounded(arena, fd, folded, opts, trace, err);
+        close(folded);
+        close(fd);
+        return err->code;
+    }
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     mv_trace_read(arena, access(path, R_OK) == 0 ? path : file->path, opts, trace, err);
     close(fd);
@@ -70,7 +77,7 @@ static mv_code write_capture(mv_arena *scratch, const mv_finalise_task *task,
 /* Events without a number: the file was not open yet, or had no space for them. */
 static uint64_t unnumbered(const mv_trace *trace)
 {
-    static const char *const keys[] = {"lost_opening", "lost_space"};
+    static const char *const keys[] = {"lost_opening", "lost_space", "lost_folded"};
     uint64_t sum = 0, count;
 
     for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -247,6 +247,15 @@ static void set_text(const char *name, const char *text)
         unsetenv(name);
 }
 
+static void set_window(uint64_t bytes)
+{
+    char text[24] = "";
+
+    if (bytes)
+        snprintf(text, sizeof text, "%llu", (unsigned long long)bytes);
+    set_text("MEMVIZ_WINDOW", text);
+}
+
 /* Number of seccomp filters of a process before it installs its own. A container has one. */
 static void set_filters(void)
 {
@@ -281,6 +290,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     set_text("MEMVIZ_SAMPLER", sampler);
     setenv("MEMVIZ_STACKS", launch->stacks, 1);
     set_text("MEMVIZ_STATUS", launch->status->where);
+    set_window(launch->window);
     set_filters();
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
@@ -490,6 +500,11 @@ static void wait_a_while(const mv_launch *launch, const request_socket *requests
     poll(what, count, left < 0 ? 0 : left < most ? (int)left : (int)most);
 }
 
+static bool is_taken(const mv_launch *launch, int signal)
+{
+    return launch->signal && launch->signal(launch->user, signal);
+}
+
 /* Until it ends. */
 static int wait_for(const mv_launch *launch, mv_forward *forward, request_socket *requests,
                     int signals)
@@ -511,7 +526,7 @@ static int wait_for(const mv_launch *launch, mv_forward *forward, request_socket
         wait_a_while(launch, requests, signals, due);
         mv_control_serve(launch->control);
         while (read(signals, &info, sizeof info) == sizeof info)
-            if (info.ssi_signo != SIGCHLD)
+            if (info.ssi_signo != SIGCHLD && !is_taken(launch, (int)info.ssi_signo))
                 mv_forward_signal(forward, &info, is_of_program((pid_t)info.ssi_pid));
     }
 }

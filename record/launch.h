@@ -20,12 +20,15 @@ typedef struct {
     const char *live;   /* live files are named LIVE.PID[.N].live */
     const char *stacks; /* "none", "python", "native" or "all" */
     bool cpu, wait_free, nvtx_all;
+    uint64_t window; /* most bytes of disk that a recording reserves in advance; 0: no limit */
     mv_run_status *status;
     mv_control *control; /* requests during the run */
     /* Called when the program has started, then after the returned number of milliseconds, and
      * whenever the shim requests a sample (capture/record/sampler.h): the program may wait for
      * it. */
     uint32_t (*tick)(void *user);
+    /* Called for a signal to the launcher; true: it is not forwarded. NULL: all are. */
+    bool (*signal)(void *user, int number);
     void *user;
 } mv_launch;
 

@@ -2,10 +2,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/numbers.h"
 #include "record/launch.h"
@@ -80,13 +83,101 @@ static uint32_t sample(void *user)
     r->pause_ms = is_changed || !r->pause_ms ? SOON_MS : 2 * r->pause_ms;
     if (r->pause_ms > LATE_MS)
         r->pause_ms = LATE_MS;
+    if (r->rings.bounds.max_size) /* the files grow between two ticks */
+        r->pause_ms = SOON_MS;
+    mv_rings_update(&r->rings);
+    mv_triggers_update(&r->triggers);
+    if (r->rings.is_behind)
+        return 0;
     return r->pause_ms;
+}
+
+/* ---- files of conditions ----------------------------------------------------------------- */
+
+/* The newest `keep` files of a condition stay. */
+static void remove_older(const mv_recording *r, const mv_trigger_shot *shot, const char *result)
+{
+    char word[64], path[PATH_MAX + 64], *name;
+
+    if (shot->number <= r->triggers.opts.keep)
+        return;
+    snprintf(word, sizeof word, "%s.%u", mv_trigger_text(shot->kind),
+             shot->number - r->triggers.opts.keep);
+    mv_run_names_insert(result, word, path, sizeof path);
+    name = strrchr(path, '/');
+    unlinkat(r->names.folder, name ? name + 1 : path, 0);
+}
+
+/* Writes the file from the live file, which stays. */
+static mv_code write_shot(mv_recording *r, const mv_trigger_shot *shot, mv_run_file *file,
+                          char path[PATH_MAX + 64], uint64_t *bytes, mv_err *err)
+{
+    const char *result = file->result;
+    mv_finalised out;
+    char word[64];
+
+    snprintf(word, sizeof word, "%s.%u", mv_trigger_text(shot->kind), shot->number);
+    mv_run_names_insert(result, word, path, PATH_MAX + 64);
+    file->result = path;
+    if (mv_recording_copy(r, file, r->names.folder, &out, err) == MV_OK)
+        remove_older(r, shot, result);
+    *bytes = out.bytes;
+    return err->code;
+}
+
+/* An mv_triggers.write. */
+static void keep(void *user, const mv_trigger_shot *shot)
+{
+    mv_recording *r = user;
+    mv_run_file *files, *file = NULL;
+    char path[PATH_MAX + 64] = "";
+    mv_err err = {.offset = MV_NO_OFFSET};
+    uint64_t bytes = 0;
+    uint32_t count;
+
+    if (mv_run_names_list(r->arena, &r->names, &files, &count, &err) == MV_OK &&
+        !mv_run_names_assign(r->arena, &r->names, files, count))
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", shot->name);
+    for (uint32_t i = 0; err.code == MV_OK && i < count; i++)
+        if (strcmp(strrchr(files[i].path, '/') + 1, shot->name) == 0 && !files[i].refused)
+            file = &files[i];
+    if (file && !file->is_empty)
+        write_shot(r, shot, file, path, &bytes, &err);
+    if (*path || err.code != MV_OK)
+        r->kept(r->kept_user, path, shot->why, bytes, &err);
+}
+
+void mv_recording_watch_kept(mv_recording *r, mv_recording_kept *kept, void *user)
+{
+    r->kept = kept;
+    r->kept_user = user;
+}
+
+/* An mv_launch.signal. */
+static bool take_signal(void *user, int number)
+{
+    mv_recording *r = user;
+
+    if (number != SIGUSR2 || !r->triggers.opts.on[MV_TRIGGER_SIGUSR2])
+        return false;
+    mv_triggers_signal(&r->triggers);
+    return true;
+}
+
+static void begin_watching(mv_recording *r, const mv_recorded_program *program)
+{
+    r->triggers = (mv_triggers){
+        .opts = program->triggers, .rings = &r->rings, .nvml = &r->nvml, .write = keep, .user = r};
+    mv_rings_open(&r->rings, r->arena->budget, &r->names, &program->bounds);
+    mv_triggers_open(&r->triggers, r->arena->budget);
+    r->rings.is_watched = mv_triggers_any(&r->triggers);
 }
 
 mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, int *status,
                          mv_err *err)
 {
     char shim[PATH_MAX];
+    mv_code code;
     mv_launch launch = {.argv = program->argv,
                         .shim = shim,
                         .live = r->names.live,
@@ -94,17 +185,23 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
                         .cpu = program->cpu,
                         .wait_free = program->wait_free,
                         .nvtx_all = program->nvtx_all,
+                        .window = mv_ring_window(&program->bounds),
                         .status = &r->status,
                         .control = &r->control,
                         .tick = sample,
+                        .signal = take_signal,
                         .user = r};
 
     if (mv_launch_shim(shim, sizeof shim, err) != MV_OK)
         return err->code;
-    mv_launch_run(&launch, status, err);
+    begin_watching(r, program);
+    code = mv_launch_run(&launch, status, err);
     mv_control_close(&r->control);
+    mv_rings_end(&r->rings);
+    mv_triggers_end(&r->triggers);
+    mv_rings_close(&r->rings);
     mv_steering_finish(&r->steering);
-    return err->code;
+    return code;
 }
 
 /* ---- what was recorded ------------------------------------------------------------------- */

@@ -14,6 +14,12 @@
 #include "record/finalise.h"
 #include "record/run_status.h"
 #include "record/steering.h"
+#include "record/trigger.h"
+
+/* A file was written because a condition was met, or `err` says why not. Called in a process of its
+ * own, beside the running program. */
+typedef void mv_recording_kept(void *user, const char *path, const char *why, uint64_t bytes,
+                               const mv_err *err);
 
 typedef struct {
     mv_arena *arena;
@@ -24,6 +30,10 @@ typedef struct {
     mv_steering steering;
     mv_finalise_edit *edit; /* of everything that is written; may be set once it is open */
     void *user;
+    mv_rings rings;
+    mv_triggers triggers;
+    mv_recording_kept *kept;
+    void *kept_user;
     bool is_sampling;  /* NVML is loaded, or was found missing */
     uint32_t pause_ms; /* to the next sample */
 } mv_recording;
@@ -33,6 +43,8 @@ typedef struct {
     char *const *argv;
     const char *stacks;
     bool cpu, wait_free, nvtx_all;
+    mv_ring_bounds bounds;
+    mv_trigger_opts triggers;
 } mv_recorded_program;
 
 /* The result for the live file of one process. */
@@ -64,6 +76,9 @@ typedef struct {
 /* `output` is the argument of -o, or NULL (record/run_names.h). Fails if no result can be
  * written. */
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err);
+
+/* For the files of --on. Before mv_recording_run. */
+void mv_recording_watch_kept(mv_recording *r, mv_recording_kept *kept, void *user);
 
 /* Runs the program to its end and samples the GPUs during the run; see mv_launch_run for
  * *status. */

@@ -16,7 +16,7 @@
 
 #include "base/numbers.h"
 #include "base/sort.h"
-#include "capture/wire_live.h"
+#include "capture/wire_folded.h"
 #include "parse/live/varint.h"
 
 /* ---- the name given with -o -------------------------------------------------------------- */
@@ -337,10 +337,26 @@ int mv_run_names_open(const mv_run_names *names, const mv_run_file *file)
     return open_same(names, name_of(file), &st);
 }
 
+static void name_folded(const mv_run_file *file, char name[NAME_MAX + 16])
+{
+    snprintf(name, NAME_MAX + 16, "%.*s%s", NAME_MAX, name_of(file), MV_FOLDED_SUFFIX);
+}
+
+int mv_run_names_open_folded(const mv_run_names *names, const mv_run_file *file)
+{
+    char name[NAME_MAX + 16];
+
+    name_folded(file, name);
+    return openat(names->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+}
+
 bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file)
 {
+    char folded[NAME_MAX + 16];
     struct stat st;
 
+    name_folded(file, folded);
+    unlinkat(names->folder, folded, 0);
     return fstatat(names->folder, name_of(file), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            st.st_dev == file->device && st.st_ino == file->inode &&
            unlinkat(names->folder, name_of(file), 0) == 0;
@@ -371,6 +387,16 @@ static void sort_files(mv_run_file *files, uint32_t count)
                  MV_RISING(mv_run_file, image));
 }
 
+bool mv_run_names_is_live(const mv_run_names *names, const char *entry, uint32_t *pid,
+                          uint32_t *image)
+{
+    const char *name = strrchr(names->live, '/') + 1;
+    size_t length = strlen(name);
+
+    return strncmp(entry, name, length) == 0 && entry[length] == '.' &&
+           parse_name(entry + length + 1, pid, image);
+}
+
 static bool add_file(mv_arena *arena, const mv_run_names *names, const char *entry,
                      mv_run_file **files, uint32_t *count)
 {
@@ -379,8 +405,7 @@ static bool add_file(mv_arena *arena, const mv_run_names *names, const char *ent
     mv_run_file file = {0}, *grown;
     char path[PATH_MAX + NAME_MAX];
 
-    if (strncmp(entry, name, length) != 0 || entry[length] != '.' ||
-        !parse_name(entry + length + 1, &file.pid, &file.image))
+    if (!mv_run_names_is_live(names, entry, &file.pid, &file.image))
         return true;
     snprintf(path, sizeof path, "%s%s", names->live, entry + length);
     file.path = mv_arena_text(arena, path, strlen(path));
@@ -462,8 +487,7 @@ static bool expand(const char *output, const mv_run_file *file, char *out, size_
     return at + 1 < size;
 }
 
-/* "run.bin" and "r1" make "run.r1.bin". */
-static void insert(const char *path, const char *word, char *out, size_t size)
+void mv_run_names_insert(const char *path, const char *word, char *out, size_t size)
 {
     size_t length = strlen(path);
 
@@ -496,7 +520,7 @@ static void candidate(const mv_run_file *file, const char *plain, uint32_t attem
     if (attempt == 0)
         snprintf(out, size, "%s", plain);
     else
-        insert(plain, word, out, size);
+        mv_run_names_insert(plain, word, out, size);
 }
 
 bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file *files,

@@ -55,14 +55,24 @@ typedef struct {
     const char *result;       /* filled by mv_run_names_assign */
 } mv_run_file;
 
+/* Whether a name in the folder is that of a live file of this run. */
+bool mv_run_names_is_live(const mv_run_names *names, const char *entry, uint32_t *pid,
+                          uint32_t *image);
+
 /* The live files of this run: by rank, files without a rank last, then by start. */
 mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_file **files,
                           uint32_t *count, mv_err *err);
 
-/* Opens a listed file for reading, or removes it. -1 and false if the path no longer leads to the
+/* Opens the folded part of a listed file (capture/wire_folded.h); -1: it has none. */
+int mv_run_names_open_folded(const mv_run_names *names, const mv_run_file *file);
+
+/* Opens a listed file for reading, or removes it, with its folded part. -1 and false if the path no longer leads to the
  * same file. */
 int mv_run_names_open(const mv_run_names *names, const mv_run_file *file);
 bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file);
+
+/* "run.bin" and "oom.1" make "run.oom.1.bin". */
+void mv_run_names_insert(const char *path, const char *word, char *out, size_t size);
 
 /* Gives each accepted file its own result. False if memory runs out or a name is too long. */
 bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file *files,

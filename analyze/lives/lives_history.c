@@ -3,6 +3,7 @@
 #include "analyze/lives/lives_sweep.h"
 
 #include "base/search.h"
+#include "capture/wire_folded.h"
 
 enum { OFTEN = 2 }; /* this many complete ranges before the first event are not chance */
 
@@ -427,6 +428,10 @@ bool mv_lives_history(mv_lives_sweep *r)
         decide(r, r->ev.count ? MV_HISTORY_TRUNCATED : MV_HISTORY_NONE, 0, why_lost(r));
     else if (r->ev.count == 0)
         decide(r, MV_HISTORY_NONE, 0, "no history was recorded");
+    else if (mv_fact_find(r->trace, MV_FACT_FOLDED))
+        decide(
+            r, MV_HISTORY_TRUNCATED, 0,
+            "older events were folded: of them, only those of memory that stayed alive are here");
     else if (is_empty_before(r, &e))
         decide_empty(r, full);
     else

@@ -153,6 +153,8 @@ static uint64_t step_at(const mv_live_file *file, uint64_t at)
         step = LEAST_STEP;
     if (step > MOST_STEP)
         step = MOST_STEP;
+    if (file->most_step && step > file->most_step)
+        step = file->most_step;
     return atomic_load(&file->writes_zeros) ? step / ZEROS_SHARE : step;
 }
 

@@ -115,6 +115,14 @@ static uint32_t allowed_filters(void)
     return filters ? (uint32_t)strtoul(filters, NULL, 10) : UINT32_MAX;
 }
 
+/* In a bounded recording, where space that is reserved in advance counts. */
+static uint64_t wanted_window(void)
+{
+    const char *window = getenv("MEMVIZ_WINDOW");
+    uint64_t bytes = window ? strtoull(window, NULL, 10) : 0;
+    return bytes & ~(uint64_t)(MV_LIVE_CHUNK_BYTES - 1);
+}
+
 static void read_settings(mv_capture_settings *settings)
 {
     const char *out = wanted_out(), *sampler = getenv("MEMVIZ_SAMPLER");
@@ -126,6 +134,7 @@ static void read_settings(mv_capture_settings *settings)
     settings->stacks = stacks_named(getenv("MEMVIZ_STACKS"));
     settings->cpu = is_set("MEMVIZ_CPU");
     settings->wait_free = is_set("MEMVIZ_WAIT_FREE");
+    settings->window = wanted_window();
     settings->filters = allowed_filters();
 }
 
@@ -300,6 +309,7 @@ static int open_file(mv_live_file *file)
         if (name.used == name.room)
             return ENAMETOOLONG;
         file->path[name.used] = 0;
+        file->most_step = mv_process.settings.window;
         error = mv_live_file_open(file);
     }
     return error;

@@ -75,12 +75,13 @@ extern mv_wiped_page mv_wiped;
 enum { MV_SAMPLER_NAME = 64 };
 
 /* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE, MEMVIZ_SAMPLER,
- * MEMVIZ_FILTERS. */
+ * MEMVIZ_FILTERS, MEMVIZ_WINDOW. */
 typedef struct {
     char out[PATH_MAX]; /* path of the live file without its ending; "": no capture requested */
     mv_stacks_wanted stacks;
     bool cpu;
     bool wait_free;                /* threads do not wait for each other */
+    uint64_t window;               /* most bytes of disk to reserve at once; 0: no limit of ours */
     uint32_t filters;              /* number of the launcher's seccomp filters; UINT32_MAX: any */
     char sampler[MV_SAMPLER_NAME]; /* the launcher's socket (sampler.h); "": none */
 } mv_capture_settings;

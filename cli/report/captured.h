@@ -3,6 +3,7 @@
 #define MV_CAPTURED_H
 
 #include "analyze/levels/heap_blocks.h"
+#include "capture/wire_folded.h"
 #include "cli/report/table.h"
 
 /* The report on a device without events and memory: "device 0: no events, no memory". In a capture
@@ -54,6 +55,8 @@ extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_capt
     MEMBER(object "cpu_device", mv_captured_number((c), "cpu_device"))                         \
     MEMBER(object "ended", mv_value_bool(mv_fact_find((c)->trace, "end_us") != NULL))          \
     MEMBER(object "records", mv_value_u64((c)->records))                                       \
+    MEMBER(object "folded_events", mv_captured_number((c), MV_FACT_FOLDED))                    \
+    MEMBER(object "folded_bound", mv_captured_text((c), MV_FACT_FOLDED_BOUND))                 \
     MEMBER(object "lost_events", mv_value_u64((c)->trace->notes[MV_NOTE_LOST].count))          \
     MEMBER(object "samples", mv_value_u64((c)->trace->samples.count))                          \
     LIST(object "lost", &mv_captured_loss_table, mv_value_rows(c))                             \

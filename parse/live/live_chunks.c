@@ -66,7 +66,7 @@ static bool add(search *s, const mv_live_chunk *chunk)
     return mv_append(s->arena, s->out->rows, s->out->count, s->out->capacity, *chunk);
 }
 
-static mv_live_made made_before(const mv_wire_chunk *head)
+mv_live_made mv_live_made_before(const mv_wire_chunk *head)
 {
     return (mv_live_made){.strings = (uint32_t)head->first_row,
                           .codes = (uint32_t)(head->first_row >> 32),
@@ -114,7 +114,7 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
         return false;
     }
     chunk->is_sealed = seal != 0;
-    chunk->seen = seen_before(s, chunk->at);
+    chunk->seen = chunk->is_folded ? chunk->records.length : seen_before(s, chunk->at);
     chunk->thread = live.thread;
     chunk->first_sequence = live.first_sequence;
     chunk->first_time_us = live.first_time_us;
@@ -168,8 +168,14 @@ static uint64_t look_at(search *s, uint64_t at)
     }
     step = place_after(s->file, at, &head);
     chunk.kind = head.kind;
-    chunk.made = made_before(&head);
-    if (head.kind != MV_LIVE_FACTS && head.kind != MV_LIVE_EVENTS && head.kind != MV_LIVE_NAMES) {
+    chunk.made = mv_live_made_before(&head);
+    chunk.is_folded = head.kind == MV_LIVE_FOLDED;
+    if (chunk.is_folded) {
+        chunk.kind = MV_LIVE_EVENTS;
+        s->out->through = head.first_row;
+    }
+    if (chunk.kind != MV_LIVE_FACTS && chunk.kind != MV_LIVE_EVENTS &&
+        chunk.kind != MV_LIVE_NAMES) {
         if (!s->names)
             mv_build_note(s->build, MV_NOTE_UNKNOWN_KEY, "chunk kind %u at byte %llu", head.kind,
                           (unsigned long long)at);

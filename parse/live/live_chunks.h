@@ -2,6 +2,7 @@
 #ifndef MV_LIVE_CHUNKS_H
 #define MV_LIVE_CHUNKS_H
 
+#include "capture/wire_folded.h"
 #include "parse/model/build.h"
 
 /* Ids that the NAMES chunks before one made. */
@@ -18,16 +19,21 @@ typedef struct {
     mv_span records;   /* committed when the chunk was read */
     uint64_t seen;     /* bytes of them that were committed when all chunks were read before */
     bool is_sealed;    /* no record follows these */
+    bool is_folded;    /* EVENTS: the records that a FOLDED chunk keeps */
 } mv_live_chunk;
 
 typedef struct {
     mv_live_chunk *rows; /* [count] NAMES after all others, each kind in file order */
     uint32_t count, capacity;
+    uint64_t through;    /* numbers up to here are in FOLDED chunks only; 0: there are none */
     uint64_t damaged_at; /* the first damaged part; MV_NO_OFFSET: none */
 } mv_live_chunks;
 
 /* Whether an intact chunk header, of any kind, is at `at`. */
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
+
+/* What the header of a NAMES chunk says was made before it. */
+mv_live_made mv_live_made_before(const mv_wire_chunk *head);
 
 /* Fills `out` from `arena`; damage becomes notes. The capture may still be running, so all chunks
  * are read twice: records committed at the first pass come before all records that are new at the

@@ -17,36 +17,16 @@
 #ifndef MV_LIVE_EVENTS_H
 #define MV_LIVE_EVENTS_H
 
-#include "parse/live/live_chunks.h"
-
-typedef struct {
-    uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
-    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action, COUNT: mv_live_count; 0 if
-                        * unknown */
-    uint32_t thread;   /* the kernel's id */
-    uint64_t sequence; /* TOTALS: of the previous record */
-    uint64_t time_us;  /* CLOCK_MONOTONIC */
-    uint64_t addr, size;
-    uint64_t allocated, reserved; /* TOTALS, OOM */
-    uint64_t number;              /* CALL: handle; BEGIN, END: the range's */
-    uint64_t text;                /* CALL: API's name, HEAP: heap, marks: text; id + 1, 0: none */
-    uint64_t library;             /* CALL, HEAP: id + 1 */
-    uint64_t stack;               /* id + 1 */
-    int64_t device_type;          /* c10::DeviceType of BLOCK, FREE, OOM, TOTALS; of CALL: the
-                                   * thread's last */
-    int64_t device;               /* CALL, HEAP: as recorded; else from the last DEVICE record */
-    int64_t current;              /* CALL: from the last DEVICE record, -1: none */
-    int64_t result;               /* CALL */
-} mv_live_record;
-
-typedef struct mv_live_stream mv_live_stream;
+#include "parse/live/live_records.h"
 
 typedef struct {
     mv_build *build;
+    const mv_live_chunk *chunks;
     mv_live_stream *streams; /* one for each chunk */
     uint32_t *heap;          /* [heap_count] streams, by their next record */
     uint32_t heap_count;
-    bool has_ended; /* the recording has ended: no call is under way */
+    uint64_t through; /* mv_live_chunks */
+    bool has_ended;   /* the recording has ended: no call is under way */
     bool started;
     uint64_t last;      /* M; UINT64_MAX if nothing was new at the second look, or the recording has
                          * ended */

@@ -52,22 +52,22 @@ static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t 
     return n->build->code == MV_OK;
 }
 
-static bool resolve_python(mv_live_names *n, uint32_t count)
+static bool resolve_python(mv_live_names *n, mv_arena *scratch, uint32_t count)
 {
-    python_place *places = mv_push_array(n->arena, python_place, count);
-    uint32_t *offsets = mv_push_array(n->arena, uint32_t, count);
-    int64_t *lines = mv_push_array(n->arena, int64_t, count);
+    python_place *places = mv_push_array(scratch, python_place, count);
+    uint32_t *offsets = mv_push_array(scratch, uint32_t, count);
+    int64_t *lines = mv_push_array(scratch, int64_t, count);
     uint32_t at = 0;
 
     if (!places || !offsets || !lines)
         return false;
-    for (uint32_t i = 0; i < n->made.frames; i++) {
+    for (uint32_t i = n->resolved_frames; i < n->made.frames; i++) {
         const mv_live_frame *f = &n->frames[i];
         if (f->kind == MV_LIVE_NAME_PYTHON && f->of != MV_NO_ROW)
             places[at++] =
                 (python_place){f->of, f->offset < UINT32_MAX ? (uint32_t)f->offset : UINT32_MAX, i};
     }
-    mv_sort_rows(n->arena, places, at, MV_RISING(python_place, code),
+    mv_sort_rows(scratch, places, at, MV_RISING(python_place, code),
                  MV_RISING(python_place, offset));
     for (uint32_t i = 0, end; i < at; i = end) {
         for (end = i + 1; end < at && places[end].code == places[i].code;)
@@ -82,7 +82,7 @@ static bool resolve_words(mv_live_names *n)
 {
     mv_frame_row row = MV_FRAME_ROW;
 
-    for (uint32_t i = 0; i < n->made.frames; i++) {
+    for (uint32_t i = n->resolved_frames; i < n->made.frames; i++) {
         if (n->frames[i].kind != MV_LIVE_NAME_WORDS || n->frames[i].of == MV_NO_ROW)
             continue;
         row.function = string_of(n, n->frames[i].of);
@@ -91,13 +91,13 @@ static bool resolve_words(mv_live_names *n)
     return n->build->code == MV_OK;
 }
 
-static const char *module_path(mv_live_names *n, uint32_t module)
+static const char *module_path(const mv_live_names *n, mv_arena *scratch, uint32_t module)
 {
     mv_span text = {(const uint8_t *)"", 0};
 
     if (n->modules[module].path != MV_NO_ROW)
         text = n->strings[n->modules[module].path].text;
-    return mv_arena_text(n->arena, (const char *)text.data, text.length);
+    return mv_arena_text(scratch, (const char *)text.data, text.length);
 }
 
 static mv_frame_row native_row(mv_live_names *n, const mv_symbols *s, uint32_t at)
@@ -130,28 +130,29 @@ static bool keep_symbols(mv_live_names *n, const uint32_t *ids, uint32_t count, 
     return n->build->code == MV_OK;
 }
 
-static bool resolve_native(mv_live_names *n, uint32_t count, mv_err *err)
+static bool resolve_native(mv_live_names *n, mv_arena *scratch, uint32_t count, mv_err *err)
 {
-    mv_symbol_module *modules = mv_push_array(n->arena, mv_symbol_module, n->made.modules);
-    mv_symbol_query *queries = mv_push_array(n->arena, mv_symbol_query, count);
-    uint32_t *ids = mv_push_array(n->arena, uint32_t, count);
+    mv_symbol_module *modules = mv_push_array(scratch, mv_symbol_module, n->made.modules);
+    mv_symbol_query *queries = mv_push_array(scratch, mv_symbol_query, count);
+    uint32_t *ids = mv_push_array(scratch, uint32_t, count);
     mv_symbols symbols;
     uint32_t at = 0;
 
     if (!modules || !queries || !ids)
         return false;
     for (uint32_t i = 0; i < n->made.modules; i++) {
-        modules[i] = (mv_symbol_module){module_path(n, i), n->modules[i].build_id, n->is_elsewhere};
+        modules[i] =
+            (mv_symbol_module){module_path(n, scratch, i), n->modules[i].build_id, n->is_elsewhere};
         if (!modules[i].path)
             return false;
     }
-    for (uint32_t i = 0; i < n->made.frames; i++) {
+    for (uint32_t i = n->resolved_frames; i < n->made.frames; i++) {
         if (n->frames[i].kind != MV_LIVE_NAME_NATIVE)
             continue;
         ids[at] = i;
         queries[at++] = (mv_symbol_query){n->frames[i].of, n->frames[i].offset};
     }
-    if (mv_symbols_resolve(n->arena, modules, n->made.modules, queries, count, &symbols, err) !=
+    if (mv_symbols_resolve(scratch, modules, n->made.modules, queries, count, &symbols, err) !=
         MV_OK)
         return false;
     return keep_symbols(n, ids, count, &symbols);
@@ -159,17 +160,22 @@ static bool resolve_native(mv_live_names *n, uint32_t count, mv_err *err)
 
 mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err)
 {
-    uint32_t python = 0, native = 0;
+    uint32_t python = 0, native = 0, news = n->made.frames - n->resolved_frames;
+    mv_arena scratch;
     bool fine;
 
     err->code = MV_OK;
-    for (uint32_t i = 0; i < n->made.frames; i++) {
+    mv_arena_init(&scratch, n->arena->budget);
+    for (uint32_t i = n->resolved_frames; i < n->made.frames; i++) {
         python += n->frames[i].kind == MV_LIVE_NAME_PYTHON;
         native += n->frames[i].kind == MV_LIVE_NAME_NATIVE;
     }
-    fine = mv_room_for(n->arena, n->resolved, n->made.frames, n->resolved_room) &&
-           resolve_python(n, python) && resolve_words(n) &&
-           (native == 0 || resolve_native(n, native, err));
+    fine = mv_room_for(n->arena, n->resolved, n->resolved_count + news, n->resolved_room) &&
+           resolve_python(n, &scratch, python) && resolve_words(n) &&
+           (native == 0 || resolve_native(n, &scratch, native, err));
+    mv_arena_release(&scratch);
+    if (fine)
+        n->resolved_frames = n->made.frames;
     if (fine || err->code != MV_OK)
         return err->code;
     return mv_fail(err, n->build->code != MV_OK ? n->build->code : MV_NOMEM, MV_NO_OFFSET,

@@ -190,12 +190,12 @@ static bool catch_up(mv_live_names *n, const mv_live_chunk *chunk, bool damaged,
     return true;
 }
 
-static bool read_chunk(mv_live_names *n, const mv_live_chunk *chunk, bool *damaged, uint64_t most)
+bool mv_live_names_add(mv_live_names *n, const mv_live_chunk *chunk, uint64_t from, uint64_t most)
 {
-    mv_cursor c = mv_cursor_over(chunk->records);
-    bool usable;
+    mv_cursor c = {.span = chunk->records, .at = from};
+    bool usable = true;
 
-    if (!catch_up(n, chunk, *damaged, most, &usable))
+    if (from == 0 && !catch_up(n, chunk, n->is_damaged, most, &usable))
         return false;
     while (usable && c.at < c.span.length && !c.overrun) {
         uint64_t at = c.at;
@@ -203,7 +203,7 @@ static bool read_chunk(mv_live_names *n, const mv_live_chunk *chunk, bool *damag
             return false;
         if (!c.overrun)
             continue;
-        *damaged = true;
+        n->is_damaged = true;
         mv_build_note(
             n->build, MV_NOTE_DAMAGED, "name at byte %llu",
             (unsigned long long)(chunk->at + sizeof(mv_wire_chunk) + sizeof(mv_live_head) + at));
@@ -211,18 +211,21 @@ static bool read_chunk(mv_live_names *n, const mv_live_chunk *chunk, bool *damag
     return true;
 }
 
+void mv_live_names_init(mv_arena *arena, mv_build *b, mv_live_names *out)
+{
+    *out = (mv_live_names){.arena = arena, .build = b};
+}
+
 bool mv_live_names_read(mv_arena *arena, const mv_live_chunks *chunks, uint64_t most, mv_build *b,
                         mv_live_names *out)
 {
-    bool damaged = false;
-
-    *out = (mv_live_names){.arena = arena, .build = b};
+    mv_live_names_init(arena, b, out);
     for (uint32_t i = 0; i < chunks->count; i++) {
         const mv_live_chunk *chunk = &chunks->rows[i];
         if (chunk->kind != MV_LIVE_NAMES)
             continue;
-        damaged = damaged || chunks->damaged_at < chunk->at;
-        if (!read_chunk(out, chunk, &damaged, most))
+        out->is_damaged = out->is_damaged || chunks->damaged_at < chunk->at;
+        if (!mv_live_names_add(out, chunk, 0, most))
             return false;
     }
     return true;

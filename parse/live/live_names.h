@@ -54,15 +54,22 @@ typedef struct {
     mv_live_stack *stacks;
     mv_frame_id *resolved;
     uint64_t resolved_count, resolved_room;
-    uint32_t missing;  /* modules that are not on this machine */
-    bool is_elsewhere; /* recorded on another machine: no file of this machine is opened */
+    uint32_t resolved_frames; /* frames that have their lines and symbols */
+    uint32_t missing;         /* modules that are not on this machine */
+    bool is_damaged;          /* names were lost */
+    bool is_elsewhere;        /* recorded on another machine: no file of this machine is opened */
 } mv_live_names;
 
 /* False: memory is out. `most` is the largest number of ids of a kind that the file can hold. */
 bool mv_live_names_read(mv_arena *arena, const mv_live_chunks *chunks, uint64_t most, mv_build *b,
                         mv_live_names *out);
 
-/* live_frames.c: gives every frame its lines or symbols. */
+/* The same chunk by chunk, in the order of the file, for a file that grows. `from` is the number of
+ * bytes of the chunk's records that were read before; the records must not move. */
+void mv_live_names_init(mv_arena *arena, mv_build *b, mv_live_names *out);
+bool mv_live_names_add(mv_live_names *n, const mv_live_chunk *chunk, uint64_t from, uint64_t most);
+
+/* live_frames.c: gives every frame that is new since the last call its lines or symbols. */
 mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err);
 
 /* Counts invalid names. */

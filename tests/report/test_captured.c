@@ -139,10 +139,10 @@ Test(captured, info_as_json)
     const cJSON *library = cJSON_GetArrayItem(cJSON_GetObjectItem(capture, "libraries"), 0);
 
     cr_assert_not_null(capture);
-    mvt_json_has(capture,
-                 "command host pid rank world_size stacks stacks_off python cpu_device "
-                 "ended stopped lost lost_events records api_calls api_calls_failed samples "
-                 "libraries heaps facts");
+    mvt_json_has(capture, "command host pid rank world_size stacks stacks_off python cpu_device "
+                          "ended stopped folded_events folded_bound lost lost_events records "
+                          "api_calls api_calls_failed samples "
+                          "libraries heaps facts");
     mvt_json_has(heap, "name allocs frees blocks bytes peak doubts");
     cr_expect_eq(mvt_json_number(heap, "bytes"), 2 << 20);
     cr_expect_eq(mvt_json_number(heap, "blocks"), 2);

@@ -1,0 +1,50 @@
+#include "analyze/leaks/folded_time.h"
+
+#include "base/numbers.h"
+#include "base/size.h"
+#include "base/text.h"
+#include "capture/wire_folded.h"
+#include "parse/live/read_live.h"
+
+/* The end of the folded time on the clock of the events; MV_NO_TIME: nothing was folded. */
+static int64_t folded_until(const mv_trace *trace)
+{
+    const char *text = mv_fact_find(trace, MV_FACT_FOLDED_UNTIL);
+    uint64_t until;
+
+    return text && mv_number_read(text, &until) && until < INT64_MAX / 4
+               ? (int64_t)until + mv_live_to_epoch_us(trace)
+               : MV_NO_TIME;
+}
+
+bool mv_folded_time_check(mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const mv_events *e = &w->lives->events;
+    int64_t until = folded_until(w->trace), middle;
+    char size[MV_SIZE_TEXT];
+    uint64_t bytes = 0;
+    uint32_t blocks = 0;
+
+    if (w->out->verdict != MV_VERDICT_CLEAN || until == MV_NO_TIME || e->count == 0)
+        return true;
+    middle = e->time_us[0] < until ? e->time_us[0] + (until - e->time_us[0]) / 2 : until;
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        int64_t born = a->birth[i] == MV_BEFORE ? MV_NO_TIME : e->time_us[a->birth[i]];
+        if (a->freed[i] != MV_NEVER || born <= middle || born > until)
+            continue;
+        bytes += a->block[i];
+        blocks++;
+    }
+    if (blocks == 0)
+        return true;
+    w->out->verdict = MV_VERDICT_UNKNOWN;
+    w->out->lacks = "folded events";
+    w->out->why = mv_arena_printf(
+        w->arena,
+        "no line keeps memory step after step in the last events; but %u block%s, %s, stayed of "
+        "what was allocated in the second half of the folded time, whose steps are not known",
+        blocks, mv_plural(blocks), mv_size_text(size, bytes));
+    w->out->settle = "compare two files of --on high or growth with memviz diff";
+    return w->out->why != NULL;
+}

@@ -1,0 +1,40 @@
+/* The folded part of a bounded recording (docs/recorder.md), which the launcher writes beside the
+ * live file, as LIVE.folded: what is still needed of the records that are gone.
+ *
+ *     byte 0          mv_wire_header
+ *     byte 65536      FACTS chunk of a live file: keys that begin with "folded_"
+ *     ...             FOLDED chunk
+ *     ...             PLACES chunk
+ *
+ * Chunks are those of a live file (wire_live.h), and sealed. The file is replaced as a whole, by a
+ * rename, before the records in it are removed from the live file. So at any moment the two files
+ * together have everything: of the live file, records up to number `through` do not count.
+ *
+ * FOLDED: records of EVENTS, of all threads, by number: those that made what was alive after number
+ * `through`, and the open ranges. Numbers between them are not lost: their records were folded. In
+ * its mv_wire_chunk first_row is `through`, and table_rows the byte of the live file from which on
+ * all chunks are read.
+ *
+ * PLACES: the chunks of the live file before that byte which are read too (names, and chunks that
+ * are still open), as 64-bit numbers, rising. */
+#ifndef MV_WIRE_FOLDED_H
+#define MV_WIRE_FOLDED_H
+
+#include "capture/wire_live.h"
+
+#define MV_FOLDED_SUFFIX ".folded"
+
+enum { MV_LIVE_FOLDED = 259, MV_LIVE_PLACES = 260 };
+
+/* Facts:
+ *     folded_max_size    the bounds, in bytes and microseconds, as they were given
+ *     folded_max_age_us
+ *     folded_peak_D      most bytes allocated at once on device D before folded_until_us
+ *     folded_curve_D     the same in up to 64 spans of equal length: "us:bytes us:bytes ...", with
+ *                        the end of each span
+ * and those below. */
+#define MV_FACT_FOLDED       "folded_events"   /* how many events are gone */
+#define MV_FACT_FOLDED_UNTIL "folded_until_us" /* time of the last of them, CLOCK_MONOTONIC */
+#define MV_FACT_FOLDED_BOUND "folded_bound"    /* "size" or "age": that was reached last */
+
+#endif

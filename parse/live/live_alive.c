@@ -1,0 +1,256 @@
+#include "parse/live/live_alive.h"
+
+#include "base/grow.h"
+
+/* The effect of a call: what its key names, and whether it makes or ends that. */
+typedef struct {
+    uint8_t key; /* mv_live_alive_key; MV_ALIVE_KEYS: none */
+    bool is_by_handle, makes, ends;
+} effect;
+
+#define MAKES(what, by_handle)                  \
+    {                                           \
+        MV_ALIVE_##what, by_handle, true, false \
+    }
+#define ENDS(what, by_handle)                   \
+    {                                           \
+        MV_ALIVE_##what, by_handle, false, true \
+    }
+
+/* Actions without a row make nothing that is kept. */
+static const effect effects[MV_API_ACTION_COUNT] = {
+    [MV_API_ALLOC] = MAKES(ADDR, false),
+    [MV_API_FREE] = ENDS(ADDR, false),
+    [MV_API_ALLOC_ASYNC] = MAKES(ADDR, false),
+    [MV_API_FREE_ASYNC] = ENDS(ADDR, false),
+    [MV_API_ALLOC_MANAGED] = MAKES(ADDR, false),
+    [MV_API_ALLOC_ARRAY] = MAKES(ARRAY, true),
+    [MV_API_FREE_ARRAY] = ENDS(ARRAY, true),
+    [MV_API_ALLOC_HOST] = MAKES(ADDR, false),
+    [MV_API_FREE_HOST] = ENDS(ADDR, false),
+    [MV_API_REGISTER] = MAKES(ADDR, false),
+    [MV_API_UNREGISTER] = ENDS(ADDR, false),
+    [MV_API_RESERVE] = MAKES(RESERVATION, false),
+    [MV_API_UNRESERVE] = ENDS(RESERVATION, false),
+    [MV_API_CREATE] = MAKES(HANDLE, true),
+    [MV_API_RELEASE] = ENDS(HANDLE, true),
+    [MV_API_RETAIN] = MAKES(HANDLE, true),
+    [MV_API_IMPORT] = MAKES(HANDLE, true),
+    [MV_API_MAP] = MAKES(MAPPING, false),
+    [MV_API_UNMAP] = ENDS(MAPPING, false),
+    [MV_API_OPEN] = MAKES(ADDR, false),
+    [MV_API_CLOSE] = ENDS(ADDR, false),
+    [MV_API_POOL_CREATE] = MAKES(POOL, true),
+    [MV_API_POOL_DESTROY] = ENDS(POOL, true),
+    [MV_API_LOAD] = MAKES(LOAD, true),
+    [MV_API_UNLOAD] = ENDS(LOAD, true),
+    [MV_API_OBJECT_CREATE] = MAKES(OBJECT, true),
+    [MV_API_OBJECT_DESTROY] = ENDS(OBJECT, true),
+};
+
+void mv_live_alive_init(mv_arena *arena, mv_live_alive *out)
+{
+    *out = (mv_live_alive){.arena = arena, .spare = MV_NOT_IN_MAP};
+    for (uint32_t i = 0; i < MV_LIVE_LISTS; i++)
+        out->blocks[i].arena = arena;
+    for (uint32_t i = 0; i < MV_ALIVE_KEYS; i++)
+        out->by[i].arena = arena;
+}
+
+uint32_t mv_live_alive_list(const mv_live_record *r)
+{
+    if (r->device_type == 0)
+        return MV_LIVE_CPU;
+    return r->device >= 0 && r->device < MV_LIVE_CPU ? (uint32_t)r->device : MV_NO_ROW;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static bool keep(mv_live_alive *a, const mv_live_record *r, uint32_t *row)
+{
+    mv_live_alive_row made = {.record = *r,
+                              .sequence = r->sequence,
+                              .launches = a->launches,
+                              .waits = a->waits,
+                              .outer = MV_NOT_IN_MAP,
+                              .is_used = true};
+
+    *row = a->spare;
+    if (*row != MV_NOT_IN_MAP)
+        a->spare = a->rows[*row].outer;
+    else if (mv_append(a->arena, a->rows, a->count, a->capacity, (mv_live_alive_row){0}))
+        *row = a->count - 1;
+    else
+        return false;
+    a->rows[*row] = made;
+    a->newest = *row;
+    a->kept++;
+    return true;
+}
+
+static void drop(mv_live_alive *a, uint32_t row)
+{
+    a->rows[row] = (mv_live_alive_row){.outer = a->spare};
+    a->spare = row;
+    a->kept--;
+}
+
+/* Keeps the record as the newest of its key; `hides`: an older one stays below it. */
+static bool hold(mv_live_alive *a, mv_map *map, uint64_t key, const mv_live_record *r, bool hides)
+{
+    uint32_t older = mv_map_find(map, key), row;
+
+    if (!keep(a, r, &row) || !mv_map_put(map, key, row))
+        return false;
+    if (hides)
+        a->rows[row].outer = older;
+    else if (older != MV_NOT_IN_MAP)
+        drop(a, older);
+    return true;
+}
+
+/* Ends the newest of a key; the size of its record, 0 if there is none. */
+static uint64_t end(mv_live_alive *a, mv_map *map, uint64_t key)
+{
+    uint32_t row = mv_map_take(map, key), outer;
+    uint64_t size;
+
+    if (row == MV_NOT_IN_MAP)
+        return 0;
+    size = a->rows[row].record.size;
+    outer = a->rows[row].outer;
+    drop(a, row);
+    if (outer != MV_NOT_IN_MAP)
+        mv_map_put(map, key, outer); /* cannot fail: its slot was just left */
+    return size;
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+static bool add_block(mv_live_alive *a, const mv_live_record *r)
+{
+    uint32_t list = mv_live_alive_list(r), old;
+
+    if (list == MV_NO_ROW)
+        return true;
+    a->has_list[list] = true;
+    if (r->kind == MV_LIVE_EVENT_TOTALS) {
+        a->reserved[list] = r->reserved;
+        return true;
+    }
+    if (r->kind == MV_LIVE_EVENT_FREE) {
+        a->allocated[list] -= end(a, &a->blocks[list], r->addr);
+        return true;
+    }
+    old = mv_map_find(&a->blocks[list], r->addr);
+    if (old != MV_NOT_IN_MAP)
+        a->allocated[list] -= a->rows[old].record.size;
+    a->allocated[list] += r->size;
+    return hold(a, &a->blocks[list], r->addr, r, false);
+}
+
+/* One unmap may end several pieces that were mapped separately. */
+static void end_mappings(mv_live_alive *a, const mv_live_record *r)
+{
+    uint64_t found = 0, size;
+
+    while (found < r->size && (size = end(a, &a->by[MV_ALIVE_MAPPING], r->addr + found)))
+        found += size;
+}
+
+static bool add_call(mv_live_alive *a, const mv_live_record *r)
+{
+    const effect *e = &effects[r->action];
+    uint64_t key = e->is_by_handle ? r->number : r->addr;
+    uint32_t row;
+
+    if (r->result != 0)
+        return true;
+    if (r->action == MV_API_CONTEXT_CREATE || r->action == MV_API_CONTEXT_DESTROY)
+        return keep(a, r, &row);
+    if (r->action == MV_API_UNMAP)
+        end_mappings(a, r);
+    else if (e->ends)
+        end(a, &a->by[e->key], key);
+    return !e->makes || hold(a, &a->by[e->key], key, r, r->action == MV_API_RETAIN);
+}
+
+static void end_heap(mv_live_alive *a, uint64_t heap)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->rows[i].is_used && a->rows[i].record.kind == MV_LIVE_EVENT_HEAP &&
+            a->rows[i].record.text == heap)
+            end(a, &a->by[MV_ALIVE_HEAP], a->rows[i].record.addr);
+}
+
+static bool add_heap(mv_live_alive *a, const mv_live_record *r)
+{
+    mv_map *map = &a->by[MV_ALIVE_HEAP];
+    uint32_t row = mv_map_find(map, r->addr);
+
+    if (r->action == MV_HEAP_ALLOC)
+        return hold(a, map, r->addr, r, false);
+    if (r->action == MV_HEAP_FREE)
+        end(a, map, r->addr);
+    else if (r->action == MV_HEAP_RESIZE && row != MV_NOT_IN_MAP)
+        a->rows[row].record.size = r->size;
+    else if (r->action == MV_HEAP_RESET)
+        end_heap(a, r->text);
+    return true;
+}
+
+static bool add_range(mv_live_alive *a, const mv_live_record *r)
+{
+    switch (r->kind) {
+    case MV_LIVE_EVENT_PUSH:
+        return hold(a, &a->by[MV_ALIVE_THREAD], r->thread, r, true);
+    case MV_LIVE_EVENT_BEGIN:
+        return hold(a, &a->by[MV_ALIVE_RANGE], r->number, r, false);
+    case MV_LIVE_EVENT_POP:
+        end(a, &a->by[MV_ALIVE_THREAD], r->thread);
+        return true;
+    case MV_LIVE_EVENT_END:
+        end(a, &a->by[MV_ALIVE_RANGE], r->number);
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* The clocks of a call are in the records after it. */
+static bool add_clock(mv_live_alive *a, const mv_live_record *r)
+{
+    if (r->kind == MV_LIVE_EVENT_LAUNCHES && r->number > a->launches)
+        a->launches = r->number;
+    if (r->kind == MV_LIVE_EVENT_COUNT && r->action == MV_LIVE_COUNT_WAITS && r->number > a->waits)
+        a->waits = r->number;
+    if (a->newest < a->count && a->rows[a->newest].sequence == r->sequence) {
+        a->rows[a->newest].launches = a->launches;
+        a->rows[a->newest].waits = a->waits;
+    }
+    return true;
+}
+
+bool mv_live_alive_add(mv_live_alive *a, const mv_live_record *r)
+{
+    uint32_t row;
+
+    a->seen += !mv_live_is_beside(r->kind);
+    switch (r->kind) {
+    case MV_LIVE_EVENT_BLOCK:
+    case MV_LIVE_EVENT_FREE:
+    case MV_LIVE_EVENT_TOTALS:
+        return add_block(a, r);
+    case MV_LIVE_EVENT_OOM:
+        return keep(a, r, &row);
+    case MV_LIVE_EVENT_CALL:
+        return add_call(a, r);
+    case MV_LIVE_EVENT_HEAP:
+        return add_heap(a, r);
+    case MV_LIVE_EVENT_LAUNCHES:
+    case MV_LIVE_EVENT_COUNT:
+        return add_clock(a, r);
+    default:
+        return add_range(a, r);
+    }
+}

@@ -1,0 +1,21 @@
+/* Writes the folded part of a bounded recording (capture/wire_folded.h). */
+#ifndef MV_RECORD_FOLD_H
+#define MV_RECORD_FOLD_H
+
+#include "parse/live/live_alive.h"
+#include "parse/live/live_follow.h"
+#include "parse/live/read_live.h"
+
+typedef struct {
+    const mv_live_alive *alive;
+    uint64_t through;          /* records up to this number were folded */
+    const mv_live_fact *facts; /* [fact_count] */
+    uint32_t fact_count;
+    const uint64_t *places; /* [place_count] see mv_live_follow_places */
+    uint64_t place_count, start;
+} mv_fold;
+
+/* The bytes of the file, in `arena`. False: memory is out. */
+bool mv_fold_bytes(mv_arena *arena, const mv_fold *fold, mv_span *out);
+
+#endif

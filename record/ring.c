@@ -1,0 +1,421 @@
+#include "record/ring.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "capture/wire_folded.h"
+#include "record/fold.h"
+
+enum {
+    LOOK_US = 300000,      /* between two looks at the folder */
+    MOST_RECORDS = 200000, /* folded in one update: some 20 ms, in which requests wait */
+    WINDOWS = 16,          /* the shim's reserve is this part of the bound */
+    LEAST_HOLES = 2 << 20, /* worth a new folded part while there is more to fold */
+    PARTS = 8,             /* what is folded at once is this part of a bound */
+    SPANS = 64,            /* of a curve */
+    SPAN_US = 1000000,     /* at first; doubled when the curve is full */
+    CURVES = 16,           /* devices with a curve: the facts must fit in one chunk */
+    MOST_FACTS = 8 + 2 * CURVES
+};
+
+/* Most allocated bytes of a device, by time. */
+typedef struct {
+    uint64_t peak, first_us, span_us;
+    uint64_t most[SPANS];
+    uint32_t count;
+} curve;
+
+typedef struct {
+    uint64_t at, bytes;
+} hole;
+
+struct mv_ring {
+    mv_arena arena;
+    char name[NAME_MAX + 1]; /* in the folder */
+    int fd;
+    mv_live_follow *tail; /* its records were folded, or are about to be */
+    mv_live_alive alive;
+    curve curves[CURVES];
+    hole *holes; /* [hole_count] chunks whose records are in `alive` */
+    uint32_t hole_count, hole_capacity;
+    uint64_t hole_bytes;   /* of them */
+    uint64_t folded_bytes; /* of the folded part */
+    uint64_t wanted;       /* bytes of holes to be made; 0: none */
+    uint64_t until_us;     /* time of the last record that was folded; 0: none */
+    uint64_t since_us;     /* when the file was found */
+    const char *bound;     /* the bound that was reached last */
+    bool is_changed;       /* `alive` has records that the folded part does not have */
+    bool is_off;
+};
+
+static uint64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+uint64_t mv_ring_window(const mv_ring_bounds *bounds)
+{
+    return bounds->max_size / WINDOWS & ~(uint64_t)(MV_LIVE_CHUNK_BYTES - 1);
+}
+
+static void give_up(mv_rings *r, mv_ring *g, const char *why)
+{
+    g->is_off = true;
+    r->fault = r->fault ? r->fault : why;
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+static bool is_known(const mv_rings *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (strcmp(r->rings[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* As in run_names.c: only regular files of ours with one name. */
+static bool is_ours(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+/* A file that has no header yet is taken at the next look. */
+static void add_ring(mv_rings *r, const char *name)
+{
+    int fd = openat(r->names->folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    mv_ring *g = fd >= 0 && is_ours(fd) ? mv_push_struct(&r->arena, mv_ring) : NULL;
+    mv_err err;
+    int again;
+
+    if (!g || (again = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    g->fd = fd;
+    g->since_us = now_us();
+    snprintf(g->name, sizeof g->name, "%s", name);
+    mv_arena_init(&g->arena, r->arena.budget);
+    mv_live_alive_init(&g->arena, &g->alive);
+    g->tail = mv_live_follow_open_fd(&g->arena, again, &err);
+    if (!g->tail || !mv_append(&r->arena, r->rings, r->count, r->capacity, g)) {
+        mv_live_follow_close(g->tail);
+        close(fd);
+        mv_arena_release(&g->arena);
+    }
+}
+
+static void look_for_files(mv_rings *r)
+{
+    int again = openat(r->names->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = again < 0 ? NULL : fdopendir(again);
+    struct dirent *entry;
+    uint32_t pid, image;
+
+    if (!folder && again >= 0)
+        close(again);
+    while (folder && (entry = readdir(folder)))
+        if (mv_run_names_is_live(r->names, entry->d_name, &pid, &image) &&
+            !is_known(r, entry->d_name))
+            add_ring(r, entry->d_name);
+    if (folder)
+        closedir(folder);
+}
+
+/* ---- folding ----------------------------------------------------------------------------- */
+
+static void halve(curve *c)
+{
+    for (uint32_t i = 0; i < SPANS / 2; i++)
+        c->most[i] = c->most[2 * i] > c->most[2 * i + 1] ? c->most[2 * i] : c->most[2 * i + 1];
+    memset(&c->most[SPANS / 2], 0, sizeof c->most / 2);
+    c->count = SPANS / 2;
+    c->span_us *= 2;
+}
+
+static void add_point(curve *c, uint64_t time_us, uint64_t bytes)
+{
+    uint64_t span;
+
+    if (!c->span_us)
+        *c = (curve){.first_us = time_us, .span_us = SPAN_US};
+    while ((span = time_us > c->first_us ? (time_us - c->first_us) / c->span_us : 0) >= SPANS)
+        halve(c);
+    /* A span in which nothing happened has what the one before it ended with: at most its most. */
+    for (; c->count <= span; c->count++)
+        c->most[c->count] = c->count ? c->most[c->count - 1] : 0;
+    c->most[span] = bytes > c->most[span] ? bytes : c->most[span];
+    c->peak = bytes > c->peak ? bytes : c->peak;
+}
+
+static bool fold_record(mv_ring *g, const mv_live_record *r)
+{
+    uint32_t list;
+
+    if (!mv_live_alive_add(&g->alive, r))
+        return false;
+    if (r->kind == MV_LIVE_EVENT_BLOCK && (list = mv_live_alive_list(r)) < CURVES)
+        add_point(&g->curves[list], r->time_us, g->alive.allocated[list]);
+    if (r->time_us > g->until_us)
+        g->until_us = r->time_us;
+    g->is_changed = true;
+    return true;
+}
+
+static bool take_finished(mv_ring *g)
+{
+    hole h;
+
+    while (mv_live_follow_finished(g->tail, &h.at, &h.bytes)) {
+        if (!mv_append(&g->arena, g->holes, g->hole_count, g->hole_capacity, h))
+            return false;
+        g->hole_bytes += h.bytes;
+    }
+    return true;
+}
+
+/* Folds records until enough chunks are finished, and those before `cutoff`. *more: there are more
+ * to fold, at the next update. */
+static bool fold_records(mv_ring *g, uint64_t cutoff, bool *more)
+{
+    mv_live_record r;
+
+    *more = false;
+    for (uint32_t i = 0; g->hole_bytes < g->wanted || g->until_us < cutoff; i++) {
+        *more = i == MOST_RECORDS;
+        if (*more || !mv_live_follow_next(g->tail, &r))
+            return true;
+        if (!fold_record(g, &r) || !take_finished(g))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the folded part --------------------------------------------------------------------- */
+
+typedef struct {
+    mv_arena *arena;
+    mv_live_fact rows[MOST_FACTS];
+    uint32_t count;
+} fact_list;
+
+static void add_text(fact_list *f, const char *key, const char *value)
+{
+    mv_live_fact row = {mv_arena_text(f->arena, key, strlen(key)),
+                        mv_arena_text(f->arena, value, strlen(value))};
+
+    if (row.key && row.value && f->count < MOST_FACTS)
+        f->rows[f->count++] = row;
+}
+
+static void add_number(fact_list *f, const char *key, uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    add_text(f, key, text);
+}
+
+static void add_curve(fact_list *f, const curve *c, uint32_t device)
+{
+    char key[32], text[SPANS * 44];
+    size_t at = 0;
+
+    snprintf(key, sizeof key, "folded_peak_%u", device);
+    add_number(f, key, c->peak);
+    for (uint32_t i = 0; i < c->count; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%llu:%llu", i ? " " : "",
+                               (unsigned long long)(c->first_us + (i + 1) * c->span_us),
+                               (unsigned long long)c->most[i]);
+    snprintf(key, sizeof key, "folded_curve_%u", device);
+    add_text(f, key, text);
+}
+
+static void add_facts(const mv_rings *r, const mv_ring *g, fact_list *f)
+{
+    add_number(f, "folded_events", g->alive.seen - g->alive.kept);
+    add_number(f, "folded_until_us", g->until_us);
+    add_text(f, "folded_bound", g->bound);
+    if (r->bounds.max_size)
+        add_number(f, "folded_max_size", r->bounds.max_size);
+    if (r->bounds.max_age_us)
+        add_number(f, "folded_max_age_us", r->bounds.max_age_us);
+    if (mv_live_follow_status(g->tail)->lost)
+        add_number(f, "lost_folded", mv_live_follow_status(g->tail)->lost);
+    for (uint32_t i = 0; i < CURVES; i++)
+        if (g->curves[i].span_us)
+            add_curve(f, &g->curves[i], i);
+}
+
+static bool write_all(int fd, mv_span bytes)
+{
+    for (uint64_t done = 0; done < bytes.length;) {
+        ssize_t wrote = write(fd, bytes.data + done, bytes.length - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        done += (uint64_t)wrote;
+    }
+    return true;
+}
+
+/* Replaces the folded part as a whole. */
+static bool put_folded(const mv_rings *r, const mv_ring *g, mv_span bytes)
+{
+    char made[NAME_MAX + 32], name[NAME_MAX + 16];
+    int fd;
+    bool fine;
+
+    snprintf(name, sizeof name, "%s%s", g->name, MV_FOLDED_SUFFIX);
+    snprintf(made, sizeof made, "%s.new", name);
+    unlinkat(r->names->folder, made, 0);
+    fd = openat(r->names->folder, made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    fine = write_all(fd, bytes);
+    fine = close(fd) == 0 && fine && renameat(r->names->folder, made, r->names->folder, name) == 0;
+    if (!fine)
+        unlinkat(r->names->folder, made, 0);
+    return fine;
+}
+
+static bool write_folded(mv_rings *r, mv_ring *g)
+{
+    mv_arena scratch;
+    fact_list facts = {.arena = &scratch};
+    mv_fold fold = {.alive = &g->alive,
+                    .through = mv_live_follow_status(g->tail)->sequence,
+                    .facts = facts.rows};
+    mv_span bytes;
+    bool fine;
+
+    mv_arena_init(&scratch, r->arena.budget);
+    add_facts(r, g, &facts);
+    fold.fact_count = facts.count;
+    fold.places = mv_live_follow_places(g->tail, &scratch, &fold.place_count, &fold.start);
+    fine = fold.places && mv_fold_bytes(&scratch, &fold, &bytes) && put_folded(r, g, bytes);
+    if (fine)
+        g->folded_bytes = bytes.length;
+    mv_arena_release(&scratch);
+    return fine;
+}
+
+/* Only now are the records in two places: the first can go. */
+static void make_holes(mv_rings *r, mv_ring *g)
+{
+    for (uint32_t i = 0; i < g->hole_count; i++)
+        if (fallocate(g->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)g->holes[i].at,
+                      (off_t)g->holes[i].bytes) != 0)
+            give_up(r, g, "the file system cannot remove parts of a file");
+    g->hole_count = 0;
+    g->hole_bytes = 0;
+    g->wanted = 0;
+    g->is_changed = false;
+}
+
+/* ---- the bounds -------------------------------------------------------------------------- */
+
+/* Bytes that have to go so that the file, and two folded parts while one replaces the other, stay
+ * within the bound until the next update. */
+static uint64_t bytes_over(const mv_rings *r, const mv_ring *g)
+{
+    uint64_t most = r->bounds.max_size, part = most / PARTS;
+    struct stat st;
+    uint64_t used;
+
+    if (!most || fstat(g->fd, &st) != 0)
+        return 0;
+    used = (uint64_t)st.st_blocks * 512 + 2 * g->folded_bytes + part;
+    return used > most ? used - most + part : 0;
+}
+
+static void update_ring(mv_rings *r, mv_ring *g)
+{
+    uint64_t now = now_us(), age = r->bounds.max_age_us, over, cutoff = 0;
+    uint64_t oldest = g->until_us ? g->until_us : g->since_us;
+    mv_err err;
+    bool more;
+
+    if (mv_live_follow_update(g->tail, now, &err) != MV_OK) {
+        give_up(r, g, "there is not enough memory to follow the recording");
+        return;
+    }
+    over = bytes_over(r, g);
+    if (over > g->wanted) {
+        g->wanted = over;
+        g->bound = "size";
+    }
+    if (age && now > oldest + age + age / PARTS) {
+        cutoff = now - age;
+        g->bound = g->wanted ? g->bound : "age";
+    }
+    if (!g->wanted && !cutoff && !g->is_changed)
+        return;
+    if (!fold_records(g, cutoff, &more))
+        give_up(r, g, "there is not enough memory to keep what is alive");
+    else if (g->is_changed && (!more || g->hole_bytes >= LEAST_HOLES)) {
+        if (write_folded(r, g))
+            make_holes(r, g);
+        else
+            give_up(r, g, "the folded part could not be written");
+    }
+    r->is_behind = r->is_behind || (more && !g->is_off);
+}
+
+const char *mv_ring_name(const mv_rings *r, uint32_t ring)
+{
+    return r->rings[ring]->name;
+}
+
+void mv_rings_open(mv_rings *r, mv_budget *budget, const mv_run_names *names,
+                   const mv_ring_bounds *bounds)
+{
+    *r = (mv_rings){.names = names, .bounds = *bounds};
+    mv_arena_init(&r->arena, budget);
+}
+
+void mv_rings_update(mv_rings *r)
+{
+    bool is_bounded = r->bounds.max_size || r->bounds.max_age_us;
+
+    if (!is_bounded && !r->is_watched)
+        return;
+    if (now_us() >= r->look_us) {
+        look_for_files(r);
+        r->look_us = now_us() + LOOK_US;
+    }
+    r->is_behind = false;
+    for (uint32_t i = 0; is_bounded && i < r->count; i++)
+        if (!r->rings[i]->is_off)
+            update_ring(r, r->rings[i]);
+}
+
+void mv_rings_end(mv_rings *r)
+{
+    r->look_us = 0;
+    mv_rings_update(r);
+}
+
+void mv_rings_close(mv_rings *r)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        mv_live_follow_close(r->rings[i]->tail);
+        close(r->rings[i]->fd);
+        mv_arena_release(&r->rings[i]->arena);
+    }
+    mv_arena_release(&r->arena);
+}

@@ -1,0 +1,344 @@
+/* A live file that is read while it grows: any cuts give the same records as one reading. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "parse/live/live_events.h"
+#include "parse/live/live_follow.h"
+#include "tests/fixture/fixture_live.h"
+
+enum { MOST = 4096, SOON_US = 2000000 };
+
+typedef struct {
+    mv_live_record rows[MOST];
+    uint32_t count;
+} records;
+
+typedef struct {
+    mvt_live *live;
+    mv_live_follow *reader;
+    const char *path;
+    uint64_t now_us;
+    records got;
+} following;
+
+static void write_file(const char *path, mv_span file)
+{
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(pwrite(fd, file.data, file.length, 0), (ssize_t)file.length);
+    cr_assert_eq(close(fd), 0);
+}
+
+static void keep(records *to, const mv_live_record *r)
+{
+    cr_assert_lt(to->count, MOST);
+    to->rows[to->count++] = *r;
+}
+
+static records read_at_once(mvt_live *l)
+{
+    mv_arena *arena = mvt_memory();
+    mv_trace trace;
+    mv_build b;
+    mv_live_chunks chunks;
+    mv_live_merge merge;
+    mv_live_record r;
+    records out = {0};
+
+    mv_build_init(&b, arena, &trace);
+    cr_assert(mv_live_chunks_find(arena, mvt_live_bytes(l), &b, &chunks));
+    cr_assert(mv_live_merge_init(arena, &chunks, true, &b, &merge));
+    while (mv_live_merge_next(&merge, &r))
+        keep(&out, &r);
+    return out;
+}
+
+static void begin(following *f, mvt_live *l)
+{
+    *f = (following){.live = l, .path = mvt_temp_file(mvt_live_bytes(l))};
+    f->reader = mv_live_follow_open(mvt_memory(), f->path, mvt_err());
+    cr_assert_not_null(f->reader, "%s", mvt_err()->detail);
+}
+
+static void update(following *f)
+{
+    mv_live_record r;
+
+    mvt_ok(mv_live_follow_update(f->reader, f->now_us, mvt_err()));
+    while (mv_live_follow_next(f->reader, &r))
+        keep(&f->got, &r);
+}
+
+/* Updates the file, then the reader. */
+static void feed(following *f)
+{
+    write_file(f->path, mvt_live_bytes(f->live));
+    update(f);
+}
+
+static void expect_same(const records *got, const records *want)
+{
+    cr_assert_eq(got->count, want->count, "%u records, want %u", got->count, want->count);
+    for (uint32_t i = 0; i < want->count; i++) {
+        const mv_live_record *a = &got->rows[i], *b = &want->rows[i];
+        cr_assert(a->kind == b->kind && a->sequence == b->sequence,
+                  "record %u: kind %u number %llu", i, a->kind, (unsigned long long)a->sequence);
+        cr_assert(a->addr == b->addr && a->size == b->size && a->time_us == b->time_us &&
+                      a->thread == b->thread && a->stack == b->stack && a->text == b->text &&
+                      a->device == b->device && a->device_type == b->device_type &&
+                      a->allocated == b->allocated && a->number == b->number,
+                  "record %u", i);
+    }
+}
+
+static const mv_live_follow_state *status(const following *f)
+{
+    return mv_live_follow_status(f->reader);
+}
+
+/* Two threads that begin new chunks, with marks, calls, totals and new stacks. */
+static void write_event(mvt_live *l, uint32_t i)
+{
+    uint64_t addr = 0x7f0000000000 + (uint64_t)(i / 2 % 7) * 4096;
+    uint32_t thread = i % 3 == 0;
+    char stack[64];
+
+    snprintf(stack, sizeof stack, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
+    if (i % 2 == 0)
+        mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .device = i / 2 % 7 == 3,
+                       .stack = mvt_live_stack(l, stack));
+    else
+        mvt_live_free(l, .thread = thread, .addr = addr, .size = 511 + i, .device = i / 2 % 7 == 3);
+    if (i % 9 == 4)
+        mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
+                       (mvt_live_args){.thread = thread, .allocated = i, .reserved = 4096});
+    if (i % 13 == 5)
+        mvt_live_event(l, MV_LIVE_EVENT_MARK,
+                       (mvt_live_args){.thread = thread, .text = mvt_live_string(l, "step")});
+    if (i % 17 == 6)
+        mvt_live_segment(l, 0x10000000 + (uint64_t)i * (2 << 20), 2 << 20);
+    if (i % 19 == 7)
+        mvt_live_next_chunk(l, thread, i % 2);
+    if (i % 23 == 8)
+        mvt_live_next_chunk(l, 0, i % 2);
+}
+
+static void follow_with_cuts_of(uint32_t step)
+{
+    mvt_live *l = mvt_live_new();
+    records want;
+    following f;
+
+    begin(&f, l);
+    for (uint32_t i = 0; i < 300; i++) {
+        write_event(l, i);
+        if (i % step == 0)
+            feed(&f);
+    }
+    feed(&f);
+    want = read_at_once(l);
+    cr_assert_gt(want.count, 300);
+    expect_same(&f.got, &want);
+    cr_assert_eq(status(&f)->lost + status(&f)->late + status(&f)->damaged, 0);
+    mv_live_follow_close(f.reader);
+}
+
+Test(live_follow, any_cuts_give_the_records_of_one_reading)
+{
+    static const uint32_t steps[] = {1, 2, 3, 7, 50, 1000};
+
+    for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++)
+        follow_with_cuts_of(steps[i]);
+}
+
+Test(live_follow, stacks_are_those_of_the_file)
+{
+    mvt_live *l = mvt_live_new();
+    const mv_trace *trace;
+    const mv_frame_id *frames;
+    uint32_t count;
+    following f;
+
+    begin(&f, l);
+    for (uint32_t line = 1; line < 4; line++) {
+        char stack[64];
+        snprintf(stack, sizeof stack, "f:a.py:%u;main:a.py:20", line);
+        mvt_live_block(l, .addr = 4096 * line, .size = 512, .stack = mvt_live_stack(l, stack));
+        feed(&f);
+        trace = mv_live_follow_trace(f.reader);
+        frames = mv_stack_frames(trace, mv_live_follow_stack(f.reader, f.got.rows[line - 1].stack),
+                                 &count);
+        cr_assert_eq(count, 2);
+        trace = mv_live_follow_trace(f.reader);
+        cr_assert_eq(trace->frames.line[frames[0].row], line);
+        cr_assert_str_eq(mv_string_text(trace, trace->frames.function[frames[1].row]), "main");
+    }
+    mv_live_follow_close(f.reader);
+}
+
+Test(live_follow, facts_arrive_while_it_runs)
+{
+    mvt_live *l = mvt_live_new();
+    following f;
+
+    begin(&f, l);
+    feed(&f);
+    cr_assert_null(mv_live_follow_fact(f.reader, "rank"));
+    mvt_live_fact(l, "rank", "3");
+    feed(&f);
+    cr_assert_str_eq(mv_live_follow_fact(f.reader, "rank"), "3");
+    cr_assert_not(status(&f)->has_ended);
+    mvt_live_fact(l, "end_us", "77");
+    feed(&f);
+    cr_assert(status(&f)->has_ended);
+    mv_live_follow_close(f.reader);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+/* Thread 1 takes number 2, and thread 2 has written 3 before it has written 2. */
+static void begin_gap(following *f, mvt_live *l)
+{
+    mvt_live_block(l, .thread = 1, .sequence = 1, .time_us = 1000, .addr = 4096, .size = 512);
+    begin(f, l);
+    mvt_live_block(l, .thread = 2, .sequence = 3, .time_us = 1030, .addr = 8192, .size = 512);
+}
+
+Test(live_follow, records_wait_for_a_number_that_is_under_way)
+{
+    mvt_live *l = mvt_live_new();
+    following f;
+
+    begin_gap(&f, l);
+    f.now_us = 1030 + SOON_US;
+    for (int i = 0; i < 5; i++)
+        feed(&f);
+    cr_assert_eq(f.got.count, 1);
+    cr_assert(status(&f)->is_waiting);
+    mvt_live_free(l, .thread = 1, .sequence = 2, .time_us = 1020, .addr = 4096, .size = 512);
+    feed(&f);
+    cr_assert_eq(f.got.count, 3);
+    cr_assert_eq(f.got.rows[1].sequence, 2);
+    cr_assert_not(status(&f)->is_waiting);
+    mv_live_follow_close(f.reader);
+}
+
+Test(live_follow, a_number_that_does_not_come_is_given_up_by_time)
+{
+    mvt_live *l = mvt_live_new();
+    following f;
+
+    begin_gap(&f, l);
+    f.now_us = 1031 + SOON_US;
+    feed(&f);
+    cr_assert_eq(f.got.count, 2);
+    cr_assert_eq(status(&f)->lost, 1);
+    mvt_live_free(l, .thread = 1, .sequence = 2, .time_us = 1020, .addr = 4096, .size = 512);
+    feed(&f);
+    cr_assert_eq(f.got.rows[2].sequence, 2);
+    cr_assert(status(&f)->is_late);
+    cr_assert_eq(status(&f)->lost, 0);
+    cr_assert_eq(status(&f)->late, 1);
+    mv_live_follow_close(f.reader);
+}
+
+Test(live_follow, a_number_that_nobody_can_write_is_lost)
+{
+    mvt_live *l = mvt_live_new();
+    following f;
+
+    begin_gap(&f, l);
+    mvt_live_next_chunk(l, 1, true);
+    feed(&f);
+    cr_assert_eq(f.got.count, 1);
+    feed(&f);
+    feed(&f);
+    cr_assert_eq(f.got.count, 2);
+    cr_assert_eq(status(&f)->lost, 1);
+    mv_live_follow_close(f.reader);
+}
+
+Test(live_follow, at_the_end_nothing_is_awaited)
+{
+    mvt_live *l = mvt_live_new();
+    following f;
+
+    begin_gap(&f, l);
+    feed(&f);
+    f.now_us = MV_LIVE_FOLLOW_ENDED;
+    update(&f);
+    cr_assert_eq(f.got.count, 2);
+    cr_assert(status(&f)->has_ended);
+    mv_live_follow_close(f.reader);
+}
+
+Test(live_follow, numbers_up_to_one_are_skipped)
+{
+    mvt_live *l = mvt_live_new();
+    following f;
+
+    for (uint32_t i = 0; i < 20; i++)
+        write_event(l, i);
+    begin(&f, l);
+    mv_live_follow_after(f.reader, 5);
+    update(&f);
+    cr_assert_eq(f.got.rows[0].sequence, 6);
+    cr_assert_eq(status(&f)->lost, 0);
+    mv_live_follow_close(f.reader);
+}
+
+/* ---- damage ------------------------------------------------------------------------------ */
+
+Test(live_follow, a_file_that_was_cut_ends_there)
+{
+    mvt_live *l = mvt_live_new();
+    mv_span file;
+
+    for (uint32_t i = 0; i < 300; i++)
+        write_event(l, i);
+    file = mvt_live_bytes(l);
+    for (uint64_t length = file.length; length > 65536; length -= 4093) {
+        following f;
+        begin(&f, l);
+        cr_assert_eq(truncate(f.path, (off_t)length), 0);
+        f.now_us = MV_LIVE_FOLLOW_ENDED;
+        update(&f);
+        update(&f);
+        cr_assert_leq(f.got.count, 400);
+        mv_live_follow_close(f.reader);
+    }
+}
+
+Test(live_follow, any_byte_may_be_wrong)
+{
+    mvt_live *l = mvt_live_new();
+    mv_span file;
+
+    for (uint32_t i = 0; i < 60; i++)
+        write_event(l, i);
+    file = mvt_live_bytes(l);
+    for (uint64_t at = 65536; at < file.length; at += at % 65536 < 300 ? 1 : 9973) {
+        following f;
+        uint8_t wrong = file.data[at] ^ 0x5a;
+        int fd;
+        begin(&f, l);
+        fd = open(f.path, O_WRONLY);
+        cr_assert_eq(pwrite(fd, &wrong, 1, (off_t)at), 1);
+        close(fd);
+        f.now_us = MV_LIVE_FOLLOW_ENDED;
+        update(&f);
+        mv_live_follow_close(f.reader);
+    }
+}
+
+Test(live_follow, only_live_files_are_followed)
+{
+    static const char text[] = "not a recording, and longer than the header of one would be.....";
+    const char *path = mvt_temp_file((mv_span){(const uint8_t *)text, sizeof text});
+
+    cr_assert_null(mv_live_follow_open(mvt_memory(), path, mvt_err()));
+    cr_assert_eq(mvt_err()->code, MV_FORMAT);
+    cr_assert_null(mv_live_follow_open(mvt_memory(), "/nowhere/x.live", mvt_err()));
+    cr_assert_eq(mvt_err()->code, MV_IO);
+}

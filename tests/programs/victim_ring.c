@@ -1,0 +1,70 @@
+/* A program that allocates and frees for a while, and leaks, all from one number: for tests of
+ * bounded recordings (scripts/attack/ring).
+ *
+ *     victim_ring EVENTS_PER_SECOND SECONDS LEAK_EVERY
+ *
+ * Event i, from 0: an even one allocates a block, the odd one after it frees it, unless the pair
+ * is every LEAK_EVERY-th. Sizes count the pairs: 512 x (1 + pair % 65536). Leaked blocks have
+ * addresses of their own, from LEAKED on. 0 events per second: as fast as possible. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "capture/record/recorder.h"
+#include "tests/programs/fixed_stack.h"
+
+#define USED   0x7f0000000000ull
+#define LEAKED 0x500000000000ull
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void record(uint64_t addr, int64_t size)
+{
+    mv_rec_visit visit;
+    mv_rec_block_event event = {
+        .addr = addr, .size = size, .allocated = MV_REC_NO_TOTAL, .device_type = 1, .device = 0};
+
+    if (mv_rec_enter(&visit)) {
+        mv_rec_block(&event);
+        mv_rec_leave(&visit);
+    }
+}
+
+static void record_pair(uint64_t pair, uint64_t leak_every)
+{
+    int64_t size = (int64_t)(512 * (1 + pair % 65536));
+    uint32_t code = (uint32_t)(pair % 7), offset = 2;
+
+    stand_stack_set(1, &code, &offset);
+    if (pair % leak_every == 0) {
+        record(LEAKED + pair / leak_every * (64ull << 20), size);
+        return;
+    }
+    record(USED + pair % 1000 * (64ull << 20), size);
+    record(USED + pair % 1000 * (64ull << 20), -size);
+}
+
+int main(int count, char **arguments)
+{
+    double rate = count > 1 ? atof(arguments[1]) : 0, length = count > 2 ? atof(arguments[2]) : 1;
+    uint64_t leak_every = count > 3 ? strtoull(arguments[3], NULL, 10) : 1000;
+    double began = now_s();
+
+    for (uint64_t pair = 0;; pair++) {
+        if (pair % 64 == 0) {
+            double passed = now_s() - began, ahead = rate ? (double)pair * 2 / rate - passed : 0;
+            struct timespec pause = {.tv_nsec = (long)(ahead * 1e9)};
+            if (passed > length)
+                return 0;
+            if (ahead > 0.0005)
+                nanosleep(&pause, NULL);
+        }
+        record_pair(pair, leak_every);
+    }
+}
