@@ -119,6 +119,56 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
+static const char *remedy_cost(const mv_remedy *row, char text[MV_SIZE_TEXT + 24])
+{
+    char bytes[MV_SIZE_TEXT];
+
+    if (row->recomputed || row->copied)
+        snprintf(text, MV_SIZE_TEXT + 24, "%s %s",
+                 mv_size_text(bytes, row->recomputed ? row->recomputed : row->copied),
+                 row->recomputed ? "recomputed" : "copied");
+    else
+        snprintf(text, MV_SIZE_TEXT + 24, "%llu calls",
+                 (unsigned long long)row->trial.result.counts.segment_allocs);
+    return text;
+}
+
+static const char *remedy_name(const mv_remedy *row)
+{
+    return *row->change ? row->change : *row->trial.conf ? row->trial.conf : "''";
+}
+
+#define REMEDY_FIELDS(COLUMN, MEMBER, LIST)                                                       \
+    COLUMN("name", "change", 5, MV_UNIT_TEXT | MV_UNIT_END, 0, remedy_name(row))                  \
+    COLUMN("peak_reserved", "reserved", 1, MV_UNIT_BYTES, 9, row->trial.result.peak.reserved)     \
+    COLUMN("peak_allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,                    \
+           row->trial.result.peak.allocated)                                                      \
+    COLUMN("reaches", "reaches", 3, MV_UNIT_TEXT, 0,                                              \
+           mv_value_shown(mv_value_bool(row->reaches), row->reaches ? "yes" : "no"))              \
+    COLUMN("cost", "cost", 4, MV_UNIT_TEXT, 0, remedy_cost(row, cost))                            \
+    MEMBER("change", row->change)                                                                 \
+    MEMBER("setting", *row->change ? mv_value_of(MV_VALUE_NULL) : mv_value_text(row->trial.conf)) \
+    MEMBER("saves", mv_value_i64(row->trial.saves))                                               \
+    MEMBER("segment_allocs", row->trial.result.counts.segment_allocs)                             \
+    MEMBER("retries", row->trial.result.counts.retries)                                           \
+    MEMBER("recomputed_bytes", row->recomputed)                                                   \
+    MEMBER("copied_bytes", row->copied)
+
+static void list_remedies(mv_rows *rows, const void *all, const void *one)
+{
+    const whatif_report *r = all;
+    const mv_whatif *w = one;
+    uint32_t count = mv_rows_take(rows, w->remedies.count, r->limit);
+    char cost[MV_SIZE_TEXT + 24];
+
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_remedy *row = &w->remedies.rows[i];
+        MV_ROWS_ADD(rows, REMEDY_FIELDS);
+    }
+}
+
+static const mv_table remedy_table = {MV_TABLE(REMEDY_FIELDS, list_remedies)};
+
 /* The report for one device, and for all together. */
 #define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                            \
     MEMBER("fidelity.recorded_segment_events", t->fidelity.segment_events)            \
@@ -141,10 +191,15 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
     LIST("runs", &run_table, mv_value_rows(w))                                        \
     LIST("advice", &advice_table, mv_value_rows(w))
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)      \
-    MEMBER("device", mv_value_u64(r->first + i)) \
-    TRIAL_FIELDS(COLUMN, MEMBER, LIST)           \
-    MEMBER("no_advice", w->advice_none)          \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                    \
+    MEMBER("device", mv_value_u64(r->first + i))                                               \
+    TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                                         \
+    MEMBER("no_advice", w->advice_none)                                                        \
+    MEMBER("target.bytes",                                                                     \
+           w->has_target ? mv_value_u64(w->remedies.target) : mv_value_of(MV_VALUE_NO_OBJECT)) \
+    MEMBER("target.met", mv_value_bool(w->remedies.is_met))                                    \
+    MEMBER("target.verdict", w->has_target ? w->remedies.verdict : "")                         \
+    LIST("target.remedies", &remedy_table, mv_value_rows(w))                                   \
     MEMBER("floor", w->floor.is_known ? mv_value_u64(w->floor.lower) : mv_value_of(MV_VALUE_NULL))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -186,7 +241,7 @@ static void put_verdict(const whatif_report *r, uint32_t device, const mv_whatif
     mv_out_style(out, MV_STYLE_BOLD);
     mv_out_format(out, "device %u: ", device);
     mv_out_style(out, w->advice_count ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-    mv_prose_put(out, 10 + (device > 9), 2, "%s", w->verdict);
+    mv_prose_put(out, 10 + (device > 9), 2, "%s", w->has_target ? w->remedies.verdict : w->verdict);
     mv_out_style(out, MV_STYLE_NONE);
 }
 
@@ -255,6 +310,18 @@ static void put_advice(const whatif_report *r, const mv_whatif *w)
     }
 }
 
+/* Instead of the settings: those are among the remedies. */
+static void put_target(const whatif_report *r, const mv_whatif *w)
+{
+    put_recorded(r, w);
+    put_trust(r, w);
+    mv_table_print(r->cli, &remedy_table, r, w, "\n");
+    if (*w->floor_line) {
+        mv_out_text(r->out, "\n  ");
+        mv_prose_put(r->out, 2, 4, "%s", w->floor_line);
+    }
+}
+
 static void put_device(const void *all, uint32_t device)
 {
     const whatif_report *r = all;
@@ -263,6 +330,10 @@ static void put_device(const void *all, uint32_t device)
     put_verdict(r, device, w);
     if (w->trials.trust == MV_TRUST_NONE)
         return;
+    if (w->has_target) {
+        put_target(r, w);
+        return;
+    }
     put_recorded(r, w);
     put_trust(r, w);
     if (*w->kinds_note) {
@@ -337,6 +408,7 @@ static mv_code find_all(whatif_report *r, mv_err *err)
         .change_count = o->changes,
         .change = r->changes,
         .capacity = mv_option_given(o, MV_HAS(CAPACITY)) ? o->capacity : 0,
+        .target = mv_option_given(o, MV_HAS(TARGET)) ? o->target : 0,
     };
     mv_code code = mv_sites_find(&r->cli->arena, r->trace, &r->sites, err);
 

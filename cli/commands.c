@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include "analyze/fit/size_functions.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -387,7 +389,7 @@ const mv_command mv_commands[] = {
         .needs = SEGMENTS,
         .report = &mv_report_whatif,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
-                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | CHANGE_OPTIONS,
+                   MV_HAS(CAPACITY) | MV_HAS(TARGET) | MV_HAS(OUTPUT) | CHANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -402,11 +404,38 @@ const mv_command mv_commands[] = {
             "replay does not match it, no advice is given. --drop, --scale and the other changes\n"
             "edit what the program requested before it is replayed; all of them make one run, and\n"
             "what each assumes is printed. F is a filter, as --filter of other commands takes "
-            "it.\n",
+            "it.\n"
+            "--target looks for the cheapest changes that keep the run within SIZE: settings,\n"
+            "empty_cache(), recomputing the loops over modules and moving activations to the\n"
+            "host, each replayed.\n",
         .example = "memviz whatif train.pickle\n"
                    "memviz whatif --recompute 'site:model.py:62' --drop aux_loss train.pickle\n"
+                   "memviz whatif --target 20GiB train.pickle\n"
                    "memviz whatif --conf expandable_segments:True --capacity 40GiB train.pickle\n"
                    "memviz whatif --json train.pickle | jq '.runs[0]'\n",
+    },
+    {
+        .name = "fit",
+        .group = MV_COMMAND_GROUP_SEVERAL,
+        .also_tried = "predict batch scale",
+        .run = mv_cmd_fit,
+        .needs = SEGMENTS,
+        .report = &mv_report_fit,
+        .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
+        .takes_sizes = true,
+        .least_files = 2,
+        .most_files = MV_MOST_FIT_RUNS,
+        .arguments = "FILE=SIZE FILE=SIZE...",
+        .summary = "the peaks at other batch sizes or sequence lengths, and which size fits",
+        .help =
+            "Takes recordings of one program with two or more sizes of its input: a batch, a\n"
+            "sequence. The same allocations are matched, the bytes of each become a function of\n"
+            "the size, and the run is replayed with the bytes of the sizes in --at. What the\n"
+            "bytes of two recordings leave open has bounds, and a size has figures only if these\n"
+            "leave no more doubt than 1 %; a third recording narrows them. --capacity limits the\n"
+            "memory that may be reserved, and asks for the largest size that fits.\n",
+        .example = "memviz fit batch8.pickle=8 batch16.pickle=16 --at 24,32 --capacity 80GiB\n"
+                   "memviz fit --json --at 24 b8.pickle=8 b16.pickle=16 | jq '.points[0]'\n",
     },
     {
         .name = "ranks",

@@ -88,6 +88,7 @@ struct mv_command {
     bool writes_beside;   /* without -o, next to its file */
     bool reads_summaries; /* in folders, too */
     bool takes_words;     /* its arguments are not files */
+    bool takes_sizes;     /* its arguments are FILE=N; --at names sizes, too */
     bool adds_nothing;    /* accepts files whose sums would overflow */
     bool reads_part;      /* needs only the events between --from and --to: mv_read_opts.part */
     bool needs_no_events; /* a digest of them suffices: parse/model/digest.h */
@@ -111,10 +112,11 @@ const mv_command *mv_command_meant(const char *word);
 
 /* The fields of reports, each in its cmd_NAME.c. */
 extern const struct mv_table mv_report_attach, mv_report_convert, mv_report_ctl, mv_report_diff,
-    mv_report_export, mv_report_floor, mv_report_fragmentation, mv_report_info, mv_report_leaks,
-    mv_report_ledger, mv_report_lines, mv_report_memory, mv_report_oom, mv_report_peak,
-    mv_report_pictures, mv_report_ranks, mv_report_serve, mv_report_stats, mv_report_summarize,
-    mv_report_top, mv_report_trace, mv_report_triage, mv_report_view, mv_report_whatif;
+    mv_report_export, mv_report_fit, mv_report_floor, mv_report_fragmentation, mv_report_info,
+    mv_report_leaks, mv_report_ledger, mv_report_lines, mv_report_memory, mv_report_oom,
+    mv_report_peak, mv_report_pictures, mv_report_ranks, mv_report_serve, mv_report_stats,
+    mv_report_summarize, mv_report_top, mv_report_trace, mv_report_triage, mv_report_view,
+    mv_report_whatif;
 
 int mv_cmd_triage(mv_cli *cli);
 int mv_cmd_attach(mv_cli *cli);
@@ -133,6 +135,7 @@ int mv_cmd_segments(mv_cli *cli);
 int mv_cmd_oom(mv_cli *cli);
 int mv_cmd_whatif(mv_cli *cli);
 int mv_cmd_floor(mv_cli *cli);
+int mv_cmd_fit(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_segment_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);

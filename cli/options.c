@@ -28,6 +28,8 @@ static const struct {
 } elsewhere[] = {
     {MV_OPTION_FRAMES, MV_OPTION_BENCH,
      "frames of stacks to show: user (default) or all; with --bench the number to play", NULL},
+    {MV_OPTION_TARGET, MV_OPTION_CONF, "find the cheapest changes that reserve at most SIZE", NULL},
+    {MV_OPTION_AT, MV_OPTION_CAPACITY, "sizes to predict the peaks for, such as 16,24", NULL},
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
     {MV_OPTION_BY, MV_OPTION_BY, NULL,
@@ -360,6 +362,18 @@ bool mv_option_takes_next(const char *word)
         takes = takes || (o->argument && strncmp(o->name, word + 2, length - 2) == 0);
     }
     return takes;
+}
+
+bool mv_option_may_take_next(const char *word)
+{
+    bool takes = false, stands_alone = false;
+
+    for (uint32_t i = 0; i < MV_OPTION_COUNT && strncmp(word, "--", 2) == 0; i++)
+        if (strcmp(mv_option_table[i].name, word + 2) == 0) {
+            takes = takes || mv_option_table[i].argument;
+            stands_alone = stands_alone || !mv_option_table[i].argument;
+        }
+    return takes && stands_alone;
 }
 
 /* Whether the word on the command line is a known option that this command does not accept. */

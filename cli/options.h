@@ -165,6 +165,7 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_MOST_CONFS         64
 #define MV_MOST_GATES         16
 #define MV_MOST_CHANGES_GIVEN 32
+#define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=N, fit --at N */
 
 /* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
  * words. */
@@ -250,6 +251,7 @@ typedef struct {
     uint64_t max_memory;     /* 0 when not given */
     int files;               /* the remaining arguments */
     char **file;             /* [files] */
+    uint64_t *file_size;     /* [files] of FILE=N; NULL: the command takes no sizes */
     int named_files;   /* the arguments before folders were expanded, for commands that do that */
     char **named_file; /* [named_files] */
 } mv_options;
@@ -262,6 +264,9 @@ static inline bool mv_option_given(const mv_options *options, mv_option_set bits
 /* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
  * but not --limit=5, -n5 or --json. Unknown options take no argument. */
 bool mv_option_takes_next(const char *word);
+
+/* Whether it takes an argument in some commands and none in others: --cpu. */
+bool mv_option_may_take_next(const char *word);
 
 /* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong
  * usage returns false with a sentence in `why`. Reorders argv. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyze/totals/moment.h"
+#include "base/numbers.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/input/folder_files.h"
@@ -172,7 +173,7 @@ static bool check_places(const mv_command *command, const mv_options *o)
         mv_complain_usage(command->name, window, o->from, "--from");
     else if (o->to && !mv_position_is_valid(o->to))
         mv_complain_usage(command->name, window, o->to, "--to");
-    else if (o->at && !mv_moment_is_valid(o->at))
+    else if (o->at && !command->takes_sizes && !mv_moment_is_valid(o->at))
         mv_complain_usage(command->name, MV_MOMENT_USAGE, o->at);
     else
         return true;
@@ -236,6 +237,31 @@ static bool open_folders(const mv_command *command, mv_options *o, mv_arena *are
     return false;
 }
 
+/* Cuts FILE=N into the two. False, with a message, if one of them is missing. */
+static bool split_sizes(const mv_command *command, mv_options *o, mv_arena *arena)
+{
+    char **file;
+
+    if (!command->takes_sizes)
+        return true;
+    file = mv_push_array(arena, char *, (uint64_t)o->files);
+    o->file_size = mv_push_array(arena, uint64_t, (uint64_t)o->files);
+    for (int i = 0; file && o->file_size && i < o->files; i++) {
+        const char *sign = strrchr(o->file[i], '=');
+        if (!sign || sign == o->file[i] || !mv_number_read(sign + 1, &o->file_size[i]) ||
+            o->file_size[i] < 1 || o->file_size[i] > MV_MOST_SIZE) {
+            mv_complain_usage(command->name,
+                              "expected FILE=SIZE, such as batch8.pickle=8, not '%s'", o->file[i]);
+            return false;
+        }
+        file[i] = mv_arena_text(arena, o->file[i], (uint64_t)(sign - o->file[i]));
+        if (!file[i])
+            break;
+    }
+    o->file = file;
+    return file && o->file_size;
+}
+
 /* More files than the command accepts. */
 static void refuse_file(const mv_command *command, const char *file)
 {
@@ -284,7 +310,8 @@ static int run_command(const mv_command *command, int argc, char **argv, struct 
         return mv_complain_usage(command->name, "%s", why);
     mv_arena_init(&arena, &folders);
     if (!mv_option_given(&options, MV_HAS(HELP))) {
-        status = !open_folders(command, &options, &arena)    ? MV_EXIT_FAILED
+        status = !split_sizes(command, &options, &arena)     ? MV_EXIT_USAGE
+                 : !open_folders(command, &options, &arena)  ? MV_EXIT_FAILED
                  : !check_options(command, &options, &gates) ? MV_EXIT_USAGE
                                                              : MV_EXIT_DONE;
         if (status != MV_EXIT_DONE) {
@@ -337,15 +364,24 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || mv_sample_is(path) || stat(path, &st) == 0;
 }
 
-/* The next word from `at` on, without options and their arguments; `argc`: none. Words after "--"
- * are not options. */
+/* Whether the argument of an option follows. One that takes an argument in some commands only has
+ * it unless the next word is a command. */
+static bool has_argument(int at, int argc, char **argv)
+{
+    if (mv_option_may_take_next(argv[at]))
+        return at + 2 < argc && argv[at + 1][0] != '-' && !mv_command_find(argv[at + 1]);
+    return mv_option_takes_next(argv[at]);
+}
+
+/* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. Words
+ * after "--" are not options. */
 static int next_word(int at, int argc, char **argv)
 {
     bool is_end = false;
 
     while (at < argc && !is_end && argv[at][0] == '-' && argv[at][1]) {
         is_end = strcmp(argv[at], "--") == 0;
-        at += 1 + mv_option_takes_next(argv[at]);
+        at += 1 + has_argument(at, argc, argv);
     }
     return at < argc ? at : argc;
 }

@@ -422,6 +422,9 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         code = run_all(&s, &opts, err);
     if (code == MV_OK)
         code = find_line(&s, err);
+    out->has_target = opts.target > 0;
+    if (code == MV_OK && out->has_target)
+        code = mv_remedies_find(arena, trace, lives, sites, opts.target, &out->remedies, err);
     if (code == MV_OK)
         code = mv_minimum_find(arena, trace, lives, true, &out->floor, err);
     if (code == MV_OK)

@@ -4,6 +4,7 @@
 #define MV_WHATIF_H
 
 #include "analyze/advice/changes.h"
+#include "analyze/advice/remedies.h"
 #include "analyze/floor/floor.h"
 #include "analyze/heap/pins.h"
 #include "analyze/replay/setting_trials.h"
@@ -34,6 +35,8 @@ typedef struct {
     uint32_t run_count;
     mv_trial *runs;          /* [run_count] */
     mv_code_changes changes; /* of the runs that are changed */
+    bool has_target;
+    mv_remedies remedies; /* with a target */
     mv_whatif_line line;
     uint32_t advice_count; /* 0 when trust is low, or when nothing helps: advice_none has the
                             * reason */
@@ -54,6 +57,7 @@ typedef struct {
     uint32_t change_count;        /* all of them make one run, also under each of `conf` */
     const mv_code_change *change; /* [change_count] for which mv_code_change_is_fine holds */
     uint64_t capacity;            /* bytes of the device or the process; 0: none */
+    uint64_t target;              /* of reserved memory: the changes that reach it; 0: none */
 } mv_whatif_opts;
 
 /* O(n log n) for each run. Everything returned lives in `arena`, or belongs to the caller (conf).

@@ -88,6 +88,17 @@ static void scale(edit_state *e)
     }
 }
 
+/* Blocks from before the trace stay as they are. */
+static void resize(edit_state *e)
+{
+    for (uint32_t i = 0; i < e->out->op_count; i++) {
+        mv_replay_op op = e->out->ops[i];
+        if (op.kind == MV_OP_ALLOC && op.id < e->known)
+            op.bytes = e->edit->sizes[op.id];
+        add(e, op);
+    }
+}
+
 static void set_apart(edit_state *e)
 {
     for (uint32_t i = 0; i < e->out->op_count; i++) {
@@ -490,6 +501,9 @@ static void apply(edit_state *e)
         break;
     case MV_EDIT_OFFLOAD:
         offload(e);
+        break;
+    case MV_EDIT_RESIZE:
+        resize(e);
         break;
     case MV_EDIT_RECOMPUTE:
         recompute(e);

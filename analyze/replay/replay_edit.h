@@ -21,6 +21,7 @@ typedef enum {
     MV_EDIT_FREE_EARLY, /* frees of `rows` do not wait for streams */
     MV_EDIT_OFFLOAD,    /* `rows` are away from the allocation after the next one until before the
                          * allocations that precede their frees */
+    MV_EDIT_RESIZE,     /* every row has the requested bytes of `sizes` */
     MV_EDIT_RECOMPUTE   /* `instance`: what a call keeps is freed when it ends, but for its last
                          * allocation, and made again before the first of its frees */
 } mv_edit_kind;
@@ -30,6 +31,7 @@ typedef struct {
     const uint8_t *rows; /* [allocs.count] 1: it is about this allocation */
     uint64_t numerator, denominator;
     uint64_t bytes;
+    const uint64_t *sizes; /* [allocs.count] > 0 */
     uint32_t at_count;
     const uint32_t *at;       /* [at_count] events, ascending */
     const uint32_t *instance; /* [allocs.count] the call that made it; MV_NO_ROW: none */

@@ -1,0 +1,498 @@
+#include "analyze/fit/fit.h"
+
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/replay/replay_edit.h"
+#include "analyze/steps/steps.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
+
+/* Figures are given if the bounds leave no more doubt than this: the error that predictions of
+ * memory are held to (docs/fit.md). */
+#define MOST_DOUBT 0.01
+
+/* `largest` is looked for up to this multiple of the largest recorded size. */
+#define MOST_TIMES 1024
+
+/* A recording as the base of predictions: built when it is first needed. */
+typedef struct {
+    bool is_built;
+    const char *refused; /* NULL: it can be one */
+    mv_trials trials;
+    mv_size_functions functions;
+    mv_steps steps;
+    uint32_t end; /* events [0, end) are replayed; 0: all */
+} fit_base;
+
+typedef struct {
+    mv_arena *arena;
+    mv_sized_run *runs; /* [count] ascending sizes */
+    uint32_t count;
+    fit_base *bases; /* [count] */
+    uint64_t capacity;
+    mv_fit *out;
+    mv_err *err;
+} fit_state;
+
+/* Reserved memory may go up and down between the bounds of the sizes, by a segment at a time: so
+ * replays also take sizes between them, in this many parts. */
+#define PARTS 8
+
+static bool no_memory(fit_state *f)
+{
+    mv_fail(f->err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    return false;
+}
+
+/* ---- what cannot be predicted from ------------------------------------------------------- */
+
+static uint64_t bytes_before(const mv_lives *lives)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
+        sum += lives->allocs.requested[i];
+    return sum;
+}
+
+/* A sentence without a full stop, or NULL. */
+static const char *refuse_run(fit_state *f, const mv_sized_run *run)
+{
+    const mv_lives *lives = run->lives;
+    unsigned long long size = run->size;
+
+    if (lives->events.count == 0 || lives->lacks_allocs)
+        return mv_arena_printf(f->arena,
+                               "the recording at %llu has no allocations: record from the start of "
+                               "the program",
+                               size);
+    for (uint32_t i = 0; i < lives->events.count; i++)
+        if (lives->events.action[i] == MV_ACTION_OOM)
+            return mv_arena_printf(f->arena,
+                                   "a request failed in the recording at %llu, so it does not show "
+                                   "what the program needs: record a smaller size",
+                                   size);
+    if (bytes_before(lives) != bytes_before(f->runs[0].lives))
+        return mv_arena_printf(f->arena,
+                               "the recordings begin with different bytes in use at %llu and %llu: "
+                               "record from the start of the program",
+                               (unsigned long long)f->runs[0].size, size);
+    return NULL;
+}
+
+/* ---- replays ----------------------------------------------------------------------------- */
+
+static bool replay(fit_state *f, fit_base *b, const uint64_t *sizes, uint64_t limit,
+                   mv_replay_result *out)
+{
+    const mv_edit edit = {.kind = MV_EDIT_RESIZE, .sizes = sizes};
+    mv_replay_script changed;
+    mv_arena own;
+    mv_code code;
+
+    mv_arena_init(&own, f->arena->budget);
+    code = mv_edit_apply(&own, &b->trials.script, &edit, 1, &changed, f->err);
+    if (code == MV_OK)
+        code = mv_replay_run(
+            &own, b->trials.trace, b->trials.lives,
+            (mv_replay_opts){
+                .conf = b->trials.recorded, .limit = limit, .end = b->end, .script = &changed},
+            out, f->err);
+    mv_arena_release(&own);
+    return code == MV_OK;
+}
+
+/* Fills `sizes` for an input size, `part` of PARTS of the way from their lower to their upper
+ * bounds. Returns whether all are exact there. */
+static bool find_sizes(const fit_base *b, uint64_t at, uint32_t part, uint64_t *sizes)
+{
+    const mv_lives *lives = b->trials.lives;
+    bool is_exact = true;
+
+    for (uint32_t i = 0; i < lives->allocs.count; i++) {
+        mv_size_bounds s = mv_size_at(&b->functions, i, at);
+        uint64_t bytes = s.least + (s.most - s.least) / PARTS * part;
+        is_exact = is_exact && s.least == s.most;
+        bytes = part == PARTS ? s.most : bytes;
+        sizes[i] = bytes ? bytes : 1;
+    }
+    return is_exact;
+}
+
+/* Ends the replay at the first row without a counterpart, if the peak comes before it: one recording
+ * may have more steps. */
+static bool cut(fit_state *f, fit_base *b)
+{
+    const mv_alloc_lives *a = &b->trials.lives->allocs;
+    uint64_t *sizes = mv_push_array(f->arena, uint64_t, a->count);
+    mv_replay_result whole, part;
+
+    if (!sizes)
+        return no_memory(f);
+    if (b->functions.end == a->count)
+        return true;
+    find_sizes(b, b->functions.runs[b->functions.base].size, 0, sizes);
+    if (!replay(f, b, sizes, 0, &whole))
+        return false;
+    b->end = a->birth[b->functions.end];
+    if (b->end == 0 || b->end == MV_BEFORE || !replay(f, b, sizes, 0, &part))
+        return f->err->code == MV_OK;
+    if (part.peak.allocated < whole.peak.allocated)
+        b->end = 0;
+    return true;
+}
+
+/* Recordings of other programs: most bytes have no counterpart. */
+static const char *refuse_match(fit_state *f, const fit_base *b)
+{
+    const mv_alloc_lives *a = &b->trials.lives->allocs;
+    double all = 0, alone = 0;
+    uint32_t count = 0;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        bool is_alone = b->functions.kind[i] == MV_SIZE_ALONE;
+        all += (double)a->requested[i];
+        alone += is_alone ? (double)a->requested[i] : 0;
+        count += is_alone;
+    }
+    if (alone <= all / 2)
+        return NULL;
+    return mv_arena_printf(f->arena,
+                           "the recordings differ too much: %u of the %u allocations at %llu, with "
+                           "most of the bytes, have no counterpart at the other sizes",
+                           count, a->count - a->preexisting,
+                           (unsigned long long)f->runs[b->functions.base].size);
+}
+
+static bool build(fit_state *f, uint32_t base)
+{
+    fit_base *b = &f->bases[base];
+    const mv_sized_run *run = &f->runs[base];
+
+    if (b->is_built)
+        return true;
+    b->is_built = true;
+    if (mv_trials_open(f->arena, run->trace, run->lives, (mv_trials_opts){0}, &b->trials, f->err) !=
+            MV_OK ||
+        mv_size_functions_find(f->arena, f->runs, f->count, base, &b->functions, f->err) != MV_OK ||
+        mv_steps_find(f->arena, run->trace, run->lives, &b->steps, f->err) != MV_OK)
+        return false;
+    if (!mv_trials_can_tell(&b->trials))
+        b->refused =
+            mv_arena_printf(f->arena, "the replay of the recording at %llu is not exact: %s",
+                            (unsigned long long)run->size, b->trials.trust_why);
+    else
+        b->refused = refuse_match(f, b);
+    return cut(f, b);
+}
+
+/* The recording whose size is nearest by its factor; of two the larger one. */
+static uint32_t nearest(const fit_state *f, uint64_t at)
+{
+    uint32_t above = 0;
+
+    while (above + 1 < f->count && f->runs[above].size < at)
+        above++;
+    if (above > 0 && f->runs[above].size > at &&
+        (double)at / (double)f->runs[above - 1].size < (double)f->runs[above].size / (double)at)
+        return above - 1;
+    return above;
+}
+
+/* ---- a point ----------------------------------------------------------------------------- */
+
+static void take(mv_fit_peak *p, uint64_t bytes)
+{
+    p->least = bytes < p->least ? bytes : p->least;
+    p->most = bytes > p->most ? bytes : p->most;
+    p->bytes = p->least + (p->most - p->least) / 2;
+    p->is_known = (double)(p->most - p->bytes) <= MOST_DOUBT * (double)p->bytes;
+}
+
+static const char *tell_failure(fit_state *f, const fit_base *b, uint32_t event)
+{
+    const mv_lives *lives = b->trials.lives;
+    uint32_t row = event < lives->events.count ? lives->alloc_of[event] : MV_NO_ROW;
+    char label[256], step[48] = "";
+
+    if (row >= lives->allocs.count)
+        return "";
+    if (b->steps.count)
+        snprintf(step, sizeof step, ", in step %u", mv_steps_bin(&b->steps, event) + 1);
+    return mv_arena_printf(
+        f->arena, "%s%s",
+        mv_culprit_label(b->trials.trace, NULL, lives->allocs.stack[row], label, sizeof label),
+        step);
+}
+
+/* Whether all requests are served within the capacity: YES or NO if all replays agree. */
+static bool find_answer(fit_state *f, fit_base *b, uint64_t at, uint64_t *sizes,
+                        mv_fit_answer *answer, uint32_t *failed)
+{
+    bool is_exact = false;
+
+    *failed = MV_NEVER;
+    for (uint32_t part = 0; part <= PARTS && !is_exact; part += PARTS / 2) {
+        mv_replay_result r;
+        mv_fit_answer one;
+        is_exact = find_sizes(b, at, part, sizes);
+        if (!replay(f, b, sizes, f->capacity, &r))
+            return false;
+        one = r.gave_up ? MV_FIT_UNKNOWN : r.counts.ooms ? MV_FIT_NO : MV_FIT_YES;
+        *answer = part == 0 || one == *answer ? one : MV_FIT_UNKNOWN;
+        *failed = part == 0 ? r.first_oom : *failed;
+    }
+    return true;
+}
+
+static bool find_point(fit_state *f, uint64_t at, mv_fit_point *p)
+{
+    uint32_t base = nearest(f, at), failed;
+    fit_base *b = &f->bases[base];
+    uint64_t *sizes;
+    bool is_exact = false;
+
+    *p = (mv_fit_point){.at = at,
+                        .allocated.least = UINT64_MAX,
+                        .reserved.least = UINT64_MAX,
+                        .fits = MV_FIT_UNKNOWN,
+                        .fails = "",
+                        .base = f->runs[base].size};
+    if (!build(f, base))
+        return false;
+    if (b->refused) {
+        p->allocated.most = p->reserved.most = MV_NO_BYTES;
+        return true;
+    }
+    sizes = mv_push_array(f->arena, uint64_t, b->trials.lives->allocs.count);
+    if (!sizes)
+        return no_memory(f);
+    p->is_recorded = at == f->runs[base].size;
+    for (uint32_t part = 0; part <= PARTS && !is_exact; part++) {
+        mv_replay_result r;
+        is_exact = find_sizes(b, at, part, sizes);
+        if (!replay(f, b, sizes, 0, &r))
+            return false;
+        take(&p->allocated, r.peak.allocated);
+        take(&p->reserved, r.peak.reserved);
+    }
+    if (!f->capacity)
+        return true;
+    if (!find_answer(f, b, at, sizes, &p->fits, &failed))
+        return false;
+    if (p->fits == MV_FIT_NO)
+        p->fails = tell_failure(f, b, failed);
+    return p->fails || no_memory(f);
+}
+
+/* ---- the largest that fits --------------------------------------------------------------- */
+
+static bool fits(fit_state *f, uint64_t at, uint64_t *sizes, mv_fit_answer *answer)
+{
+    uint32_t base = nearest(f, at), failed;
+
+    *answer = MV_FIT_UNKNOWN;
+    if (!build(f, base))
+        return false;
+    return f->bases[base].refused || find_answer(f, &f->bases[base], at, sizes, answer, &failed);
+}
+
+/* By halving: a size fits if a larger one does. */
+static bool find_largest(fit_state *f)
+{
+    uint64_t low = 0, high = f->runs[f->count - 1].size, most = high * MOST_TIMES, rows = 0;
+    mv_fit_answer answer = MV_FIT_YES;
+    uint64_t *sizes;
+
+    for (uint32_t i = 0; i < f->count; i++)
+        rows = f->runs[i].lives->allocs.count > rows ? f->runs[i].lives->allocs.count : rows;
+    sizes = mv_push_array(f->arena, uint64_t, rows);
+    if (!sizes)
+        return no_memory(f);
+    while (high <= most) {
+        if (!fits(f, high, sizes, &answer))
+            return false;
+        if (answer != MV_FIT_YES)
+            break;
+        low = high;
+        high *= 2;
+    }
+    if (answer == MV_FIT_YES)
+        return true; /* it does not grow */
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (!fits(f, middle, sizes, &answer))
+            return false;
+        if (answer == MV_FIT_YES)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (low == 0 && (!fits(f, 1, sizes, &answer) || answer != MV_FIT_NO))
+        return f->err->code == MV_OK;
+    f->out->largest = low;
+    return true;
+}
+
+/* ---- what is said about sizes ------------------------------------------------------------ */
+
+/* The row with the widest bounds at a size; MV_NO_ROW. */
+static uint32_t widest(const fit_base *b, uint64_t at)
+{
+    uint32_t row = MV_NO_ROW;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < b->trials.lives->allocs.count; i++) {
+        mv_size_bounds s = mv_size_at(&b->functions, i, at);
+        if (s.most - s.least > most) {
+            most = s.most - s.least;
+            row = i;
+        }
+    }
+    return row;
+}
+
+static const char *why_odd(fit_state *f, const fit_base *b, mv_size_kind kind)
+{
+    if (kind == MV_SIZE_ALONE)
+        return f->count > 2 ? "which not all recordings have" : "which only one recording has";
+    if (b->functions.has_choices)
+        return "a library chose another algorithm for some size";
+    if (kind == MV_SIZE_CEILING)
+        return "a workspace, which may be smaller for smaller sizes";
+    return kind == MV_SIZE_UNCONFIRMED
+               ? "a workspace, which may have a limit: a third size would show it"
+               : "which no line and no square explains";
+}
+
+static const char *tell_odd(fit_state *f, const fit_base *b, uint64_t at)
+{
+    uint64_t n[MV_MOST_FIT_RUNS], s[MV_MOST_FIT_RUNS];
+    uint32_t row = widest(b, at), count, odd = 0;
+    char label[256], list[MV_MOST_FIT_RUNS * 48] = "", size[MV_SIZE_TEXT];
+    int used = 0;
+
+    if (row == MV_NO_ROW)
+        return "the replay has no steps left";
+    for (uint32_t i = 0; i < b->trials.lives->allocs.count; i++)
+        odd += !mv_size_is_exact(b->functions.kind[i]);
+    count = mv_size_known(&b->functions, row, n, s);
+    for (uint32_t i = 0; i < count; i++)
+        used += snprintf(list + used, sizeof list - (size_t)used, "%s%s at %llu", i ? ", " : "",
+                         mv_size_text(size, s[i]), (unsigned long long)n[i]);
+    return mv_arena_printf(
+        f->arena,
+        "the bytes of %u allocation%s are not an exact function of the size, such as %s: %s (%s)",
+        odd, mv_plural(odd),
+        mv_culprit_label(b->trials.trace, NULL, b->trials.lives->allocs.stack[row], label,
+                         sizeof label),
+        list, why_odd(f, b, b->functions.kind[row]));
+}
+
+static bool tell_refusal(fit_state *f)
+{
+    for (uint32_t i = 0; i < f->out->point_count && !f->out->refused; i++) {
+        const mv_fit_point *p = &f->out->points[i];
+        const fit_base *b = &f->bases[nearest(f, p->at)];
+        if (p->allocated.is_known && p->reserved.is_known)
+            continue;
+        f->out->refused = b->refused ? b->refused : tell_odd(f, b, p->at);
+        if (!f->out->refused)
+            return no_memory(f);
+    }
+    return true;
+}
+
+typedef struct {
+    uint64_t code;
+    bool is_odd;
+} coded_row;
+
+static bool count_sites(fit_state *f)
+{
+    const mv_sized_run *run = &f->runs[f->count - 1];
+    const mv_alloc_lives *a = &run->lives->allocs;
+    const fit_base *b = &f->bases[f->count - 1];
+    coded_row *rows = mv_push_array(f->arena, coded_row, a->count);
+    mv_fit *out = f->out;
+
+    if (!rows)
+        return no_memory(f);
+    if (!build(f, f->count - 1))
+        return false;
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        bool is_exact = mv_size_is_exact(b->functions.kind[i]);
+        rows[out->allocs++] = (coded_row){run->code[i], !is_exact};
+        out->exact += is_exact;
+    }
+    mv_sort_rows(f->arena, rows, out->allocs, MV_RISING(coded_row, code),
+                 MV_FALLING(coded_row, is_odd));
+    for (uint32_t i = 0; i < out->allocs; i++)
+        if (i == 0 || rows[i].code != rows[i - 1].code) {
+            out->sites++;
+            out->exact_sites += !rows[i].is_odd;
+        }
+    out->note = a->preexisting ? "the trace begins with blocks in use: memory cached before it is "
+                                 "as large as at the recorded size"
+                               : "";
+    return true;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static bool open_runs(fit_state *f, const mv_fit_run *runs, uint32_t count)
+{
+    f->runs = mv_push_array(f->arena, mv_sized_run, count);
+    f->bases = mv_push_array(f->arena, fit_base, count);
+    f->count = count;
+    if (!f->runs || !f->bases)
+        return no_memory(f);
+    for (uint32_t i = 0; i < count; i++) {
+        f->runs[i] = (mv_sized_run){.trace = runs[i].trace,
+                                    .lives = runs[i].lives,
+                                    .size = runs[i].size,
+                                    .code = mv_size_codes(f->arena, runs[i].trace, runs[i].lives)};
+        if (!f->runs[i].code)
+            return no_memory(f);
+    }
+    mv_sort_rows(f->arena, f->runs, count, MV_RISING(mv_sized_run, size));
+    return true;
+}
+
+static bool find_all(fit_state *f, const mv_fit_opts *opts)
+{
+    mv_fit *out = f->out;
+
+    for (uint32_t i = 0; i < f->count && !out->refused; i++)
+        out->refused = refuse_run(f, &f->runs[i]);
+    for (uint32_t i = 0; i < opts->at_count && out->refused; i++)
+        out->points[i] = (mv_fit_point){.at = opts->at[i],
+                                        .fits = MV_FIT_UNKNOWN,
+                                        .fails = "",
+                                        .allocated.most = MV_NO_BYTES,
+                                        .reserved.most = MV_NO_BYTES};
+    if (out->refused)
+        return true;
+    for (uint32_t i = 0; i < opts->at_count; i++)
+        if (!find_point(f, opts->at[i], &out->points[i]))
+            return false;
+    return count_sites(f) && tell_refusal(f) && (!f->capacity || find_largest(f));
+}
+
+mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,
+                    mv_fit *out, mv_err *err)
+{
+    fit_state f = {.arena = arena, .capacity = opts.capacity, .out = out, .err = err};
+
+    *out = (mv_fit){.point_count = opts.at_count,
+                    .points = mv_push_array(arena, mv_fit_point, opts.at_count),
+                    .note = "",
+                    .largest = MV_NO_BYTES};
+    if (!out->points)
+        no_memory(&f);
+    else if (open_runs(&f, runs, count))
+        find_all(&f, &opts);
+    return err->code;
+}

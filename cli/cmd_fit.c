@@ -1,0 +1,290 @@
+/* memviz fit: the peaks of a program with inputs of other sizes. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyze/fit/fit.h"
+#include "base/numbers.h"
+#include "base/size.h"
+#include "cli/complain.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/report/prose.h"
+#include "cli/report/rows.h"
+#include "cli/report/table.h"
+
+#define MOST_POINTS 256
+
+typedef struct {
+    mv_cli *cli;
+    mv_out *out;
+    uint32_t device;
+    mv_trace trace[MV_MOST_FIT_RUNS];
+    mv_lives lives[MV_MOST_FIT_RUNS];
+    mv_fit_run runs[MV_MOST_FIT_RUNS];
+    uint32_t at_count;
+    uint64_t at[MOST_POINTS];
+    mv_fit found;
+} fit_report;
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+static const char *const answers[] = {
+    [MV_FIT_NO] = "no", [MV_FIT_YES] = "yes", [MV_FIT_UNKNOWN] = "unknown"};
+
+static mv_value answer_value(const mv_fit_point *p)
+{
+    return mv_value_shown(p->fits == MV_FIT_UNKNOWN ? mv_value_of(MV_VALUE_NULL)
+                                                    : mv_value_bool(p->fits == MV_FIT_YES),
+                          answers[p->fits]);
+}
+
+/* "1.22 GiB", "1.20 to 1.31 GiB" or "unknown". */
+static const char *peak_text(const mv_fit_peak *p, char out[2 * MV_SIZE_TEXT + 8])
+{
+    char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
+
+    if (p->is_known)
+        return mv_size_text(out, p->bytes);
+    if (p->most == MV_NO_BYTES)
+        return "unknown";
+    snprintf(out, 2 * MV_SIZE_TEXT + 8, "%s to %s", mv_size_text(least, p->least),
+             mv_size_text(most, p->most));
+    return out;
+}
+
+static mv_value peak_value(const mv_fit_peak *p, char text[2 * MV_SIZE_TEXT + 8])
+{
+    return mv_value_shown(p->is_known ? mv_value_u64(p->bytes) : mv_value_of(MV_VALUE_NULL),
+                          peak_text(p, text));
+}
+
+static mv_value bound(const mv_fit_peak *p, uint64_t bytes)
+{
+    return mv_value_bytes(p->most == MV_NO_BYTES ? MV_NO_BYTES : bytes);
+}
+
+#define POINT_FIELDS(COLUMN, MEMBER, LIST)                                                      \
+    COLUMN("at", "at", 0, MV_UNIT_COUNT, 0, p->at)                                              \
+    COLUMN("peak_allocated", "allocated", 1, MV_UNIT_TEXT, 9,                                   \
+           peak_value(&p->allocated, allocated))                                                \
+    COLUMN("peak_reserved", "reserved", 2, MV_UNIT_TEXT, 9, peak_value(&p->reserved, reserved)) \
+    COLUMN("fits", "fits", 3, MV_UNIT_TEXT, 0, answer_value(p))                                 \
+    MEMBER("least_allocated", bound(&p->allocated, p->allocated.least))                         \
+    MEMBER("most_allocated", bound(&p->allocated, p->allocated.most))                           \
+    MEMBER("least_reserved", bound(&p->reserved, p->reserved.least))                            \
+    MEMBER("most_reserved", bound(&p->reserved, p->reserved.most))                              \
+    COLUMN("fails", "fails at", 4, MV_UNIT_TEXT | MV_UNIT_END, 0, p->fails)                     \
+    MEMBER("base", mv_value_u64(p->base))                                                       \
+    MEMBER("recorded", mv_value_bool(p->is_recorded))
+
+static void list_points(mv_rows *rows, const void *all, const void *one)
+{
+    const fit_report *r = all;
+    char allocated[2 * MV_SIZE_TEXT + 8], reserved[2 * MV_SIZE_TEXT + 8];
+
+    (void)one;
+    if (!mv_option_given(&r->cli->options, MV_HAS(CAPACITY))) {
+        mv_rows_head(rows, "fits", NULL);
+        mv_rows_head(rows, "fails", NULL);
+    }
+    for (uint32_t i = 0; i < r->found.point_count; i++) {
+        const mv_fit_point *p = &r->found.points[i];
+        MV_ROWS_ADD(rows, POINT_FIELDS);
+    }
+}
+
+static const mv_table point_table = {MV_TABLE(POINT_FIELDS, list_points)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                 \
+    LIST("points", &point_table, mv_value_rows(NULL))                                       \
+    MEMBER("exact_sites", r->found.exact_sites)                                             \
+    MEMBER("sites", r->found.sites)                                                         \
+    MEMBER("exact_allocations", r->found.exact)                                             \
+    MEMBER("allocations", r->found.allocs)                                                  \
+    MEMBER("refused",                                                                       \
+           r->found.refused ? mv_value_text(r->found.refused) : mv_value_of(MV_VALUE_NULL)) \
+    MEMBER("largest_that_fits", mv_value_bytes(r->found.largest))                           \
+    MEMBER("capacity", mv_value_bytes(mv_option_given(&r->cli->options, MV_HAS(CAPACITY))   \
+                                          ? r->cli->options.capacity                        \
+                                          : MV_NO_BYTES))                                   \
+    MEMBER("device", mv_value_u64(r->device))                                               \
+    MEMBER("note", r->found.note)
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const fit_report *r = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_fit = {MV_TABLE(REPORT_FIELDS, list_report), .main = "points"};
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static uint32_t count_known(const mv_fit *f)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < f->point_count; i++)
+        count += f->points[i].allocated.is_known && f->points[i].reserved.is_known;
+    return count;
+}
+
+static bool has_range(const mv_fit *f)
+{
+    for (uint32_t i = 0; i < f->point_count; i++)
+        if (f->points[i].allocated.most != MV_NO_BYTES)
+            return true;
+    return false;
+}
+
+static void put_verdict(const fit_report *r)
+{
+    const mv_fit *f = &r->found;
+    char capacity[MV_SIZE_TEXT];
+
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_size_text(capacity, r->cli->options.capacity);
+    if (!mv_option_given(&r->cli->options, MV_HAS(CAPACITY)))
+        mv_prose_put(r->out, 0, 2, "%u of %u sizes can be predicted to 1 %%", count_known(f),
+                     f->point_count);
+    else if (f->largest == MV_NO_BYTES)
+        mv_prose_put(r->out, 0, 2, "the largest size that fits within %s is not known", capacity);
+    else if (f->largest == 0)
+        mv_prose_put(r->out, 0, 2, "no size fits within %s", capacity);
+    else
+        mv_prose_put(r->out, 0, 2, "%" PRIu64 " is the largest size known to fit within %s",
+                     f->largest, capacity);
+    mv_out_style(r->out, MV_STYLE_NONE);
+}
+
+static void put_text(const fit_report *r)
+{
+    const mv_fit *f = &r->found;
+
+    put_verdict(r);
+    mv_table_print(r->cli, &point_table, r, NULL, "\n");
+    mv_out_char(r->out, '\n');
+    if (f->refused) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s: %s",
+                     has_range(f) ? "a range instead of a figure" : "no figures", f->refused);
+    }
+    if (f->allocs) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(
+            r->out, 2, 4,
+            "exact functions of the size: %u of %u allocations; %u of %u stacks have no others",
+            f->exact, f->allocs, f->exact_sites, f->sites);
+    }
+    if (*f->note) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", f->note);
+    }
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+/* "16,24": numbers from 1 to MV_MOST_SIZE. */
+static bool read_points(fit_report *r)
+{
+    const char *at = r->cli->options.at;
+    char number[24];
+
+    while (at && *at && r->at_count < MOST_POINTS) {
+        size_t length = 0;
+        for (; at[length] && at[length] != ','; length++)
+            if (length + 1 < sizeof number)
+                number[length] = at[length];
+        number[length < sizeof number ? length : sizeof number - 1] = 0;
+        if (length >= sizeof number || !mv_number_read(number, &r->at[r->at_count]) ||
+            r->at[r->at_count] < 1 || r->at[r->at_count] > MV_MOST_SIZE)
+            break;
+        r->at_count++;
+        at += length;
+        if (!*at)
+            return true;
+        at++;
+    }
+    mv_complain_usage("fit", "expected --at SIZE[,SIZE...], each from 1 to %u", MV_MOST_SIZE);
+    return false;
+}
+
+/* Sizes that are given twice say nothing about how bytes depend on them. */
+static bool check_sizes(fit_report *r)
+{
+    const mv_options *o = &r->cli->options;
+
+    for (int i = 0; i < o->files; i++)
+        for (int k = 0; k < i; k++)
+            if (o->file_size[i] == o->file_size[k]) {
+                mv_complain_usage("fit", "size %" PRIu64 " is given twice: %s and %s",
+                                  o->file_size[i], o->file[k], o->file[i]);
+                return false;
+            }
+    return true;
+}
+
+/* The device of --device, else the only one in use in the first file. */
+static bool choose_device(fit_report *r)
+{
+    uint32_t first, end;
+
+    if (!mv_input_devices(r->cli, &r->trace[0], &first, &end))
+        return false;
+    for (r->device = first;
+         r->device + 1 < end && !mv_device_is_reported(&r->trace[0], first, end, r->device);)
+        r->device++;
+    if (mv_devices_in_use(&r->trace[0], first, end) <= 1)
+        return true;
+    mv_complain_of(r->cli->options.file[0], "several devices are in use: choose one with --device");
+    return false;
+}
+
+static bool read_run(fit_report *r, int i)
+{
+    const char *path = r->cli->options.file[i];
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!mv_input_read_file(r->cli, path, &r->trace[i]) || (i == 0 && !choose_device(r)))
+        return false;
+    if (r->device >= r->trace[i].device_count) {
+        mv_complain_of(path, "no device %u", r->device);
+        return false;
+    }
+    if (mv_lives_find(&r->cli->arena, &r->trace[i], r->device, &r->lives[i], &err) != MV_OK) {
+        mv_complain(path, &err);
+        return false;
+    }
+    r->runs[i] = (mv_fit_run){&r->trace[i], &r->lives[i], r->cli->options.file_size[i]};
+    return true;
+}
+
+int mv_cmd_fit(mv_cli *cli)
+{
+    fit_report *r = mv_push_struct(&cli->arena, fit_report);
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!r)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    r->cli = cli;
+    r->out = &cli->out;
+    if (!read_points(r) || !check_sizes(r))
+        return MV_EXIT_USAGE;
+    for (int i = 0; i < cli->options.files; i++)
+        if (!read_run(r, i))
+            return MV_EXIT_FAILED;
+    if (mv_fit_find(&cli->arena, r->runs, (uint32_t)cli->options.files,
+                    (mv_fit_opts){.at_count = r->at_count,
+                                  .at = r->at,
+                                  .capacity = mv_option_given(&cli->options, MV_HAS(CAPACITY))
+                                                  ? cli->options.capacity
+                                                  : 0},
+                    &r->found, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, r);
+    put_text(r);
+    return MV_EXIT_DONE;
+}

@@ -1,0 +1,322 @@
+/* Peaks at sizes that were not recorded. The slow way is to run the program at that size: random
+ * programs on a literal allocator, and models that were recorded on a GPU at several batches. */
+#include <string.h>
+
+#include "analyze/fit/fit.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/slow_allocator.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+Test(fit, sizes_are_alike_if_a_power_of_the_input_explains_them)
+{
+    cr_expect(mv_sizes_are_alike(4, 100, 8, 100));
+    cr_expect(mv_sizes_are_alike(4, 100, 8, 200));
+    cr_expect(mv_sizes_are_alike(4, 100, 8, 400), "attention without flash");
+    cr_expect(mv_sizes_are_alike(8, 300, 4, 150));
+    cr_expect_not(mv_sizes_are_alike(4, 100, 8, 201));
+    cr_expect_not(mv_sizes_are_alike(4, 100, 8, 800));
+    cr_expect(mv_sizes_are_alike(1, UINT64_MAX / 4, INT32_MAX, UINT64_MAX / 4), "no overflow");
+}
+
+/* ---- random programs --------------------------------------------------------------------- */
+
+enum { WEIGHTS = 6, LAYERS = 12, STEPS = 3 };
+
+/* The odd part of a program. */
+typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_MORE } oddity;
+
+typedef struct {
+    mvt_trace *t;
+    slow_allocator slow;
+    uint64_t allocated, reserved; /* peaks */
+} run;
+
+static uint64_t take(run *r, uint64_t bytes, const char *stack)
+{
+    uint64_t segments = r->slow.segment_allocs, reserved = r->slow.reserved;
+    uint64_t addr = slow_malloc(&r->slow, bytes, 0, 0, false);
+
+    if (r->slow.segment_allocs > segments)
+        mvt_segment_alloc(r->t, .addr = slow_at(&r->slow, addr)->start,
+                          .bytes = r->slow.reserved - reserved, .stack = stack);
+    mvt_alloc(r->t, .addr = addr, .bytes = bytes, .stack = stack);
+    r->allocated = r->slow.allocated > r->allocated ? r->slow.allocated : r->allocated;
+    r->reserved = r->slow.reserved > r->reserved ? r->slow.reserved : r->reserved;
+    return addr;
+}
+
+static void give(run *r, uint64_t addr)
+{
+    slow_request_free(&r->slow, addr);
+    slow_complete_free(&r->slow, addr);
+    mvt_free(r->t, .addr = addr);
+}
+
+static void put_heap(run *r)
+{
+    const slow_allocator *s = &r->slow;
+
+    for (unsigned i = 0; i < s->count; i++) {
+        const slow_block *b = &s->block[i];
+        if (i == 0 || b->segment != s->block[i - 1].segment) {
+            uint64_t bytes = 0;
+            for (unsigned k = i; k < s->count && s->block[k].segment == b->segment; k++)
+                bytes += s->block[k].size;
+            mvt_segment(r->t, .addr = b->start, .bytes = bytes, .small = b->pool % 2 == 0);
+        }
+        mvt_block(r->t, .bytes = b->size,
+                  .state = b->state == SLOW_USED ? MV_BLOCK_ALLOCATED : MV_BLOCK_INACTIVE);
+    }
+}
+
+/* Bytes of the workspace of one layer. */
+static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
+{
+    uint64_t limit = 9 * MIB + layer;
+
+    if (odd == WITH_CHOICES)
+        return MIB * (1 + (size * 7919 + layer * 104729) % 61);
+    return odd == WITH_LIMIT && size * 3 * MIB > limit ? limit : size * 3 * MIB;
+}
+
+/* Forward passes with stacks, backward passes without, as PyTorch records them. */
+static void run_step(run *r, uint64_t seed, uint64_t size, oddity odd)
+{
+    uint64_t state = seed, kept[LAYERS], gradient = 0, bytes[LAYERS];
+
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        bytes[i] = (1 + mvt_random(&state, i % 3 ? 300000 : 3000000)) * size + (i % 4 ? 0 : 4096);
+        kept[i] = take(r, bytes[i], i % 2 ? "even:net.py:7" : "odd:net.py:9");
+        give(r, take(r, bytes[i], "temporary:net.py:12"));
+    }
+    if (odd == WITH_MORE && size > 10)
+        for (uint32_t i = 0; i < 9; i++)
+            give(r, take(r, 512 * (i + 1) + 8 * size, NULL));
+    for (uint32_t i = LAYERS; i-- > 0;) {
+        uint64_t next = take(r, bytes[i], NULL);
+        if ((odd == WITH_LIMIT || odd == WITH_CHOICES) && i % 5 == 2)
+            give(r, take(r, workspace(odd, size, i), NULL));
+        if (gradient)
+            give(r, gradient);
+        give(r, kept[i]);
+        gradient = next;
+    }
+    give(r, gradient);
+}
+
+static void record(run *r, uint64_t seed, uint64_t size, oddity odd, mv_fit_run *out)
+{
+    uint64_t state = seed + 1;
+    mv_lives *lives = mvt_memory() ? mv_push_struct(mvt_memory(), mv_lives) : NULL;
+    mv_alloc_conf conf;
+    char why[64];
+
+    cr_assert(mv_alloc_conf_parse("", &conf, why, sizeof why));
+    memset(r, 0, sizeof *r);
+    r->t = mvt_new();
+    slow_init(&r->slow, &conf, UINT64_MAX, (uint64_t)1 << 44, (uint64_t)1 << 46);
+    for (uint32_t i = 0; i < WEIGHTS; i++)
+        take(r, 1 + mvt_random(&state, 20000000), "make:net.py:3");
+    for (uint32_t i = 0; i < STEPS; i++)
+        run_step(r, seed, size, odd);
+    put_heap(r);
+    *out = (mv_fit_run){.trace = mvt_done(r->t), .lives = lives, .size = size};
+    *lives = mvt_lives(mvt_memory(), out->trace, 0);
+}
+
+static run runs[4];
+
+/* Predicts the last size from the others; returns the point. `truth` is the run at that size. */
+static mv_fit_point predict(uint64_t seed, oddity odd, const uint64_t *sizes, uint32_t count,
+                            mv_fit *out)
+{
+    mv_fit_run known[4];
+
+    for (uint32_t i = 0; i < count; i++)
+        record(&runs[i], seed, sizes[i], odd, &known[i]);
+    mvt_ok(mv_fit_find(mvt_memory(), known, count - 1,
+                       (mv_fit_opts){.at_count = 1, .at = &sizes[count - 1]}, out, mvt_err()));
+    return out->points[0];
+}
+
+Test(fit, sums_of_products_are_predicted_to_the_byte)
+{
+    static const uint64_t sizes[] = {6, 4, 15};
+
+    for (uint64_t seed = 1; seed < 30; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict(seed * 77, PLAIN, sizes, 3, &fit);
+        cr_assert(p.allocated.is_known && p.reserved.is_known, "%s", fit.refused);
+        cr_expect_eq(p.allocated.bytes, runs[2].allocated);
+        cr_expect_eq(p.allocated.least, p.allocated.most);
+        cr_expect_eq(p.reserved.bytes, runs[2].reserved, "seed %llu", (unsigned long long)seed);
+        cr_expect_null(fit.refused);
+        cr_expect_eq(fit.exact, fit.allocs);
+    }
+}
+
+/* A block is larger than its request by up to 1 MiB, depending on the hole that it fills: bounds of
+ * requests are bounds of blocks to about that. */
+static void expect_within(mv_fit_peak p, uint64_t truth, uint64_t seed)
+{
+    cr_expect(p.least <= truth + MIB && truth <= p.most + MIB,
+              "seed %llu: %llu is not within %llu and %llu", (unsigned long long)seed,
+              (unsigned long long)truth, (unsigned long long)p.least, (unsigned long long)p.most);
+    if (p.is_known)
+        cr_expect_leq(truth > p.bytes ? truth - p.bytes : p.bytes - truth, truth / 99);
+}
+
+Test(fit, a_limit_of_workspaces_is_doubted_from_two_sizes_and_seen_from_three)
+{
+    static const uint64_t two[] = {1, 2, 20}, three[] = {2, 4, 8, 20};
+
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict(seed * 91, WITH_LIMIT, two, 3, &fit);
+        cr_expect_lt(fit.exact, fit.allocs);
+        expect_within(p.allocated, runs[2].allocated, seed);
+        p = predict(seed * 91, WITH_LIMIT, three, 4, &fit);
+        expect_within(p.allocated, runs[3].allocated, seed);
+    }
+}
+
+Test(fit, what_a_library_chooses_has_no_figure_where_it_matters)
+{
+    static const uint64_t sizes[] = {2, 4, 6};
+    uint32_t refused = 0;
+
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict(seed * 55, WITH_CHOICES, sizes, 3, &fit);
+        cr_expect_lt(fit.exact, fit.allocs);
+        cr_expect(p.allocated.least <= runs[2].allocated + MIB, "at least");
+        if (!p.allocated.is_known)
+            cr_expect(fit.refused && strstr(fit.refused, "not an exact function"), "%s",
+                      fit.refused);
+        refused += !p.allocated.is_known;
+    }
+    cr_expect_gt(refused, 0);
+}
+
+Test(fit, allocations_of_larger_sizes_only_are_skipped)
+{
+    static const uint64_t sizes[] = {4, 12, 20};
+
+    for (uint64_t seed = 1; seed < 10; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict(seed * 31, WITH_MORE, sizes, 3, &fit);
+        cr_expect_eq(fit.allocs - fit.exact, 9 * STEPS);
+        cr_assert(p.allocated.is_known);
+        cr_expect_eq(p.allocated.bytes, runs[2].allocated);
+    }
+}
+
+Test(fit, a_recorded_size_has_its_own_peaks)
+{
+    static const uint64_t sizes[] = {4, 6, 6};
+    mv_fit fit;
+    mv_fit_point p = predict(5, WITH_CHOICES, sizes, 3, &fit);
+
+    cr_expect(p.is_recorded && p.allocated.is_known && p.reserved.is_known);
+    cr_expect_eq(p.allocated.bytes, runs[1].allocated);
+    cr_expect_eq(p.reserved.bytes, runs[1].reserved);
+}
+
+/* ---- the capacity ------------------------------------------------------------------------ */
+
+Test(fit, the_largest_that_fits_is_found)
+{
+    static const uint64_t sizes[] = {4, 6, 9};
+    mv_fit_run known[3];
+    mv_fit fit;
+
+    for (uint32_t i = 0; i < 3; i++)
+        record(&runs[i], 3, sizes[i], PLAIN, &known[i]);
+    mvt_ok(mv_fit_find(mvt_memory(), known, 2, (mv_fit_opts){.capacity = runs[2].reserved}, &fit,
+                       mvt_err()));
+    cr_expect_geq(fit.largest, 9);
+    cr_expect_lt(fit.largest, 18);
+    mvt_ok(mv_fit_find(mvt_memory(), known, 2,
+                       (mv_fit_opts){.at_count = 2,
+                                     .at = (uint64_t[]){fit.largest, fit.largest + 1},
+                                     .capacity = runs[2].reserved},
+                       &fit, mvt_err()));
+    cr_expect_eq(fit.points[0].fits, MV_FIT_YES);
+    cr_expect_eq(fit.points[1].fits, MV_FIT_NO);
+    cr_expect(*fit.points[1].fails, "and where it fails");
+    mvt_ok(mv_fit_find(mvt_memory(), known, 2, (mv_fit_opts){.capacity = MIB}, &fit, mvt_err()));
+    cr_expect_eq(fit.largest, 0);
+}
+
+/* ---- recorded models --------------------------------------------------------------------- */
+
+static cJSON *fit_of(const char *arguments)
+{
+    return mvt_json_here(0, "$MEMVIZ fit --json --device 0 %s", arguments);
+}
+
+#define RECORDED(model, size) MV_TESTDATA "/fit/" model "_" #size ".pickle.zst=" #size
+
+static double truth_of(const char *name, const char *measure)
+{
+    return mvt_json_number(cJSON_GetObjectItem(mvt_json_file("fit/truth.json"), name), measure);
+}
+
+Test(fit, a_recorded_model_is_predicted)
+{
+    cJSON *report = fit_of(RECORDED("gpt", 4) " " RECORDED("gpt", 8) " " RECORDED(
+        "gpt", 12) " --at 24 --capacity 2300MiB");
+    cJSON *point = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "points"), 0);
+
+    cr_expect_eq(mvt_json_number(point, "peak_allocated"), truth_of("gpt_24", "allocated"));
+    cr_expect_eq(mvt_json_number(point, "peak_reserved"), truth_of("gpt_24", "reserved"));
+    cr_expect(cJSON_IsFalse(cJSON_GetObjectItem(point, "fits")));
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(report, "refused")));
+    cr_expect_geq(mvt_json_number(report, "largest_that_fits"), 16);
+    cr_expect_lt(mvt_json_number(report, "largest_that_fits"), 24);
+}
+
+Test(fit, convolutions_have_no_figures)
+{
+    cJSON *report = fit_of(RECORDED("resnet", 4) " " RECORDED("resnet", 8) " --at 24");
+    cJSON *point = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "points"), 0);
+
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(point, "peak_allocated")));
+    cr_expect_leq(mvt_json_number(point, "least_allocated"), truth_of("resnet_24", "allocated"));
+    cr_expect_geq(mvt_json_number(point, "most_allocated"), truth_of("resnet_24", "allocated"));
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(point, "fits")));
+    cr_expect(strstr(mvt_json_text(report, "refused"), "a library chose another algorithm"), "%s",
+              mvt_json_text(report, "refused"));
+}
+
+Test(fit, other_programs_and_failed_runs_are_refused)
+{
+    mvt_run r = mvt_here("$MEMVIZ fit %s $SNAPS/gpt_train.pickle=8 --at 16", RECORDED("gpt", 4));
+    cr_expect_eq(r.status, 0);
+    cr_expect(strstr(r.out, "the recordings differ too much"), "%s", r.out);
+    r = mvt_here("$MEMVIZ fit $SNAPS/oom.pickle=4 $SNAPS/gpt_train.pickle=8 --at 16");
+    cr_expect(strstr(r.out, "a request failed in the recording at 4"), "%s", r.out);
+}
+
+Test(fit, wrong_usage_is_explained)
+{
+    static const char *const bad[][2] = {
+        {"$SNAPS/gpt_train.pickle $SNAPS/oom.pickle --at 4", "expected FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=0 $SNAPS/oom.pickle=2 --at 4", "expected FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 --at 4", "expected FILE=SIZE FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=2 --at 4", "size 2 is given twice"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4", "expected --at SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 4,", "expected --at SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 0", "expected --at SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 99999999999999999999999999",
+         "expected --at SIZE"},
+    };
+
+    for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        mvt_run r = mvt_here("$MEMVIZ fit %s", bad[i][0]);
+        cr_expect_eq(r.status, 2, "%s", bad[i][0]);
+        cr_expect(strstr(r.err, bad[i][1]), "%s: %s", bad[i][0], r.err);
+    }
+}
