@@ -3,10 +3,12 @@
 #include <string.h>
 
 enum {
-    FEW = 24,       /* up to this many key rows are sorted by insertion */
-    SHORT_RUN = 16, /* runs of this many rows are sorted by insertion before merging */
-    BUFFER = 2048,  /* stack bytes for merging */
-    TEXT_STEP = 7   /* bytes of a text in one key */
+    FEW = 24,        /* up to this many key rows are sorted by insertion */
+    SHORT_RUN = 16,  /* runs of this many rows are sorted by insertion before merging */
+    BUFFER = 2048,   /* stack bytes for merging */
+    TEXT_STEP = 7,   /* bytes of a text in one key */
+    MANY = 256,      /* from this many rows on, digits are faster than comparisons */
+    MOST_NUMBERS = 8 /* more keys than any caller has */
 };
 
 /* ---- numbers with rows -------------------------------------------------------------------- */
@@ -361,8 +363,100 @@ static int compare_rows(const void *a, const void *b, const void *context)
     return 0;
 }
 
+/* ---- many rows by their numbers -------------------------------------------------------------- */
+
+/* The range of a number among the rows. It takes `bits` bits when counted from `least`. */
+typedef struct {
+    uint64_t least;
+    uint32_t bits;
+} number_range;
+
+static uint64_t number_of(const char *row, const mv_sort_key *key)
+{
+    uint64_t value = key_of(row, key, 0);
+
+    return key->is_falling ? ~value : value;
+}
+
+static number_range range_of(const char *rows, uint64_t count, uint64_t size,
+                             const mv_sort_key *key)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = number_of(rows + i * size, key);
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    return (number_range){least, most > least ? 64 - (uint32_t)__builtin_clzll(most - least) : 0};
+}
+
+/* Sorts `order` by keys [first, end), which take at most 64 bits together. */
+static void sort_order(const char *rows, uint64_t count, uint64_t size, const mv_sort_key *keys,
+                       const number_range *ranges, uint64_t first, uint64_t end, mv_key_row *order,
+                       mv_key_row *spare)
+{
+    bool is_sorted = true;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const char *row = rows + order[i].row * size;
+        uint64_t value = 0;
+        for (uint64_t k = first; k < end; k++)
+            if (ranges[k].bits > 0)
+                value = (ranges[k].bits < 64 ? value << ranges[k].bits : 0) |
+                        (number_of(row, &keys[k]) - ranges[k].least);
+        order[i].key = value;
+        is_sorted = is_sorted && (i == 0 || order[i - 1].key <= value);
+    }
+    if (!is_sorted)
+        mv_sort_key_rows(order, spare, count);
+}
+
+/* Sorts rows by their digits, last keys first. False, and nothing is moved, when memory is out or
+ * a key is a text. */
+static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t size,
+                           const mv_sort_key *keys, uint64_t key_count)
+{
+    number_range ranges[MOST_NUMBERS];
+    uint64_t order_bytes = count * sizeof(mv_key_row);
+    mv_key_row *order;
+    bool lacked;
+    char *spare;
+
+    if (!arena || count < MANY || count > UINT32_MAX || key_count > MOST_NUMBERS)
+        return false;
+    for (uint64_t k = 0; k < key_count; k++)
+        if (keys[k].kind >= MV_KEY_TEXT)
+            return false;
+    lacked = __atomic_load_n(&arena->budget->lacked, __ATOMIC_RELAXED);
+    order = mv_arena_grow(arena, NULL, order_bytes);
+    spare = mv_arena_grow(arena, NULL, size > sizeof *order ? count * size : order_bytes);
+    if (order && spare) {
+        for (uint64_t k = 0; k < key_count; k++)
+            ranges[k] = range_of(rows, count, size, &keys[k]);
+        for (uint64_t i = 0; i < count; i++)
+            order[i].row = (uint32_t)i;
+        for (uint64_t end = key_count, first; end > 0; end = first) {
+            uint32_t bits = 0;
+            for (first = end; first > 0 && bits + ranges[first - 1].bits <= 64; first--)
+                bits += ranges[first - 1].bits;
+            sort_order(rows, count, size, keys, ranges, first, end, order,
+                       (mv_key_row *)(void *)spare);
+        }
+        for (uint64_t i = 0; i < count; i++)
+            memcpy(spare + i * size, rows + order[i].row * size, size);
+        memcpy(rows, spare, count * size);
+    } else {
+        __atomic_store_n(&arena->budget->lacked, lacked, __ATOMIC_RELAXED); /* it is not needed */
+    }
+    mv_arena_drop(arena, order);
+    mv_arena_drop(arena, spare);
+    return order && spare;
+}
+
 void mv_sort(mv_arena *arena, void *rows, uint64_t count, uint64_t size, const mv_sort_key *keys,
              uint64_t key_count)
 {
-    mv_sort_by(arena, rows, count, size, compare_rows, &(key_list){keys, key_count});
+    if (!sort_by_digits(arena, rows, count, size, keys, key_count))
+        mv_sort_by(arena, rows, count, size, compare_rows, &(key_list){keys, key_count});
 }

@@ -7,8 +7,8 @@
  * is spent, the rows are sorted without memory: slower, but into the same order. So sorting rows
  * never fails. A hundred rows need no memory.
  *
- * Cost: n log n comparisons, and n for rows that are in order; columns of numbers are sorted by
- * their digits, in linear time. Without memory n log^2 n. */
+ * Cost: rows by numbers and columns of numbers are sorted by their digits, in linear time; few rows
+ * and texts take n log n comparisons, and n when they are in order. Without memory n log^2 n. */
 #ifndef MV_BASE_SORT_H
 #define MV_BASE_SORT_H
 

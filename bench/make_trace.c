@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/lives/digests.h"
 #include "analyze/replay/replay_heap.h"
 #include "parse/model/build.h"
 #include "parse/writers.h"
@@ -299,7 +300,8 @@ static mv_code write_file(program *p, const char *path, mv_err *err)
     mv_write_opts opts = {0};
     mv_sink sink;
 
-    if (mv_sink_open(&sink, path, err) != MV_OK)
+    opts.digests = mv_digests_make(&p->arena, &p->trace, err);
+    if (!opts.digests || mv_sink_open(&sink, path, err) != MV_OK)
         return err->code;
     if (mv_snapshot_write(&p->arena, &p->trace, &opts, &sink, err) == MV_OK)
         return mv_sink_commit(&sink, err);

@@ -1,4 +1,4 @@
-/* Reads a file to a complete model once and prints one JSON object, for bench/read: wall-clock
+/* Reads a file to a complete model once and prints one JSON object, for bench/run: wall-clock
  * seconds, the process's peak resident bytes, and the contents of the file. Each measurement runs
  * in a separate process, so only the page cache is warm. */
 #include "parse/readers.h"

@@ -10,6 +10,10 @@
  *     memviz_pop();
  *     memviz_mark("step 3");
  *
+ * Between memviz_pause() and memviz_resume(), on any thread, only blocks are kept that are alive
+ * outside, too: a recording that is paused until step 1000 is small, and complete from there on.
+ * Pauses do not nest.
+ *
  * A heap is an allocator of the program or a library, with blocks in memory that it took from CUDA
  * or elsewhere. Once its blocks are reported to memviz, `--level NAME` is about them:
  *
@@ -24,7 +28,7 @@
  * There is nothing to link: the functions are in the library that `memviz run` loads. Without that
  * library each call is only a comparison, and its argument is not evaluated.
  *
- * From Python: memviz.mark, memviz.range and memviz.heap of the package (docs/python.md).
+ * From Python: memviz.mark, memviz.range, memviz.pause, memviz.resume and memviz.heap of the package (docs/python.md).
  *
  * Texts are UTF-8 and are copied. Safe on every thread. errno does not change. */
 #ifndef MEMVIZ_H
@@ -45,6 +49,8 @@ extern "C" {
 MEMVIZ_API void memviz_mark(const char *text);
 MEMVIZ_API void memviz_push(const char *text);
 MEMVIZ_API void memviz_pop(void);
+MEMVIZ_API void memviz_pause(void);
+MEMVIZ_API void memviz_resume(void);
 MEMVIZ_API unsigned memviz_heap(const char *name); /* 0 without the library: no heap */
 MEMVIZ_API void memviz_alloc(unsigned heap, const void *address, size_t bytes);
 MEMVIZ_API void memviz_free(unsigned heap, const void *address);
@@ -53,6 +59,8 @@ MEMVIZ_API void memviz_free(unsigned heap, const void *address);
 #define memviz_mark(text) (memviz_mark ? memviz_mark(text) : (void)0)
 #define memviz_push(text) (memviz_push ? memviz_push(text) : (void)0)
 #define memviz_pop()      (memviz_pop ? memviz_pop() : (void)0)
+#define memviz_pause()    (memviz_pause ? memviz_pause() : (void)0)
+#define memviz_resume()   (memviz_resume ? memviz_resume() : (void)0)
 #define memviz_heap(name) (memviz_heap ? memviz_heap(name) : 0u)
 #define memviz_alloc(heap, address, bytes) \
     (memviz_alloc ? memviz_alloc(heap, address, bytes) : (void)0)

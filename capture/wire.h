@@ -46,6 +46,8 @@ static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
     X(TRACE, 1, "trace")                  \
     X(NOTES, 2, "notes")                  \
     X(INDEX, 3, "index")                  \
+    X(DIGEST, 4, "digest")                \
+    X(OPENING, 5, "opening")              \
     X(STRINGS, 16, "strings")             \
     X(STRING_BYTES, 17, "string bytes")   \
     X(FRAMES, 18, "frames")               \
@@ -140,6 +142,25 @@ typedef struct {
 } mv_wire_table;
 
 static_assert(sizeof(mv_wire_trace) == 16 && sizeof(mv_wire_table) == 16, "bump MV_WIRE_VERSION");
+
+/* DIGEST: `count` of these, one for each device with events, by device. */
+enum { MV_WIRE_DIGEST_ACTIONS = 16, MV_WIRE_DIGEST_WHY = 192 };
+
+typedef struct {
+    uint32_t rules; /* MV_DIGEST_RULES of parse/model/digest.h; other ones are ignored */
+    uint32_t device;
+    uint64_t events;
+    int64_t first_us, last_us;
+    uint32_t stacks, events_with_stack;
+    uint32_t unsorted, first_unsorted;
+    uint32_t history; /* mv_history_kind of analyze/lives/lives.h */
+    uint32_t ring;
+    uint32_t count[MV_WIRE_DIGEST_ACTIONS]; /* by mv_action */
+    uint64_t bytes[MV_WIRE_DIGEST_ACTIONS]; /* by mv_action */
+    char why[MV_WIRE_DIGEST_WHY];           /* UTF-8, ends with a NUL */
+} mv_wire_digest;
+
+static_assert(sizeof(mv_wire_digest) == 440, "raise MV_DIGEST_RULES");
 
 /* INDEX: `count` of these, one for each chunk before it, in file order. */
 typedef struct {

@@ -76,6 +76,11 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
  *     lost_nested lost_space lost_stacks lost_...    what could not be recorded, counted
  *     end_us                          when the process ended normally, on CLOCK_MONOTONIC */
 
+/* Marks with a meaning: between them only those blocks are kept that are alive outside, too
+ * (memviz_pause in memviz.h). */
+#define MV_MARK_PAUSE  "memviz_pause"
+#define MV_MARK_RESUME "memviz_resume"
+
 /* ---- NAMES ---- */
 
 /* The first byte of a record; the fields follow as varints or texts. */

@@ -31,9 +31,11 @@ typedef struct {
     _Atomic uint32_t loaded; /* programs that the shim was loaded into */
     _Atomic uint32_t opened; /* recordings that were begun */
     _Atomic uint32_t failed; /* recordings that failed to begin; the first ones are listed */
-    uint32_t zero;
+    _Atomic uint32_t
+        control;   /* the launcher's descriptor for requests (record/control.h); 0: none */
     uint64_t word; /* word of this launcher */
     mv_status_failure failures[MV_STATUS_FAILURES];
+    _Atomic uint32_t is_stopped; /* by the launcher: recordings end at their next event */
 } mv_status_page;
 
 /* The mark is there because programs write to descriptors that they have closed, and the number may

@@ -479,7 +479,7 @@ static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
     mv_fragmentation_opts opts = {0};
     mv_moment at;
 
-    if (mv_lives_find(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
+    if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
         !mv_window_find(r->cli, r->trace, r->first + index, &opts.window))
         return false;
     if (mv_option_given(&r->cli->options, MV_HAS(AT))) {

@@ -5,6 +5,7 @@
 #include "analyze/events/recorder.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/block_size.h"
+#include "analyze/lives/digests.h"
 #include "analyze/lives/lives.h"
 #include "analyze/oom/oom.h"
 #include "analyze/replay/release.h"
@@ -52,40 +53,6 @@ typedef struct {
 
 /* ---- gathering --------------------------------------------------------------------------- */
 
-static bool count_stacks(mv_arena *scratch, const mv_trace *trace, const mv_events *e,
-                         device_facts *d)
-{
-    mv_arena_mark here = mv_arena_here(scratch);
-    uint8_t *seen = mv_push_array(scratch, uint8_t, trace->stacks.count);
-
-    if (!seen)
-        return false;
-    for (uint32_t i = 0; i < e->count; i++) {
-        uint32_t row = e->stack[i].row;
-        if (row >= trace->stacks.count)
-            continue;
-        d->events_with_stack++;
-        d->stacks += !seen[row];
-        seen[row] = 1;
-    }
-    mv_arena_rewind(scratch, here);
-    return true;
-}
-
-static void find_times(const mv_events *e, device_facts *d)
-{
-    d->first_us = d->last_us = MV_NO_TIME;
-    for (uint32_t i = 0; i < e->count; i++) {
-        int64_t at = e->time_us[i];
-        if (at == MV_NO_TIME)
-            continue;
-        if (d->first_us == MV_NO_TIME || at < d->first_us)
-            d->first_us = at;
-        if (at > d->last_us)
-            d->last_us = at;
-    }
-}
-
 static void sum_segments(const mv_trace *trace, device_facts *d)
 {
     const mv_segments *s = &trace->segments;
@@ -103,26 +70,21 @@ static void sum_segments(const mv_trace *trace, device_facts *d)
 
 static mv_code gather_device(facts *f, uint32_t device, device_facts *d, mv_err *err)
 {
-    mv_events e = mv_trace_events(f->trace, device);
-    mv_arena arena;
-    mv_lives lives;
-    mv_code code;
+    mv_digest digest;
+    mv_code code = mv_digest_find(&f->cli->arena, f->trace, device, &digest, err);
 
-    *d = (device_facts){.device = device, .events = e.count};
-    find_times(&e, d);
+    *d = (device_facts){.device = device, .events = mv_trace_events(f->trace, device).count};
     sum_segments(f->trace, d);
-    if (!count_stacks(&f->cli->scratch, f->trace, &e, d))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    mv_arena_init(&arena, &f->cli->budget);
-    code = mv_lives_find(&arena, f->trace, device, &lives, err);
-    if (code == MV_OK) {
-        d->history = lives.history;
-        d->ring = lives.ring;
-        d->history_why =
-            mv_arena_text(&f->cli->arena, lives.history_why, strlen(lives.history_why));
-    }
-    mv_arena_release(&arena);
-    return code;
+    if (code != MV_OK)
+        return code;
+    d->first_us = digest.first_us;
+    d->last_us = digest.last_us;
+    d->stacks = digest.stacks;
+    d->events_with_stack = digest.events_with_stack;
+    d->history = (mv_history_kind)digest.history;
+    d->ring = digest.ring;
+    d->history_why = mv_arena_text(&f->cli->arena, digest.history_why, strlen(digest.history_why));
+    return d->history_why ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
 /* The file's history: the worst of the devices that have events. */
@@ -731,13 +693,6 @@ static void put_text(const facts *f)
         put_tool_facts(f);
     put_limits(f);
     put_counts(f);
-    if (mv_setting_is_on(f->trace, "dry_run")) {
-        put_label(f->out, "predicted");
-        mv_prose_put(f->out, LABEL, LABEL, "%s",
-                     mv_setting_is_on(f->trace, "dry_run_at_least")
-                         ? "by a dry run, as a lower bound: some sizes are unknown"
-                         : "by a dry run: nothing was allocated on a GPU");
-    }
     put_settings(f);
     put_notes(f);
 }

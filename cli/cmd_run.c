@@ -1,8 +1,10 @@
 /* memviz run: runs a program under the shim and writes its recording to files. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/thin/thin.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -175,6 +177,36 @@ static void explain_nothing(const run *r, mv_run_counts counts)
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
+/* An mv_finalise_edit: what was paused, by a program, its user or an option. */
+static mv_code leave_out_pauses(void *user, mv_arena *arena, mv_trace *trace, mv_err *err)
+{
+    const mv_options *o = user;
+    mv_pauses pauses;
+    mv_thinned thinned;
+
+    if (mv_pauses_find(arena, trace, o->start_after, o->stop_after, &pauses, err) != MV_OK ||
+        mv_thin_pauses(arena, trace, &pauses, &thinned, err) != MV_OK)
+        return err->code;
+    *trace = thinned.trace;
+    return MV_OK;
+}
+
+/* $MEMVIZ_... where the option is not given. False, with a message: it names no moment. */
+static bool read_moment(const char **moment, const char *variable, const char *option)
+{
+    if (!*moment)
+        *moment = getenv(variable);
+    if (*moment && !**moment)
+        *moment = NULL;
+    if (!*moment || mv_pause_moment_is_valid(*moment))
+        return true;
+    mv_complain_usage("run",
+                      "'%s' is not a moment for %s: expected a time (90s), a mark (NAME or "
+                      "NAME#K) or the number of a step",
+                      *moment, option);
+    return false;
+}
+
 /* Failures here only print messages: the exit status is always the program's. */
 static void collect(run *r)
 {
@@ -233,7 +265,7 @@ static int run_plainly(char *const *argv)
 
 int mv_cmd_run(mv_cli *cli)
 {
-    const mv_options *o = &cli->options;
+    mv_options *o = &cli->options;
     run r = {.cli = cli, .is_quiet = mv_option_given(o, MV_HAS(QUIET))};
     mv_recorded_program program = {.argv = o->file,
                                    .stacks = o->stacks ? o->stacks : "python",
@@ -243,10 +275,15 @@ int mv_cmd_run(mv_cli *cli)
     mv_err err = {.offset = MV_NO_OFFSET};
     int status = MV_EXIT_FAILED;
 
+    if (!read_moment(&o->start_after, "MEMVIZ_START_AFTER", "--start-after") ||
+        !read_moment(&o->stop_after, "MEMVIZ_STOP_AFTER", "--stop-after"))
+        return MV_EXIT_USAGE;
     if (!mv_launch_has_room())
         return run_plainly(o->file);
     if (mv_recording_open(&r.recording, &cli->arena, o->output, &err) != MV_OK)
         return mv_complain(NULL, &err);
+    r.recording.edit = leave_out_pauses;
+    r.recording.user = o;
     if (mv_recording_run(&r.recording, &program, &status, &err) == MV_OK)
         collect(&r);
     else if (!has_said_how(o->file[0], status))

@@ -16,6 +16,7 @@
 #include "cli/report/prose.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
+#include "parse/model/digest.h"
 
 #define TERMINAL_ROWS 50
 
@@ -149,7 +150,11 @@ static void find_widths(listing *l)
     for (uint32_t device = l->first; device < l->end; device++) {
         mv_events e = mv_trace_events(l->trace, device);
         int64_t first = MV_NO_TIME, last = MV_NO_TIME;
-        for (uint32_t i = 0; i < e.count; i++) {
+        if (l->trace->digests && e.count > 0) {
+            first = l->trace->digests[device].first_us;
+            last = l->trace->digests[device].last_us;
+        }
+        for (uint32_t i = 0; !l->trace->digests && i < e.count; i++) {
             int64_t at = e.time_us[i];
             if (at == MV_NO_TIME)
                 continue;
@@ -377,6 +382,28 @@ static void add_event(const listing *l, mv_rows *rows, uint32_t device, const mv
     MV_ROWS_ADD(rows, EVENT_FIELDS);
 }
 
+static bool lacks_memory(const listing *l)
+{
+    mv_complain_of(mv_input_name(l->cli), "%s", mv_code_text(MV_NOMEM));
+    return false;
+}
+
+/* Begins at the opening of a part: the event from which on allocations are counted. False when out
+ * of memory. */
+static bool open_part(const listing *l, uint32_t device, mv_map *versions, uint32_t *event)
+{
+    const mv_opening *o = l->trace->openings ? &l->trace->openings[device] : NULL;
+
+    *event = o ? o->event : 0;
+    for (uint32_t i = 0; o && i < o->count; i++) {
+        uint32_t *version = mv_map_value(versions, o->addr[i]);
+        if (!version)
+            return false;
+        *version = o->allocs[i];
+    }
+    return true;
+}
+
 /* The events of one device; to text if `rows` is NULL. For events before the window only the uses
  * of each address are counted. False, with a message, on failure. */
 static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
@@ -384,19 +411,19 @@ static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
     mv_events e = mv_trace_events(l->trace, device);
     mv_map versions = {.arena = &l->cli->scratch};
     mv_window window;
-    uint32_t *version;
+    uint32_t first;
 
     if (!mv_window_find(l->cli, l->trace, device, &window))
         return false;
     if (!rows)
         put_heading(l, device, window, e.count);
-    for (uint32_t i = 0; i < window.end; i++) {
+    if (!open_part(l, device, &versions, &first))
+        return lacks_memory(l);
+    for (uint32_t i = first; i < window.end; i++) {
         if (e.action[i] == MV_ACTION_ALLOC) {
-            version = mv_map_value(&versions, e.addr[i]);
-            if (!version) {
-                mv_complain_of(mv_input_name(l->cli), "%s", mv_code_text(MV_NOMEM));
-                return false;
-            }
+            uint32_t *version = mv_map_value(&versions, e.addr[i]);
+            if (!version)
+                return lacks_memory(l);
             ++*version;
         }
         if (i < window.first)

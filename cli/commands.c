@@ -56,6 +56,7 @@ const mv_command mv_commands[] = {
         .name = "info",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_info,
+        .needs_no_events = true,
         .lists_notes = true,
         .report = &mv_report_info,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
@@ -99,6 +100,7 @@ const mv_command mv_commands[] = {
         .name = "trace",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_trace,
+        .reads_part = true,
         .report = &mv_report_trace,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | MV_HAS(WITH) |
                    RANGE_OPTIONS,
@@ -169,7 +171,7 @@ const mv_command mv_commands[] = {
     {
         .name = "peak",
         .group = MV_COMMAND_GROUP_REPORTS,
-        .also_tried = "top who table",
+        .also_tried = "who table",
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
@@ -588,10 +590,10 @@ const mv_command mv_commands[] = {
     {
         .name = "run",
         .group = MV_COMMAND_GROUP_RECORD,
-        .also_tried = "record capture live",
+        .also_tried = "record capture",
         .run = mv_cmd_run,
         .options = MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(NVTX_ALL) |
-                   MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
+                   MV_HAS(START_AFTER) | MV_HAS(STOP_AFTER) | MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
         .least_files = 1,
         .most_files = INT_MAX,
         .writes_file = true,
@@ -604,6 +606,7 @@ const mv_command mv_commands[] = {
             "-o F.bin (default: memviz.%p.bin; %p: pid, %r: rank, %h: host). The last line names\n"
             "it, and the exit status is CMD's. The recording survives if CMD is killed.\n",
         .example = "memviz run -o train.bin -- python train.py --epochs 3\n"
+                   "memviz run --start-after 'step 1000' -o late.bin -- python train.py\n"
                    "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
     },
     {
@@ -656,6 +659,65 @@ const mv_command mv_commands[] = {
             "kernel.yama.ptrace_scope 0, or root.\n",
         .example = "memviz attach 4711\n"
                    "memviz attach 4711 --for 5m -o late.pickle\n",
+    },
+    {
+        .name = "top",
+        .group = MV_COMMAND_GROUP_RECORD,
+        .also_tried = "watch monitor htop live",
+        .run = mv_cmd_top,
+        .report = &mv_report_top,
+        .options = REPORT_OPTIONS | MV_HAS(OLDER) | MV_HAS(LIMIT) | MV_HAS(ONCE) | MV_HAS(METRICS) |
+                   MV_HAS(OUTPUT) | MV_HAS(DEVICE) | MV_HAS(LEVEL),
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .confines_itself = true,
+        .is_interactive = true,
+        .arguments = "PID|FILE...",
+        .summary = "who holds memory now, in programs that are being recorded",
+        .help =
+            "What a program under memviz run holds at this moment: the device's memory in use, "
+            "by\n"
+            "library, allocated and reserved; the lines that hold most, how much each has grown "
+            "in\n"
+            "the last 5 minutes, and the age of its oldest block; and the leak verdict so far. "
+            "PID\n"
+            "is the program's process, or memviz run's for all processes of its run. FILE is a "
+            "live\n"
+            "file (NAME.PID.live) or a finished recording, which is shown as it was at its end.\n"
+            "--older 5m shows what is old and still alive, which needs no notion of steps. On a\n"
+            "terminal it is drawn again each second. --metrics serves the figures for Prometheus.\n"
+            "The program is neither stopped nor slowed.\n",
+        .example = "memviz top 4711\n"
+                   "memviz top --older 10m --json 4711 | jq '.devices[0].lines[0]'\n"
+                   "memviz top --once run.*.live\n",
+    },
+    {
+        .name = "ctl",
+        .group = MV_COMMAND_GROUP_RECORD,
+        .also_tried = "control pause resume mark stop dump-now",
+        .run = mv_cmd_ctl,
+        .report = &mv_report_ctl,
+        .options = REPORT_OPTIONS,
+        .least_files = 2,
+        .most_files = 3,
+        .confines_itself = true,
+        .takes_words = true,
+        .arguments = "PID|FILE status|mark TEXT|pause|resume|snapshot [FILE]|stop",
+        .summary = "steer a run that is being recorded",
+        .help =
+            "Asks memviz run something while its program goes on: status; mark TEXT, a moment "
+            "that\n"
+            "reports can name (--from @TEXT); pause and resume, between which only blocks are "
+            "kept\n"
+            "that are alive outside, too; snapshot, the recording so far as a file (default:\n"
+            "NAME.snapshot.K.bin beside the result); stop, which ends the recording and leaves the "
+            "program\n"
+            "running. PID is the program's process or memviz run's; FILE is a live file. Only the "
+            "same\n"
+            "user can do this. The program is neither stopped nor slowed.\n",
+        .example = "memviz ctl 4711 status --json\n"
+                   "memviz ctl 4711 mark 'epoch 3'\n"
+                   "memviz ctl 4711 snapshot now.bin\n",
     },
     {
         .name = "convert",

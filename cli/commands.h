@@ -89,6 +89,8 @@ struct mv_command {
     bool reads_summaries; /* in folders, too */
     bool takes_words;     /* its arguments are not files */
     bool adds_nothing;    /* accepts files whose sums would overflow */
+    bool reads_part;      /* needs only the events between --from and --to: mv_read_opts.part */
+    bool needs_no_events; /* a digest of them suffices: parse/model/digest.h */
     bool lists_notes;     /* its report contains the notes about damage */
     bool copies_tables;   /* exports the tables of a file as they are, without --level */
     const char *needs;    /* missing in files of other allocators than PyTorch's; or NULL */
@@ -108,11 +110,11 @@ const mv_command *mv_command_find(const char *name);
 const mv_command *mv_command_meant(const char *word);
 
 /* The fields of reports, each in its cmd_NAME.c. */
-extern const struct mv_table mv_report_attach, mv_report_convert, mv_report_diff, mv_report_export,
-    mv_report_floor, mv_report_fragmentation, mv_report_info, mv_report_leaks, mv_report_ledger,
-    mv_report_lines, mv_report_memory, mv_report_oom, mv_report_peak, mv_report_pictures,
-    mv_report_ranks, mv_report_serve, mv_report_stats, mv_report_summarize, mv_report_trace,
-    mv_report_triage, mv_report_view, mv_report_whatif;
+extern const struct mv_table mv_report_attach, mv_report_convert, mv_report_ctl, mv_report_diff,
+    mv_report_export, mv_report_floor, mv_report_fragmentation, mv_report_info, mv_report_leaks,
+    mv_report_ledger, mv_report_lines, mv_report_memory, mv_report_oom, mv_report_peak,
+    mv_report_pictures, mv_report_ranks, mv_report_serve, mv_report_stats, mv_report_summarize,
+    mv_report_top, mv_report_trace, mv_report_triage, mv_report_view, mv_report_whatif;
 
 int mv_cmd_triage(mv_cli *cli);
 int mv_cmd_attach(mv_cli *cli);
@@ -138,6 +140,8 @@ int mv_cmd_view(mv_cli *cli);
 int mv_cmd_serve(mv_cli *cli);
 int mv_cmd_mcp(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
+int mv_cmd_top(mv_cli *cli);
+int mv_cmd_ctl(mv_cli *cli);
 int mv_cmd_dry_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_export(mv_cli *cli);

@@ -276,6 +276,10 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_STEPS] = {.kind = IS_NUMBER, INTO(steps), .most = UINT32_MAX},
     [MV_OPTION_GPU] = {.kind = IS_TEXT, INTO(gpu)},
     [MV_OPTION_FOR] = {.kind = IS_DURATION, INTO(for_us), .least = 1},
+    [MV_OPTION_START_AFTER] = {.kind = IS_TEXT, INTO(start_after)},
+    [MV_OPTION_STOP_AFTER] = {.kind = IS_TEXT, INTO(stop_after)},
+    [MV_OPTION_METRICS] = {.kind = IS_TEXT, INTO(metrics)},
+    [MV_OPTION_OLDER] = {.kind = IS_DURATION, INTO(older_us), .least = 1},
     [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };

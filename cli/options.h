@@ -41,6 +41,13 @@
     X(NVTX_ALL, "nvtx-all", 0, NULL, NULL,                                                         \
       "record XLA's ranges too; JAX's own profiler then misses them")                              \
     X(FOR, "for", 0, "TIME", NULL, "record for this long: 90s, 5m (default: 60s)")                 \
+    X(OLDER, "older", 0, "TIME", NULL, "show only blocks that are at least this old: 90s, 5m")     \
+    X(START_AFTER, "start-after", 0, "X", NULL,                                                    \
+      "until X keep only what stays alive: a time (90s), mark (NAME[#K]) or number of a step")     \
+    X(STOP_AFTER, "stop-after", 0, "X", NULL, "from X on keep only what stays alive, as above")    \
+    X(METRICS, "metrics", 0, "PORT|PATH", NULL,                                                    \
+      "serve the figures as Prometheus text, on a port of this machine or a Unix socket")          \
+    X(ONCE, "once", 0, NULL, NULL, "print the report once, and end")                               \
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory available to the allocator, such as 80GiB")  \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
@@ -66,8 +73,8 @@
       "moment")                                                                                    \
     X(FILTER, "filter", 0, "EXPR", NULL,                                                           \
       "show only what matches: text, /regex/, size>64M, life<10, stream:0, pool:1,0, "             \
-      "addr:0x7f00, site:train.py:62, stack:17, nostack, nopython, "                               \
-      "leak, cat:optimizer; several must all match, - negates")                                    \
+      "addr:0x7f00, site:train.py:62, stack:17, like:17, nostack, nopython, "                      \
+      "leak, leak:2, cat:optimizer, block:5,9-12; several must all match, - negates")              \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(MOST_EVENTS, "most-events", 0, "N", NULL,                                                    \
       "in pages of more events, omit blocks that hold little; 0: omit none (default: 6000000)")    \
@@ -203,7 +210,9 @@ typedef struct {
     uint64_t port;                        /* 0 when not given */
     uint64_t steps;                       /* likewise */
     const char *gpu;                      /* NULL when not given */
-    uint64_t for_us;                      /* likewise */
+    uint64_t for_us, older_us;            /* 0 when not given */
+    const char *start_after, *stop_after; /* NULL when not given */
+    const char *metrics;                  /* likewise */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */

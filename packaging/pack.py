@@ -81,6 +81,8 @@ def pack_wheel(tree, python, version, platform, folder):
     rows = [(f"memviz/{name}", read(os.path.join(package, name)), 0o644) for name in files_of(package)
             if name.endswith(".py") or name == "py.typed"]
     for name in files_of(tree):
+        if name.startswith("share/memviz/python/"):
+            continue  # the package above
         path = os.path.join(tree, name)
         rows.append((f"{data if OF_PREFIX.match(name) else 'memviz/_native'}/{name}", read(path), mode_of(path)))
     texts = {

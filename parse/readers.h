@@ -10,6 +10,12 @@
 /* Called every few megabytes with the stored bytes read so far and in total (0: unknown). */
 typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 
+/* The events that a caller reads: [first, end) of a device, or of all for MV_NO_ROW. */
+typedef struct {
+    uint32_t device;
+    uint64_t first, end;
+} mv_read_part;
+
 typedef struct {
     mv_progress_fn *progress; /* NULL: none */
     void *user;
@@ -19,6 +25,10 @@ typedef struct {
      * Reading it fails all the same. NULL: errors are not searched for. */
     mv_error_texts *errors;
     mv_arena *error_arena;
+    bool digest_suffices; /* the caller needs no events: those of a container with a digest are left
+                           * out (mv_trace.digests), and damage in them is not found */
+    const mv_read_part *part; /* other events of a container with digests are left out
+                               * (mv_trace.openings). NULL: all are read */
     bool files_only; /* pipes and devices are refused instead of waited for: mv_source_open_file */
 } mv_read_opts;
 

@@ -3,16 +3,18 @@
 #ifndef MV_WRITERS_H
 #define MV_WRITERS_H
 
-#include "parse/model/trace.h"
+#include "parse/model/digest.h"
 #include "parse/readers.h"
 #include "parse/source/sink.h"
 
 typedef struct {
     mv_progress_fn *progress; /* NULL: none; gets the events written so far and in total */
     void *user;
-    bool is_tight;    /* the container should be small, and may take half a second per million
+    bool is_tight; /* the container should be small, and may take half a second per million
                        * events */
-    const char *name; /* of the input file, for a format that stores it; NULL: none */
+    const mv_digest *digests; /* [device_count] for the container (analyze/lives/digests.h); NULL:
+                               * without them */
+    const char *name;         /* of the input file, for a format that stores it; NULL: none */
 } mv_write_opts;
 
 /* memviz's own container (docs/internals/snapshot-format.md). Lossless for the whole model. */

@@ -22,6 +22,20 @@ int mv_cmd_attach(mv_cli *cli)
     return mv_complain_of(NULL, "attaching needs Linux: use memviz on the machine with the GPU");
 }
 
+int mv_cmd_top(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "watching a program needs Linux: use memviz on the machine with "
+                                "the GPU");
+}
+
+int mv_cmd_ctl(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "steering a run needs Linux: use memviz on the machine with the "
+                                "GPU");
+}
+
 int mv_cmd_serve(mv_cli *cli)
 {
     (void)cli;
@@ -29,4 +43,5 @@ int mv_cmd_serve(mv_cli *cli)
                                 "IN OUT.html");
 }
 
-const mv_table mv_report_attach = {0}, mv_report_serve = {0};
+const mv_table mv_report_attach = {0}, mv_report_ctl = {0}, mv_report_serve = {0},
+               mv_report_top = {0};

@@ -30,8 +30,8 @@ enum {
     MOST_IDLE = 16,       /* connections of other users that have sent nothing yet */
     MOST_SCRIPTS = 6,     /* chain of interpreters, including the last; Linux allows five */
     MOST_PARENTS = 256,   /* between the program and one of its processes */
-    MOST_FILES = 6,       /* the folder, the page, signals, the socket, a pipe until the program has
-                           * started */
+    MOST_FILES = 8, /* the folder, the page, signals, the sockets, the name of one, a pipe until
+                           * the program has started */
     LONGEST_MS = 1000,
     REPORT_MS = 100 /* between connecting and sending */
 };
@@ -479,12 +479,15 @@ static void read_last_reports(const mv_launch *launch, request_socket *requests)
 }
 
 /* Waits for a signal, for a request, or until the next tick is due. */
-static void wait_a_while(const request_socket *requests, int signals, int64_t due)
+static void wait_a_while(const mv_launch *launch, const request_socket *requests, int signals,
+                         int64_t due)
 {
-    struct pollfd what[] = {{.fd = signals, .events = POLLIN}, {requests->socket, POLLIN, 0}};
+    struct pollfd what[2 + MV_CONTROL_FDS] = {{.fd = signals, .events = POLLIN},
+                                              {requests->socket, POLLIN, 0}};
     int64_t left = due - now_ms(), most = requests->idle_count ? REPORT_MS : LONGEST_MS;
+    uint32_t count = 2 + mv_control_fds(launch->control, what + 2, &most);
 
-    poll(what, 2, left < 0 ? 0 : left < most ? (int)left : (int)most);
+    poll(what, count, left < 0 ? 0 : left < most ? (int)left : (int)most);
 }
 
 /* Until it ends. */
@@ -505,7 +508,8 @@ static int wait_for(const mv_launch *launch, mv_forward *forward, request_socket
         }
         if (done < 0 && errno != EINTR)
             return MV_LAUNCH_CANNOT_RUN;
-        wait_a_while(requests, signals, due);
+        wait_a_while(launch, requests, signals, due);
+        mv_control_serve(launch->control);
         while (read(signals, &info, sizeof info) == sizeof info)
             if (info.ssi_signo != SIGCHLD)
                 mv_forward_signal(forward, &info, is_of_program((pid_t)info.ssi_pid));

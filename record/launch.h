@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "record/control.h"
 #include "record/run_status.h"
 
 typedef struct {
@@ -20,6 +21,7 @@ typedef struct {
     const char *stacks; /* "none", "python", "native" or "all" */
     bool cpu, wait_free, nvtx_all;
     mv_run_status *status;
+    mv_control *control; /* requests during the run */
     /* Called when the program has started, then after the returned number of milliseconds, and
      * whenever the shim requests a sample (capture/record/sampler.h): the program may wait for
      * it. */

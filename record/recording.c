@@ -17,13 +17,16 @@ enum { MOST_LEFT = 8 }; /* processes reported to the user */
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err)
 {
     *r = (mv_recording){.arena = arena};
-    if (mv_run_names_make(output, &r->names, err) == MV_OK)
+    if (mv_run_names_make(output, &r->names, err) == MV_OK) {
         mv_run_status_open(&r->status);
+        mv_control_open(&r->control, &r->status, mv_steering_answer, r);
+    }
     return err->code;
 }
 
 void mv_recording_close(mv_recording *r)
 {
+    mv_control_close(&r->control);
     mv_nvml_close(&r->nvml);
     mv_run_status_close(&r->status);
     mv_run_names_close(&r->names);
@@ -92,12 +95,16 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
                         .wait_free = program->wait_free,
                         .nvtx_all = program->nvtx_all,
                         .status = &r->status,
+                        .control = &r->control,
                         .tick = sample,
                         .user = r};
 
     if (mv_launch_shim(shim, sizeof shim, err) != MV_OK)
         return err->code;
-    return mv_launch_run(&launch, status, err);
+    mv_launch_run(&launch, status, err);
+    mv_control_close(&r->control);
+    mv_steering_finish(&r->steering);
+    return err->code;
 }
 
 /* ---- what was recorded ------------------------------------------------------------------- */
@@ -166,6 +173,26 @@ static void tell_of_left(const mv_recording *r, const mv_recording_watch *watch,
         watch->goes_on(watch->user, left[i]);
 }
 
+static mv_code write_file(mv_recording *r, const mv_run_file *file, int folder,
+                          const mv_finalise_watch *watch, mv_finalised *out, mv_err *err)
+{
+    mv_finalise_task task = {.names = &r->names,
+                             .file = file,
+                             .folder = folder,
+                             .nvml = &r->nvml,
+                             .marks = &r->steering.marks,
+                             .edit = r->edit,
+                             .user = r->user};
+
+    return mv_finalise(r->arena->budget, &task, watch, out, err);
+}
+
+mv_code mv_recording_copy(mv_recording *r, const mv_run_file *file, int folder, mv_finalised *out,
+                          mv_err *err)
+{
+    return write_file(r, file, folder, &(mv_finalise_watch){0}, out, err);
+}
+
 static mv_recording_outcome complete(mv_recording *r, const mv_finalise_watch *watch,
                                      mv_recording_file *out)
 {
@@ -179,9 +206,9 @@ static mv_recording_outcome complete(mv_recording *r, const mv_finalise_watch *w
         mv_run_names_remove(&r->names, file);
         return MV_RECORDING_EMPTY;
     }
-    if (mv_finalise(r->arena->budget, &r->names, file, &r->nvml, watch, &out->result, &out->err) !=
-        MV_OK)
+    if (write_file(r, file, r->names.folder, watch, &out->result, &out->err) != MV_OK)
         return MV_RECORDING_FAILED;
+    mv_run_names_remove(&r->names, file);
     return MV_RECORDING_WRITTEN;
 }
 

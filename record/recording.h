@@ -10,14 +10,20 @@
 #ifndef MV_RECORD_RECORDING_H
 #define MV_RECORD_RECORDING_H
 
+#include "record/control.h"
 #include "record/finalise.h"
 #include "record/run_status.h"
+#include "record/steering.h"
 
 typedef struct {
     mv_arena *arena;
     mv_run_names names;
     mv_nvml nvml;
     mv_run_status status;
+    mv_control control;
+    mv_steering steering;
+    mv_finalise_edit *edit; /* of everything that is written; may be set once it is open */
+    void *user;
     bool is_sampling;  /* NVML is loaded, or was found missing */
     uint32_t pause_ms; /* to the next sample */
 } mv_recording;
@@ -69,6 +75,10 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
  * unchanged then. */
 mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, uint32_t *count,
                              mv_err *err);
+
+/* Writes file->result, in an open folder, while the process goes on; the live file stays. */
+mv_code mv_recording_copy(mv_recording *r, const mv_run_file *file, int folder, mv_finalised *out,
+                          mv_err *err);
 
 void mv_recording_close(mv_recording *r);
 

@@ -8,6 +8,7 @@
 
 #include "base/processors.h"
 #include "view/chrome/menu.h"
+#include "view/frame/file_badge.h"
 #include "view/intents/intents.h"
 #include "view/panes/panes.h"
 #include "view/timeline/pane_timeline.h"
@@ -50,8 +51,8 @@ static bool open_parts(mv_view *view)
     view->jobs = mv_jobs_open(&view->arena, view->budget, workers, wake, view);
     if (!view->loader || !view->jobs)
         return false;
-    return mv_intents_open(view) && mv_search_open(view) && mv_timeline_pane_open(view) &&
-           mv_panels_open(view);
+    return mv_intents_open(view) && mv_search_open(view) && mv_verdicts_open(view) &&
+           mv_timeline_pane_open(view) && mv_panels_open(view);
 }
 
 static void read_keys(mv_view *view)
@@ -150,7 +151,7 @@ static void paint_panes(mv_view *view)
 
 static void paint_overlay(mv_view *view, mv_box box)
 {
-    static void (*const overlays[])(mv_view *, mv_box) = {
+    static void (*const overlays[MV_FOCUS_COUNT])(mv_view *, mv_box) = {
         [MV_FOCUS_PALETTE] = mv_command_list_paint, [MV_FOCUS_OPEN] = mv_open_paint,
         [MV_FOCUS_EXPORT] = mv_export_paint,        [MV_FOCUS_GO] = mv_go_paint,
         [MV_FOCUS_BOOKMARK] = mv_bookmark_paint,    [MV_FOCUS_MENU] = mv_menu_paint,
@@ -188,7 +189,8 @@ static const char *next_line(mv_ui *ui, const char **text)
     return line ? line : "";
 }
 
-static void paint_tip_lines(mv_ui *ui, const char *text)
+/* Below the pointer; to the left of a row of the legend, so that the next rows stay visible. */
+static void paint_tip_lines(mv_ui *ui, const char *text, const mv_zone *zone)
 {
     float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2), width = 0;
     uint32_t count = 0;
@@ -200,6 +202,10 @@ static void paint_tip_lines(mv_ui *ui, const char *text)
                    line * (float)count + mv_ui_px(ui, 4)};
     box.w = fminf(box.w, ui->scene.width - 2 * pad);
     box.x = fmaxf(pad, fminf(box.x, ui->scene.width - pad - box.w));
+    if (zone->command == MV_DO_legend_row && zone->box.x - box.w - pad > 0) {
+        box.x = zone->box.x - box.w - pad;
+        box.y = zone->box.y;
+    }
     if (box.y + box.h > ui->scene.height)
         box.y = ui->pointer_y - box.h - pad;
     mv_ui_fill(ui, box, ui->theme->background);
@@ -221,7 +227,7 @@ static void paint_tip(mv_view *view)
         ui->is_animating = true;
         return;
     }
-    paint_tip_lines(ui, text);
+    paint_tip_lines(ui, text, zone);
 }
 
 void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
@@ -243,6 +249,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
     view->chrome->hover_segment_before = view->hover_segment;
     mv_view_settle(view);
     mv_search_update(view);
+    mv_verdicts_update(view);
 }
 
 static void paint_frame(mv_view *view, float width, float height, double ms)

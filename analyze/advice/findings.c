@@ -102,7 +102,29 @@ static void blame(findings_builder *g, mv_finding *f, mv_stack_id stack)
         mv_say(&g->words, "%s", mv_culprit_label(g->of->trace, kinds, stack, label, sizeof label));
 }
 
+static void count_blocks(mv_finding *f, mv_finding_blocks of, uint64_t bytes, uint32_t blocks)
+{
+    f->of = of;
+    f->held = bytes;
+    f->blocks = blocks;
+}
+
+static void count_pin(mv_finding *f, const mv_pins *pins, const mv_pin *line)
+{
+    count_blocks(f, pins ? MV_BLOCKS_OF_PINS : MV_BLOCKS_OF_LINE, line->bytes, line->blocks);
+    f->pins = pins;
+}
+
 /* ---- out of memory ----------------------------------------------------------------------- */
+
+/* "14 blocks (238 MiB) of train.py:61 strand 165 MiB in 3 segments". */
+static const char *stranded_by(findings_builder *g, const mv_finding *f, const mv_pin *line)
+{
+    return mv_say(&g->words, "%s (%s) of %s strand%s %s in %s segment%s",
+                  blocks_of(g, line->blocks), size_of(g, line->bytes), f->culprit,
+                  line->blocks == 1 ? "s" : "", size_of(g, line->stranded),
+                  number_of(g, line->segments), mv_plural(line->segments));
+}
 
 static void add_oom(findings_builder *g, const mv_oom *oom)
 {
@@ -123,8 +145,10 @@ static void add_oom(findings_builder *g, const mv_oom *oom)
     set_place(&f, mv_oom_moment(oom), line ? line->oldest : 0, mv_oom_moment(oom));
     if (line) {
         blame(g, &f, line->stack);
-        f.what = mv_say(&g->words, "%s; %s in %s %s by %s", f.what, size_of(g, line->bytes),
-                        blocks_of(g, line->blocks), has_pins ? "pinned" : "held", f.culprit);
+        count_pin(&f, has_pins ? &oom->pins : NULL, line);
+        f.what = has_pins ? mv_say(&g->words, "%s; %s", f.what, stranded_by(g, &f, line))
+                          : mv_say(&g->words, "%s; %s in %s held by %s", f.what,
+                                   size_of(g, line->bytes), blocks_of(g, line->blocks), f.culprit);
     }
     add(g, f);
 }
@@ -171,6 +195,8 @@ static void add_leak(findings_builder *g, const mv_leak *leak)
                leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
     f.stack = leak->stack;
     f.frame = leak->culprit;
+    f.leak = (uint32_t)(leak - g->of->leaks->leaks);
+    count_blocks(&f, MV_BLOCKS_OF_LEAK, leak->bytes, leak->blocks);
     set_place(&f, (exit < events ? exit : events) - 1, leak->first_event, events);
     add(g, f);
 }
@@ -245,6 +271,13 @@ static void add_leaks(findings_builder *g)
     add_piles(g);
 }
 
+/* "after event 417". */
+static const char *moment_of(findings_builder *g, uint32_t event)
+{
+    return event == MV_BEFORE ? "before the first event"
+                              : mv_say(&g->words, "after event %s", number_of(g, event));
+}
+
 /* ---- fragmentation ----------------------------------------------------------------------- */
 
 static void add_fragmentation(findings_builder *g)
@@ -258,17 +291,17 @@ static void add_fragmentation(findings_builder *g)
         return;
     f.title = found->figures;
     f.text = mv_say(&g->words, "%s: %s", found->figures, found->why);
-    f.what = mv_say(&g->words, "%s; %s is stranded next to blocks in use, %s is in unused segments",
-                    found->why, size_of(g, found->stranded), size_of(g, found->whole));
+    f.what =
+        mv_say(&g->words, "%s; %s, %s is stranded next to blocks in use, %s is in unused segments",
+               found->why, moment_of(g, found->at.event), size_of(g, found->stranded),
+               size_of(g, found->whole));
     f.advice = found->advice_count ? found->advice[0].text : found->trials_note;
     f.is_about_heap = true;
     set_place(&f, found->at.event, 0, found->at.event);
     if (line) {
         blame(g, &f, line->stack);
-        f.what = mv_say(&g->words, "%s; %s of %s strand%s %s in %s segment%s", f.what,
-                        blocks_of(g, line->blocks), f.culprit, line->blocks == 1 ? "s" : "",
-                        size_of(g, line->stranded), number_of(g, line->segments),
-                        mv_plural(line->segments));
+        count_pin(&f, &found->pins, line);
+        f.what = mv_say(&g->words, "%s; %s", f.what, stranded_by(g, &f, line));
     } else if (found->growths.count) {
         blame(g, &f, found->growths.rows[0].stack);
     }
@@ -294,6 +327,7 @@ static void add_waiting(findings_builder *g)
     f.advice = found->advice_count ? found->advice[0].text : "";
     f.is_about_heap = true;
     set_place(&f, found->at.event, 0, found->at.event);
+    count_blocks(&f, MV_BLOCKS_WAITING, found->waiting.bytes, found->waiting.blocks);
     add(g, f);
 }
 
@@ -309,6 +343,12 @@ static mv_finding_kind kind_of_peak(const findings_builder *g)
 static const char *verdict_of_peak(const findings_builder *g)
 {
     return g->of->lives->history == MV_HISTORY_COMPLETE ? "exact" : "at_least";
+}
+
+static void place_at_peak(const findings_builder *g, mv_finding *f)
+{
+    set_place(f, g->of->peak->at.event, 0, g->of->lives->events.count);
+    f->is_about_heap = kind_of_peak(g) == MV_FINDING_HELD;
 }
 
 /* `label` distinguishes the site from others with the same culprit. */
@@ -333,8 +373,8 @@ static void add_site(findings_builder *g, const mv_peak_site *site, const char *
                         size_of(g, site->marginal));
     f.advice = mv_category_advice(site->category);
     f.category = site->category;
-    set_place(&f, peak->at.event, 0, g->of->lives->events.count);
-    f.is_about_heap = f.kind == MV_FINDING_HELD;
+    count_blocks(&f, MV_BLOCKS_OF_LINE, site->bytes, site->blocks);
+    place_at_peak(g, &f);
     if (f.kind == MV_FINDING_HELD && !is_known)
         f.advice = "";
     add(g, f);
@@ -365,6 +405,9 @@ static void add_unattributed(findings_builder *g, mv_finding_kind kind)
     f.what = "they were allocated before recording began, or their stacks were not recorded";
     f.advice =
         mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
+    count_blocks(&f, MV_BLOCKS_OF_LINE, f.bytes,
+                 g->of->peak->unattributed_blocks); /* MV_NO_STACK */
+    place_at_peak(g, &f);
     add(g, f);
 }
 
@@ -384,6 +427,11 @@ static void add_executables(findings_builder *g, mv_finding_kind kind)
     f.text = mv_say(&g->words, "compiled programs and their constants: %s", f.title);
     f.what = "their device is not in the profile: all are counted on the first one";
     f.advice = mv_category_advice(f.category);
+    for (uint32_t i = 0; i < peak->count; i++)
+        if (peak->sites[i].category == MV_CATEGORY_EXECUTABLE)
+            count_blocks(&f, MV_BLOCKS_OF_CATEGORY, f.held + peak->sites[i].bytes,
+                         f.blocks + peak->sites[i].blocks);
+    place_at_peak(g, &f);
     add(g, f);
 }
 

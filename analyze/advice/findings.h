@@ -56,6 +56,16 @@ typedef enum {
 /* The meaning of a failed request in a file of another tool: the last of `count`. */
 const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count);
 
+/* The blocks that a finding counts: those highlighted for it. */
+typedef enum {
+    MV_BLOCKS_NONE,
+    MV_BLOCKS_OF_LINE,     /* of the stacks that are one line with `stack` (analyze/code/sites.h) */
+    MV_BLOCKS_OF_LEAK,     /* of row `leak` of the leak report */
+    MV_BLOCKS_OF_PINS,     /* of the same line, and beside holes */
+    MV_BLOCKS_OF_CATEGORY, /* of any line */
+    MV_BLOCKS_WAITING      /* that wait for a stream */
+} mv_finding_blocks;
+
 enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 }; /* of one kind; the rest is counted */
 
 typedef struct {
@@ -77,6 +87,12 @@ typedef struct {
     mv_stack_id stack;    /* of the line to blame; MV_NO_STACK: none */
     mv_frame_id frame;    /* frame of that line; MV_NO_FRAME: none */
     uint32_t category;    /* of the blocks concerned; MV_NO_ROW: all of the line */
+    /* The blocks alive, or waiting, at that moment. */
+    mv_finding_blocks of;
+    uint32_t leak;       /* OF_LEAK */
+    const mv_pins *pins; /* OF_PINS */
+    uint64_t held;       /* their bytes */
+    uint32_t blocks;     /* their number; with OF_LEAK until the program's exit */
 } mv_finding;
 
 typedef struct {

@@ -191,23 +191,33 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
     return h.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "headline") : MV_OK;
 }
 
-const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
-                              const mv_headline *headline)
+const char *mv_headline_problem(mv_finding_kind kind)
 {
     static const char *const names[MV_FINDING_COUNT] = {[MV_FINDING_OOM] = "out of memory",
                                                         [MV_FINDING_LEAK] = "leak",
                                                         [MV_FINDING_FRAGMENTED] = "fragmented",
                                                         [MV_FINDING_WAITING] = "waiting"};
-    bool has_ooms = reports->ooms && !is_of_other(reports);
-    uint32_t count = (has_ooms ? reports->ooms->count : 0) +
-                     (reports->leaks ? reports->leaks->count : 0) +
-                     (reports->fragmentation &&
-                      (reports->fragmentation->fragmented || reports->fragmentation->waits));
 
+    return kind < MV_FINDING_COUNT ? names[kind] : NULL;
+}
+
+uint32_t mv_headline_problems(const mv_reports *reports)
+{
+    bool has_ooms = reports->ooms && !is_of_other(reports);
+
+    return (has_ooms ? reports->ooms->count : 0) + (reports->leaks ? reports->leaks->count : 0) +
+           (reports->fragmentation &&
+            (reports->fragmentation->fragmented || reports->fragmentation->waits));
+}
+
+const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
+                              const mv_headline *headline)
+{
     if (headline->count == 0)
         return "";
     if (headline->alarms > 0)
-        return mv_arena_printf(arena, "%u: %s", count, names[headline->rows[0].kind]);
+        return mv_arena_printf(arena, "%u: %s", mv_headline_problems(reports),
+                               mv_headline_problem(headline->rows[0].kind));
     for (uint32_t i = 0; i < headline->count; i++) {
         const mv_headline_row *row = &headline->rows[i];
         if (row->level == MV_HEADLINE_UNKNOWN) /* leaks, fragmentation, then failed requests */

@@ -37,6 +37,12 @@ typedef struct {
  * are in `arena` or belong to the reports. Fails only when out of memory. */
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err);
 
+/* The name of a problem in a badge: "leak"; NULL: not a problem. */
+const char *mv_headline_problem(mv_finding_kind kind);
+
+/* The number of problems that the reports found. */
+uint32_t mv_headline_problems(const mv_reports *reports);
+
 /* A short form for a badge: the number of problems and the worst one ("3: leak"), else the first
  * unknown with its reason ("leaks unknown: no stacks"), else "fine", for a damaged file "fine (file
  * damaged)". The headline is of the same reports, which have the `trace`. NULL when out of

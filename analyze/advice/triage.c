@@ -15,6 +15,7 @@
 typedef struct {
     const mv_trace *read, *trace;
     bool is_level; /* `trace` is not `read` */
+    bool no_whatif;
     uint32_t first, end;
     mv_beat beat; /* of all levels */
     mv_err beat_err;
@@ -89,10 +90,10 @@ static mv_code find_part(const triage_run *q, mv_triage_device *d, uint32_t part
 
     switch (part) {
     case MV_TRIAGE_WHATIF:
-        d->has_whatif = !q->is_level;
-        return q->is_level ? MV_OK
-                           : mv_whatif_find(arena, q->read, &d->lives, sites, (mv_whatif_opts){0},
-                                            &d->whatif, err);
+        d->has_whatif = !q->is_level && !q->no_whatif;
+        return !d->has_whatif ? MV_OK
+                              : mv_whatif_find(arena, q->read, &d->lives, sites,
+                                               (mv_whatif_opts){0}, &d->whatif, err);
     case MV_TRIAGE_FRAGMENTATION:
         return mv_fragmentation_find(arena, q->trace, &d->lives, sites,
                                      (mv_fragmentation_opts){.window = MV_ALL_EVENTS},
@@ -180,7 +181,7 @@ static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, m
 
     if (!row.finding)
         return;
-    count = count_all(d, &row);
+    row.count = count = count_all(d, &row);
     row.text = row.finding->text;
     if (count > 1)
         row.text = mv_say(words, "%s; %s more", row.text, mv_count_text(more, count - 1));
@@ -354,8 +355,7 @@ static bool is_worth_telling(const mv_triage *t, const mv_triage_other *o)
     return o->leaks.leaked_bytes > leaked;
 }
 
-/* "pinned memory", "heap pool"; "" of a whole device. */
-static const char *memory_of(const mv_trace *trace, mv_telling *words)
+const char *mv_triage_memory_of(const mv_trace *trace, mv_telling *words)
 {
     const char *level = trace->origin.level;
 
@@ -373,7 +373,7 @@ static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_telling *wo
     mv_triage *t = q->out;
     mv_reports reports = {.trace = &o->of->trace, .lives = &o->lives, .leaks = &o->leaks};
     mv_triage_device found = {.device = o->device, .leaks = o->leaks};
-    const char *memory = memory_of(&o->of->trace, words);
+    const char *memory = mv_triage_memory_of(&o->of->trace, words);
     uint32_t count = t->count;
     mv_sites sites;
 
@@ -404,7 +404,8 @@ static mv_code add_others(const triage_run *q, mv_telling *words, mv_err *err)
     for (uint32_t i = 0; i < own && t->count > own; i++)
         if (t->rows[i].finding->report == MV_REPORT_LEAKS &&
             t->rows[i].finding->kind != MV_FINDING_LEAK)
-            t->rows[i].text = mv_say(words, "%s: %s", memory_of(q->trace, words), t->rows[i].text);
+            t->rows[i].text =
+                mv_say(words, "%s: %s", mv_triage_memory_of(q->trace, words), t->rows[i].text);
     return MV_OK;
 }
 
@@ -512,6 +513,7 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, m
     triage_run q = {.read = ask.read,
                     .trace = ask.trace,
                     .is_level = ask.trace->origin.level != NULL,
+                    .no_whatif = ask.no_whatif,
                     .first = ask.first,
                     .end = ask.end,
                     .beat_err.offset = MV_NO_OFFSET,

@@ -22,6 +22,7 @@ typedef struct {
     const mv_finding *finding; /* source of the text, without further leaks or failures */
     const char *text;          /* with "; 2 more leaks" */
     uint64_t bytes;            /* of all findings of that report and kind */
+    uint32_t count;            /* their number */
 } mv_triage_row;
 
 /* Jobs that run in parallel. */
@@ -91,6 +92,7 @@ typedef struct {
                             * ledger */
     const mv_trace *trace; /* the trace of a level (analyze/levels): for everything else */
     bool with_others;      /* leaks on other levels, too: `trace` is of the default level */
+    bool no_whatif;        /* other settings, which take longest, are not tried */
     uint32_t first, end;   /* devices; UINT32_MAX: all, and the host */
 } mv_triage_ask;
 
@@ -99,5 +101,9 @@ typedef struct {
 mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, mv_triage *out,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
+
+/* The memory that a trace is about: "PyTorch's allocator", "pinned memory", "heap pool"; "" for the
+ * whole device. */
+const char *mv_triage_memory_of(const mv_trace *trace, mv_telling *words);
 
 #endif

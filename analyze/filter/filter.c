@@ -67,10 +67,11 @@ static bool take_word(filter_reader *r, mv_span *word)
     return true;
 }
 
-/* A word; in lower case for comparisons without case, except for the term site:. */
+/* A word; in lower case for comparisons without case, except for site: and a quoted cat:. */
 static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
+    bool is_exact;
     mv_span word = {0};
     char *copy;
 
@@ -81,7 +82,10 @@ static bool take_text(filter_reader *r, mv_filter_term *term)
     copy = mv_arena_text(r->arena, (const char *)word.data, word.length);
     if (!copy)
         return fail(r, from, mv_code_text(MV_NOMEM));
-    for (uint64_t i = 0; i < word.length && term->kind != MV_FILTER_SITE; i++)
+    term->is_quoted = r->text[from] == '"';
+    is_exact =
+        term->kind == MV_FILTER_SITE || (term->kind == MV_FILTER_CATEGORY && term->is_quoted);
+    for (uint64_t i = 0; i < word.length && !is_exact; i++)
         copy[i] = lower(copy[i]);
     term->text = copy;
     term->length = (uint32_t)word.length;
@@ -112,12 +116,34 @@ static bool read_pool(const char *text, uint64_t pool[2])
     return read_number(text, &pool[0], &comma) && *comma == ',' && read_whole(comma + 1, &pool[1]);
 }
 
+/* "5,9-12": numbers and ranges, each above the one before. */
+static bool read_ranges(mv_arena *arena, mv_filter_term *term)
+{
+    const char *at = term->text;
+    mv_filter_range *ranges = mv_push_array(arena, mv_filter_range, (uint64_t)term->length / 2 + 1);
+    uint64_t above = 0;
+
+    term->ranges = ranges;
+    for (; ranges; at++) {
+        mv_filter_range *range = &ranges[term->range_count++];
+        if (!mv_number_take(&at, 10, &range->from) || range->from < above)
+            return false;
+        range->to = range->from;
+        if (*at == '-' && (at++, !mv_number_take(&at, 10, &range->to) || range->to < range->from))
+            return false;
+        if (*at != ',' || range->to == UINT64_MAX)
+            break;
+        above = range->to + 1;
+    }
+    return ranges && *at == 0;
+}
+
 static bool is_category(const mv_filter_term *term)
 {
-    for (int i = 0; i < MV_CATEGORY_COUNT; i++)
+    for (int i = 0; i < MV_CATEGORY_COUNT && !term->is_quoted; i++)
         if (strncmp(mv_category_name((mv_category)i), term->text, term->length) == 0)
             return true;
-    return false;
+    return term->is_quoted;
 }
 
 /* ---- comparisons ------------------------------------------------------------------------- */
@@ -168,6 +194,11 @@ static const struct {
     {"site", MV_FILTER_SITE, false, "expected a line of code after site, such as site:train.py:62"},
     {"stack", MV_FILTER_STACK, false,
      "expected the number of a stack after stack, such as stack:17"},
+    {"leak", MV_FILTER_LEAK, false,
+     "expected the number of a leak after leak, from 1, such as leak:1"},
+    {"like", MV_FILTER_LIKE, false, "expected the number of a stack after like, such as like:17"},
+    {"block", MV_FILTER_BLOCK, false,
+     "expected rows of blocks in rising order after block, such as block:5,9-12"},
 };
 enum { NAMES = sizeof names / sizeof *names };
 
@@ -185,7 +216,7 @@ static int find_name(const char *text)
     return i;
 }
 
-static bool read_value(mv_filter_term *term, unsigned how)
+static bool read_value(mv_arena *arena, mv_filter_term *term, unsigned how)
 {
     uint64_t value = 0;
     bool is_read = false;
@@ -205,10 +236,16 @@ static bool read_value(mv_filter_term *term, unsigned how)
     case MV_FILTER_STREAM:
     case MV_FILTER_ADDR:
     case MV_FILTER_STACK:
+    case MV_FILTER_LIKE:
         is_read = read_whole(term->text, &value);
+        break;
+    case MV_FILTER_LEAK:
+        is_read = read_whole(term->text, &value) && value > 0;
         break;
     case MV_FILTER_POOL:
         return read_pool(term->text, term->pool);
+    case MV_FILTER_BLOCK:
+        return read_ranges(arena, term);
     case MV_FILTER_SITE:
         return true;
     default:
@@ -231,7 +268,8 @@ static bool take_named(filter_reader *r, int name, mv_filter_term *term)
     if (is_end(r->text[r->at]))
         return fail(r, r->at, names[name].expected);
     from = r->at;
-    return take_text(r, term) && (read_value(term, how) || fail(r, from, names[name].expected));
+    return take_text(r, term) &&
+           (read_value(r->arena, term, how) || fail(r, from, names[name].expected));
 }
 
 /* ---- regular expressions ----------------------------------------------------------------- */
@@ -295,6 +333,7 @@ static bool take_single(filter_reader *r, mv_filter_term *term)
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
         if (is_word(r->text + r->at, singles[i].word)) {
             term->kind = (uint8_t)singles[i].kind;
+            set_range(term, MORE, 0);
             r->at += (uint32_t)strlen(singles[i].word);
             return true;
         }
@@ -327,6 +366,7 @@ static void note_needs(mv_filter *filter, const mv_filter_term *term)
     filter->has_stacks |= mv_filter_is_on_stacks(term);
     filter->has_leaks |= term->kind == MV_FILTER_LEAK;
     filter->has_categories |= term->kind == MV_FILTER_CATEGORY;
+    filter->has_blocks |= term->kind == MV_FILTER_BLOCK;
 }
 
 bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[MV_FILTER_WHY])

@@ -10,9 +10,14 @@
  *     stream:unknown  pool:unknown   missing from the file
  *     addr:0x7f1234        the block covers that byte, at any time
  *     leak                 part of a leak of the leak report
+ *     leak:2               part of its second leak
  *     cat:optimizer        a category with a name that begins like this (analyze/peak/category.h)
+ *     cat:"cuBLAS"         the category with exactly this name, also that of a library
  *     site:train.py:62     the line charged for the stack (analyze/filter/site_words.h)
  *     stack:17             the stack in this row of the trace's table of stacks
+ *     like:17              stacks that reports count as one line with that stack
+ *                          (a group of analyze/code/sites.h)
+ *     block:5,9-12         the blocks in these rows of the device's table of allocations
  *     nostack              no stack was recorded
  *     nopython             a stack was recorded, and it is empty: a thread without Python
  *
@@ -44,21 +49,32 @@ typedef enum {
     MV_FILTER_ADDR,
     MV_FILTER_LEAK,
     MV_FILTER_CATEGORY,
+    MV_FILTER_BLOCK,
     MV_FILTER_SITE,
     MV_FILTER_STACK,
+    MV_FILTER_LIKE,
     MV_FILTER_NO_STACK,
     MV_FILTER_NO_PYTHON
 } mv_filter_kind;
+
+/* Rows from <= row <= to. */
+typedef struct {
+    uint64_t from, to;
+} mv_filter_range;
 
 /* One term: only the values of its kind are set. */
 typedef struct {
     uint8_t kind; /* mv_filter_kind */
     bool is_negated;
     bool is_unknown;  /* STREAM, POOL: missing from the file */
-    const char *text; /* TEXT, CATEGORY, SITE: without quotes; A to Z as a to z, except for SITE */
+    const char *text; /* TEXT, CATEGORY, SITE, BLOCK: without quotes; A to Z as a to z, except for
+                       * SITE and CATEGORY */
     uint32_t length;  /* of `text` */
+    bool is_quoted;   /* `text` was in quotation marks */
+    uint32_t range_count;
+    const mv_filter_range *ranges; /* [range_count] of BLOCK: rising */
     const mv_pattern *regex;
-    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK: least <= value <= most */
+    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK, LIKE, LEAK: least <= value <= most */
     uint64_t pool[2];
 } mv_filter_term;
 
@@ -76,6 +92,7 @@ typedef struct {
     bool has_stacks;       /* a term is about stacks */
     bool has_leaks;
     bool has_categories;
+    bool has_blocks; /* a term names rows of allocations */
 } mv_filter;
 
 /* One bit for each row of a table. */
@@ -122,8 +139,8 @@ mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives 
                          mv_err *err);
 
 /* The matching segments, by row of lives->segments: size, life, stream, pool, address and stack are
- * the segment's own. `leak` and `cat:` apply to allocations only: a filter with such a term
- * (has_leaks, has_categories) matches no segment. */
+ * the segment's own. `leak`, `cat:` and `block:` apply to allocations only: a filter with such a
+ * term (has_leaks, has_categories, has_blocks) matches no segment. */
 mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_filter *filter, mv_filter_bits *out, mv_err *err);
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/code/culprit.h"
+#include "analyze/code/sites.h"
 #include "analyze/filter/filter.h"
 #include "analyze/filter/site_words.h"
 #include "analyze/peak/category.h"
@@ -99,6 +99,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_filter *filter;
     const uint8_t *kinds;     /* of frames; NULL: no term needs them */
+    const mv_sites *sites;    /* the same */
     const uint64_t *of_frame; /* the same */
 } stack_matcher;
 
@@ -110,6 +111,14 @@ static bool is_site(const stack_matcher *m, mv_stack_id stack, const mv_filter_t
            mv_site_is(m->trace, frame, (mv_span){(const uint8_t *)term->text, term->length});
 }
 
+static bool is_like(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
+{
+    const mv_sites *s = m->sites;
+
+    return term->least < s->stacks &&
+           s->group[s->of_stack[term->least]] == s->group[mv_site_of(s, stack)];
+}
+
 static bool stack_is(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
 {
     bool has_stack = stack.row < m->trace->stacks.count;
@@ -119,6 +128,8 @@ static bool stack_is(const stack_matcher *m, mv_stack_id stack, const mv_filter_
         return has_stack && is_site(m, stack, term);
     case MV_FILTER_STACK:
         return has_stack && is_within(term, stack.row);
+    case MV_FILTER_LIKE:
+        return has_stack && is_like(m, stack, term);
     case MV_FILTER_NO_STACK:
         return !has_stack;
     default: /* MV_FILTER_NO_PYTHON */
@@ -145,15 +156,27 @@ static uint64_t terms_of_stack(const stack_matcher *m, uint32_t stack)
     return found;
 }
 
+/* NULL when out of memory. */
+static const mv_sites *find_sites(mv_arena *scratch, const mv_trace *trace)
+{
+    mv_sites *sites = mv_push_struct(scratch, mv_sites);
+    mv_err err;
+
+    return sites && mv_sites_find(scratch, trace, sites, &err) == MV_OK ? sites : NULL;
+}
+
 /* Finds the tables that the terms need. False when out of memory. */
 static bool open_stacks(mv_arena *scratch, stack_matcher *m)
 {
-    bool has_frames = false, has_sites = false;
+    bool has_frames = false, has_sites = false, has_groups = false;
 
     for (uint32_t t = 0; t < m->filter->count; t++) {
         has_frames |= is_on_frames(&m->filter->terms[t]);
         has_sites |= m->filter->terms[t].kind == MV_FILTER_SITE;
+        has_groups |= m->filter->terms[t].kind == MV_FILTER_LIKE;
     }
+    if (has_groups && !(m->sites = find_sites(scratch, m->trace)))
+        return false;
     if (has_frames)
         m->of_frame = match_frames(scratch, m->trace, m->filter);
     if (has_sites)
@@ -192,8 +215,9 @@ typedef struct {
     uint64_t addr, bytes, life, stream;
     bool has_stream;
     mv_pool_id pool;
-    bool is_leaked;
+    uint32_t leak; /* its row + 1; 0: none */
     uint32_t category;
+    uint32_t row;
 } row_facts;
 
 typedef struct {
@@ -202,14 +226,29 @@ typedef struct {
     const mv_filter *filter;
     mv_arena scratch;
     mv_filter_bits stacks;
-    const uint8_t *is_leaked; /* NULL: no term needs it */
+    const uint32_t *leak_of;  /* NULL: no term needs it, or there are no leaks */
     mv_categories categories; /* name NULL: no term needs them */
 } filter_matcher;
 
 static bool is_of_category(const filter_matcher *m, uint32_t category, const mv_filter_term *term)
 {
     return m->categories.name &&
-           strncmp(m->categories.name[category], term->text, term->length) == 0;
+           strncmp(m->categories.name[category], term->text, term->length) == 0 &&
+           (!term->is_quoted || !m->categories.name[category][term->length]);
+}
+
+static bool has_row(const mv_filter_term *term, uint32_t row)
+{
+    uint32_t low = 0, high = term->range_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (term->ranges[middle].to < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < term->range_count && term->ranges[low].from <= row;
 }
 
 static bool is_in_pool(const mv_trace *trace, mv_pool_id pool, const uint64_t id[2])
@@ -234,9 +273,11 @@ static bool holds(const filter_matcher *m, const mv_filter_term *term, const row
     case MV_FILTER_ADDR:
         return term->least >= row->addr && term->least - row->addr < row->bytes;
     case MV_FILTER_LEAK:
-        return row->is_leaked;
+        return row->leak > 0 && is_within(term, row->leak);
     case MV_FILTER_CATEGORY:
         return is_of_category(m, row->category, term);
+    case MV_FILTER_BLOCK:
+        return has_row(term, row->row);
     default:
         return true; /* terms about stacks were matched before */
     }
@@ -277,8 +318,9 @@ static row_facts alloc_facts(const filter_matcher *m, uint32_t i)
                      .bytes = a->block[i],
                      .life = life_of(a->birth[i], a->freed[i]),
                      .pool = mv_alloc_pool(m->lives, i),
-                     .is_leaked = m->is_leaked && m->is_leaked[i],
-                     .category = m->categories.of_alloc ? m->categories.of_alloc[i] : 0};
+                     .leak = m->leak_of ? m->leak_of[i] + 1 : 0,
+                     .category = m->categories.of_alloc ? m->categories.of_alloc[i] : 0,
+                     .row = i};
 
     set_stream(m, mv_alloc_stream(m->lives, i), &row);
     return row;
@@ -307,7 +349,7 @@ static mv_code prepare(filter_matcher *m, const mv_leaks *leaks, mv_err *err)
         leaks = &found;
     }
     if (code == MV_OK && m->filter->has_leaks)
-        m->is_leaked = leaks->is_leaked;
+        m->leak_of = leaks->leak_of;
     if (code != MV_OK || !m->filter->has_categories)
         return code;
     kinds = mv_frame_kinds(&m->scratch, m->trace);
@@ -344,7 +386,7 @@ mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_live
 
     if (!mv_filter_bits_init(arena, lives->segments.count, out))
         return no_memory(err);
-    if (filter->has_leaks || filter->has_categories)
+    if (filter->has_leaks || filter->has_categories || filter->has_blocks)
         return MV_OK;
     mv_arena_init(&m.scratch, arena->budget);
     code = mv_filter_stacks(&m.scratch, trace, filter, &m.stacks, err);

@@ -157,11 +157,14 @@ static bool make(mv_arena *arena, mv_heap *h)
 mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_heap *out,
                      mv_err *err)
 {
-    mv_code code;
+    mv_code code = MV_OK;
 
     *out = (mv_heap){.trace = trace, .lives = lives, .event = MV_BEFORE};
     out->defers = has_deferred(lives);
-    code = mv_address_ranks_find(arena, trace, lives->device, &out->ranks, err);
+    if (lives->ranks)
+        out->ranks = *lives->ranks;
+    else
+        code = mv_address_ranks_find(arena, trace, lives->device, &out->ranks, err);
     if (code != MV_OK)
         return code;
     if (!make(arena, out))
@@ -201,10 +204,14 @@ void mv_heap_advance(mv_heap *heap, uint32_t event)
     if (event >= count)
         event = count - 1;
     for (uint32_t i = first; i <= event; i++) {
+        uint32_t row = mv_level_own_row(heap->lives, i);
+        if (!mv_level_steps_prepared(&heap->steps, i) &&
+            (row == MV_NO_ROW || !stays(heap, row, first, event)))
+            continue;
         while (mv_level_steps_next(&heap->steps, i, &step))
             if (step.kind == MV_STEP_HOLD || step.kind == MV_STEP_UNHOLD ||
                 stays(heap, step.row, first, event))
                 apply(heap, &step);
-        heap->event = i;
     }
+    heap->event = event;
 }

@@ -74,6 +74,7 @@ static void pin_block(pins_search *p, uint32_t segment, uint32_t piece, uint32_t
     uint32_t row = p->map->piece_row[piece];
     mv_pin *pin = pin_of(p, p->sites->group[mv_site_of(p->sites, a->stack[row])], first);
 
+    p->out->blocks[p->out->block_count++] = (mv_pin_block){pin->group, row};
     pin->stranded += share_of(p, segment, piece);
     pin->bytes += p->map->piece_size[piece];
     if (pin->blocks++ == 0 || is_older(a->birth[row], pin->oldest))
@@ -130,9 +131,11 @@ static bool make_rows(mv_arena *arena, mv_arena *scratch, pins_search *p)
     p->out->segments = mv_push_array(arena, mv_stranded, p->map->count);
     p->out->pins = mv_push_array(arena, mv_pin, pieces);
     p->out->lines = mv_push_array(arena, mv_pin, groups < pieces ? groups : pieces);
+    p->out->blocks = mv_push_array(arena, mv_pin_block, pieces);
     p->pin_of_group = mv_push_array(scratch, uint32_t, groups);
     p->line_of_group = mv_push_array(scratch, uint32_t, groups);
-    return p->out->segments && p->out->pins && p->out->lines && p->pin_of_group && p->line_of_group;
+    return p->out->segments && p->out->pins && p->out->lines && p->out->blocks && p->pin_of_group &&
+           p->line_of_group;
 }
 
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,

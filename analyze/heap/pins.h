@@ -30,6 +30,12 @@ typedef struct {
     uint32_t first_pin, pins; /* rows of mv_pins.pins: most stranded first */
 } mv_stranded;
 
+/* A block that pins. */
+typedef struct {
+    uint32_t group; /* of mv_sites */
+    uint32_t row;   /* of lives->allocs */
+} mv_pin_block;
+
 typedef struct {
     uint64_t stranded; /* bytes in total */
     uint32_t segment_count;
@@ -37,6 +43,8 @@ typedef struct {
     mv_pin *pins;          /* of the segments */
     uint32_t line_count;
     mv_pin *lines; /* [line_count] by line of the whole heap, most stranded first */
+    uint32_t block_count;
+    mv_pin_block *blocks; /* [block_count] of all lines, by segment and address */
 } mv_pins;
 
 /* Events from the birth of a line's oldest block to after `event`, which may be MV_BEFORE. For

@@ -131,10 +131,8 @@ static void follow_demand(mv_growth_search *s, uint32_t event)
     const mv_events *ev = &s->lives->events;
     uint64_t failed = 0, request = 0;
     uint8_t action = ev->action[event];
-    mv_level_step step;
 
-    while (mv_level_steps_next(&s->steps, event, &step))
-        mv_levels_apply(&s->now, s->lives, &step);
+    mv_levels_follow(&s->now, &s->steps, event);
     if (action == MV_ACTION_OOM) {
         failed = mv_segment_size_for(ev->size[event]);
         request = ev->size[event];

@@ -55,8 +55,9 @@ static int by_graph(const void *left, const void *right, const void *context)
     return mv_leak_order(&a->leak, &b->leak);
 }
 
-static void join(mv_leak *graph, const mv_leak *part)
+static void join(mv_leak *graph, const mv_leak *part, uint32_t *joined)
 {
+    joined[part->found] = graph->found;
     graph->bytes += part->bytes;
     graph->blocks += part->blocks;
     graph->bytes_per_step += part->bytes_per_step;
@@ -78,7 +79,7 @@ static bool joins_graph(const mv_leak *leak)
 }
 
 bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
-                         mv_leaks *out)
+                         uint32_t *joined, mv_leaks *out)
 {
     const graphs g = {trace, kinds};
     graph_part *parts = mv_push_array(scratch, graph_part, out->count);
@@ -96,7 +97,7 @@ bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t
         if (k == 0 || by_frames(part - 1, part) != 0)
             graph = NULL;
         if (graph && joins_graph(&part->leak)) {
-            join(graph, &part->leak);
+            join(graph, &part->leak, joined);
             continue;
         }
         out->leaks[count] = part->leak;

@@ -7,8 +7,9 @@
 #include "analyze/leaks/leaks.h"
 
 /* Joins the entries of `found` that are parts of one graph. Needs their stacks and kinds. The
- * entries are not sorted afterwards. False when memory is out. */
+ * entries are not sorted afterwards. joined[leak.found] becomes `found` of the entry that the leak
+ * joined. False when memory is out. */
 bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
-                         mv_leaks *found);
+                         uint32_t *joined, mv_leaks *found);
 
 #endif

@@ -162,16 +162,37 @@ static uint32_t *leaks_of_sites(mv_leak_state *w, const uint32_t *row_of)
     return leak_of;
 }
 
+/* Names the row of each leaked block. `joined` is by leak.found. */
+static bool name_blocks(mv_leak_state *w, const uint32_t *leak_of_site, const uint32_t *joined)
+{
+    mv_leaks *out = w->out;
+    uint32_t *row_of = mv_push_array(w->scratch, uint32_t, w->sites.count + (uint64_t)1);
+
+    if (out->count == 0)
+        return true;
+    out->leak_of = mv_push_array(w->arena, uint32_t, w->lives->allocs.count);
+    if (!row_of || !out->leak_of)
+        return false;
+    for (uint32_t k = 0; k < out->count; k++)
+        row_of[out->leaks[k].found] = k;
+    for (uint32_t i = 0; i < w->lives->allocs.count; i++) {
+        uint32_t site = mv_site_of(&w->sites, w->lives->allocs.stack[i]);
+        out->leak_of[i] = out->is_leaked[i] ? row_of[joined[leak_of_site[site]]] : MV_NO_ROW;
+    }
+    return true;
+}
+
 static bool list_leaks(mv_leak_state *w)
 {
-    uint32_t *row_of = no_rows(w), *leak_of, sites = 0;
+    uint32_t *row_of = no_rows(w), *leak_of, *joined, sites = 0;
     uint64_t *biggest;
 
     for (uint32_t s = 0; s < w->sites.count; s++)
         sites += w->uses[s].leaked > 0;
     w->out->leaks = mv_push_array(w->arena, mv_leak, sites);
     biggest = mv_push_array(w->scratch, uint64_t, sites);
-    if (!row_of || !w->out->leaks || !biggest)
+    joined = mv_push_array(w->scratch, uint32_t, sites);
+    if (!row_of || !w->out->leaks || !biggest || !joined)
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++) {
         uint32_t *row = &row_of[w->sites.group[s]];
@@ -180,16 +201,17 @@ static bool list_leaks(mv_leak_state *w)
             continue;
         if (*row == MV_NO_ROW)
             *row = w->out->count++;
+        w->out->leaks[*row].found = joined[*row] = *row;
         merge_leak(&w->out->leaks[*row], &w->uses[s], w->sites.stack[s], w->of_own_thread[s],
                    &biggest[*row]);
     }
     leak_of = leaks_of_sites(w, row_of);
     if (!leak_of || !explain(w, leak_of) ||
-        !mv_leak_graphs_join(w->scratch, w->trace, w->sites.kinds, w->out))
+        !mv_leak_graphs_join(w->scratch, w->trace, w->sites.kinds, joined, w->out))
         return false;
     mv_sort_rows(w->scratch, w->out->leaks, w->out->count, MV_FALLING(mv_leak, bytes),
                  MV_RISING(mv_leak, first_event));
-    return advise(w);
+    return name_blocks(w, leak_of, joined) && advise(w);
 }
 
 static bool list_retained(mv_leak_state *w)

@@ -47,6 +47,7 @@ typedef enum {
 } mv_leak_kind;
 
 typedef struct {
+    uint32_t found; /* number in the order in which leaks were found, from 0 */
     uint64_t bytes; /* alive at the end because of this leak */
     uint32_t blocks;
     uint64_t own_threads;    /* part of `bytes`: by threads of the library's own (own_threads.h) */
@@ -144,6 +145,7 @@ typedef struct {
     uint32_t pile_count;
     mv_pile *piles;     /* [pile_count] most bytes at the peak first */
     uint8_t *is_leaked; /* [lives.allocs.count] 1: the allocation is part of a leak */
+    uint32_t *leak_of;  /* [lives.allocs.count] its row of `leaks`, or MV_NO_ROW; NULL: no leaks */
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;

@@ -592,6 +592,7 @@ mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level, con
     made.heap_calls = (mv_heap_calls){0};
     made.host_segments = (mv_segments){0};
     made.host_events = (mv_events){0};
+    made.digests = NULL;
     made.origin.level = mv_level_name_of(trace, level);
     made.origin.is_heap = level >= MV_LEVEL_HEAP;
     made.origin.as_read = as_read;

@@ -1,5 +1,7 @@
 #include "analyze/lives/block_size.h"
 
+#include "parse/model/digest.h"
+
 #include "analyze/lives/lives.h"
 
 #include <stdio.h>
@@ -70,11 +72,7 @@ static bool has_expandable(const mv_trace *trace)
     for (uint32_t i = 0; i < s->count; i++)
         if (s->is_expandable[i])
             return true;
-    for (uint32_t d = 0; d < trace->device_count; d++)
-        for (uint32_t i = 0; i < trace->devices[d].events.count; i++)
-            if (trace->devices[d].events.action[i] == MV_ACTION_SEGMENT_MAP)
-                return true;
-    return false;
+    return mv_trace_has_action(trace, MV_ACTION_SEGMENT_MAP);
 }
 
 static mv_block_rules said_rules(const mv_trace *trace)

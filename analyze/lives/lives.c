@@ -22,18 +22,40 @@ static mv_code build(mv_lives_sweep *r, mv_err *err)
     return MV_OK;
 }
 
+static mv_code find(mv_lives_sweep *r, uint32_t device, mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code;
+
+    *r->lives = (mv_lives){.device = device};
+    mv_arena_init(&scratch, r->arena->budget);
+    r->scratch = &scratch;
+    code = build(r, err);
+    mv_arena_release(&scratch);
+    return code;
+}
+
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err)
 {
-    mv_arena scratch;
-    mv_lives_sweep r = {.arena = arena, .scratch = &scratch, .trace = trace, .lives = out};
-    mv_code code;
+    mv_lives_sweep r = {.arena = arena, .trace = trace, .lives = out};
 
-    *out = (mv_lives){.device = device};
-    mv_arena_init(&scratch, arena->budget);
-    code = build(&r, err);
-    mv_arena_release(&scratch);
-    return code;
+    return find(&r, device, err);
+}
+
+mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
+                             mv_err *err)
+{
+    mv_address_ranks *ranks = mv_push_struct(arena, mv_address_ranks);
+    mv_lives_sweep r = {.arena = arena, .trace = trace, .lives = out, .keeps_ranks = true};
+
+    if (!ranks)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    if (find(&r, device, err) != MV_OK)
+        return err->code;
+    *ranks = r.ranks;
+    out->ranks = ranks;
+    return MV_OK;
 }
 
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out)

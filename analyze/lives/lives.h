@@ -17,7 +17,7 @@
 #ifndef MV_LIVES_H
 #define MV_LIVES_H
 
-#include "parse/model/trace.h"
+#include "analyze/lives/address_ranks.h"
 
 #define MV_BEFORE UINT32_MAX /* as a birth or a peak: before the first event */
 #define MV_NEVER  UINT32_MAX /* as an end: not within the trace */
@@ -88,6 +88,9 @@ typedef struct {
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
                          * about; for segment events the (first) row of `segments`; MV_NO_ROW for
                          * other events */
+    const mv_address_ranks
+        *ranks; /* of all its addresses; NULL unless mv_lives_find_ranked made the
+                                    * table */
     /* Doubts about the table. All zero: it explains the final heap to the byte, and every block
      * size is known. */
     struct {
@@ -126,6 +129,11 @@ typedef struct {
  * rows. */
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err);
+
+/* The same, and keeps the ranks of its addresses in the arena, for callers that follow the heap
+ * (analyze/heap/heap.h) and would find them again. */
+mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
+                             mv_err *err);
 
 /* Columns for `rows` rows, all zero, for tables made from another one. `count` is not set. False
  * when out of memory. */

@@ -19,6 +19,7 @@
 typedef struct {
     mv_arena *arena;   /* for the rows */
     mv_arena *scratch; /* for everything else */
+    bool keeps_ranks;  /* `ranks` are in the arena for rows */
     const mv_trace *trace;
     mv_lives *lives;
     mv_events ev;

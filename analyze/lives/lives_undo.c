@@ -56,7 +56,8 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0;
     r->recorded = r->ev.count + r->trace->notes[MV_NOTE_THINNED].count;
     r->rules = mv_block_rules_of(r->trace);
-    if (mv_address_ranks_find(scratch, r->trace, device, &r->ranks, err) != MV_OK)
+    if (mv_address_ranks_find(r->keeps_ranks ? r->arena : scratch, r->trace, device, &r->ranks,
+                              err) != MV_OK)
         return false;
     count = r->ranks.count;
     count_actions(r);

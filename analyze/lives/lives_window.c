@@ -164,6 +164,7 @@ mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window
     *out = *lives;
     if (window.first == 0 && window.end >= lives->events.count)
         return MV_OK;
+    out->ranks = NULL; /* theirs are of all events */
     out->events = events_of(&lives->events, c.window);
     out->allocs = (mv_alloc_lives){0};
     out->segments = (mv_segment_lives){0};

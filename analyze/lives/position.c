@@ -9,18 +9,48 @@
 #include "base/numbers.h"
 #include "base/text.h"
 
-int64_t mv_position_start_us(const mv_trace *trace)
+enum { CALLS_IN_DISORDER = 64 }; /* more threads than these do not call at once */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a == MV_NO_TIME || (b != MV_NO_TIME && b < a) ? b : a;
+}
+
+/* The first event of any device. */
+static int64_t first_event(const mv_trace *trace)
 {
     int64_t start = MV_NO_TIME;
 
-    for (uint32_t i = 0; i < trace->device_count; i++) {
-        const mv_events *e = &trace->devices[i].events;
-        if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
-            continue;
-        if (start == MV_NO_TIME || e->time_us[0] < start)
-            start = e->time_us[0];
-    }
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (trace->devices[i].events.count > 0)
+            start = earlier(start, trace->devices[i].events.time_us[0]);
     return start;
+}
+
+/* The first call that got memory. Calls are in the order in which memory changed hands, so a call
+ * of another thread that is a little earlier is among the next few. */
+static int64_t first_call(const mv_trace *trace)
+{
+    const mv_api_calls *c = &trace->api_calls;
+    const mv_heap_calls *h = &trace->heap_calls;
+    int64_t start = MV_NO_TIME;
+
+    for (uint32_t i = 0, seen = 0; i < c->count && seen < CALLS_IN_DISORDER; i++)
+        if (c->result[i] == 0 && c->size[i] > 0) {
+            start = earlier(start, c->time_us[i]);
+            seen++;
+        }
+    for (uint32_t i = 0; i < h->count && i < CALLS_IN_DISORDER; i++)
+        start = earlier(start, h->time_us[i]);
+    return start;
+}
+
+int64_t mv_position_start_us(const mv_trace *trace)
+{
+    const mv_trace *read = mv_trace_as_read(trace);
+    int64_t start = earlier(first_event(trace), first_event(read));
+
+    return start == MV_NO_TIME ? start : earlier(start, first_call(read));
 }
 
 static uint32_t first_at(const mv_events *events, int64_t time_us)

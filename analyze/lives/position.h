@@ -24,8 +24,9 @@ static inline mv_window mv_window_cut(mv_window window, uint32_t events)
     return window;
 }
 
-/* Earliest time of any device's first event; MV_NO_TIME when no event has a time. Times on the
- * command line and in text count from here. */
+/* Earliest time of any device's first event, and of a capture's first call that got memory: one
+ * clock for all levels of a file. MV_NO_TIME when no event has a time. Times on the command line and
+ * in text count from here. */
 int64_t mv_position_start_us(const mv_trace *trace);
 
 /* The position that a name means:

@@ -157,6 +157,22 @@ static bool is_release(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
+/* Whether any segment was added right after a release, requested or not. */
+static bool adds_after_release(const listing *l)
+{
+    const mv_events *ev = &l->lives->events;
+    bool releases = false;
+
+    for (uint32_t i = 0; i < l->window.end && i < ev->count; i++) {
+        uint8_t action = ev->action[i];
+        if (releases && (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP))
+            return true;
+        if (action != MV_ACTION_FREE_COMPLETED)
+            releases = is_release(action);
+    }
+    return false;
+}
+
 /* Counts the segments that were added right after releases that the program did not request. */
 static void count_retries(listing *l, const mv_replay_script *script)
 {
@@ -192,26 +208,29 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
     listing l = {trace, lives, window, out};
     uint64_t most = 0;
     mv_replay_script script;
+    bool made, may_retry = adds_after_release(&l);
+    uint32_t *answer = NULL;
     mv_arena scratch;
-    uint32_t *answer;
     mv_err err;
-    bool made;
 
     for (uint32_t i = 0; i < lives->events.count; i++)
         most += lives->events.action[i] == MV_ACTION_OOM;
     for (uint32_t i = 0; i < trace->api_calls.count; i++)
         most += trace->api_calls.result[i] == OUT_OF_MEMORY;
     mv_arena_init(&scratch, arena->budget);
-    answer = find_answers(&scratch, &lives->events);
+    if (trace->api_calls.count > 0)
+        answer = find_answers(&scratch, &lives->events);
     out->ooms = mv_push_array(arena, mv_oom, most);
-    made = answer && out->ooms &&
-           mv_replay_script_make(&scratch, trace, lives, &script, &err) == MV_OK;
+    made = (answer || trace->api_calls.count == 0) && out->ooms &&
+           (!may_retry || mv_replay_script_make(&scratch, trace, lives, &script, &err) == MV_OK);
     if (made) {
-        list_events(&l);
+        if (most > 0)
+            list_events(&l);
         list_calls(&l, answer);
         mv_sort_by(&scratch, out->ooms, out->count, sizeof *out->ooms, by_event, NULL);
         ask_samples(&l);
-        count_retries(&l, &script);
+        if (may_retry)
+            count_retries(&l, &script);
     }
     mv_arena_release(&scratch);
     return made;

@@ -1,6 +1,7 @@
 #include "analyze/replay/release.h"
 
 #include "analyze/lives/block_size.h"
+#include "parse/model/digest.h"
 
 #include <stdio.h>
 
@@ -67,17 +68,13 @@ static void look_at_heap(const mv_trace *t, evidence *e)
 
 static void look_at_events(const mv_trace *t, evidence *e)
 {
-    for (uint32_t d = 0; d < t->device_count; d++) {
-        const mv_events *ev = &t->devices[d].events;
-        for (uint32_t i = 0; i < ev->count; i++) {
-            if (e->time != YES)
-                e->time = seen_if(ev->time_us[i] != MV_NO_TIME);
-            if (ev->action[i] == MV_ACTION_SEGMENT_MAP)
-                e->mapped = YES;
-            if (ev->action[i] == MV_ACTION_ANNOTATE)
-                e->annotate = YES;
-        }
-    }
+    for (uint32_t d = 0; d < t->device_count; d++)
+        if (t->devices[d].events.count > 0)
+            e->time = seen_if(mv_trace_has_times(t));
+    if (mv_trace_has_action(t, MV_ACTION_SEGMENT_MAP))
+        e->mapped = YES;
+    if (mv_trace_has_action(t, MV_ACTION_ANNOTATE))
+        e->annotate = YES;
     if (e->time == UNSEEN)
         return;
     e->context = e->metadata = e->event_pool = NO;

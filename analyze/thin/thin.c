@@ -5,6 +5,7 @@
 
 #include "analyze/lives/address_ranks.h"
 #include "analyze/lives/block_size.h"
+#include "analyze/thin/paused_heaps.h"
 #include "analyze/totals/totals.h"
 #include "base/map.h"
 #include "base/numbers.h"
@@ -24,6 +25,7 @@ typedef struct {
     mv_arena *work;
     const mv_trace *trace;
     const mv_lives *lives;
+    const mv_pauses *pauses; /* only what is in one is left out; NULL: what holds least is */
     uint32_t moments;
     uint32_t *moment;        /* [moments] events after which all blocks stay, ascending */
     mv_bitmap stays;         /* rows of lives that stay in any case */
@@ -109,6 +111,25 @@ static bool is_whole(const mv_lives *lives, uint32_t row)
            lives->alloc_of[a->freed[row]] == row && lives->alloc_of[a->completed[row]] == row;
 }
 
+/* Whether it began and ended in one pause. */
+static bool is_in_pause(const thinning *t, uint32_t row)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    const int64_t *time_us = t->lives->events.time_us;
+    uint32_t pause = mv_pause_at(t->pauses, time_us[a->birth[row]]);
+
+    return pause != MV_NO_ROW && pause == mv_pause_at(t->pauses, time_us[a->completed[row]]);
+}
+
+static bool is_needed(const thinning *t, uint32_t row)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+
+    if (!is_whole(t->lives, row))
+        return true;
+    return t->pauses ? !is_in_pause(t, row) : is_at_a_moment(t, a->birth[row], a->completed[row]);
+}
+
 static bool mark_what_stays(thinning *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -117,7 +138,7 @@ static bool mark_what_stays(thinning *t)
         !mv_bitmap_init(t->work, a->count, &t->kept))
         return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (!is_whole(t->lives, i) || is_at_a_moment(t, a->birth[i], a->completed[i]))
+        if (is_needed(t, i))
             mv_bitmap_set(&t->stays, i);
     return true;
 }
@@ -257,6 +278,17 @@ static void choose(thinning *t, uint64_t most)
     }
 }
 
+/* What to leave out: what was in pauses, or what exceeds a number of events. */
+typedef struct {
+    const mv_pauses *pauses;
+    uint64_t most, all; /* events of all devices: at most, and now */
+} thin_ask;
+
+static uint64_t share_of(const thin_ask *ask, uint32_t events)
+{
+    return ask->pauses ? 0 : (uint64_t)((double)ask->most * events / (double)ask->all);
+}
+
 /* ---- the thinner trace ------------------------------------------------------------------- */
 
 /* The most bytes missing at any moment. */
@@ -310,11 +342,11 @@ static bool copy_events(mv_arena *arena, const mv_events *from, const mv_bitmap 
 }
 
 static mv_code thin_device(mv_arena *arena, mv_arena *work, const mv_trace *trace, uint32_t device,
-                           uint64_t most, mv_thinned *out, mv_err *err)
+                           const thin_ask *ask, mv_thinned *out, mv_err *err)
 {
     mv_bitmap *kept = &out->kept[device];
     mv_events *events = &out->trace.devices[device].events;
-    thinning t = {.work = work, .trace = trace};
+    thinning t = {.work = work, .trace = trace, .pauses = ask->pauses};
     uint64_t missing;
     mv_lives lives;
 
@@ -322,12 +354,12 @@ static mv_code thin_device(mv_arena *arena, mv_arena *work, const mv_trace *trac
         return err->code;
     t.lives = &lives;
     t.cost = mv_push_array(work, uint64_t, WEIGHTS);
-    if (find_moments(&t, err) != MV_OK)
+    if (!t.pauses && find_moments(&t, err) != MV_OK)
         return err->code;
     if (!t.cost || !mark_what_stays(&t) || !find_pairs(&t))
         return no_memory(err);
     keep_above(&t, &t.stays);
-    choose(&t, most);
+    choose(&t, share_of(ask, lives.events.count));
     for (uint32_t i = 0; i < lives.events.count; i++)
         if (is_kept(&t, i))
             mv_bitmap_set(kept, i);
@@ -362,47 +394,67 @@ static bool move_calls(mv_arena *arena, mv_thinned *out)
     return c->event;
 }
 
-static void leave_note(mv_thinned *out)
+static void leave_note(const thin_ask *ask, mv_thinned *out)
 {
     mv_note *note = &out->trace.notes[MV_NOTE_THINNED];
     char text[sizeof note->first], size[MV_SIZE_TEXT];
-    int length = snprintf(text, sizeof text, "allocated bytes are lower by up to %s",
-                          mv_size_text(size, out->most_bytes));
+    int length = snprintf(text, sizeof text, "allocated bytes%s are lower by up to %s",
+                          ask->pauses ? " in pauses" : "", mv_size_text(size, out->most_bytes));
 
+    if (out->left_out == 0)
+        return;
     note->count += out->left_out;
     mv_note_describe(note, text, (uint64_t)length);
 }
 
-mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
-                mv_err *err)
+static mv_code thin(mv_arena *arena, const mv_trace *trace, const thin_ask *ask, mv_thinned *out,
+                    mv_err *err)
 {
-    uint64_t all = count_events(trace);
-
-    *out = (mv_thinned){.trace = *trace};
-    if (all <= most_events)
-        return MV_OK;
     out->trace.devices = mv_push_array(arena, mv_device, trace->device_count);
     out->kept = mv_push_array(arena, mv_bitmap, trace->device_count);
     if (!out->trace.devices || !out->kept)
         return no_memory(err);
     for (uint32_t i = 0; i < trace->device_count; i++) {
         uint32_t events = trace->devices[i].events.count;
-        uint64_t most = (uint64_t)((double)most_events * events / (double)all);
         mv_arena work;
         if (!mv_bitmap_init(arena, events, &out->kept[i]))
             return no_memory(err);
         mv_arena_init(&work, arena->budget);
         if (events > 0)
-            thin_device(arena, &work, trace, i, most, out, err);
+            thin_device(arena, &work, trace, i, ask, out, err);
         mv_arena_release(&work);
         if (err->code != MV_OK)
             return err->code;
         out->left_out += events - out->trace.devices[i].events.count;
     }
-    if (!move_calls(arena, out))
-        return no_memory(err);
-    leave_note(out);
-    return MV_OK;
+    return move_calls(arena, out) ? MV_OK : no_memory(err);
+}
+
+mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
+                mv_err *err)
+{
+    thin_ask ask = {.most = most_events, .all = count_events(trace)};
+
+    *out = (mv_thinned){.trace = *trace};
+    if (ask.all > most_events && thin(arena, trace, &ask, out, err) == MV_OK)
+        leave_note(&ask, out);
+    return err->code;
+}
+
+mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *pauses,
+                       mv_thinned *out, mv_err *err)
+{
+    thin_ask ask = {.pauses = pauses};
+    uint64_t calls;
+
+    *out = (mv_thinned){.trace = *trace};
+    if (pauses->count == 0 || thin(arena, trace, &ask, out, err) != MV_OK)
+        return err->code;
+    if (mv_paused_heaps_thin(arena, &out->trace, pauses, &calls, err) == MV_OK) {
+        out->left_out += calls;
+        leave_note(&ask, out);
+    }
+    return err->code;
 }
 
 const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned)

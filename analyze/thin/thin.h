@@ -16,6 +16,7 @@
 #ifndef MV_THIN_H
 #define MV_THIN_H
 
+#include "analyze/thin/pauses.h"
 #include "base/bitmap.h"
 #include "parse/model/trace.h"
 
@@ -31,6 +32,12 @@ typedef struct {
  * must live as long as the result. */
 mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
                 mv_err *err);
+
+/* Without the blocks that were allocated and freed within one and the same pause. Segments, blocks
+ * above others (see above) and everything else stay, so what is alive outside the pauses is
+ * complete; the peaks of a pause are not. The note is the same. */
+mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *pauses,
+                       mv_thinned *out, mv_err *err);
 
 /* "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL: none
  * are, or out of memory. */

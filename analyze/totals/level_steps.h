@@ -4,6 +4,7 @@
 #ifndef MV_LEVEL_STEPS_H
 #define MV_LEVEL_STEPS_H
 
+#include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
 
 /* In the order in which an event applies them: ends before beginnings. */
@@ -34,12 +35,121 @@ typedef struct {
 /* False when out of memory. */
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps);
 
+static inline bool mv_is_free_action(uint8_t action)
+{
+    return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
+}
+
+/* The nth change, from 0, that follows from the event alone. */
+static inline bool mv_level_own_step(const mv_lives *lives, uint32_t event, uint32_t nth,
+                                     mv_level_step *out)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t row = lives->alloc_of[event];
+    uint8_t action = lives->events.action[event];
+    bool frees, completes;
+
+    *out = (mv_level_step){event, row, MV_STEP_ALLOC};
+    if (row == MV_NO_ROW)
+        return false;
+    if (action == MV_ACTION_ALLOC)
+        return nth == 0;
+    if (!mv_is_free_action(action))
+        return false;
+    frees = a->freed[row] == event && !mv_alloc_was_pending(lives, row);
+    completes = a->completed[row] == event;
+    out->kind = nth == 0 && frees ? MV_STEP_FREED : MV_STEP_COMPLETED;
+    return nth < (uint32_t)frees + completes;
+}
+
 /* The next change by `event`; false after the last. Call it for the events in order, for each until
- * it returns false. */
-bool mv_level_steps_next(mv_level_steps *steps, uint32_t event, mv_level_step *out);
+ * it returns false. Inline, like mv_levels_apply: walks over all events spend their time here. */
+static inline bool mv_level_steps_next(mv_level_steps *steps, uint32_t event, mv_level_step *out)
+{
+    if (steps->event != event) {
+        steps->event = event;
+        steps->own_done = 0;
+    }
+    if (steps->at < steps->prepared_count && steps->prepared[steps->at].event == event) {
+        *out = steps->prepared[steps->at++];
+        return true;
+    }
+    return mv_level_own_step(steps->lives, event, steps->own_done++, out);
+}
 
 /* Adds a change to levels. */
-void mv_levels_apply(mv_levels *levels, const mv_lives *lives, const mv_level_step *step);
+static inline void mv_levels_apply(mv_levels *levels, const mv_lives *lives,
+                                   const mv_level_step *step)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+
+    switch ((mv_step_kind)step->kind) {
+    case MV_STEP_FREED:
+        levels->allocated -= a->block[step->row];
+        break;
+    case MV_STEP_COMPLETED:
+        levels->active -= a->block[step->row];
+        levels->requested -= a->requested[step->row];
+        break;
+    case MV_STEP_UNHOLD:
+        levels->reserved -= lives->segments.size[step->row];
+        break;
+    case MV_STEP_HOLD:
+        levels->reserved += lives->segments.size[step->row];
+        break;
+    case MV_STEP_ALLOC:
+        levels->allocated += a->block[step->row];
+        levels->active += a->block[step->row];
+        levels->requested += a->requested[step->row];
+        break;
+    }
+}
+
+/* Whether a change by `event` does not follow from it alone. */
+static inline bool mv_level_steps_prepared(const mv_level_steps *steps, uint32_t event)
+{
+    return steps->at < steps->prepared_count && steps->prepared[steps->at].event == event;
+}
+
+/* The allocation that `event` alone can change; MV_NO_ROW: none, and there is no own change. */
+static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
+{
+    uint8_t action = lives->events.action[event];
+
+    return action == MV_ACTION_ALLOC || mv_is_free_action(action) ? lives->alloc_of[event]
+                                                                  : MV_NO_ROW;
+}
+
+/* Adds all changes by `event`, in place of calls of mv_level_steps_next: nearly all events have only
+ * their own. */
+static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, uint32_t event)
+{
+    const mv_lives *lives = steps->lives;
+    const mv_alloc_lives *a = &lives->allocs;
+    mv_level_step step;
+    uint32_t row;
+
+    if (mv_level_steps_prepared(steps, event)) {
+        while (mv_level_steps_next(steps, event, &step))
+            mv_levels_apply(levels, lives, &step);
+        return;
+    }
+    row = mv_level_own_row(lives, event);
+    if (row == MV_NO_ROW)
+        return;
+    if (lives->events.action[event] == MV_ACTION_ALLOC) {
+        levels->allocated += a->block[row];
+        levels->active += a->block[row];
+        levels->requested += a->requested[row];
+        return;
+    }
+    if (a->freed[row] == event && !mv_alloc_was_pending(lives, row))
+        levels->allocated -= a->block[row];
+    if (a->completed[row] == event) {
+        levels->active -= a->block[row];
+        levels->requested -= a->requested[row];
+    }
+}
 
 /* Adds a preexisting allocation to the levels before the first event. */
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc);

@@ -138,14 +138,12 @@ static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask as
     mv_window window = mv_window_cut(ask.window, lives->events.count);
     mv_levels now = mv_moment_levels(lives, MV_BEFORE);
     mv_level_steps steps;
-    mv_level_step step;
 
     if (!mv_level_steps_init(scratch, lives, &steps))
         return false;
     *out = (mv_moment){.event = MV_BEFORE, .bytes = now};
     for (uint32_t i = 0; i < window.end; i++) {
-        while (mv_level_steps_next(&steps, i, &step))
-            mv_levels_apply(&now, lives, &step);
+        mv_levels_follow(&now, &steps, i);
         if (ask.of_level && i >= window.first && mv_moment_filled(lives, i, window.end) != i)
             continue;
         if (i + 1 == window.first ||

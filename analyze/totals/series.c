@@ -17,7 +17,6 @@ mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out,
 {
     uint32_t count = lives->events.count;
     mv_level_steps steps;
-    mv_level_step step;
     mv_levels level;
     mv_arena scratch;
     bool is_ready;
@@ -32,8 +31,7 @@ mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out,
                mv_level_steps_init(&scratch, lives, &steps);
     level = out->before;
     for (uint32_t i = 0; is_ready && i < count; i++) {
-        while (mv_level_steps_next(&steps, i, &step))
-            mv_levels_apply(&level, lives, &step);
+        mv_levels_follow(&level, &steps, i);
         out->allocated[i] = level.allocated;
         out->active[i] = level.active;
         out->requested[i] = level.requested;

@@ -40,6 +40,11 @@ static uint32_t pool_index(const totals_search *t, mv_pool_id pool, uint8_t kind
     return row * 2 + (kind == MV_SEGMENT_LARGE);
 }
 
+static uint8_t index_kind(uint32_t index)
+{
+    return index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
+}
+
 /* The pool for memory without a pool, in a file that has pools: the default pool for released
  * segments, whose pools only newer files have, and for memory outside segments. */
 static mv_pool_id guess_pool(const totals_search *t)
@@ -159,14 +164,6 @@ static void raise_one(uint64_t *peak, uint32_t *at, uint64_t level, uint32_t eve
     }
 }
 
-static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
-{
-    raise_one(&peak->bytes.allocated, &peak->allocated_event, now->allocated, event);
-    raise_one(&peak->bytes.active, &peak->active_event, now->active, event);
-    raise_one(&peak->bytes.requested, &peak->requested_event, now->requested, event);
-    raise_one(&peak->bytes.reserved, &peak->reserved_event, now->reserved, event);
-}
-
 static mv_peak peak_before(const mv_levels *before)
 {
     return (mv_peak){*before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
@@ -197,12 +194,39 @@ static void start_levels(totals_search *t)
         t->out->pools[i].peak = peak_before(&t->levels[i]);
 }
 
+static void raise_used(mv_peak *peak, const mv_levels *now, uint32_t event)
+{
+    raise_one(&peak->bytes.allocated, &peak->allocated_event, now->allocated, event);
+    raise_one(&peak->bytes.active, &peak->active_event, now->active, event);
+    raise_one(&peak->bytes.requested, &peak->requested_event, now->requested, event);
+}
+
+static void raise_reserved(mv_peak *peak, const mv_levels *now, uint32_t event)
+{
+    raise_one(&peak->bytes.reserved, &peak->reserved_event, now->reserved, event);
+}
+
+static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
+{
+    raise_used(peak, now, event);
+    raise_reserved(peak, now, event);
+}
+
+/* A change raises only the measures that it is about. */
+static void raise_by(mv_peak *peak, const mv_levels *now, const mv_level_step *step)
+{
+    if (step->kind == MV_STEP_HOLD)
+        raise_reserved(peak, now, step->event);
+    else
+        raise_used(peak, now, step->event);
+}
+
 static void apply_step(totals_search *t, const mv_level_step *step)
 {
     bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
     bool is_rise = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_ALLOC;
     uint32_t index = is_segment ? index_of_segment(t, step->row) : index_of_alloc(t, step->row);
-    uint8_t kind = index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
+    uint8_t kind = index_kind(index);
     uint32_t slot = t->slot_of[index];
 
     mv_levels_apply(&t->all, t->lives, step);
@@ -210,9 +234,51 @@ static void apply_step(totals_search *t, const mv_level_step *step)
     mv_levels_apply(&t->levels[slot], t->lives, step);
     if (!is_rise)
         return;
-    raise_peak(&t->out->peak, &t->all, step->event);
-    raise_peak(&t->out->kinds[kind].peak, &t->kinds[kind], step->event);
-    raise_peak(&t->out->pools[slot].peak, &t->levels[slot], step->event);
+    raise_by(&t->out->peak, &t->all, step);
+    raise_by(&t->out->kinds[kind].peak, &t->kinds[kind], step);
+    raise_by(&t->out->pools[slot].peak, &t->levels[slot], step);
+}
+
+static void begin_block(mv_levels *now, mv_peak *peak, const mv_alloc_lives *a, uint32_t row,
+                        uint32_t event)
+{
+    now->allocated += a->block[row];
+    now->active += a->block[row];
+    now->requested += a->requested[row];
+    raise_used(peak, now, event);
+}
+
+static void end_block(mv_levels *now, const mv_alloc_lives *a, uint32_t row, bool frees,
+                      bool completes)
+{
+    now->allocated -= frees ? a->block[row] : 0;
+    now->active -= completes ? a->block[row] : 0;
+    now->requested -= completes ? a->requested[row] : 0;
+}
+
+/* The changes by an event that has only its own, as apply_step makes them. */
+static void apply_own(totals_search *t, uint32_t event)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t row = mv_level_own_row(t->lives, event), index, slot, kind;
+    bool frees, completes;
+
+    if (row == MV_NO_ROW)
+        return;
+    index = index_of_alloc(t, row);
+    kind = index_kind(index);
+    slot = t->slot_of[index];
+    if (t->lives->events.action[event] == MV_ACTION_ALLOC) {
+        begin_block(&t->all, &t->out->peak, a, row, event);
+        begin_block(&t->kinds[kind], &t->out->kinds[kind].peak, a, row, event);
+        begin_block(&t->levels[slot], &t->out->pools[slot].peak, a, row, event);
+        return;
+    }
+    frees = a->freed[row] == event && !mv_alloc_was_pending(t->lives, row);
+    completes = a->completed[row] == event;
+    end_block(&t->all, a, row, frees, completes);
+    end_block(&t->kinds[kind], a, row, frees, completes);
+    end_block(&t->levels[slot], a, row, frees, completes);
 }
 
 static bool walk_events(mv_arena *scratch, totals_search *t)
@@ -223,9 +289,13 @@ static bool walk_events(mv_arena *scratch, totals_search *t)
     if (!mv_level_steps_init(scratch, t->lives, &steps))
         return false;
     start_levels(t);
-    for (uint32_t i = 0; i < t->lives->events.count; i++)
-        while (mv_level_steps_next(&steps, i, &step))
-            apply_step(t, &step);
+    for (uint32_t i = 0; i < t->lives->events.count; i++) {
+        if (!mv_level_steps_prepared(&steps, i))
+            apply_own(t, i);
+        else
+            while (mv_level_steps_next(&steps, i, &step))
+                apply_step(t, &step);
+    }
     t->found.end = t->all;
     return true;
 }

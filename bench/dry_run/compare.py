@@ -1,12 +1,18 @@
 """Runs each program dry (GPU hidden) and for real, each in a process of its own, and prints the table of docs/dry-run.md:
 
     python bench/dry_run/compare.py OUT [NAME...] [--jobs 14] [--gpu h100-80gb] [--dry-only] [--real-only]
+    python bench/dry_run/compare.py OUT [NAME...] --ranks 2
+    python bench/dry_run/compare.py OUT [NAME...] --sides results.json
 
-OUT gets results.json and, for each case, the sizes that both allocated, in order (NAME-SIZE.dry.txt, .real.txt)."""
+--sides runs each program at size M under three capacities: 2 % less than it allocated according to the results of an earlier run,
+halfway from there to what it reserved, and 2 % more than it reserved; and compares whether it fits with what a dry run says. With --ranks the programs are those of several GPUs, and each rank is a case of its own; with more than 2, rank 0 alone runs dry.
+OUT gets results.json and, for each case, the sizes that both allocated, in order (NAME-SIZE.dry.txt, .real.txt); KEEP=1 keeps
+the snapshots, PLAIN=1 records none."""
 
 import argparse
 import contextlib
 import io
+import itertools
 import json
 import os
 import pickle
@@ -22,7 +28,7 @@ MOST_SECONDS = 150
 
 def sizes(snapshot):
     rows = []
-    for event in snapshot["device_traces"][0]:
+    for event in snapshot["device_traces"][int(os.environ.get("LOCAL_RANK", "0"))] if snapshot else ():
         if event["action"] in ("alloc", "free_completed"):
             frames = event.get("frames") or [{"filename": "", "line": 0, "name": ""}]
             user = next((f for f in frames if "/torch/" not in f["filename"] and f["filename"].endswith(".py")), frames[0])
@@ -30,16 +36,22 @@ def sizes(snapshot):
     return rows
 
 
-def really(name, size, out):
+def really(name, size, capacity):
     import torch
     import programs
     torch.cuda.init()
-    torch.cuda.memory._record_memory_history(max_entries=1_000_000, stacks="python")
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    if capacity:
+        torch.cuda.set_per_process_memory_fraction(capacity / torch.cuda.get_device_properties(0).total_memory)
+    if not os.environ.get("PLAIN"):
+        torch.cuda.memory._record_memory_history(max_entries=1_000_000, stacks="python")
     stopped(torch, programs, name, size)
     torch.cuda.synchronize()
-    snapshot = torch.cuda.memory._snapshot()
-    free, total = torch.cuda.mem_get_info()
-    return snapshot, torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), []
+    found = torch.cuda.memory._snapshot(), torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), []
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()
+        torch.cuda.synchronize()
+    return found
 
 
 class Done(BaseException):
@@ -48,12 +60,11 @@ class Done(BaseException):
 
 def stopped(torch, programs, name, size):
     """The program until the end of its last optimizer step, as a dry run does it."""
-    steps = 0
+    steps = {}
 
-    def hook(*_):
-        nonlocal steps
-        steps += 1
-        if steps == programs.STEPS:
+    def hook(optimizer, *_):
+        steps[id(optimizer)] = steps.get(id(optimizer), 0) + 1
+        if min(steps.values()) == programs.STEPS:
             raise Done
 
     sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(hook)
@@ -61,20 +72,29 @@ def stopped(torch, programs, name, size):
         getattr(programs, name)(size)
 
 
-def dryly(name, size, out, gpu):
+def dryly(name, size, capacity, gpu):
     import torch
     import programs
-    from memviz.dry import run
-    dry = run.DryRun("", gpu)
+    from memviz.dry import allocator as rules, run
+    dry = run.DryRun("", gpu, ranks=int(os.environ.get("WORLD_SIZE", "0")))
     dry.start(ends_process=False)
     stopped(torch, programs, name, size)
-    allocator = dry.recorder.allocators[0]
+    allocator = dry.recorder.allocators[-1]
+    if capacity and not rules.fits(allocator.events, capacity):
+        raise MemoryError("OutOfMemory")
     return dry.snapshot(), allocator.peak_allocated, allocator.peak_reserved, dry.report()
 
 
-def case(kind, name, size, out, gpu):
+def stem_of(out, name, size, rank, kind):
+    return os.path.join(out, f"{name}-{size}{'' if rank is None else f'.rank{rank}'}.{kind}")
+
+
+def case(kind, name, size, rank, ranks, out, gpu, port, capacity):
     """In a child."""
-    stem = os.path.join(out, f"{name}-{size}.{kind}")
+    stem = stem_of(out, name, size, rank, kind) + (f".{capacity >> 20}" if capacity else "")
+    if rank is not None:
+        os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
+                          MASTER_ADDR="localhost", MASTER_PORT=str(port))
     signal.alarm(MOST_SECONDS)
     os.environ["HF_HUB_OFFLINE"] = "1"
     if kind == "dry":
@@ -85,7 +105,7 @@ def case(kind, name, size, out, gpu):
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
         try:
-            snapshot, allocated, reserved, said = really(name, size, out) if kind == "real" else dryly(name, size, out, gpu)
+            snapshot, allocated, reserved, said = really(name, size, capacity) if kind == "real" else dryly(name, size, capacity, gpu)
             found = {"allocated": allocated, "reserved": reserved, "said": said, "seconds": time.time() - start}
             with open(stem + ".txt", "w") as file:
                 file.write("\n".join(sizes(snapshot)))
@@ -100,36 +120,40 @@ def case(kind, name, size, out, gpu):
     os._exit(0)
 
 
-def run_all(cases, jobs, out, gpu):
-    running = {}
-    for kind, name, size in cases:
-        while len(running) >= jobs:
-            running.pop(os.wait()[0], None)
+def run_all(cases, jobs, out, ranks, gpu):
+    """The ranks of one real case start one after the other, so that no two cases wait for the last rank of each other."""
+    running = set()
+    for at, (kind, name, size, rank, capacity) in enumerate(cases):
+        while len(running) >= max(jobs, ranks):
+            running.discard(os.wait()[0])
         pid = os.fork()
         if not pid:
-            case(kind, name, size, out, gpu)
-        running[pid] = (kind, name, size)
+            case(kind, name, size, rank, ranks, out, gpu, 29500 + at // max(1, ranks), capacity)
+        running.add(pid)
     while running:
-        running.pop(os.wait()[0], None)
+        running.discard(os.wait()[0])
 
 
-def table(names, out):
+def table(names, out, ranks):
     results, lines = [], []
     for name in names:
-        for size in range(3):
+        for size, rank in itertools.product(range(3), ranks):
+            label = f"{name} {'SML'[size]}{'' if rank is None else f' rank {rank}'}"
             both = {}
             for kind in ("dry", "real"):
-                path = os.path.join(out, f"{name}-{size}.{kind}.json")
-                both[kind] = json.load(open(path)) if os.path.exists(path) else {"error": "no result (killed)"}
+                path = stem_of(out, name, size, rank, kind) + ".json"
+                both[kind] = json.load(open(path)) if os.path.exists(path) else {"error": "no result"}
             dry, real = both["dry"], both["real"]
-            results.append({"name": name, "size": size, **both})
+            results.append({"name": name, "size": size, "rank": rank, **both})
             if "error" in dry or "error" in real:
-                lines.append(f"| {name} {'SML'[size]} | {dry.get('error', 'ok')} | {real.get('error', 'ok')} |")
+                peaks = [" / ".join(f"{found[what] / 2**20:,.0f}" for what in ("allocated", "reserved")) if "error" not in found
+                         else found["error"] for found in (dry, real)]
+                lines.append(f"| {label} | {peaks[0]} | {peaks[1]} |")
                 continue
             off = [100 * (dry[what] / real[what] - 1) for what in ("allocated", "reserved")]
             results[-1]["off"] = off
             mib = [f"{both[kind][what] / 2**20:,.0f}" for what in ("allocated", "reserved") for kind in ("dry", "real")]
-            lines.append(f"| {name} {'SML'[size]} | {mib[0]} | {mib[1]} | {off[0]:+.2f} | {mib[2]} | {mib[3]} | {off[1]:+.2f} | {dry['seconds']:.1f} |")
+            lines.append(f"| {label} | {mib[0]} | {mib[1]} | {off[0]:+.2f} | {mib[2]} | {mib[3]} | {off[1]:+.2f} | {dry['seconds']:.1f} |")
     for n, what in enumerate(("allocated", "reserved")):
         found = sorted(abs(r["off"][n]) for r in results if "off" in r)
         if found:
@@ -137,6 +161,26 @@ def table(names, out):
                          f"{sum(f <= (2, 4)[n] for f in found)} of {len(results)} within {(2, 4)[n]} %")
     json.dump(results, open(os.path.join(out, "results.json"), "w"), indent=0)
     return lines
+
+
+def sides(truth, names, jobs, out, gpu):
+    found = {r["name"]: r["real"] for r in json.load(open(truth)) if r["size"] == 1 and "error" not in r["real"]}
+    cases = []
+    for name in [n for n in names if n in found]:
+        low, high = int(found[name]["allocated"] * 0.98), int(found[name]["reserved"] * 1.02)
+        cases += [(kind, name, 1, None, capacity) for capacity in (low, (low + high) // 2, high) for kind in ("dry", "real")]
+    run_all(cases, jobs, out, 0, gpu)
+    lines, right = [], 0
+    for dry, real in zip(cases[::2], cases[1::2]):
+        name, capacity = dry[1], dry[4]
+        said = []
+        for kind, *_ in (dry, real):
+            path = stem_of(out, name, 1, None, kind) + f".{capacity >> 20}.json"
+            error = json.load(open(path)).get("error", "") if os.path.exists(path) else "no result"
+            said.append("fits" if not error else "does not fit" if "OutOfMemory" in error else error)
+        right += said[0] == said[1]
+        lines.append(f"| {name} M | {capacity >> 20:,} | {said[0]} | {said[1]} |")
+    return lines + [f"{right} of {len(lines)} right"]
 
 
 def main():
@@ -153,12 +197,19 @@ def main():
     options.add_argument("--gpu", default="h100-80gb")
     options.add_argument("--dry-only", action="store_true")
     options.add_argument("--real-only", action="store_true")
+    options.add_argument("--ranks", type=int, default=0)
+    options.add_argument("--sides", metavar="RESULTS")
     asked = options.parse_args()
-    names = asked.names or programs.NAMES
+    names = asked.names or (programs.RANKED_NAMES if asked.ranks else programs.NAMES)
     os.makedirs(asked.out, exist_ok=True)
-    kinds = [kind for kind, skipped in (("real", asked.dry_only), ("dry", asked.real_only)) if not skipped]
-    run_all([(kind, name, size) for kind in kinds for name in names for size in (2, 1, 0)], asked.jobs, asked.out, asked.gpu)
-    print("\n".join(table(names, asked.out)))
+    if asked.sides:
+        print("\n".join(sides(asked.sides, names, asked.jobs, asked.out, asked.gpu)))
+        return
+    kinds = [kind for kind, skipped in (("real", asked.dry_only or asked.ranks > 2), ("dry", asked.real_only)) if not skipped]
+    ranks = list(range(asked.ranks)) if 0 < asked.ranks <= 2 else [0 if asked.ranks else None]
+    run_all([(kind, name, size, rank, 0) for kind in kinds for name in names for size in (2, 1, 0) for rank in ranks],
+            asked.jobs, asked.out, asked.ranks, asked.gpu)
+    print("\n".join(table(names, asked.out, ranks)))
 
 
 if __name__ == "__main__":

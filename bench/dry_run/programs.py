@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 DEVICE = "cuda"
-STEPS = 3
+STEPS = int(os.environ.get("STEPS", "3"))
 
 
 class Attention(nn.Module):
@@ -386,9 +386,89 @@ def lightning(size):
                enable_progress_bar=False, enable_model_summary=False).fit(Module(), loader)
 
 
+# Programs of several ranks: RANK, WORLD_SIZE and the others of torchrun are in the environment.
+
+def joined():
+    """The process group; its device is the current one from here on."""
+    device = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(device)
+    torch.distributed.init_process_group("nccl", device_id=torch.device("cuda", device))
+    return device
+
+
+RANKED = ((512, 4, 4), (768, 8, 8), (1024, 12, 8))  # width, layers, batch
+
+
+def ranked_llama(size):
+    width, layers, batch = RANKED[size]
+    return Language(lambda: LlamaBlock(width, width // 64, width // 128), layers, width), tokens(batch, 512)
+
+
+def ddp(size, cast=None, accumulate=1, sharded=False, **options):
+    device = joined()
+    width, layers, batch = RANKED[size]
+    model = Language(lambda: Block(width, width // 64), layers, width).to(DEVICE)
+    model = nn.parallel.DistributedDataParallel(model, device_ids=[device], **options)
+    if sharded:
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=1e-4)
+    else:
+        optimizer = torch.optim.AdamW(model.parameters())
+    train(model, tokens(batch, 512), next_token, optimizer, cast=cast, accumulate=accumulate)
+
+
+def ddp_bf16(size): ddp(size, torch.bfloat16)
+
+
+def ddp_views(size): ddp(size, torch.bfloat16, gradient_as_bucket_view=True, static_graph=True)
+
+
+def ddp_accumulated(size): ddp(size, torch.bfloat16, 2, bucket_cap_mb=100)
+
+
+def zero(size): ddp(size, torch.bfloat16, sharded=True)
+
+
+def fsdp(size, checkpointed=False, clip=None, **options):
+    from torch.distributed.fsdp import fully_shard
+    joined()
+    model, batch = ranked_llama(size)
+    model.checkpointed = checkpointed
+    model = model.to(DEVICE)
+    for block in model.blocks:
+        fully_shard(block, **options)
+    fully_shard(model, **options)
+    train(model, batch, next_token, torch.optim.AdamW(model.parameters()), clip=clip)
+
+
+def mixed():
+    from torch.distributed.fsdp import MixedPrecisionPolicy
+    return MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+
+
+def fsdp_bf16(size): fsdp(size, clip=1.0, mp_policy=mixed())
+
+
+def fsdp_kept(size): fsdp(size, mp_policy=mixed(), reshard_after_forward=False)
+
+
+def fsdp_checkpointed(size): fsdp(size, True, mp_policy=mixed())
+
+
+def fsdp1(size):
+    from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecision
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+    device = joined()
+    model, batch = ranked_llama(size)
+    model = FullyShardedDataParallel(model, auto_wrap_policy=ModuleWrapPolicy({LlamaBlock}), use_orig_params=True,
+                                     device_id=torch.device("cuda", device), mixed_precision=MixedPrecision(torch.bfloat16, torch.float32))
+    train(model, batch, next_token, torch.optim.AdamW(model.parameters()))
+
+
 NAMES = ("gpt_fp32", "gpt_bf16_fused", "gpt_checkpointed", "gpt_accumulated", "gpt_sgd", "gpt_compiled", "llama", "llama_fp32",
          "llama_checkpointed", "bert", "bert_fp16_scaled", "t5", "resnet", "resnet_fp16_channels_last", "vit", "vit_fp32",
          "unet_ema", "lstm", "moe", "lora", "gpt2_trainer", "accelerated", "lightning")
+RANKED_NAMES = ("ddp", "ddp_bf16", "ddp_views", "ddp_accumulated", "zero", "fsdp", "fsdp_bf16", "fsdp_kept", "fsdp_checkpointed", "fsdp1")
 
 if __name__ == "__main__":
     globals()[sys.argv[1]](int(sys.argv[2]))

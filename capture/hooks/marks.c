@@ -26,6 +26,16 @@ void memviz_mark(const char *text)
     record(MV_LIVE_EVENT_MARK, text, 0);
 }
 
+void memviz_pause(void)
+{
+    record(MV_LIVE_EVENT_MARK, MV_MARK_PAUSE, 0);
+}
+
+void memviz_resume(void)
+{
+    record(MV_LIVE_EVENT_MARK, MV_MARK_RESUME, 0);
+}
+
 void memviz_push(const char *text)
 {
     record(MV_LIVE_EVENT_PUSH, text, 0);

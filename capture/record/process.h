@@ -115,8 +115,9 @@ bool mv_process_start(void);
 bool mv_process_confine(bool is_strict);
 void mv_process_unconfine(void);
 
-/* Ends the recording for good; the reason is an errno number or MV_CONFINED_ERROR. Any thread may
- * call it, any number of times. */
+/* Ends the recording for good; the reason is an errno number, MV_CONFINED_ERROR or
+ * MV_STOPPED_ERROR: the launcher was asked to. Any thread may call it, any number of times. */
+enum { MV_STOPPED_ERROR = -2 };
 void mv_process_stop(int error);
 
 void mv_process_lose(mv_lost_kind what);

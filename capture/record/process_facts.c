@@ -267,7 +267,8 @@ void mv_facts_stopped(int error)
 {
     const char *words = error == MV_CONFINED_ERROR
                             ? "the reserve made before a system-call filter is used up"
-                            : strerrordesc_np(error);
+                        : error == MV_STOPPED_ERROR ? "as memviz ctl stop requested"
+                                                    : strerrordesc_np(error);
 
     if (!mv_process_lock(&mv_wiped.facts))
         return;

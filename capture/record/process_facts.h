@@ -15,8 +15,7 @@ bool mv_facts_has_filter(uint32_t allowed);
  * would fill the chunk up). Does nothing while another thread does it. */
 void mv_facts_refresh(void);
 
-/* Records that the recording ends early; the reason is an errno number or MV_CONFINED_ERROR.
- */
+/* Records that the recording ends early; the reason is as of mv_process_stop. */
 void mv_facts_stopped(int error);
 
 /* Records that the process ends normally. */

@@ -12,6 +12,7 @@
 #include "capture/record/process.h"
 #include "capture/record/sampler.h"
 #include "capture/record/stack_table.h"
+#include "capture/record/status.h"
 #include "capture/record/thread_state.h"
 
 enum {
@@ -42,6 +43,16 @@ typedef struct {
 } record;
 
 /* ---- Entering ---- */
+
+/* Later events only load the state. */
+static void end_recording(void)
+{
+    int kept = errno;
+
+    if (atomic_load_explicit(&mv_wiped.state, memory_order_relaxed) == MV_RECORDING_ON)
+        mv_process_stop(MV_STOPPED_ERROR);
+    errno = kept;
+}
 
 static bool enter_slowly(uintptr_t frame)
 {
@@ -103,6 +114,10 @@ bool mv_rec_enter(mv_rec_visit *visit)
 
     if (mv_thread.inside && !has_left(frame))
         return false;
+    if (mv_status_is_stopped()) {
+        end_recording();
+        return false;
+    }
     visit->mark = mark_at(frame);
     if (epoch && mv_thread.epoch == epoch) {
         mv_thread.inside = frame;

@@ -18,6 +18,9 @@
 
 static mv_status_page *page; /* shared with the launcher; NULL: none */
 
+static const _Atomic uint32_t never;
+const _Atomic uint32_t *mv_status_stop = &never;
+
 /* A file in memory, without a name: nothing else is opened. */
 static bool is_nameless(const struct stat *st)
 {
@@ -79,6 +82,7 @@ void mv_status_begin(const char *where, bool is_filtered)
     if (s.memory == MAP_FAILED)
         return;
     page = s.memory;
+    mv_status_stop = &page->is_stopped;
     atomic_fetch_add(&page->loaded, 1);
 }
 

@@ -2,7 +2,9 @@
 #ifndef MV_STATUS_H
 #define MV_STATUS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Maps the launcher's page, if it exists and was not mapped before. `where` is $MEMVIZ_STATUS, and
  * may be NULL. All signals are blocked, unless there is a filter, which allows only the loader's
@@ -12,5 +14,13 @@ void mv_status_begin(const char *where, bool is_filtered);
 /* The first event has come: 0 if the recording was begun, else an errno number or
  * MV_STATUS_FILTERED. */
 void mv_status_opened(int error);
+
+/* Whether the launcher has been asked to end all recordings: one load. */
+extern const _Atomic uint32_t *mv_status_stop;
+
+static inline bool mv_status_is_stopped(void)
+{
+    return atomic_load_explicit(mv_status_stop, memory_order_relaxed);
+}
 
 #endif

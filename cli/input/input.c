@@ -7,10 +7,13 @@
 #include "analyze/join/join.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
+#include "base/numbers.h"
 #include "base/text.h"
+#include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/progress.h"
+#include "cli/report/table.h"
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
@@ -76,12 +79,26 @@ static void name_other_tool(const char *path, mv_err *err)
                     "record them with memviz run -- CMD, or memviz.record");
 }
 
+/* Whether only these events are needed: their numbers are given, and nothing that needs others. */
+static bool find_part(const mv_cli *cli, mv_read_part *part)
+{
+    const mv_options *o = &cli->options;
+
+    *part = (mv_read_part){.device = MV_NO_ROW, .end = UINT64_MAX};
+    if (o->device != MV_ALL_DEVICES && o->device < MV_NO_ROW)
+        part->device = (uint32_t)o->device;
+    return cli->command->reads_part && !cli->kept && !o->level && !o->with && (o->from || o->to) &&
+           (!o->from || mv_number_read(o->from, &part->first)) &&
+           (!o->to || mv_number_read(o->to, &part->end));
+}
+
 /* The unchanged file. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
 {
     char what[80];
     mv_progress progress;
+    mv_read_part part;
 
     snprintf(what, sizeof what, "memviz: reading %.56s", path);
     mv_progress_start(&progress, what, mv_option_given(&cli->options, MV_HAS(QUIET)));
@@ -90,6 +107,8 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS)),
                          .errors = cli->errors,
                          .error_arena = &cli->arena,
+                         .part = find_part(cli, &part) ? &part : NULL,
+                         .digest_suffices = cli->command->needs_no_events && !cli->kept,
                          .files_only = mv_input_is_file(cli, path)};
     if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
@@ -104,6 +123,21 @@ void mv_input_report_damage(const mv_cli *cli, const char *path, const mv_note *
 {
     if (damaged->count > 0 && !mv_option_given(&cli->options, MV_HAS(QUIET)))
         mv_complain_of(path, "damaged parts of the file were skipped (%s)", damaged->first);
+}
+
+/* The first line of a text report on a file that `memviz dry-run` wrote. */
+static void put_predicted(mv_cli *cli, const char *path, const mv_trace *trace)
+{
+    const mv_command *c = cli->command;
+
+    if (!mv_setting_is_on(trace, "dry_run") || !(c->options & MV_HAS(CSV)) ||
+        mv_table_is_wanted(cli) || (cli->options.output && (c->writes_file || c->pictures)))
+        return;
+    mv_out_clean(&cli->out, mv_text_span(path));
+    mv_out_words(&cli->out, ": predicted by a dry run");
+    if (mv_setting_is_on(trace, "dry_run_at_least"))
+        mv_out_words(&cli->out, ", as a lower bound: some sizes are unknown");
+    mv_out_words(&cli->out, "\n\n");
 }
 
 const char *mv_input_damage(const mv_trace *trace)
@@ -167,6 +201,8 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
         mv_complain(path, &err);
     else if (!cli->command->lists_notes)
         mv_input_report_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
+    if (err.code == MV_OK)
+        put_predicted(cli, path, trace);
     return err.code == MV_OK;
 }
 
@@ -182,6 +218,8 @@ mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_
         code = mv_level_take_named(arena, trace, cli->options.level, err);
     if (code == MV_OK)
         code = mv_sums_check(trace, err);
+    if (code == MV_OK)
+        put_predicted(cli, path, read);
     return code;
 }
 

@@ -1,5 +1,6 @@
 /* Reads docs/internals/snapshot-format.md. Parts of a damaged file with correct checksums are read.
  * A wrong value under a correct checksum, such as a row number out of range, is an error. */
+#include "base/grow.h"
 #include "base/sort.h"
 #include "parse/container/wire_load.h"
 #include "parse/live/read_live.h"
@@ -120,7 +121,29 @@ static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
                    (unsigned long long)(sizeof chunk->head + chunk->head.stored_bytes), most);
 }
 
-/* Reads TRACE and NOTES, notes unknown chunk kinds, and keeps only the chunks of tables. */
+static bool keep_digests(mv_load *load, const mv_wire_chunk *head, const uint8_t *payload)
+{
+    if (head->raw_bytes != head->count * (uint64_t)sizeof(mv_wire_digest))
+        return false;
+    load->stored_digests = payload;
+    load->stored_digest_count = head->count;
+    return true;
+}
+
+static bool read_small_chunk(mv_load *load, const mv_wire_chunk *head, const uint8_t *payload)
+{
+    if (head->kind == MV_WIRE_TRACE)
+        return read_totals(load, head, payload);
+    return head->kind == MV_WIRE_NOTES ? read_notes(load, head, payload)
+                                       : keep_digests(load, head, payload);
+}
+
+static bool is_small(uint16_t kind)
+{
+    return kind == MV_WIRE_TRACE || kind == MV_WIRE_NOTES || kind == MV_WIRE_DIGEST;
+}
+
+/* Reads TRACE, NOTES and DIGEST, notes unknown chunk kinds, and keeps only the chunks of tables. */
 static mv_code read_small_chunks(mv_load *load, mv_err *err)
 {
     uint32_t kept = 0;
@@ -128,21 +151,25 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
     for (uint32_t i = 0; i < load->chunk_count; i++) {
         mv_chunk chunk = load->chunks[i];
         const uint8_t *payload;
-        bool totals = chunk.head.kind == MV_WIRE_TRACE;
         if (mv_table_find(chunk.head.kind)) {
             if (check_rows(&chunk, err) != MV_OK)
                 return err->code;
             load->chunks[kept++] = chunk;
             continue;
         }
-        if (!totals && chunk.head.kind != MV_WIRE_NOTES) {
+        if (chunk.head.kind == MV_WIRE_OPENING) {
+            if (!mv_append(&load->scratch, load->openings, load->opening_count,
+                           load->opening_capacity, chunk))
+                return mv_fail(err, MV_NOMEM, chunk.at, "%s", "openings");
+            continue;
+        }
+        if (!is_small(chunk.head.kind)) {
             mv_build_note(&load->build, MV_NOTE_UNKNOWN_KEY, "chunk kind %u at byte %llu",
                           chunk.head.kind, (unsigned long long)chunk.at);
             continue;
         }
         chunk.lost = mv_chunk_open_alone(load, &chunk.head, chunk.at, &payload);
-        if (chunk.lost == MV_OK && !(totals ? read_totals(load, &chunk.head, payload)
-                                            : read_notes(load, &chunk.head, payload)))
+        if (chunk.lost == MV_OK && !read_small_chunk(load, &chunk.head, payload))
             chunk.lost = MV_CORRUPT;
         if (chunk.lost == MV_NOMEM || (load->has_totals && !load->total_rows))
             return mv_fail(err, MV_NOMEM, chunk.at, "%s chunk", mv_wire_kind_name(chunk.head.kind));
@@ -293,6 +320,8 @@ static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
                        (unsigned long long)t->declared_rows);
     if (t->rows > UINT64_MAX / 1024)
         return mv_fail(err, MV_NOMEM, at, "%s", mv_wire_kind_name(layout->kind));
+    if (load->digests && !load->starts && layout->kind == MV_WIRE_EVENTS)
+        return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
     block = mv_arena_push(load->arena, bytes, 1);
@@ -513,6 +542,8 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
     const mv_load_table *events = load->by_kind[MV_WIRE_EVENTS]; /* of the last device */
 
     out->calls = load->totals.calls;
+    out->digests = load->digests;
+    out->openings = load->starts;
     out->device_count = load->totals.devices;
     if (!load->has_totals && events)
         out->device_count = events->device + 1;
@@ -524,16 +555,46 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
     return check_api_calls(load, out, err);
 }
 
-static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
+static bool has_lost_chunk(const mv_load *load)
+{
+    for (uint32_t i = 0; i < load->chunk_count; i++)
+        if (load->chunks[i].lost != MV_OK)
+            return true;
+    return false;
+}
+
+/* Room for all rows, and the rows. Digests do not know which of their rows are lost: if any is, the
+ * events are decoded after all. */
+static mv_code load_tables(mv_load *load, mv_err *err)
+{
+    mv_code code = prepare_tables(load, err);
+
+    if (code == MV_OK)
+        code = mv_rows_decode(load, err);
+    if (code != MV_OK || !load->digests || !has_lost_chunk(load))
+        return code;
+    load->digests = NULL;
+    load->starts = NULL;
+    for (uint32_t i = 0; i < load->table_count && code == MV_OK; i++)
+        if (load->tables[i].layout->kind == MV_WIRE_EVENTS)
+            code = make_room(load, &load->tables[i], err);
+    return code == MV_OK ? mv_rows_decode(load, err) : code;
+}
+
+static mv_code load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
 {
     mv_code code = mv_chunks_find(load, err);
 
     if (code == MV_OK)
         code = read_small_chunks(load, err);
+    if (code == MV_OK && opts && (opts->digest_suffices || opts->part))
+        code = mv_digests_take(load, err);
+    if (code == MV_OK && load->digests && opts->part) {
+        load->part = opts->part;
+        code = mv_starts_find(load, err);
+    }
     if (code == MV_OK)
-        code = prepare_tables(load, err);
-    if (code == MV_OK)
-        code = mv_rows_decode(load, err);
+        code = load_tables(load, err);
     if (code == MV_OK)
         code = review(load, err);
     if (code == MV_OK)
@@ -575,8 +636,8 @@ mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts 
     mv_arena_init(&load.scratch, arena->budget);
     code = check_header(&load, err);
     if (code == MV_OK)
-        code =
-            mv_live_probe(load.file) ? load_live(&load, opts, out, err) : load_all(&load, out, err);
+        code = mv_live_probe(load.file) ? load_live(&load, opts, out, err)
+                                        : load_all(&load, opts, out, err);
     mv_arena_release(&load.scratch);
     if (code == MV_OK && opts && opts->progress)
         opts->progress(opts->user, mv_source_file_read(source), mv_source_file_read(source));

@@ -14,7 +14,9 @@
 
 #include "parse/container/wire_column.h"
 #include "parse/model/build.h"
+#include "parse/model/digest.h"
 #include "parse/model/tables.h"
+#include "parse/readers.h"
 
 typedef struct {
     mv_wire_chunk head;
@@ -52,6 +54,15 @@ typedef struct {
     uint32_t table_count;
     mv_load_table *by_kind[MV_WIRE_KINDS]; /* without EVENTS */
 
+    const uint8_t *stored_digests; /* [stored_digest_count] of mv_wire_digest, unaligned */
+    uint32_t stored_digest_count;
+    mv_chunk *openings; /* [opening_count] in file order */
+    uint32_t opening_count, opening_capacity;
+    const mv_read_part *part;
+    mv_opening *starts; /* [totals.devices] of the part; NULL: there is none */
+    mv_digest *digests; /* [totals.devices] events are not decoded: they have no columns. NULL: they
+                         * are */
+
     bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
@@ -73,6 +84,28 @@ bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 /* mv_chunk_open with memory and a decompressor of its own. */
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload);
+
+/* Whether the rows of a chunk are left out. The first and the last chunk of events are part of each
+ * part: they have the range of times. */
+static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head)
+{
+    if (!load->digests || head->kind != MV_WIRE_EVENTS)
+        return false;
+    if (!load->starts)
+        return true;
+    if (head->first_row == 0 || head->first_row + head->count == head->table_rows)
+        return false;
+    return (load->part->device != MV_NO_ROW && load->part->device != head->device) ||
+           head->first_row >= load->part->end ||
+           head->first_row + head->count <= load->starts[head->device].event;
+}
+
+/* Sets load->starts, for load->part: the last sound opening of each device that is not after it.
+ * MV_NOMEM only. */
+mv_code mv_starts_find(mv_load *load, mv_err *err);
+
+/* Sets load->digests if the file has a sound digest of each device with events. MV_NOMEM only. */
+mv_code mv_digests_take(mv_load *load, mv_err *err);
 
 /* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */
 mv_code mv_rows_decode(mv_load *load, mv_err *err);

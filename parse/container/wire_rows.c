@@ -153,6 +153,8 @@ static void decode_chunk(const worker *w, mv_chunk *chunk, ZSTD_DCtx *zstd)
     const mv_load *load = w->job->load;
     const uint8_t *payload;
 
+    if (mv_load_leaves(load, &chunk->head))
+        return;
     chunk->lost = mv_chunk_open(load, &chunk->head, chunk->at, zstd, w->room, &payload);
     if (chunk->lost == MV_OK)
         chunk->lost = decode_columns(w, &load->tables[chunk->table], chunk,
@@ -188,6 +190,8 @@ static void measure(job *j)
     for (uint32_t i = 0; i < load->chunk_count; i++) {
         const mv_wire_chunk *head = &load->chunks[i].head;
         const mv_model_table *layout = load->tables[load->chunks[i].table].layout;
+        if (mv_load_leaves(load, head))
+            continue;
         for (uint32_t k = 0; k < layout->column_count; k++) {
             uint64_t column = (uint64_t)head->count * layout->columns[k].size;
             bytes += column;

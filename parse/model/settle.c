@@ -1,11 +1,21 @@
 /* Final steps common to all readers, once a trace is filled. */
 #include "parse/model/build.h"
+#include "parse/model/digest.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
 {
+    const mv_digest *digest = b->trace->digests ? &b->trace->digests[device] : NULL;
+
+    if (digest && digest->unsorted > 0) {
+        mv_build_note(b, MV_NOTE_UNSORTED_TIME, "device %u event %u", device,
+                      digest->first_unsorted);
+        b->trace->notes[MV_NOTE_UNSORTED_TIME].count += digest->unsorted - 1;
+    }
+    if (digest)
+        return;
     for (uint32_t i = 1; i < e->count; i++)
         if (e->time_us[i] < e->time_us[i - 1])
             mv_build_note(b, MV_NOTE_UNSORTED_TIME, "device %u event %u", device, i);

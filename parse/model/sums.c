@@ -1,5 +1,7 @@
 #include "parse/model/sums.h"
 
+#include "parse/model/digest.h"
+
 /* A sum in two halves: 2^32 rows of a trace cannot overflow them. */
 typedef struct {
     uint64_t low, high;
@@ -54,12 +56,22 @@ static void add_events(sum *sums, const mv_events *e)
     }
 }
 
+static void add_digest(sum *sums, const mv_digest *d)
+{
+    for (unsigned i = 0; i < MV_ACTION_COUNT; i++)
+        if (sum_of_action[i] != NO_SUM)
+            add(&sums[sum_of_action[i]], d->bytes[i]);
+}
+
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err)
 {
     sum sums[SUMS] = {0};
 
     for (uint32_t i = 0; i < trace->device_count; i++)
-        add_events(sums, &trace->devices[i].events);
+        if (trace->digests)
+            add_digest(sums, &trace->digests[i]);
+        else
+            add_events(sums, &trace->devices[i].events);
     for (uint32_t i = 0; i < trace->segments.count; i++)
         add(&sums[FINAL_SEGMENTS], trace->segments.total_size[i]);
     for (uint32_t i = 0; i < trace->blocks.count; i++)

@@ -222,6 +222,14 @@ typedef struct {
     mv_events events;
 } mv_device;
 
+/* Allocations at each address before an event: only in a part of a trace. */
+typedef struct {
+    uint32_t event;   /* from here on, and up to the end of the part, the events are there */
+    uint32_t count;   /* addresses; 0: before the first event */
+    uint64_t *addr;   /* [count] ascending */
+    uint32_t *allocs; /* [count] */
+} mv_opening;
+
 /* ---- the heap when the file was written -------------------------------------------------- */
 
 #define MV_SEGMENT_KIND_LIST(X) \
@@ -487,7 +495,7 @@ typedef struct {
     X(LOST, "lost_events", "events that the capture could not record")                         \
     X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")           \
     X(FILE_NOTE, "file_note", "remarks that the file's writer left")                           \
-    X(THINNED, "thinned", "events of blocks that held little were left out, to make it small") \
+    X(THINNED, "thinned", "events left out: of blocks that held little, or lived in a pause")  \
     X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")             \
     X(LOST_CALLS, "damaged_calls", "tables of CUDA calls with lost rows")                      \
     X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                     \
@@ -557,9 +565,14 @@ typedef struct mv_trace {
     mv_pools pools;
     mv_tags tags;
 
-    uint32_t device_count; /* lists in device_traces: index = ordinal; 0 if it is empty */
-    mv_device *devices;    /* [device_count] */
-    uint32_t calls;        /* calls are numbered from 0 up to here */
+    uint32_t device_count;           /* lists in device_traces: index = ordinal; 0 if it is empty */
+    mv_device *devices;              /* [device_count] */
+    const struct mv_digest *digests; /* [device_count] only if the reader left events out: there are
+                                      * no columns (mv_read_opts.digest_suffices), or with
+                                      * `openings` rows of a part, the first and the last one; the
+                                      * others are zero */
+    const mv_opening *openings;      /* [device_count] of a part (mv_read_opts.part); else NULL */
+    uint32_t calls;                  /* calls are numbered from 0 up to here */
 
     mv_segments segments;
     mv_blocks blocks; /* of segments and of host_segments */

@@ -9,7 +9,7 @@
 Everything here is glue: the analysis is the program `memviz`, which `python -m memviz` runs."""
 
 from .dry_run import dry_run
-from .marks import Heap, heap, mark, pop, push, range
+from .marks import Heap, heap, mark, pause, pop, push, range, resume
 from .names import name
 from .page import Page, show
 from .native import Error, program, report, run
@@ -17,8 +17,8 @@ from .recording import record
 from .torch_memory import snapshot
 
 __version__ = "0.1.0"
-__all__ = ["Error", "Heap", "Page", "dry_run", "heap", "mark", "name", "pop", "program", "push", "range", "record",
-           "report", "run", "show", "snapshot"]
+__all__ = ["Error", "Heap", "Page", "dry_run", "heap", "mark", "name", "pause", "pop", "program", "push", "range",
+           "record", "report", "resume", "run", "show", "snapshot"]
 
 
 def load_ipython_extension(shell: object) -> None:

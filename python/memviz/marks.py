@@ -27,6 +27,8 @@ LIBRARY = ctypes.PyDLL(None)
 MARK = function("memviz_mark", None, ctypes.c_char_p)
 PUSH = function("memviz_push", None, ctypes.c_char_p)
 POP = function("memviz_pop", None)
+PAUSE = function("memviz_pause", None)
+RESUME = function("memviz_resume", None)
 HEAP = function("memviz_heap", ctypes.c_uint, ctypes.c_char_p)
 ALLOC = function("memviz_alloc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_size_t)
 FREE = function("memviz_free", None, ctypes.c_uint, ctypes.c_void_p)
@@ -51,6 +53,15 @@ def mark(text: str) -> None:
     MARK(encoded(text))
     with annotation(text):
         pass
+
+
+def pause() -> None:
+    """Until resume(), a recording of `memviz run` keeps only blocks that are alive outside, too."""
+    PAUSE()
+
+
+def resume() -> None:
+    RESUME()
 
 
 def push(name: str) -> None:

@@ -4,6 +4,7 @@
 #include <regex.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/code/sites.h"
 #include "analyze/filter/filter.h"
 #include "analyze/filter/site_words.h"
 #include "analyze/peak/category.h"
@@ -51,7 +52,7 @@ Test(filter, every_kind_of_term_is_read)
 
 Test(filter, words_that_only_look_like_terms_are_text)
 {
-    static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leak:3",
+    static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leaky:3",
                                         "resize",      "a/b/c.py", "torch::add", "pool",
                                         "nostacks",    "site",     "stacks:1",   "stack"};
 
@@ -89,6 +90,19 @@ Test(filter, wrong_words_are_named_with_their_place)
         {"stack:x", 6, "stack:17"},
         {"life:neve", 5, "number of events"},
         {"pool:unknow", 5, "pool:1,0"},
+        {"leak:0", 5, "from 1"},
+        {"leak:x", 5, "from 1"},
+        {"leak:2", UINT32_MAX, ""},
+        {"like:", 5, "like:17"},
+        {"like:x", 5, "like:17"},
+        {"block:3,5-9", UINT32_MAX, ""},
+        {"block:3,", 6, "rows of blocks in rising order"},
+        {"block:3-2", 6, "rows of blocks in rising order"},
+        {"block:3-5,5", 6, "rows of blocks in rising order"},
+        {"block:-", 6, "rows of blocks in rising order"},
+        {"block:18446744073709551615,1", 6, "rows of blocks in rising order"},
+        {"cat:cuBLAS", 4, "expected a category"},
+        {"cat:\"cuBLAS\"", UINT32_MAX, ""},
         {"\"ab", 0, "no closing quotation mark"},
         {"x \"ab\"c", 6, "expected a blank"},
         {"\"\"", 0, "nothing between"},
@@ -330,6 +344,7 @@ typedef struct {
     const mv_lives *lives;
     const mv_leaks *leaks;
     const mv_categories *categories;
+    const mv_sites *sites;
 } world;
 
 /* As the manual says it: "file:line:function". */
@@ -429,6 +444,16 @@ static void write_place(const world *w, uint64_t *state, uint32_t row, slow_term
         t->value = mvt_random(state, w->trace->stacks.count + 1);
         snprintf(t->text, sizeof t->text, "%sstack:%llu", minus, (unsigned long long)t->value);
         break;
+    case MV_FILTER_LIKE:
+        t->value = mvt_random(state, w->trace->stacks.count + 1);
+        snprintf(t->text, sizeof t->text, "%slike:%llu", minus, (unsigned long long)t->value);
+        break;
+    case MV_FILTER_BLOCK:
+        t->value = row;
+        t->second = row + 2 + mvt_random(state, 50);
+        snprintf(t->text, sizeof t->text, "%sblock:%u,%u-%llu", minus, row, row + 2,
+                 (unsigned long long)t->second);
+        break;
     default:
         cr_assert_fail("not of a place");
     }
@@ -475,10 +500,14 @@ static slow_term draw_term(const world *w, uint64_t *state)
     case MV_FILTER_ADDR:
     case MV_FILTER_SITE:
     case MV_FILTER_STACK:
+    case MV_FILTER_LIKE:
+    case MV_FILTER_BLOCK:
         write_place(w, state, row, &t);
         break;
     case MV_FILTER_LEAK:
-        snprintf(t.text, sizeof t.text, "%sleak", minus);
+        t.value = mvt_random(state, 3);
+        snprintf(t.text, sizeof t.text, t.value ? "%sleak:%llu" : "%sleak", minus,
+                 (unsigned long long)t.value);
         break;
     case MV_FILTER_NO_STACK:
         snprintf(t.text, sizeof t.text, "%snostack", minus);
@@ -542,12 +571,18 @@ static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
     case MV_FILTER_ADDR:
         return a->addr[i] <= t->value && t->value < a->addr[i] + a->block[i];
     case MV_FILTER_LEAK:
-        return w->leaks->is_leaked[i];
+        return w->leaks->is_leaked[i] && (t->value == 0 || w->leaks->leak_of[i] + 1 == t->value);
     case MV_FILTER_SITE:
         return t->value != MV_NO_ROW && a->stack[i].row != MV_NO_ROW &&
                mv_culprit_frame(w->trace, NULL, a->stack[i]).row == t->value;
     case MV_FILTER_STACK:
         return a->stack[i].row == t->value;
+    case MV_FILTER_LIKE:
+        return a->stack[i].row != MV_NO_ROW && t->value < w->trace->stacks.count &&
+               w->sites->group[mv_site_of(w->sites, a->stack[i])] ==
+                   w->sites->group[w->sites->of_stack[t->value]];
+    case MV_FILTER_BLOCK:
+        return i == t->value || (i >= t->value + 2 && i <= t->second);
     case MV_FILTER_NO_STACK:
         return a->stack[i].row == MV_NO_ROW;
     case MV_FILTER_NO_PYTHON:
@@ -591,12 +626,14 @@ static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint3
     mv_leaks leaks;
     mv_categories categories;
     mv_lives lives = mvt_lives(arena, trace, 0);
-    world w = {trace, &lives, &leaks, &categories};
+    mv_sites sites;
+    world w = {trace, &lives, &leaks, &categories, &sites};
     uint8_t *kinds = mv_frame_kinds(arena, trace);
     uint64_t state = seed * 77 + 1;
 
     mvt_ok(mv_leaks_find(arena, trace, &lives, &leaks, mvt_err()));
     mvt_ok(mv_categories_find(arena, trace, &lives, kinds, NULL, &categories, mvt_err()));
+    mvt_ok(mv_sites_find(arena, trace, &sites, mvt_err()));
     for (uint32_t i = 0; i < rounds; i++)
         compare_one(arena, &w, &state, name);
 }

@@ -545,3 +545,83 @@ LongTest(listing, rows_of_stacks_are_distinguished)
 {
     mvt_each_view(check_labels);
 }
+
+/* ---- the filter of rows ------------------------------------------------------------------ */
+
+static bool row_says(bench *b, uint32_t row, const char *words)
+{
+    mv_cell cells[MV_LISTING_COLUMNS];
+    mv_listing_place place;
+    char text[MV_CELL_SIZE];
+
+    mv_listing_row(mvt_memory(), &b->ask, &b->table, row, cells, &place);
+    for (uint32_t c = 0; c < b->table.column_count; c++)
+        if (strcasestr(mv_cell_text((mv_cell_kind)b->table.columns[c].kind, cells[c], text), words))
+            return true;
+    return false;
+}
+
+/* Every table keeps exactly the rows that contain the text. */
+LongTest(listing, rows_are_filtered_by_what_they_say)
+{
+    static const char *const words[] = {"TRAIN.PY", "free", "4.00 MiB", "zebra", "1"};
+
+    for (uint32_t kind = 0; kind < MV_LISTING_LEDGER; kind++)
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+            uint32_t expected = 0;
+            bench b;
+            open_bench(&b, "leak_in_training");
+            b.ask.b = b.ask.device->lives.events.count;
+            make(&b, (mv_listing_kind)kind, b.ask.device->peak_event);
+            for (uint32_t i = 0; i < b.table.count; i++)
+                expected += row_says(&b, i, words[w]);
+            b.ask.rows = words[w];
+            make(&b, (mv_listing_kind)kind, b.ask.device->peak_event);
+            cr_expect_eq(b.table.count, expected, "%s, %s", mv_listing_name(kind), words[w]);
+            for (uint32_t i = 0; i < b.table.count; i++)
+                cr_assert(row_says(&b, i, words[w]), "%s, %s", mv_listing_name(kind), words[w]);
+            mvt_end_now(b.view);
+        }
+}
+
+Test(listing, rows_are_filtered_as_one_types)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_zone *zone;
+    uint32_t all;
+
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
+    mvt_view_frame(view);
+    all = view->panels->table_shown->table.count;
+    zone = mvt_view_zone(view, MV_DO_filter_rows, 0);
+    cr_assert_not_null(zone);
+    mvt_view_click(view, zone->box.x + 8, zone->box.y + 8);
+    cr_assert(mv_view_wants_text(view));
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_TEXT, .text = "backward"});
+    mvt_view_frame(view);
+    cr_expect_lt(view->panels->table_shown->table.count, all);
+    cr_expect_eq(view->panels->table_shown->table.all, all);
+    mv_view_do(view, MV_DO_cancel, 0);
+    cr_assert_not(mv_view_wants_text(view));
+    mv_view_do(view, MV_DO_back, 0);
+    mvt_view_frame(view);
+    cr_expect_eq(view->panels->table_shown->table.count, all);
+}
+
+/* After a click elsewhere, too. */
+Test(listing, the_table_of_events_opens_at_the_cursor)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_panels *p = view->panels;
+
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
+    mvt_view_frame(view);
+    mv_view_do(view, MV_DO_table_row, 0);
+    mv_view_move_cursor(view, 2150);
+    mv_view_do(view, MV_DO_table_row, 0);
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
+    mvt_view_frame(view);
+    cr_expect(p->table_first[MV_LISTING_EVENTS] <= view->now->cursor &&
+                  view->now->cursor < p->table_first[MV_LISTING_EVENTS] + 40,
+              "event %u, from row %u", view->now->cursor, p->table_first[MV_LISTING_EVENTS]);
+}

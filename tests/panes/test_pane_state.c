@@ -302,6 +302,55 @@ Test(pane_state, fits_the_pinned_block)
     segment = mv_state_segment_at(map, lives->allocs.addr[small]);
     cr_assert(mv_state_range_next(place_of(view), segment,
                                   lives->allocs.addr[small] - map->addr[segment], 512, &done, &at));
-    cr_expect_gt(at.w, 12);
+    cr_expect_gt(at.w, 8);
     cr_expect(mv_box_has(place_of(view)->box, at.x + at.w / 2, at.y + at.h / 2));
+}
+
+/* ---- the moment --------------------------------------------------------------------------- */
+
+/* The minimap below the state moves the moment, and the list of events beside it follows. */
+Test(pane_state, the_minimap_moves_the_moment)
+{
+    mv_view *view = state_of("gpt_train");
+    float y = view->minimap_box.y + view->minimap_box.h / 2, w = view->minimap_box.w;
+    uint32_t before = view->now->cursor, from = (uint32_t)view->now->from;
+
+    for (int i = 1; i < 8; i++) {
+        float x = view->minimap_box.x + w * (float)i / 8;
+        uint32_t pressed;
+        send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
+        send(view, (mv_input){.kind = MV_INPUT_PRESS, .x = x, .y = y, .button = 1, .clicks = 1});
+        pressed = view->now->cursor;
+        cr_expect_neq(pressed, before, "a click at %d of 8", i);
+        send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x + w / 20, .y = y});
+        cr_expect_gt(view->now->cursor, pressed, "a drag");
+        cr_expect_eq(view->panels->heap_shown->ask.event, view->now->cursor);
+        cr_expect_not_null(mvt_view_zone(view, MV_DO_go_to_event, view->now->cursor),
+                           "the list shows the cursor's event");
+        send(view, (mv_input){.kind = MV_INPUT_RELEASE, .x = x + w / 20, .y = y, .button = 1});
+        before = view->now->cursor;
+    }
+    cr_expect_eq((uint32_t)view->now->from, from, "the timeline's window stays");
+    send(view,
+         (mv_input){.kind = MV_INPUT_WHEEL, .x = view->minimap_box.x + 300, .y = y, .dy = -1});
+    cr_expect_eq(view->now->cursor, before + 1);
+}
+
+Test(pane_state, a_click_in_the_list_goes_to_the_event)
+{
+    mv_view *view = state_of("gpt_train");
+    const mv_zone *zone;
+
+    mv_view_move_cursor(view, 2150);
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_go_to_event, 2153);
+    cr_assert_not_null(zone);
+    mvt_view_click(view, zone->box.x + 30, zone->box.y + 4);
+    mvt_view_frame(view);
+    cr_expect_eq(view->now->cursor, 2153);
+    zone = mvt_view_zone(view, MV_DO_go_to_event, 2153);
+    cr_assert_not_null(zone);
+    send(view,
+         (mv_input){.kind = MV_INPUT_WHEEL, .x = zone->box.x + 30, .y = zone->box.y, .dy = 1});
+    cr_expect_eq(view->now->cursor, 2152);
 }

@@ -173,7 +173,7 @@ Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)
     cr_expect_neq(view->now->pinned, MV_NO_ROW);
     cr_expect(mv_view_device(view)->leaks.is_leaked[view->now->pinned]);
     cr_expect_eq(view->now->cursor, mv_view_device(view)->lives.events.count - 1);
-    cr_expect_str_eq(view->now->search, "train.py:62:forward leak");
+    cr_expect_str_eq(view->now->search, "leak:1");
     cr_expect(mvt_scene_says(&view->ui.scene, "12 hits"));
     cr_expect(mv_view_do(view, MV_DO_back, 0));
     cr_expect_eq(view->now->pinned, before.pinned);
@@ -194,8 +194,10 @@ LongTest(panes, a_click_on_a_block_pins_it)
         for (float x = 20; x < 1260; x += 130) {
             mv_view_write(view)->pinned = MV_NO_ROW;
             mvt_view_click(view, x, y);
-            if (view->now->pinned == MV_NO_ROW)
+            if (view->now->pinned == MV_NO_ROW) {
+                mvt_view_frame(view); /* a click in the list of events moves the moment */
                 continue;
+            }
             cr_assert(mv_alloc_is_active(&d->lives, view->now->pinned, view->now->cursor));
             pinned++;
             mvt_view_frame(view);

@@ -82,7 +82,7 @@ class Attach(unittest.TestCase):
         self.refused(shell.pid, "no Python interpreter")
         self.refused(self.start("bare").pid, "PyTorch is not loaded")
         self.refused(self.start("unused").pid, "has not used a GPU")
-        self.refused(2**30, "no process has the number")
+        self.refused(2**30, "no process has the ID")
 
     def test_what_cannot_be_written_leaves_the_recorder_off(self):
         program = self.start("sleep")

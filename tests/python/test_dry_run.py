@@ -4,6 +4,7 @@ later, programs."""
 import importlib.util
 import os
 import pickle
+import random
 import subprocess
 import sys
 import tempfile
@@ -60,8 +61,53 @@ class Arithmetic(unittest.TestCase):
             self.assertEqual(device["peak"]["reserved"], found.peak_reserved)
             self.assertEqual(device["peak"]["allocated"], found.peak_allocated)
             self.assertIs(memviz.report("info", path)["dry_run"], True)
-            self.assertIn("predicted", memviz.run("info", path).stdout)
+            for command in ("triage", "info", "stats", "leaks", "peak", "lines", "fragmentation", "memory", "floor", "whatif", "trace"):
+                self.assertTrue(memviz.run(command, path).stdout.startswith(f"{path}: predicted by a dry run\n\n"), command)
+                self.assertNotIn("predicted by", memviz.run(command, "--csv", path).stdout, command)
+            self.assertEqual(memviz.run("diff", path, path).stdout.count("predicted by a dry run"), 2)
+            memviz.run("diff", "-o", os.path.join(folder, "x.folded"), path, path)
+            with open(os.path.join(folder, "x.folded")) as file:
+                self.assertNotIn("predicted by", file.read())
         self.assertIs(memviz.report("info", os.path.join(SNAPSHOTS, "gpt_train.pickle"))["dry_run"], False)
+
+    def test_settings_reserve_what_the_replay_reserves(self):
+        """A random program under each of them: whatif replays each event of its snapshot."""
+        for conf in ("", "expandable_segments:True", "max_split_size_mb:32", "roundup_power2_divisions:4",
+                     "roundup_power2_divisions:[1:2,4:8,>:4], max_split_size_mb:64", "large_segment_size_mb:40",
+                     "expandable_segments:True,roundup_power2_divisions:8", "max_split_size_mb:21,max_non_split_rounding_mb:22"):
+            some, found, live = random.Random(1), allocator.Allocator(settings=allocator.Settings(conf)), []
+            for n in range(2000):
+                if len(live) > 80 or live and some.random() < 0.45:
+                    found.free(live.pop(some.randrange(len(live))))
+                else:
+                    live.append(found.alloc(int(2 ** some.uniform(6, 26)), some.choice((0, 0, 16)), []))
+                if n % 700 == 699:
+                    found.release()
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "x.pickle")
+                with open(path, "wb") as file:
+                    pickle.dump({"segments": found.segments(), "device_traces": [found.events],
+                                 "allocator_settings": found.settings.snapshot()}, file)
+                device = memviz.report("stats", path)["devices"][0]
+                replay = memviz.report("whatif", path, "--conf", conf or "expandable_segments:False")["devices"][0]
+            self.assertTrue(device["audit"]["exact"], conf)
+            self.assertEqual(device["peak"]["reserved"], found.peak_reserved, conf)
+            self.assertEqual(replay["fidelity"]["trust"], "exact", conf)
+
+    def test_a_limit_with_settings(self):
+        found = allocator.Allocator(limit=64 << 20, settings=allocator.Settings("expandable_segments:True"))
+        first = found.alloc(30 << 20, 0, [])
+        found.free(found.alloc(20 << 20, 16, []))
+        found.alloc(20 << 20, 0, [])  # of 40 MiB mapped for the first, 10 are free: 20 more fit only without the other stream's
+        self.assertEqual(found.reserved, 60 << 20)
+        with self.assertRaises(allocator.OutOfMemory):
+            found.alloc(20 << 20, 0, [])
+        found.free(first)
+        self.assertTrue(found.alloc(30 << 20, 0, []))
+
+    def test_unknown_settings_are_named(self):
+        self.assertEqual(allocator.Settings("backend:cudaMallocAsync,pinned_use_background_threads:True").unknown,
+                         ["backend:cudaMallocAsync"])
 
     def test_sizes_and_segments(self):
         for size, total in ((1, 2 << 20), (1 << 20, 2 << 20), ((1 << 20) + 1, 20 << 20), ((10 << 20) - 1, 10 << 20),
@@ -150,10 +196,56 @@ class Programs(Runs):
         # The parameters, their gradients and two states of Adam, each 4 MiB and its bias, are alive at the end.
         self.assertGreaterEqual(device["current"]["requested"], 4 * 4 * (1024 * 1024 + 1024))
 
+    def test_settings_of_the_allocator(self):
+        for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"):
+            self.run_dry("-o", "x.pickle", "--", sys.executable, "-c", self.PROGRAM, env={**os.environ, name: "expandable_segments:True"})
+            with open(os.path.join(self.folder, "x.pickle"), "rb") as file:
+                snapshot = pickle.load(file)
+            self.assertTrue(all(s["is_expandable"] for s in snapshot["segments"]), name)
+
     def test_only_what_is_expected(self):
         done = self.run_dry("--expect", "--gpu", "800", "--", sys.executable, "-c", self.PROGRAM)
         self.assertIn("does not fit a GPU of 800 MiB", done.stdout.splitlines()[-1])
         self.assertEqual(os.listdir(self.folder), [])
+
+    SHARDED = textwrap.dedent("""
+        import torch
+        from torch.distributed.fsdp import fully_shard
+        torch.distributed.init_process_group("nccl")
+        model = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024, bias=False) for _ in range(8)]).cuda()
+        for layer in model:
+            fully_shard(layer)
+        fully_shard(model)
+        optimizer = torch.optim.AdamW(model.parameters())
+        for _ in range(3):
+            model(torch.randn(8, 1024, device="cuda")).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        torch.cuda.reset_peak_memory_stats()
+        model(torch.randn(8, 1024, device="cuda"))
+        print(torch.cuda.memory_allocated() >> 20, torch.cuda.max_memory_allocated() >> 20)
+        """)
+
+    def test_shards_of_two_ranks(self):
+        """Half of 8 parameters of 4 MiB and of their 2 states: 48 MiB, and cuBLAS's 64; gathered layers come and go."""
+        done = self.run_dry("--ranks", "2", "--steps", "9", "--", sys.executable, "-c", self.SHARDED)
+        if "cannot import name 'fully_shard'" in done.stderr:
+            self.skipTest("needs PyTorch 2.6")
+        now, peak = map(int, done.stdout.split())
+        self.assertLess(abs(now - (48 + 64)), 4, done.stderr)
+        self.assertTrue(now + 4 <= peak <= now + 16, done.stdout)
+        self.assertIn("with the context and NCCL", done.stderr)
+
+    def test_the_launcher_of_ranks_is_left_alone(self):
+        for name, seen in (("torchrun", "False"), ("train.py", "True")):
+            with open(os.path.join(self.folder, name), "w") as file:
+                file.write("import torch; print(torch.cuda.is_available())")
+            done = self.run_dry("--", sys.executable, name, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+            self.assertEqual(done.stdout.strip(), seen, name)
+
+    def test_compiled_code_is_about(self):
+        done = self.run_dry("--expect", "--", sys.executable, "-c", self.PROGRAM.replace(".cuda()\noptimizer", ".cuda()\nmodel = torch.compile(model)\noptimizer"))
+        self.assertIn("needs about", done.stdout.splitlines()[-1])
 
     def test_a_function(self):
         import torch

@@ -94,6 +94,20 @@ Test(palette, sites_are_distinguished)
                       i < MV_BASE_COLOURS ? base[v] : any[v]);
 }
 
+/* Lines of code and holders of the whole device are in one window: no colour means two things. */
+Test(palette, holders_are_like_no_site)
+{
+    for (uint32_t i = 0; i < MV_HOLDER_COLOURS; i++) {
+        for (uint32_t j = 0; j < MV_SITE_COLOURS; j++)
+            apart(mv_holder_colour(i), mv_site_colour(j), NORMAL, 19.5);
+        for (uint32_t j = 0; j < i; j++)
+            for (int v = NORMAL; v < NO_BLUE; v++)
+                apart(mv_holder_colour(i), mv_holder_colour(j), v, 19.5);
+        apart(mv_holder_colour(i), mv_theme_of(false)->leak, NORMAL, 36);
+        apart(mv_holder_colour(i), mv_theme_of(true)->leak, NORMAL, 36);
+    }
+}
+
 /* Red is only for leaks, grey for blocks without a stack. */
 Test(palette, leaks_and_greys_are_like_no_site)
 {

@@ -1,7 +1,9 @@
 /* The level of memory that is shown: switching to one is opening on it, at the same time; it is
  * part of sessions, bookmarks and command lines. On captures of real programs. */
+#include "analyze/lives/position.h"
 #include "base/text.h"
 #include "base/texts.h"
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/chrome.h"
 
@@ -125,6 +127,51 @@ Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
     }
 }
 
+/* Another level has few events: there the cursor is after the last of them, but the moment that was
+ * chosen is not forgotten. */
+static void check_round(mv_view *view, const char *name, uint32_t event)
+{
+    uint32_t levels = mv_view_levels(view)->count;
+    double from, to, at;
+
+    mv_view_move_cursor(view, event);
+    mvt_view_frame(view);
+    event = view->now->cursor; /* at the end of a call */
+    at = seconds_at(view, event);
+    from = view->now->from;
+    to = view->now->to;
+    for (uint32_t i = 0; i < levels; i++) {
+        const mv_events *e;
+        uint32_t cursor = view->now->cursor;
+        if (i) {
+            e = &mv_view_device(view)->lives.events;
+            cr_expect(cursor == MV_BEFORE || seconds_at(view, cursor) <= at + 1e-9, "%s", name);
+            cr_expect(cursor + 1 >= e->count || seconds_at(view, cursor + 1) >= at - 1e-9,
+                      "%s: level %s: the cursor is not at the last event before the moment", name,
+                      level_of(view));
+        }
+        mv_view_do(view, MV_DO_next_level, 0);
+        mvt_view_frame(view);
+    }
+    cr_expect_eq(view->now->cursor, event, "%s: after %u levels the cursor is at %u, not %u", name,
+                 levels, view->now->cursor, event);
+    cr_expect(view->now->from == from && view->now->to == to, "%s: another window", name);
+}
+
+Test(view_levels, a_round_of_the_levels_returns_to_the_moment)
+{
+    static const char *const names[] = {"train",     "sleep",       "pinned_leak", "loader",
+                                        "heap_pool", "two_devices", "nccl_leak.0"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = open_at(names[i], NULL);
+        uint32_t events = mv_view_device(view)->lives.events.count;
+        for (uint32_t k = 1; k < 6; k++)
+            check_round(view, names[i], (uint32_t)((uint64_t)events * k / 6));
+        mvt_end_now(view);
+    }
+}
+
 Test(view_levels, back_returns_to_the_level_and_its_place)
 {
     mv_view *view = open_at("train", NULL);
@@ -197,4 +244,77 @@ Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
     mvt_view_frame(view);
     cr_assert_str_eq(level_of(view), "pytorch");
     cr_assert_not_null(mv_view_device(view));
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+/* No moment is in the middle of a call: no segment without its block, and no block without a
+ * segment, at any event that a user can reach. */
+static void check_moments(mv_view *view, const char *name)
+{
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    uint32_t before = 0;
+
+    for (uint32_t e = 0; e < lives->events.count; e += 1 + lives->events.count / 30) {
+        mv_levels at;
+        mv_view_move_cursor(view, e);
+        mvt_view_frame(view);
+        at = mv_pyramid_at(&view->levels, view->now->cursor);
+        cr_expect_eq(at.allocated, at.reserved, "%s, level %s: after event %u a segment is empty",
+                     name, level_of(view), view->now->cursor);
+    }
+    mv_view_move_cursor(view, MV_BEFORE);
+    for (uint32_t calls = 1; calls <= mv_view_device(view)->calls && calls < 12; calls++) {
+        before = view->now->cursor;
+        mv_view_do(view, MV_DO_event_on, 0);
+        mvt_view_frame(view);
+        cr_expect_neq(view->now->cursor, before);
+        mv_view_do(view, MV_DO_event_back, 0);
+        mvt_view_frame(view);
+        cr_expect_eq(view->now->cursor, before, "%s: back from a call", name);
+        mv_view_do(view, MV_DO_event_on, 0);
+        mvt_view_frame(view);
+    }
+}
+
+LongTest(view_levels, calls_are_moments)
+{
+    static const char *const names[] = {"train", "pinned_leak", "cupy_leak", "heap_pool", "loader"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = open_at(names[i], NULL);
+        for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
+            mv_view_do(view, MV_DO_level, k);
+            mvt_view_frame(view);
+            if (!mv_view_device(view) || mv_view_device(view)->calls == 0)
+                continue;
+            check_moments(view, names[i]);
+            mv_view_write(view)->main = MV_MAIN_STATE;
+            mv_view_do(view, MV_DO_peak, 0);
+            mvt_view_frame(view);
+            cr_expect_not(mvt_scene_says(&view->ui.scene, "large pool"), "%s", names[i]);
+            cr_expect_not(mvt_scene_says(&view->ui.scene, "default stream"), "%s", names[i]);
+            mv_view_write(view)->main = MV_MAIN_TIMELINE;
+        }
+        mvt_end_now(view);
+    }
+}
+
+/* A moment has one time, whatever level is shown. */
+LongTest(view_levels, levels_have_one_clock)
+{
+    static const char *const names[] = {"train",     "pinned_leak",  "loader", "jax",
+                                        "heap_cupy", "plain_pinned", "fsdp.0", "two_devices"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = open_at(names[i], NULL);
+        int64_t start = mv_position_start_us(&mv_view_document(view)->trace);
+        for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
+            mv_view_do(view, MV_DO_level, k);
+            mvt_view_frame(view);
+            cr_expect_eq(mv_position_start_us(&mv_view_document(view)->trace), start,
+                         "%s, level %s", names[i], level_of(view));
+        }
+        mvt_end_now(view);
+    }
 }

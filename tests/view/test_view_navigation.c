@@ -78,7 +78,7 @@ static void search(mv_view *view, const char *words)
 static void go(mv_view *view, const mv_listing_place *place)
 {
     mv_change_begin(view);
-    mv_view_go(view, place);
+    mv_view_go(view, place, "");
     mv_change_end(view);
 }
 

@@ -20,16 +20,26 @@ typedef struct {
 
 /* The user's position before a switch to another level, which has other events. */
 typedef struct {
+    const mv_document_device *of; /* of these numbers */
+    double from, to;
+    uint32_t cursor, a, b;
+    bool has_interval;
+} mv_kept_events;
+
+/* Times of a level say the same on all levels; its events do not. */
+typedef struct {
     bool is_kept, is_all, has_cursor, has_interval;
     uint32_t device; /* ordinal */
     int64_t from_us, to_us, cursor_us, a_us, b_us;
+    mv_kept_events chosen; /* where the user chose the position: going back there changes nothing */
+    mv_kept_events put;    /* what it became on the shown level: unchanged as long as it is this */
 } mv_kept_times;
 
 struct mv_chrome {
     mv_view_layout layout;
     mv_arena_mark frame_start;
 
-    mv_field search, palette, export, go, bookmark;
+    mv_field search, palette, export, go, bookmark, rows;
     mv_open_dialogue open;
     mv_box search_box; /* of the last frame */
     uint32_t row;      /* the selected row of an overlay's list: arrows move it */
@@ -44,11 +54,14 @@ struct mv_chrome {
     bool is_selecting; /* the text of a field */
     mv_pane under;     /* the pane it was last over */
     mv_box under_box;
-    double moved_ms; /* time of its last move */
+    double moved_ms;      /* time of its last move */
+    bool has_menu_place;  /* the menu was opened by the right button: */
+    float menu_x, menu_y; /* here */
 
     uint32_t banners_closed; /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
     mv_kept_times kept; /* until the device of the next level is shown */
+    mv_kept_times last; /* of the shown level: with `put` */
     mv_view_start start;
     bool has_start;
     bool has_bad_start; /* it does not exist in the file: the view's message says so */

@@ -71,5 +71,5 @@ mv_pane mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box)
 bool mv_chrome_is_covered(const mv_view *view)
 {
     return view->desk->has_help ||
-           (view->desk->focus != MV_FOCUS_PANES && view->desk->focus != MV_FOCUS_SEARCH);
+           (view->desk->focus != MV_FOCUS_PANES && !mv_focus_is_inline(view->desk->focus));
 }

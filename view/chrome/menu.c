@@ -98,6 +98,23 @@ static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
     return view->bookmarks->count;
 }
 
+static uint32_t here_rows(mv_view *view, mv_menu_row *rows)
+{
+    static const mv_command_id ids[] = {
+        MV_DO_show_details, MV_DO_fit_selection,   MV_DO_search_line,    MV_DO_isolate,
+        MV_DO_to_alloc,     MV_DO_to_free,         MV_DO_previous_user,  MV_DO_next_user,
+        MV_DO_copy_stack,   MV_DO_interval_of_pin, MV_DO_interval_begin, MV_DO_interval_end,
+        MV_DO_bookmark_add, MV_DO_show_state,      MV_DO_show_timeline};
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (mv_view_command_is_enabled(view, ids[i]))
+            rows[count++] = (mv_menu_row){.command = ids[i],
+                                          .title = mv_view_commands[ids[i]].title,
+                                          .help = mv_view_commands[ids[i]].help};
+    return count;
+}
+
 uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
 {
     switch ((mv_menu)view->desk->menu) {
@@ -111,6 +128,8 @@ uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
         return clock_rows(view, rows);
     case MV_MENU_BOOKMARKS:
         return bookmark_rows(view, rows);
+    case MV_MENU_HERE:
+        return here_rows(view, rows);
     default:
         return 0;
     }
@@ -121,11 +140,10 @@ uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
 /* Under the button that opened it, or in the middle if that button is not visible. */
 static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
 {
-    static const mv_command_id buttons[] = {[MV_MENU_VIEWS] = MV_DO_view_menu,
-                                            [MV_MENU_LEVELS] = MV_DO_level_menu,
-                                            [MV_MENU_COLOURS] = MV_DO_colour_menu,
-                                            [MV_MENU_CLOCKS] = MV_DO_clock_menu,
-                                            [MV_MENU_BOOKMARKS] = MV_DO_bookmarks};
+    static const mv_command_id buttons[] = {
+        [MV_MENU_VIEWS] = MV_DO_view_menu,     [MV_MENU_LEVELS] = MV_DO_level_menu,
+        [MV_MENU_COLOURS] = MV_DO_colour_menu, [MV_MENU_CLOCKS] = MV_DO_clock_menu,
+        [MV_MENU_BOOKMARKS] = MV_DO_bookmarks, [MV_MENU_HERE] = MV_DO_here_menu};
     mv_ui *ui = &view->ui;
     float pad = mv_ui_px(ui, 8);
     mv_box box = {.w = fminf(mv_ui_px(ui, WIDTH), all.w - 2 * pad),
@@ -133,6 +151,10 @@ static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
 
     box.x = roundf(all.x + (all.w - box.w) / 2);
     box.y = roundf(all.y + fminf(mv_ui_px(ui, 40), all.h - box.h));
+    if (view->chrome->has_menu_place) {
+        box.x = fmaxf(all.x, fminf(view->chrome->menu_x, all.x + all.w - box.w));
+        box.y = fmaxf(all.y, fminf(view->chrome->menu_y, all.y + all.h - box.h));
+    }
     for (uint32_t i = 0; i < ui->zone_count; i++)
         if (ui->zones[i].command == buttons[view->desk->menu]) {
             box.x = fminf(ui->zones[i].box.x, all.x + all.w - box.w - pad);

@@ -28,6 +28,8 @@ static const char *hint(mv_view *view)
 
     if (view->desk->focus == MV_FOCUS_SEARCH)
         return "Enter: next hit" DOT "Escape: done";
+    if (view->desk->focus == MV_FOCUS_ROWS)
+        return "only rows that contain the text" DOT "Enter, Escape: done";
     if (view->document_count == 0)
         return mv_scene_format(scene, "%s" DOT "%s", hint_of(view, MV_DO_open_file, "open a file"),
                                keys);
@@ -42,6 +44,8 @@ static const char *hint(mv_view *view)
     if (c->under == MV_PANE_TIMELINE)
         return mv_scene_format(scene, "wheel: zoom" DOT "drag: select" DOT "click: pin" DOT "%s",
                                keys);
+    if (c->under == MV_PANE_MINIMAP && view->now->main == MV_MAIN_STATE)
+        return "click or drag: the state at that moment" DOT "wheel: event by event";
     if (c->under == MV_PANE_MINIMAP)
         return "drag: move the window" DOT "outside: a new window" DOT "double-click: everything";
     if (c->under == MV_PANE_STATE)

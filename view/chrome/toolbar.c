@@ -2,6 +2,7 @@
 
 #include "view/chrome/chrome.h"
 #include "view/frame/device_rows.h"
+#include "view/frame/file_badge.h"
 #include "viz/scene/axis.h"
 
 enum { WIDE = 1240, ROW = 32, ITEM = 24, GAP = 4, SEARCH_AND_HIGHLIGHT = 320 };
@@ -148,21 +149,20 @@ static void badge(bar *b)
 {
     mv_view *view = b->view;
     mv_ui *ui = &view->ui;
-    const mv_document_device *d = mv_view_device(view);
-    uint32_t colour;
+    const mv_file_badge of = mv_file_badge_of(view);
+    uint32_t colour = of.is_alarm ? ui->theme->alarm : ui->theme->faint_text;
     mv_box box;
 
-    if (!mv_view_is_judged(view) || !*d->badge)
+    if (!of.text || !*of.text)
         return;
-    colour = d->headline.alarms ? ui->theme->alarm : ui->theme->faint_text;
     box =
-        take(b, ceilf(mv_ui_text_width(ui, MV_UI_TEXT, d->badge)) + 2 * mv_ui_px(ui, MV_UI_PAD) + 2,
+        take(b, ceilf(mv_ui_text_width(ui, MV_UI_TEXT, of.text)) + 2 * mv_ui_px(ui, MV_UI_PAD) + 2,
              true);
     if (mv_ui_is_hot(ui, box))
         mv_ui_fill(ui, box, ui->theme->plot);
     mv_ui_frame(ui, box, colour);
-    mv_ui_text(ui, box, MV_UI_TEXT, colour, MV_ANCHOR_MIDDLE, d->badge);
-    mv_ui_zone(ui, box, MV_DO_show_reports, 0, d->headline.line);
+    mv_ui_text(ui, box, MV_UI_TEXT, colour, MV_ANCHOR_MIDDLE, of.text);
+    mv_ui_zone(ui, box, MV_DO_show_reports, 0, of.tip);
 }
 
 /* ---- all --------------------------------------------------------------------------------- */

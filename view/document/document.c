@@ -6,6 +6,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
 #include "parse/model/sums.h"
+#include "view/document/level_calls.h"
 #include "viz/core/segment_rows.h"
 
 static uint64_t events_of(const mv_document *d)
@@ -210,7 +211,7 @@ static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
     mv_code code;
 
     if ((!v->has_lives &&
-         (code = mv_lives_find(arena, &d->trace, v->device, &v->lives, err)) != MV_OK) ||
+         (code = mv_lives_find_ranked(arena, &d->trace, v->device, &v->lives, err)) != MV_OK) ||
         (code = mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err)) != MV_OK ||
         (code = mv_pyramid_find(arena, &v->lives, &v->pyramid, err)) != MV_OK ||
         (code = mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err)) != MV_OK ||
@@ -218,6 +219,7 @@ static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
                               err)) != MV_OK ||
         (code = mv_trace_marks_find(arena, &d->trace, &v->lives, &v->trace_marks, err)) != MV_OK)
         return code;
+    v->calls = mv_level_reserves(&d->trace) ? 0 : mv_call_count(&d->trace, &v->lives.events);
     v->pyramid.of_level = d->trace.origin.level != NULL;
     mv_pyramid_reader_init(&reader, &v->pyramid);
     all = mv_pyramid_range(&reader, MV_BEFORE, v->lives.events.count);

@@ -65,6 +65,7 @@ typedef struct {
     uint32_t peak_event;
     mv_site_colours site_colours;
     mv_trace_marks trace_marks;
+    uint32_t calls; /* of which the events are parts (level_calls.h); 0: they are not */
     /* from MV_DEVICE_JUDGED on */
     mv_leaks leaks;
     mv_leak_outlook outlook;

@@ -109,21 +109,62 @@ static bool choose(mv_arena *scratch, lines *l)
 
 /* ---- whole stacks ------------------------------------------------------------------------ */
 
-static void colour_by_content(const mv_trace *t, mv_site_colours *out)
+static uint64_t hash_of(const mv_trace *t, uint32_t stack)
 {
+    uint32_t frames;
+    const mv_frame_id *frame = mv_stack_frames(t, (mv_stack_id){stack}, &frames);
     char label[LABEL_SIZE];
+    uint64_t hash = 0;
 
-    for (uint32_t i = 0; i < t->stacks.count; i++) {
-        uint32_t frames;
-        const mv_frame_id *frame = mv_stack_frames(t, (mv_stack_id){i}, &frames);
-        uint64_t hash = 0;
-        for (uint32_t f = 0; f < frames; f++) {
-            mv_frame_label(t, frame[f], label, sizeof label);
-            hash = XXH3_64bits_withSeed(label, strlen(label), hash);
-        }
-        out->by_content[i] =
-            frames ? (uint8_t)(MV_HUE_HASH + hash % MV_HASH_COLOURS) : MV_HUE_NATIVE;
+    for (uint32_t f = 0; f < frames; f++) {
+        mv_frame_label(t, frame[f], label, sizeof label);
+        hash = XXH3_64bits_withSeed(label, strlen(label), hash);
     }
+    return hash;
+}
+
+/* The stacks with the most bytes at the peak, most first; returns how many there are. */
+static uint32_t find_largest(mv_arena *scratch, const mv_trace *t, const mv_index *index,
+                             uint32_t peak_event, uint32_t largest[MV_NAMED_STACKS])
+{
+    uint64_t *bytes = mv_push_array(scratch, uint64_t, (uint64_t)t->stacks.count + 1);
+    uint32_t born = mv_index_born(index, peak_event), count = 0;
+
+    for (uint32_t r = 0; bytes && r < born; r++) {
+        uint32_t stack = index->lives->allocs.stack[r].row;
+        if (mv_index_is_alive(index, r, peak_event) && stack < t->stacks.count)
+            bytes[stack] += index->bytes[r];
+    }
+    for (uint32_t i = 0; bytes && i < t->stacks.count; i++) {
+        uint32_t at = count;
+        if (bytes[i] == 0 || i == MV_EMPTY_STACK.row)
+            continue;
+        while (at > 0 && bytes[i] > bytes[largest[at - 1]])
+            at--;
+        if (at == MV_NAMED_STACKS)
+            continue;
+        count += count < MV_NAMED_STACKS;
+        for (uint32_t k = count - 1; k > at; k--)
+            largest[k] = largest[k - 1];
+        largest[at] = i;
+    }
+    return count;
+}
+
+/* The largest stacks have colours of their own, all others a paler one that several may share. */
+static void colour_by_content(mv_arena *scratch, const mv_trace *t, const mv_index *index,
+                              uint32_t peak_event, mv_site_colours *out)
+{
+    const uint32_t pale = MV_HASH_COLOURS - MV_SITE_COLOURS;
+    uint32_t largest[MV_NAMED_STACKS], used = 0;
+    uint32_t count = find_largest(scratch, t, index, peak_event, largest);
+
+    for (uint32_t i = 0; i < t->stacks.count; i++)
+        out->by_content[i] = i == MV_EMPTY_STACK.row
+                                 ? MV_HUE_NATIVE
+                                 : (uint8_t)(MV_HUE_HASH + MV_SITE_COLOURS + hash_of(t, i) % pale);
+    for (uint32_t i = 0; i < count; i++)
+        out->by_content[largest[i]] = (uint8_t)mv_site_hue(hash_of(t, largest[i]), &used);
 }
 
 mv_code mv_site_colours_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,
@@ -140,11 +181,11 @@ mv_code mv_site_colours_find(mv_arena *arena, const mv_trace *trace, const uint8
     if (out->by_content && find_lines(arena, &scratch, kinds, &l)) {
         add_bytes(index, peak_event, &l);
         is_done = choose(&scratch, &l);
+        colour_by_content(&scratch, trace, index, peak_event, out);
     }
     mv_arena_release(&scratch);
     if (!is_done)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "colours");
-    colour_by_content(trace, out);
     return MV_OK;
 }
 

@@ -7,7 +7,10 @@
 #include "viz/core/index.h"
 #include "viz/scene/palette.h"
 
-enum { MV_NAMED_SITES = MV_SITE_COLOURS }; /* lines with their own colour */
+enum {
+    MV_NAMED_SITES = MV_SITE_COLOURS, /* lines with their own colour */
+    MV_NAMED_STACKS = 10              /* stacks with their own colour */
+};
 
 /* A colour independent of the theme: rows of mv_site_colour, then rows of mv_muted_colour, the
  * colour of stacks without Python, and rows of mv_hash_colour. */
@@ -24,7 +27,8 @@ typedef struct {
     mv_frame_id *line_frame; /* [line_count] from mv_culprit_frame */
     mv_stack_id *line_stack; /* [line_count] the first stack of the line */
     uint8_t *line_hue;       /* [line_count] */
-    uint8_t *by_content;     /* [stacks] hues by all frames of the stack: equal in every file */
+    uint8_t *by_content; /* [stacks] hues by all frames of the stack: equal in files with the same
+                              * largest stacks, such as ranks */
 } mv_site_colours;
 
 /* O(frames of all stacks + allocations alive after `peak_event`). `kinds` from mv_frame_kinds.

@@ -5,6 +5,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/filter/site_words.h"
+#include "view/document/search_text.h"
 
 static const char *const size_names[MV_COLOUR_STEPS] = {"below 64 KiB",     "64 KiB to 1 MiB",
                                                         "1 to 16 MiB",      "16 to 256 MiB",
@@ -221,6 +222,7 @@ static bool plain_words(const mv_colouring *c, uint64_t group, char *out, size_t
 {
     const mv_trace *trace = &c->document->trace;
     uint32_t row = (uint32_t)group;
+    char category[MV_SEARCH_LINE];
     int length = -1;
 
     if (mv_colouring_is_by_code(c))
@@ -230,7 +232,9 @@ static bool plain_words(const mv_colouring *c, uint64_t group, char *out, size_t
     else if (c->mode == MV_COLOUR_LIFETIME)
         length = snprintf(out, size, "%s", life_words[row]);
     else if (c->mode == MV_COLOUR_CATEGORY && !(group & MV_GROUP_UNKNOWN))
-        length = snprintf(out, size, "cat:%s", c->device->attribution.categories.name[row]);
+        length = snprintf(
+            out, size, "%s",
+            mv_search_of_category(c->device->attribution.categories.name[row], category) + 1);
     else if (c->mode == MV_COLOUR_STREAM && group & MV_GROUP_UNKNOWN)
         length = snprintf(out, size, "stream:unknown");
     else if (c->mode == MV_COLOUR_STREAM)

@@ -19,6 +19,7 @@
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
 #include "view/document/file_system.h"
+#include "view/document/file_verdicts.h"
 #include "view/document/jobs.h"
 #include "view/frame/sheet.h"
 #include "view/frame/ui.h"
@@ -55,6 +56,7 @@ typedef struct {
     bool is_dark;
     bool is_threaded;         /* false: every frame is complete, for tests */
     bool in_turns;            /* with is_threaded: a single thread, which calls mv_view_turn */
+    bool tries_settings;      /* reports say what other settings would save, once replayed */
     float scale;              /* 0: 1 */
     uint64_t tile_bytes;      /* limit for the memory of tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads: a new frame would look different */
@@ -124,6 +126,10 @@ struct mv_view {
     uint32_t hover_segment;
     uint64_t requested; /* at the cursor, while the curve is shown; otherwise MV_NO_BYTES */
 
+    mv_slot *verdict_slot;
+    const mv_file_verdicts
+        *verdicts; /* of a file with several levels; NULL: none yet. Valid for one
+                                         frame */
     mv_slot *search_slot;
     /* The matches of now.search on the shown device; NULL: no search, an invalid search, or no
      * result yet. Valid for one frame. */

@@ -311,6 +311,7 @@ static mv_code open_all(player *p, mv_err *err)
 {
     const mv_viewer_opts *o = p->opts;
     mv_view_opts opts = {.is_dark = o->is_dark,
+                         .tries_settings = true,
                          .is_threaded = true,
                          .scale = o->scale,
                          .tile_bytes = o->tile_bytes,

@@ -81,6 +81,8 @@ void mv_change_input(mv_view *view, const mv_input *input)
 void mv_view_settle(mv_view *view)
 {
     mv_navigation_update(view);
+    mv_level_settle_cursor(view);
+    mv_heap_settle(view);
     if (view->intents->change.depth == 0) /* otherwise within a drag, which is one step */
         view->intents->change.before = *view->now;
 }
@@ -95,6 +97,7 @@ void mv_view_put(mv_view *view, const mv_view_state *state)
     *mv_view_write(view) = *state;
     mv_level_settle(view);
     mv_field_set(&view->chrome->search, state->search);
+    mv_field_set(&view->chrome->rows, state->row_filter);
     if (!is_other || state->file >= view->document_count)
         return;
     view->hover = view->hover_segment = MV_NO_ROW;

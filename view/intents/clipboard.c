@@ -17,7 +17,7 @@ void mv_do_copy_command(mv_view *view, uint64_t arg)
 
 /* ---- the stack --------------------------------------------------------------------------- */
 
-static mv_stack_id pinned_stack(const mv_view *view)
+mv_stack_id mv_view_pinned_stack(const mv_view *view)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
 
@@ -60,7 +60,7 @@ static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, s
 void mv_do_copy_stack(mv_view *view, uint64_t arg)
 {
     const mv_trace *trace = &mv_view_document(view)->trace;
-    mv_stack_id stack = pinned_stack(view);
+    mv_stack_id stack = mv_view_pinned_stack(view);
     size_t size = write_stack(trace, stack, NULL, 0) + 1;
     mv_arena arena;
     char *text;

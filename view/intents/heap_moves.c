@@ -55,24 +55,26 @@ bool mv_heap_fit_all(mv_view *view)
     return true;
 }
 
-/* Fits the pinned block, or else the pinned segment. */
+/* Fits the marked hole, or the pinned block, or else the pinned segment. */
 bool mv_heap_fit_selection(mv_view *view)
 {
     const mv_state_place *p = place_of(view);
     const mv_view_state *now = view->now;
     const mv_lives *lives = &mv_view_device(view)->lives;
-    bool has_block = now->pinned < lives->allocs.count;
-    bool has_segment = now->pinned_segment < lives->segments.count;
-    uint64_t addr = has_block     ? lives->allocs.addr[now->pinned]
-                    : has_segment ? lives->segments.addr[now->pinned_segment]
-                                  : 0;
-    uint64_t bytes = has_block     ? lives->allocs.block[now->pinned]
-                     : has_segment ? lives->segments.size[now->pinned_segment]
-                                   : 0;
+    uint64_t addr = 0, bytes = 0;
     uint32_t segment;
 
     if (now->main != MV_MAIN_STATE)
         return false;
+    if (p && now->hole)
+        bytes = mv_state_hole_at(&view->panels->heap_shown->heap.map, addr = now->hole);
+    else if (now->pinned < lives->allocs.count) {
+        addr = lives->allocs.addr[now->pinned];
+        bytes = lives->allocs.block[now->pinned];
+    } else if (now->pinned_segment < lives->segments.count) {
+        addr = lives->segments.addr[now->pinned_segment];
+        bytes = lives->segments.size[now->pinned_segment];
+    }
     segment =
         p && bytes ? mv_state_segment_at(&view->panels->heap_shown->heap.map, addr) : MV_NO_ROW;
     if (segment == MV_NO_ROW)
@@ -83,6 +85,18 @@ bool mv_heap_fit_selection(mv_view *view)
         show(view, mv_state_fit(p, segment, addr - view->panels->heap_shown->heap.map.addr[segment],
                                 bytes));
     return true;
+}
+
+void mv_heap_settle(mv_view *view)
+{
+    const mv_heap_answer *a = place_of(view) ? view->panels->heap_shown : NULL;
+
+    if (!view->panels->fits_hole || !a || a->ask.device != mv_view_device(view) ||
+        a->ask.event != view->now->cursor)
+        return;
+    view->panels->fits_hole = false;
+    if (mv_state_hole_at(&a->heap.map, view->now->hole))
+        mv_heap_fit_selection(view);
 }
 
 /* ---- the pointer ------------------------------------------------------------------------- */
@@ -98,6 +112,7 @@ static void click(mv_view *view, const mv_input *input)
     else
         mv_view_write(view)->pinned = MV_NO_ROW;
     mv_view_write(view)->pinned_segment = segment;
+    mv_view_write(view)->hole = 0;
     mv_view_write(view)->tab = MV_TAB_DETAILS;
 }
 
@@ -123,6 +138,11 @@ static bool turn_wheel(mv_view *view, const mv_input *input)
 {
     double notch = 0.1;
 
+    if (mv_box_has(view->panels->heap_events, input->x, input->y)) {
+        mv_change_is(view, MV_STEPS_EVENTS);
+        mv_do_step(view, input->dy > 0 ? (uint64_t)-1 : 1);
+        return true;
+    }
     mv_change_is(view, MV_STEPS_WINDOW);
     if (input->dx != 0)
         mv_heap_pan(view, notch * (double)input->dx, 0);

@@ -19,6 +19,8 @@ static mv_field *field_of(const mv_view *view)
         return &c->open.field;
     case MV_FOCUS_EXPORT:
         return &c->export;
+    case MV_FOCUS_ROWS:
+        return &c->rows;
     case MV_FOCUS_GO:
         return &c->go;
     case MV_FOCUS_BOOKMARK:
@@ -41,6 +43,9 @@ static void enter(mv_view *view, const mv_input *input)
     switch (view->desk->focus) {
     case MV_FOCUS_SEARCH:
         mv_search_go(view, input->mods & MV_MOD_SHIFT);
+        break;
+    case MV_FOCUS_ROWS:
+        mv_chrome_focus(view, MV_FOCUS_PANES);
         break;
     case MV_FOCUS_EXPORT:
         if (mv_export_write(view, c->export.text))
@@ -108,6 +113,8 @@ static bool field_input(mv_view *view, const mv_input *input)
         return false;
     if (view->desk->focus == MV_FOCUS_SEARCH)
         mv_search_typed(view);
+    if (view->desk->focus == MV_FOCUS_ROWS)
+        mv_rows_typed(view);
     view->chrome->open.is_read = view->chrome->open.is_chosen = false;
     view->chrome->row = view->chrome->first = 0;
     return true;
@@ -125,7 +132,7 @@ static void key(mv_view *view, const mv_input *input)
         return;
     /* In a field, letters are text; keys that the field does not use are still commands. */
     if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256 &&
-        !(view->desk->focus == MV_FOCUS_SEARCH && input->key == MV_KEY_TAB))
+        !(mv_focus_is_inline(view->desk->focus) && input->key == MV_KEY_TAB))
         return;
     /* The user's key bindings come first. */
     if (id != MV_DO_NOTHING || is_field || view->desk->has_help || !mv_spot_input(view, input))
@@ -211,6 +218,28 @@ static void capture(mv_view *view, mv_pane pane, mv_box box, uint8_t button)
     mv_change_begin(view);
 }
 
+/* The right button chooses what is under the pointer, and lists what can be done with it. */
+static void press_right(mv_view *view, const mv_input *input, const mv_zone *zone)
+{
+    bool is_row = zone && (zone->command == MV_DO_table_row || zone->command == MV_DO_report_row);
+
+    if (!mv_view_device(view))
+        return;
+    if (is_row)
+        mv_view_do(view, zone->command, zone->arg);
+    else if (view->hover != MV_NO_ROW) {
+        mv_change_begin(view);
+        mv_view_pin(view, view->hover);
+        mv_change_end(view);
+    }
+    view->chrome->has_menu_place = true;
+    view->chrome->menu_x = input->x;
+    view->chrome->menu_y = input->y;
+    if (view->desk->focus != MV_FOCUS_MENU)
+        mv_view_do(view, MV_DO_here_menu, 0);
+    view->chrome->row = 0;
+}
+
 static void press(mv_view *view, const mv_input *input)
 {
     mv_chrome *c = view->chrome;
@@ -223,11 +252,18 @@ static void press(mv_view *view, const mv_input *input)
             press_covered(view, zone);
         return;
     }
+    if (input->button == MV_BUTTON_RIGHT) {
+        press_right(view, input, zone);
+        return;
+    }
     mv_spot_clicked(view, zone);
     if (zone && zone->command != MV_DO_NOTHING && input->button == MV_BUTTON_LEFT) {
-        if (zone->command != MV_DO_search && view->desk->focus == MV_FOCUS_SEARCH)
+        uint8_t own = zone->command == MV_DO_search        ? MV_FOCUS_SEARCH
+                      : zone->command == MV_DO_filter_rows ? MV_FOCUS_ROWS
+                                                           : MV_FOCUS_PANES;
+        if (mv_focus_is_inline(view->desk->focus) && view->desk->focus != own)
             mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
-        if (zone->command != MV_DO_search || view->desk->focus != MV_FOCUS_SEARCH) {
+        if (own == MV_FOCUS_PANES || view->desk->focus != own) {
             mv_view_do(view, zone->command, zone->arg);
             if (zone->command == MV_DO_search) /* the field shows its text from the beginning */
                 c->search.at = c->search.anchor = 0;

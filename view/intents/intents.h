@@ -43,7 +43,10 @@ void mv_view_pin(mv_view *view, uint32_t alloc);
 void mv_view_point(mv_view *view, uint32_t alloc); /* pins it, and shows Details */
 void mv_view_move_cursor(mv_view *view, uint32_t event);
 void mv_view_show(mv_view *view, double from, double to);
-void mv_view_go(mv_view *view, const mv_listing_place *place);
+void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only);
+
+/* The stack of the pinned allocation or segment; MV_NO_STACK: none. */
+mv_stack_id mv_view_pinned_stack(const mv_view *view);
 
 /* Goes to a position typed by the user: a moment as in --at, or the block at an address. False: it
  * is not valid, and the message gives the reason. */
@@ -92,10 +95,15 @@ bool mv_heap_pan(mv_view *view, double right, double down);
 bool mv_heap_fit_all(mv_view *view);
 bool mv_heap_fit_selection(mv_view *view);
 
+/* Before a frame: zooms to a hole that was chosen while the state was not shown. */
+void mv_heap_settle(mv_view *view);
+
 /* The search: only these two functions write it. Hits are at least highlighted; without words
  * everything is shown. */
 void mv_search_set(mv_view *view, const char *words); /* the field is updated; "": no search */
 void mv_search_typed(mv_view *view);                  /* takes the words from the field */
+
+void mv_rows_typed(mv_view *view); /* the filter of rows, from its field */
 
 /* Pins the next or previous hit. */
 void mv_search_go(mv_view *view, bool is_back);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "view/document/level_calls.h"
 #include "view/document/moment_text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -75,19 +76,26 @@ static bool has_times(const mv_events *e)
     return e->count > 0 && e->time_us[0] != MV_NO_TIME;
 }
 
-static mv_kept_times times_of(const mv_view *view)
+static mv_kept_events place_of(const mv_view *view, const mv_document_device *device)
 {
-    const mv_document_device *d = mv_view_device(view);
     const mv_view_state *now = view->now;
-    const mv_events *e = d ? &d->lives.events : NULL;
-    mv_kept_times kept = {0};
-    uint32_t last;
 
-    if (!e || !has_times(e))
-        return kept;
-    last = e->count - 1;
-    kept.is_kept = true;
-    kept.device = d->device;
+    return (mv_kept_events){.of = device,
+                            .from = now->from,
+                            .to = now->to,
+                            .cursor = now->cursor,
+                            .a = now->a,
+                            .b = now->b,
+                            .has_interval = now->has_interval};
+}
+
+static mv_kept_times fresh_times(const mv_view *view, const mv_document_device *d)
+{
+    const mv_view_state *now = view->now;
+    const mv_events *e = &d->lives.events;
+    uint32_t last = e->count - 1;
+    mv_kept_times kept = {.is_kept = true, .device = d->device, .chosen = place_of(view, d)};
+
     kept.is_all = now->from <= 0 && now->to >= e->count;
     kept.from_us = e->time_us[(uint32_t)fmin(now->from, last)];
     kept.to_us = e->time_us[(uint32_t)fmin(fmax(ceil(now->to), 1) - 1, last)];
@@ -102,23 +110,100 @@ static mv_kept_times times_of(const mv_view *view)
     return kept;
 }
 
+static bool has_same_cursor(const mv_kept_events *a, const mv_kept_events *b)
+{
+    return a->cursor == b->cursor;
+}
+
+static bool has_same_window(const mv_kept_events *a, const mv_kept_events *b)
+{
+    return a->from == b->from && a->to == b->to;
+}
+
+static bool has_same_interval(const mv_kept_events *a, const mv_kept_events *b)
+{
+    return a->has_interval == b->has_interval && a->a == b->a && a->b == b->b;
+}
+
+/* A level has events at few times: what the user has not changed since the last switch stays where
+ * it was chosen, whatever event of this level is nearest. */
+static mv_kept_times times_of(const mv_view *view)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_kept_times *last = &view->chrome->last;
+    const mv_kept_events *put = &last->put;
+    mv_kept_times kept = {0};
+    mv_kept_events now;
+
+    if (!d || !has_times(&d->lives.events))
+        return kept;
+    now = place_of(view, d);
+    kept = fresh_times(view, d);
+    if (!last->is_kept || put->of != d)
+        return kept;
+    if (has_same_cursor(&now, put)) {
+        kept.has_cursor = last->has_cursor;
+        kept.cursor_us = last->cursor_us;
+    }
+    if (has_same_window(&now, put)) {
+        kept.is_all = last->is_all;
+        kept.from_us = last->from_us;
+        kept.to_us = last->to_us;
+    }
+    if (has_same_interval(&now, put)) {
+        kept.has_interval = last->has_interval;
+        kept.a_us = last->a_us;
+        kept.b_us = last->b_us;
+    }
+    kept.device = last->device;
+    if (has_same_cursor(&now, put) && has_same_window(&now, put) && has_same_interval(&now, put))
+        kept.chosen = last->chosen;
+    return kept;
+}
+
+static void put_times(mv_view *view, const mv_kept_times *kept, const mv_events *e)
+{
+    const mv_trace *trace = &mv_view_document(view)->trace;
+    mv_view_state *now = mv_view_write(view);
+    uint32_t after = kept->has_cursor ? mv_events_until(e, kept->cursor_us) : 0;
+
+    if (!kept->is_all)
+        mv_view_show(view, mv_events_until(e, kept->from_us - 1), mv_events_until(e, kept->to_us));
+    now->cursor = after ? mv_call_last(trace, e, after - 1) : MV_BEFORE;
+    now->a = kept->has_interval ? mv_events_until(e, kept->a_us - 1) : 0;
+    now->b = kept->has_interval ? mv_events_until(e, kept->b_us) : 0;
+    now->has_interval = now->a < now->b;
+}
+
 void mv_level_keep_time(mv_view *view, const mv_document_device *device)
 {
     const mv_events *e = &device->lives.events;
     const mv_kept_times kept = view->chrome->kept;
     mv_view_state *now = mv_view_write(view);
-    uint32_t after;
 
-    view->chrome->kept.is_kept = false;
+    view->chrome->kept.is_kept = view->chrome->last.is_kept = false;
     if (!kept.is_kept || !has_times(e))
         return;
-    if (!kept.is_all)
-        mv_view_show(view, mv_events_until(e, kept.from_us - 1), mv_events_until(e, kept.to_us));
-    after = kept.has_cursor ? mv_events_until(e, kept.cursor_us) : 0;
-    now->cursor = after ? after - 1 : MV_BEFORE;
-    now->a = kept.has_interval ? mv_events_until(e, kept.a_us - 1) : 0;
-    now->b = kept.has_interval ? mv_events_until(e, kept.b_us) : 0;
-    now->has_interval = now->a < now->b;
+    if (kept.chosen.of == device) {
+        now->from = kept.chosen.from;
+        now->to = kept.chosen.to;
+        now->cursor = kept.chosen.cursor;
+        now->a = kept.chosen.a;
+        now->b = kept.chosen.b;
+        now->has_interval = kept.chosen.has_interval;
+    } else
+        put_times(view, &kept, e);
+    view->chrome->last = kept;
+    view->chrome->last.put = place_of(view, device);
+}
+
+void mv_level_settle_cursor(mv_view *view)
+{
+    const mv_document_device *d = mv_view_device(view);
+
+    if (d)
+        mv_view_write(view)->cursor =
+            mv_call_last(&mv_view_document(view)->trace, &d->lives.events, view->now->cursor);
 }
 
 /* ---- commands ---------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* The pointer in the minimap: drags the timeline's window or one of its edges; a drag outside the
+/* The pointer in the minimap: below the allocator's state it moves the moment; else it drags the timeline's window or one of its edges; a drag outside the
  * window, or when everything is shown, makes a new window. */
 #include <math.h>
 
@@ -69,6 +69,34 @@ static void release(mv_view *view, const mv_viewport *at, const mv_input *input)
     view->timeline->drag.kind = MV_DRAG_NONE;
 }
 
+/* The allocator's state has no window: its minimap moves the moment. */
+static bool scrub(mv_view *view, const mv_viewport *at, const mv_input *input)
+{
+    mv_drag *drag = &view->timeline->drag;
+
+    switch ((mv_input_kind)input->kind) {
+    case MV_INPUT_PRESS:
+        if (input->button != MV_BUTTON_LEFT)
+            return false;
+        drag->kind = MV_DRAG_MOMENT;
+        break;
+    case MV_INPUT_MOVE:
+        if (drag->kind != MV_DRAG_MOMENT)
+            return false;
+        break;
+    case MV_INPUT_WHEEL:
+        mv_change_is(view, MV_STEPS_EVENTS);
+        mv_do_step(view, input->dy > 0 ? (uint64_t)-1 : 1);
+        return true;
+    default:
+        drag->kind = MV_DRAG_NONE;
+        return true;
+    }
+    mv_change_is(view, MV_STEPS_EVENTS);
+    mv_view_write(view)->cursor = mv_viewport_moment(at, input->x);
+    return true;
+}
+
 static bool is_window_drag(mv_drag_kind kind)
 {
     return kind >= MV_DRAG_WINDOW && kind <= MV_DRAG_WINDOW_NEW;
@@ -81,6 +109,8 @@ bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input)
 
     if (!mv_view_device(view) || !mv_minimap_open(view, box, &at))
         return false;
+    if (view->now->main == MV_MAIN_STATE)
+        return scrub(view, &at, input);
     switch ((mv_input_kind)input->kind) {
     case MV_INPUT_PRESS:
         if (input->button == MV_BUTTON_LEFT)

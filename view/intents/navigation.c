@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/filter/site_words.h"
 #include "analyze/totals/moment.h"
 #include "base/text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
+#include "view/panes/panels.h"
 
 /* ---- within a device --------------------------------------------------------------------- */
 
@@ -74,6 +74,7 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
     a = &device->lives.allocs;
     mv_view_write(view)->pinned = alloc;
     mv_view_write(view)->pinned_segment = MV_NO_ROW;
+    mv_view_write(view)->hole = 0;
     if (!mv_index_is_alive(&device->index, alloc, view->now->cursor))
         mv_view_write(view)->cursor = a->birth[alloc];
     birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
@@ -89,7 +90,19 @@ void mv_view_point(mv_view *view, uint32_t alloc)
     mv_view_write(view)->tab = MV_TAB_DETAILS;
 }
 
-void mv_view_go(mv_view *view, const mv_listing_place *place)
+/* The allocator's state zooms to it when it is painted. */
+static void show_hole(mv_view *view, const mv_listing_place *place)
+{
+    mv_view_state *now = mv_view_write(view);
+
+    now->main = MV_MAIN_STATE;
+    now->hole = place->hole;
+    now->pinned = MV_NO_ROW;
+    now->pinned_segment = place->segment;
+    view->panels->fits_hole = true;
+}
+
+void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only)
 {
     char words[MV_SEARCH_TEXT];
 
@@ -102,13 +115,12 @@ void mv_view_go(mv_view *view, const mv_listing_place *place)
         mv_view_show(view, place->from, place->to);
     if (place->alloc != MV_NO_ROW)
         mv_view_pin(view, place->alloc);
+    if (place->hole)
+        show_hole(view, place);
     if (place->has_event) /* pinning may move it */
         mv_view_write(view)->cursor = place->event;
-    if (place->has_line)
-        mv_search_set(
-            view, mv_site_term(&mv_view_document(view)->trace, place->line, words, sizeof words));
-    else if (*place->search)
-        mv_search_set(view, place->search);
+    if (*mv_listing_words(&mv_view_document(view)->trace, place, only, words))
+        mv_search_set(view, words);
 }
 
 /* ---- devices ----------------------------------------------------------------------------- */
@@ -134,6 +146,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     mv_view_write(view)->pinned = mv_view_write(view)->pinned_segment = MV_NO_ROW;
     mv_view_write(view)->has_interval = false;
     mv_view_write(view)->heap_zoom = 1;
+    mv_view_write(view)->hole = 0;
     mv_view_write(view)->heap_left = mv_view_write(view)->heap_top = 0;
     mv_view_write(view)->cursor = MV_BEFORE;
     mv_view_write(view)->report_row = 0;

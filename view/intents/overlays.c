@@ -63,6 +63,7 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
     mv_view_write_desk(view)->has_help = false;
     mv_view_write_desk(view)->focus = focus;
     c->row = c->first = 0;
+    c->has_menu_place = c->has_menu_place && focus == MV_FOCUS_MENU;
     if (focus == MV_FOCUS_PALETTE)
         mv_field_set(&c->palette, "");
     if (focus == MV_FOCUS_GO)
@@ -71,6 +72,8 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
         offer_name(view);
     if (focus == MV_FOCUS_SEARCH)
         mv_field_select_all(&c->search);
+    if (focus == MV_FOCUS_ROWS)
+        mv_field_select_all(&c->rows);
     if (focus == MV_FOCUS_SEARCH)
         mv_history_rest(&view->intents->history);
 }

@@ -1,4 +1,6 @@
 /* Actions of the panes beside the timeline: the heap, one allocation, the reports. */
+#include <stdio.h>
+
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
@@ -57,17 +59,37 @@ void mv_do_details_fold(mv_view *view, uint64_t arg)
     now->unfolded ^= (uint64_t)1 << arg;
 }
 
+/* A verdict about another level or device: it is shown, and its own reports name the place. */
+static void show_elsewhere(mv_view *view, const mv_report_row *row)
+{
+    char level[MV_SEARCH_TEXT];
+
+    if (row->device_row != MV_NO_ROW) {
+        mv_view_choose(view, view->now->file, row->device_row);
+        return;
+    }
+    snprintf(level, sizeof level, "%s", row->level); /* the row lives in the old level's frame */
+    mv_level_go(view, level);
+}
+
 void mv_do_report_row(mv_view *view, uint64_t arg)
 {
-    const mv_findings_answer *a = view->panels->findings_shown;
+    const mv_panels *panels = view->panels;
+    const mv_findings_answer *a = panels->findings_shown;
+    const mv_report_row *row;
     const mv_finding *f;
     const mv_finding_place *seen;
     mv_listing_place place;
 
-    if (!a || arg >= a->findings.count)
+    if (!a || arg >= panels->report_count)
         return;
-    f = &a->findings.rows[arg];
-    seen = &a->places[arg];
+    row = &panels->reports[arg];
+    if (row->finding == MV_NO_ROW) {
+        show_elsewhere(view, row);
+        return;
+    }
+    f = &a->findings.rows[row->finding];
+    seen = &a->places[row->finding];
     mv_view_write(view)->report_row = (uint32_t)arg;
     if (!f->has_place)
         return;
@@ -77,8 +99,10 @@ void mv_do_report_row(mv_view *view, uint64_t arg)
                                .has_window = seen->to > seen->from,
                                .from = seen->from,
                                .to = seen->to,
-                               .search = seen->search};
-    mv_view_go(view, &place);
+                               .search = seen->search,
+                               .line = MV_NO_FRAME,
+                               .stack = MV_NO_STACK};
+    mv_view_go(view, &place, "");
     mv_view_write(view)->main = f->is_about_heap ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "view/document/search_text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
@@ -82,4 +83,17 @@ void mv_search_go(mv_view *view, bool is_back)
 void mv_do_go_to_hit(mv_view *view, uint64_t arg)
 {
     mv_search_go(view, (int64_t)arg < 0);
+}
+
+void mv_do_search_line(mv_view *view, uint64_t arg)
+{
+    const mv_trace *trace = &mv_view_document(view)->trace;
+    mv_stack_id stack = mv_view_pinned_stack(view);
+    char words[MV_SEARCH_LINE];
+
+    (void)arg;
+    mv_search_set(
+        view, mv_search_of_line(trace,
+                                mv_culprit_frame(trace, mv_view_document(view)->sites.kinds, stack),
+                                stack, words));
 }

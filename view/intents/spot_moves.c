@@ -218,7 +218,7 @@ static void next_place(mv_view *view, uint32_t by)
     else if (spot->is_shown)
         spot->place = (uint8_t)((spot->place + by) % MV_PART_COUNT);
     spot->is_shown = true;
-    if (view->desk->focus == MV_FOCUS_SEARCH)
+    if (mv_focus_is_inline(view->desk->focus))
         mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
     enter_place(view);
 }

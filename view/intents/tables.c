@@ -1,6 +1,8 @@
 /* Chooses the shown table, and handles clicks on its rows. */
 #include <assert.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
@@ -15,6 +17,31 @@ void mv_do_table_kind(mv_view *view, uint64_t arg)
 {
     mv_view_write(view)->table_kind = (uint8_t)(arg % MV_LISTING_LEDGER);
     mv_view_write(view)->tab = MV_TAB_TABLES;
+    mv_view_write_desk(view)->table_cursor = MV_BEFORE; /* the list of events shows the cursor's */
+}
+
+void mv_do_filter_rows(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    if (view->now->tab != MV_TAB_LEDGER)
+        mv_view_write(view)->tab = MV_TAB_TABLES;
+    mv_chrome_focus(view, MV_FOCUS_ROWS);
+}
+
+void mv_rows_typed(mv_view *view)
+{
+    const char *text = view->chrome->rows.text;
+    mv_view_state *now = mv_view_write(view);
+
+    if (strcmp(now->row_filter, text) == 0)
+        return;
+    mv_change_begin(view);
+    mv_change_is(view, MV_STEPS_WORDS);
+    memset(now->row_filter, 0, sizeof now->row_filter);
+    memcpy(now->row_filter, text, mv_utf8_cut(text, sizeof now->row_filter - 1));
+    memset(mv_view_write_desk(view)->table_scroll, 0, sizeof view->desk->table_scroll);
+    mv_view_write_desk(view)->ledger_scroll = 0;
+    mv_change_end(view);
 }
 
 void mv_view_show_interval(mv_view *view)
@@ -55,10 +82,10 @@ void mv_do_table_row(mv_view *view, uint64_t arg)
         return;
     mv_arena_init(&scratch, view->budget);
     mv_listing_row(&scratch, &a->ask, &a->table, (uint32_t)arg, cells, &place);
-    mv_view_go(view, &place);
+    mv_view_go(view, &place, a->question.only);
     mv_arena_release(&scratch);
-    mv_view_write_desk(view)->table_cursor =
-        view->now->cursor; /* the list stays where it was clicked */
+    if (a->table.kind == MV_LISTING_EVENTS) /* the list stays where it was clicked */
+        mv_view_write_desk(view)->table_cursor = view->now->cursor;
 }
 
 void mv_do_table_copy(mv_view *view, uint64_t arg)

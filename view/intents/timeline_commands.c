@@ -2,6 +2,7 @@
  * towards it. */
 #include <math.h>
 
+#include "view/document/level_calls.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/plot.h"
@@ -280,11 +281,29 @@ void mv_do_select_range(mv_view *view, uint64_t arg)
 
 /* ---- the cursor --------------------------------------------------------------------------- */
 
+/* From call to call, where events are parts of calls. */
+static int64_t call_at(const mv_view *view, int64_t at, int64_t by)
+{
+    const mv_trace *trace = &mv_view_document(view)->trace;
+    const mv_events *e = &mv_view_device(view)->lives.events;
+
+    for (; by > 0 && at + 1 < (int64_t)e->count; by--)
+        at = mv_call_last(trace, e, (uint32_t)(at + 1));
+    for (; by < 0 && at >= 0; by++)
+        at = (int64_t)mv_call_first(trace, e, (uint32_t)at) - 1;
+    return at;
+}
+
 void mv_do_step(mv_view *view, uint64_t arg)
 {
     int64_t events = mv_view_device(view)->lives.events.count;
     int64_t at = view->now->cursor == MV_BEFORE ? -1 : (int64_t)view->now->cursor;
 
+    if (mv_view_document(view)->trace.origin.level) {
+        at = call_at(view, at, (int64_t)arg);
+        mv_view_move_cursor(view, at < 0 ? MV_BEFORE : (uint32_t)at);
+        return;
+    }
     at = at + (int64_t)arg < -1 ? -1 : at + (int64_t)arg;
     at = at < events ? at : events - 1;
     mv_view_move_cursor(view, at < 0 ? MV_BEFORE : (uint32_t)at);

@@ -60,6 +60,9 @@ void mv_level_write(mv_view *view, const char *level);
 /* Shows another level at the same time. */
 void mv_level_go(mv_view *view, const char *level);
 
+/* Before a frame: no moment is in the middle of a call (view/document/level_calls.h). */
+void mv_level_settle_cursor(mv_view *view);
+
 /* Moves to the time shown on the previous level, once the device is ready. */
 void mv_level_keep_time(mv_view *view, const mv_document_device *device);
 

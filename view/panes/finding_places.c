@@ -1,7 +1,10 @@
 #include "view/panes/finding_places.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "analyze/lives/alive.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "view/document/search_text.h"
 #include "view/frame/view.h"
@@ -43,16 +46,76 @@ static void find_window(const mv_finding *f, uint32_t events, mv_finding_place *
     out->to = events - last > around ? last + around : events;
 }
 
-/* False when out of memory. */
-static bool find_search(mv_arena *arena, const mv_trace *trace, const mv_finding *f,
-                        mv_finding_place *out)
+/* Whether a block is one of those that the finding counts; pins are listed already. */
+static bool is_waiting(const mv_lives *lives, uint32_t row, uint32_t event)
 {
-    bool is_leak = f->kind == MV_FINDING_LEAK;
-    char text[MV_SEARCH_TEXT - 16];
+    return mv_alloc_is_active(lives, row, event) && !mv_alloc_is_allocated(lives, row, event);
+}
 
-    mv_search_of_frame(trace, f->frame, text, sizeof text);
-    out->search =
-        mv_arena_printf(arena, "%s%s%s", text, is_leak && *text ? " " : "", is_leak ? "leak" : "");
+/* The rows of the finding's blocks, rising; NULL when out of memory. */
+static uint32_t *list_rows(mv_arena *scratch, const mv_document *document, const mv_lives *lives,
+                           const mv_finding *f, uint32_t *count)
+{
+    uint32_t group = group_of(&document->sites, f->stack);
+    uint32_t *rows = mv_push_array(scratch, uint32_t, (uint64_t)f->blocks + 1);
+
+    *count = 0;
+    for (uint32_t i = 0; rows && f->pins && i < f->pins->block_count; i++)
+        if (f->pins->blocks[i].group == group && *count < f->blocks)
+            rows[(*count)++] = f->pins->blocks[i].row;
+    for (uint32_t i = 0; rows && f->of == MV_BLOCKS_WAITING && i < lives->allocs.count; i++)
+        if (*count < f->blocks && is_waiting(lives, i, f->event))
+            rows[(*count)++] = i;
+    if (rows)
+        mv_sort_rows(scratch, rows, *count, MV_RISING_VALUES(uint32_t));
+    return rows;
+}
+
+/* The finding's blocks one by one, and the largest one that is allocated; "" if there are too many. */
+static bool search_rows(mv_arena *arena, const mv_document *document, const mv_lives *lives,
+                        const mv_finding *f, char out[MV_SEARCH_TEXT], uint32_t *largest)
+{
+    mv_arena scratch;
+    uint32_t count;
+    const uint32_t *rows;
+
+    mv_arena_init(&scratch, arena->budget);
+    rows = list_rows(&scratch, document, lives, f, &count);
+    if (rows)
+        mv_search_of_rows(rows, count, out, MV_SEARCH_TEXT);
+    *largest = MV_NO_ROW;
+    for (uint32_t i = 0; rows && i < count; i++)
+        if (mv_alloc_is_allocated(lives, rows[i], f->event) &&
+            (*largest == MV_NO_ROW || lives->allocs.block[rows[i]] > lives->allocs.block[*largest]))
+            *largest = rows[i];
+    mv_arena_release(&scratch);
+    return rows != NULL;
+}
+
+/* A search for exactly the finding's blocks. False when out of memory. */
+static bool find_search(mv_arena *arena, const mv_document *document, const mv_document_device *d,
+                        const mv_frame_id *frames, const mv_finding *f, mv_finding_place *out)
+{
+    const mv_categories *c = &d->attribution.categories;
+    char text[MV_SEARCH_TEXT] = "", line[MV_SEARCH_LINE], category[MV_SEARCH_LINE] = "";
+
+    if (f->of == MV_BLOCKS_NONE)
+        return true;
+    if (f->of == MV_BLOCKS_OF_LEAK)
+        snprintf(text, sizeof text, "leak:%u", f->leak + 1);
+    else if ((f->of == MV_BLOCKS_OF_PINS || f->of == MV_BLOCKS_WAITING) &&
+             !search_rows(arena, document, &d->lives, f, text, &out->alloc))
+        return false;
+    if (f->category != MV_NO_ROW && f->category < c->count)
+        mv_search_of_category(c->name[f->category], category);
+    if (f->of == MV_BLOCKS_OF_CATEGORY)
+        snprintf(text, sizeof text, "%s", category + 1);
+    else if (!*text && f->of != MV_BLOCKS_WAITING)
+        snprintf(text, sizeof text, "%s%s",
+                 mv_search_of_line(&document->trace, frames[group_of(&document->sites, f->stack)],
+                                   f->stack, line),
+                 category);
+    out->search = mv_arena_text(arena, text, strlen(text));
     return out->search != NULL;
 }
 
@@ -61,7 +124,10 @@ mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *doc
 {
     mv_finding_place *places = mv_push_array(arena, mv_finding_place, findings->count);
     uint32_t events = d->lives.events.count;
+    const mv_frame_id *frames = mv_frames_of_groups(arena, &document->trace, &document->sites);
 
+    if (!frames)
+        return NULL;
     for (uint32_t i = 0; places && i < findings->count; i++) {
         const mv_finding *f = &findings->rows[i];
         places[i] = (mv_finding_place){.alloc = MV_NO_ROW, .search = ""};
@@ -72,7 +138,7 @@ mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *doc
             places[i].alloc = f->first < events ? d->lives.alloc_of[f->first] : MV_NO_ROW;
         else if (*f->culprit)
             places[i].alloc = largest_of(&document->sites, d, f);
-        if (!find_search(arena, &document->trace, f, &places[i]))
+        if (!find_search(arena, document, d, frames, f, &places[i]))
             return NULL;
     }
     return places;

@@ -42,7 +42,8 @@ mv_cell *mv_listing_next(mv_listing_maker *maker)
 {
     mv_listing *t = maker->out;
 
-    t->places[t->count] = (mv_listing_place){.alloc = MV_NO_ROW, .search = ""};
+    t->places[t->count] = (mv_listing_place){
+        .alloc = MV_NO_ROW, .search = "", .line = MV_NO_FRAME, .stack = MV_NO_STACK};
     return t->cells + (uint64_t)t->count * t->column_count;
 }
 
@@ -54,14 +55,21 @@ const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack)
                   mv_culprit_label(maker->trace, maker->sites->kinds, stack, label, sizeof label));
 }
 
-const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack)
+const char *mv_listing_words(const mv_trace *trace, const mv_listing_place *place, const char *only,
+                             char out[MV_SEARCH_TEXT])
 {
-    char text[240];
+    char line[MV_SEARCH_LINE] = "";
+    const char *rest = place->search;
+    int length;
 
-    return mv_say(&maker->words, "%s",
-                  mv_search_of_frame(maker->trace,
-                                     mv_culprit_frame(maker->trace, maker->sites->kinds, stack),
-                                     text, sizeof text));
+    if (place->has_line)
+        mv_search_of_line(trace, place->line, place->stack, line);
+    rest += *rest == ' ' && !*line;
+    length = snprintf(out, MV_SEARCH_TEXT, "%s%s%s%s", only, *only && (*line || *rest) ? " " : "",
+                      line, rest);
+    if (length >= MV_SEARCH_TEXT) /* a part of a filter would be another filter */
+        *out = 0;
+    return out;
 }
 
 /* ---- order ------------------------------------------------------------------------------- */
@@ -107,6 +115,56 @@ static void sort(mv_arena *arena, mv_listing *table, uint32_t column, bool is_as
         table->order[i] = i;
     if (column < table->column_count && table->count > 1)
         mv_sort_by(arena, table->order, table->count, sizeof *table->order, by_cell, &s);
+}
+
+/* ---- the filter of rows ------------------------------------------------------------------ */
+
+static bool has_text(const char *cell, const char *words)
+{
+    return strcasestr(cell, words) != NULL;
+}
+
+static void keep_rows(const mv_listing_ask *ask, mv_listing *table)
+{
+    uint32_t kept = 0;
+    char text[MV_CELL_SIZE];
+
+    for (uint32_t i = 0; i < table->count; i++) {
+        const mv_cell *cells = table->cells + (uint64_t)table->order[i] * table->column_count;
+        bool is_kept = false;
+        for (uint32_t c = 0; c < table->column_count && !is_kept; c++)
+            is_kept = has_text(mv_cell_text((mv_cell_kind)table->columns[c].kind, cells[c], text),
+                               ask->rows);
+        if (is_kept)
+            table->order[kept++] = table->order[i];
+    }
+    table->count = kept;
+}
+
+/* Rows of events are made one by one, and their arena is rewound. False when out of memory. */
+static bool keep_events(mv_arena *arena, mv_arena *scratch, const mv_listing_ask *ask,
+                        mv_listing *table)
+{
+    uint32_t *order = mv_push_array(arena, uint32_t, table->count);
+    uint32_t kept = 0;
+    char text[MV_CELL_SIZE];
+
+    for (uint32_t i = 0; order && i < table->count; i++) {
+        mv_arena_mark here = mv_arena_here(scratch);
+        mv_cell cells[MV_LISTING_COLUMNS];
+        mv_listing_place place;
+        bool is_kept = false;
+        mv_listing_event_row(scratch, ask, i, cells, &place);
+        for (uint32_t c = 0; c < table->column_count && !is_kept; c++)
+            is_kept = has_text(mv_cell_text((mv_cell_kind)table->columns[c].kind, cells[c], text),
+                               ask->rows);
+        if (is_kept)
+            order[kept++] = i;
+        mv_arena_rewind(scratch, here);
+    }
+    table->order = order;
+    table->count = kept;
+    return order != NULL;
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -160,12 +218,17 @@ mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *
     *out = (mv_listing){.kind = ask->kind, .note = ""};
     mv_arena_init(&maker.scratch, arena->budget);
     is_done = fill(&maker) && !maker.words.failed;
-    mv_arena_release(&maker.scratch);
-    if (!is_done)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "table");
-    if (out->cells)
+    out->all = out->count;
+    if (is_done && out->cells)
         sort(arena, out, ask->sort, ask->is_ascending);
-    return MV_OK;
+    if (is_done && ask->rows && *ask->rows) {
+        if (out->cells)
+            keep_rows(ask, out);
+        else
+            is_done = keep_events(arena, &maker.scratch, ask, out);
+    }
+    mv_arena_release(&maker.scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "table");
 }
 
 void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
@@ -174,7 +237,7 @@ void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing
     uint32_t at;
 
     if (!table->cells) {
-        mv_listing_event_row(arena, ask, row, cells, place);
+        mv_listing_event_row(arena, ask, table->order ? table->order[row] : row, cells, place);
         return;
     }
     at = table->order[row];

@@ -17,6 +17,7 @@
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
+#include "view/state/view_state.h"
 #include "viz/core/heap_moment.h"
 
 #define MV_LISTING_LIST(X)      \
@@ -34,6 +35,8 @@ typedef enum {
 #define MV_LISTING_ENUM(name, text) MV_LISTING_##name,
     MV_LISTING_LIST(MV_LISTING_ENUM) MV_LISTING_COUNT
 } mv_listing_kind;
+
+enum { MV_ROW_FILTER = 128 /* bytes of it that count */ };
 
 /* The meaning of a cell's number, and its format; texts have no number. */
 typedef enum {
@@ -65,12 +68,22 @@ typedef struct {
     uint32_t event; /* to move the cursor to */
     uint32_t alloc; /* to pin, or MV_NO_ROW */
     bool has_window;
-    uint32_t from, to;  /* events to show */
-    const char *search; /* a filter; "": none */
+    uint32_t from, to; /* events to show */
+    /* A filter for the row's blocks: of the line, then `search`. Only mv_listing_words joins them,
+     * since a term for a line takes time. */
+    const char *search; /* "": none */
     const char *level;  /* memory level, to be shown first; NULL: any */
+    uint64_t hole;      /* address of free memory, to be shown in the allocator's state; 0: none */
+    uint32_t segment;   /* that contains it: to pin */
     bool has_line;
-    mv_frame_id line; /* line to search for; the filter is built on demand */
+    mv_frame_id line;  /* blocks of this line of code; MV_NO_FRAME: */
+    mv_stack_id stack; /* of the stacks that are one line with this */
 } mv_listing_place;
+
+/* The filter of a place; `only`: the filter whose hits alone the table counts, "" for all. "": there
+ * is none. O(frames) with a line. Returns `out`. */
+const char *mv_listing_words(const mv_trace *trace, const mv_listing_place *place, const char *only,
+                             char out[MV_SEARCH_TEXT]);
 
 enum { MV_LISTING_COLUMNS = 8 };
 
@@ -81,9 +94,11 @@ typedef struct {
     uint32_t count;           /* rows */
     mv_cell *cells;           /* [count][column_count]; NULL: events */
     mv_listing_place *places; /* [count]; NULL: events */
-    uint32_t *order;          /* [count] rows in sorted order; NULL: events */
-    const mv_cell *total;     /* [column_count] a last row that is not sorted; NULL: none */
-    const char *note;         /* one line: the content of the table, and its sums */
+    uint32_t *order; /* [count] rows in sorted order; for events those that pass the filter of rows,
+                      * NULL: all */
+    uint32_t all;    /* rows without a filter of rows */
+    const mv_cell *total; /* [column_count] a last row that is not sorted; NULL: none */
+    const char *note;     /* one line: the content of the table, and its sums */
 } mv_listing;
 
 enum { MV_LISTING_SIZE_ROWS = 65 }; /* 0 bytes, and each power of two */
@@ -118,6 +133,8 @@ typedef struct {
     const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
     const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS], filtered by `only` */
     const mv_filter_bits *only;  /* by row of lives->allocs: only these are counted; NULL: all */
+    const char *rows; /* only rows that contain this text, in letters of either case, in a
+                                  * cell as it is shown; NULL, "": all */
 } mv_listing_ask;
 
 /* O(rows alive, sorted); LINES and CATEGORIES also read the events of the interval. Everything is

@@ -1,5 +1,6 @@
 /* Changes in an interval: by line of code, and by category. */
 #include "base/grow.h"
+#include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
 
@@ -170,20 +171,20 @@ static void add_row(area *p, const area_row *row)
     mv_stack_id stack = p->allocs->stack[row->largest];
     mv_cell *cells = mv_listing_next(m);
     mv_listing_place *place = &m->out->places[m->out->count++];
+    char category[MV_SEARCH_LINE];
 
     fill_numbers(cells, row);
     place->alloc = m->ask->of_segments ? MV_NO_ROW : row->largest;
     if (p->of_category) {
         const char *name = m->ask->device->attribution.categories.name[p->categories[row->largest]];
         cells[7].text = name;
-        place->search = mv_say(&m->words, "cat:%s", name);
+        place->search = mv_say(&m->words, "%s", mv_search_of_category(name, category) + 1);
         return;
     }
     cells[7].text = mv_listing_label(m, stack);
+    place->has_line = true;
     place->line = line_of(p, stack);
-    place->has_line = place->line.row != MV_NO_ROW;
-    if (!place->has_line)
-        place->search = stack.row == MV_NO_ROW ? "nostack" : "nopython";
+    place->stack = stack;
 }
 
 static bool fill_total(area *p)

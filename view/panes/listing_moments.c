@@ -32,13 +32,13 @@ static const char *pool_name(mv_listing_maker *m, uint32_t segment)
                   (unsigned long long)t->pools.b[pool.row], stream);
 }
 
-/* The neighbour of a hole: "4.00 MiB train.py:62 forward", or the end of the segment. */
-static const char *neighbour(mv_listing_maker *m, uint32_t alloc)
+/* The neighbour of a hole: "4.00 MiB train.py:62 forward", or the edge of the segment. */
+static const char *neighbour(mv_listing_maker *m, uint32_t alloc, const char *edge)
 {
     char size[MV_SIZE_TEXT];
 
     if (alloc == MV_NO_ROW)
-        return "(end of segment)";
+        return edge;
     return mv_say(&m->words, "%s %s", mv_size_text(size, m->lives->allocs.block[alloc]),
                   mv_listing_label(m, m->lives->allocs.stack[alloc]));
 }
@@ -57,11 +57,10 @@ static void add_hole(mv_listing_maker *m, const mv_heap_map *map, uint32_t segme
     cells[2].number = map->piece_whole[piece];
     cells[3].number = map->piece_addr[piece];
     cells[4].text = pool_name(m, map->segment[segment]);
-    cells[5].text = neighbour(m, left);
-    cells[6].text = neighbour(m, right);
-    place->alloc = left != MV_NO_ROW ? left : right;
-    if (place->alloc != MV_NO_ROW)
-        place->search = mv_listing_search(m, m->lives->allocs.stack[place->alloc]);
+    cells[5].text = neighbour(m, left, "(start)");
+    cells[6].text = neighbour(m, right, "(end)");
+    place->hole = map->piece_addr[piece];
+    place->segment = map->segment[segment];
 }
 
 bool mv_listing_fill_fragments(mv_listing_maker *maker)
@@ -123,8 +122,12 @@ void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t e
     cells[6].text = mv_arena_text(arena, label, strlen(label));
     if (!cells[6].text)
         cells[6].text = "";
-    *place =
-        (mv_listing_place){.has_event = true, .event = event, .alloc = MV_NO_ROW, .search = ""};
+    *place = (mv_listing_place){.has_event = true,
+                                .event = event,
+                                .alloc = MV_NO_ROW,
+                                .search = "",
+                                .line = MV_NO_FRAME,
+                                .stack = MV_NO_STACK};
     if (mv_is_block_action(action))
         place->alloc = lives->alloc_of[event];
 }

@@ -29,8 +29,7 @@ bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *column
  * incrementing out->count adds the row. */
 mv_cell *mv_listing_next(mv_listing_maker *maker);
 
-const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack);  /* of its culprit */
-const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack); /* finds the stack */
+const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack); /* of its culprit */
 
 static inline uint64_t mv_listing_share(uint64_t part, uint64_t all)
 {

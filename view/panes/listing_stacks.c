@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/sort.h"
+#include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"
 
 /* ---- stacks ------------------------------------------------------------------------------ */
@@ -46,11 +47,12 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
 
 /* The table's row for holdings [from, to), which share a line and category. */
 static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t from, uint32_t to,
-                          uint64_t all, mv_labelled *label)
+                          uint64_t all, const mv_frame_id *frames, mv_labelled *label)
 {
     const mv_alloc_lives *a = &m->lives->allocs;
     uint64_t bytes = 0;
     uint32_t largest = found[from].alloc;
+    char category[MV_SEARCH_LINE];
     mv_cell *cells = mv_listing_next(m);
     mv_listing_place *place = &m->out->places[m->out->count];
 
@@ -72,7 +74,12 @@ static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t fr
                            .key = found[from].category,
                            .bytes = bytes};
     place->alloc = largest;
-    place->search = mv_listing_search(m, a->stack[largest]);
+    place->has_line = true;
+    place->stack = a->stack[largest];
+    if (found[from].group != MV_NO_ROW)
+        place->line = frames[found[from].group];
+    if (*cells[4].text)
+        place->search = mv_say(&m->words, "%s", mv_search_of_category(cells[4].text, category));
     m->out->count++;
 }
 
@@ -85,11 +92,12 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
     uint32_t count, rows = 0, from = 0;
     holding *found = find_holdings(maker, &count);
     uint64_t all = 0;
+    const mv_frame_id *frames = mv_frames_of_groups(&maker->scratch, maker->trace, maker->sites);
     mv_labelled *labelled;
     const char **labels;
     char size[MV_SIZE_TEXT], blocks[MV_COUNT_TEXT];
 
-    if (!found)
+    if (!found || !frames)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         all += maker->lives->allocs.block[found[i].alloc];
@@ -102,7 +110,7 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
     for (uint32_t i = 1; i <= count; i++)
         if (i == count || found[i].group != found[from].group ||
             found[i].category != found[from].category) {
-            add_stack_row(maker, found, from, i, all, &labelled[maker->out->count]);
+            add_stack_row(maker, found, from, i, all, frames, &labelled[maker->out->count]);
             from = i;
         }
     labels = mv_labels_find(maker->words.arena, labelled, rows, false);
@@ -140,7 +148,8 @@ static void add_leak_row(mv_listing_maker *m, const mv_leak *leak)
     place->to = events;
     if (leak->first_event < events)
         place->alloc = m->lives->alloc_of[leak->first_event];
-    place->search = mv_say(&m->words, "%s leak", mv_listing_search(m, leak->stack));
+    place->search =
+        mv_say(&m->words, "leak:%u", (uint32_t)(leak - m->ask->device->leaks.leaks) + 1);
 }
 
 bool mv_listing_fill_leaks(mv_listing_maker *maker)

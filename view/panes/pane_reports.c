@@ -1,87 +1,225 @@
 /* Problems and their places: the findings of the analyzers, most serious first. */
+#include <math.h>
 #include <string.h>
 
+#include "base/sort.h"
+#include "view/frame/file_badge.h"
 #include "view/panes/panels.h"
 
-enum { KIND = 124, CULPRIT = 290 }; /* pixels at scale 1 */
+enum {
+    KIND = 124, /* pixels at scale 1 */
+    LEAST_CULPRIT = 120,
+    MOST_IN_TURNS = 20000 /* events: the replays of more would take a page's thread too long */
+};
 
 typedef struct {
     mv_view *view;
     mv_ui *ui;
     const mv_findings *findings;
+    const mv_report_row *rows;
+    uint32_t count;
+    float culprit; /* width of the column */
     mv_panel_lines lines;
 } reports_frame;
 
+/* First without the replays of other settings, then with them. */
 static const mv_findings_answer *ask(mv_view *view)
 {
+    const mv_findings_answer *a = view->panels->findings_shown;
     mv_findings_question q;
-    bool is_current;
-    const mv_findings_answer *a;
+    bool is_current, can_try;
 
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
+    can_try =
+        view->opts.tries_settings && (!view->opts.in_turns || q.device->events <= MOST_IN_TURNS);
+    q.tries = can_try && a && a->ask.device == q.device;
     a = mv_slot_ask(view->panels->findings, &q, &is_current);
     if (a && a->ask.device != q.device)
         a = NULL;
     view->panels->findings_shown = a;
+    if (a && can_try && !q.tries)
+        view->ui.is_animating = true; /* the next frame asks for more */
     return a;
 }
 
-static bool is_alarm(const mv_finding *f)
+static bool is_alarm(mv_finding_kind kind)
 {
-    return f->kind <= MV_FINDING_WAITING;
+    return kind <= MV_FINDING_WAITING;
+}
+
+/* ---- which rows -------------------------------------------------------------------------- */
+
+static void add(mv_panels *panels, mv_report_row row)
+{
+    if (panels->report_count < MV_MOST_REPORTS)
+        panels->reports[panels->report_count++] = row;
+}
+
+/* Whether a verdict about another level or device is worth a row here. */
+static bool is_told(const mv_view *view, const mv_verdict *v)
+{
+    bool is_shown = strcmp(v->level, mv_view_level_name(view)) == 0 &&
+                    v->device == mv_view_device(view)->device;
+    bool is_doubt = v->kind == MV_FINDING_NOTE &&
+                    (v->report == MV_REPORT_LEAKS || v->report == MV_REPORT_FRAGMENTATION);
+
+    return !is_shown && (is_alarm(v->kind) || is_doubt);
+}
+
+static void add_other_levels(mv_view *view)
+{
+    const mv_file_verdicts *v = view->verdicts;
+
+    for (uint32_t i = 0; v && i < v->count; i++)
+        if (is_told(view, &v->rows[i]))
+            add(view->panels,
+                (mv_report_row){.finding = MV_NO_ROW,
+                                .level = v->rows[i].level,
+                                .device_row = MV_NO_ROW,
+                                .where = mv_panel_say(view, "level %s", v->rows[i].level),
+                                .kind = v->rows[i].kind,
+                                .bytes = v->rows[i].bytes,
+                                .text = v->rows[i].text});
+}
+
+/* The problems of other devices of a file with one level. */
+static void add_other_devices(mv_view *view)
+{
+    const mv_document *document = mv_view_document(view);
+
+    for (uint32_t i = 0; !view->verdicts && i < document->device_count; i++) {
+        const mv_document_device *d = &document->devices[i];
+        if (d == mv_view_device(view) ||
+            atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DEVICE_JUDGED)
+            continue;
+        for (uint32_t k = 0; k < d->headline.alarms; k++)
+            add(view->panels, (mv_report_row){.finding = MV_NO_ROW,
+                                              .device_row = i,
+                                              .where = mv_panel_say(view, "device %u", d->device),
+                                              .kind = d->headline.rows[k].kind,
+                                              .bytes = d->headline.rows[k].bytes,
+                                              .text = d->headline.rows[k].text});
+    }
+}
+
+static int by_alarm(const void *left, const void *right, const void *context)
+{
+    const mv_report_row *a = left, *b = right;
+
+    (void)context;
+    return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
+}
+
+static void find_rows(mv_view *view, const mv_findings *findings)
+{
+    mv_panels *panels = view->panels;
+
+    panels->report_count = 0;
+    for (uint32_t i = 0; i < findings->count; i++)
+        add(panels, (mv_report_row){.finding = i,
+                                    .device_row = MV_NO_ROW,
+                                    .where = findings->rows[i].culprit,
+                                    .kind = findings->rows[i].kind,
+                                    .bytes = findings->rows[i].bytes,
+                                    .text = findings->rows[i].title});
+    add_other_levels(view);
+    add_other_devices(view);
+    mv_sort_by(NULL, panels->reports, panels->report_count, sizeof *panels->reports, by_alarm,
+               NULL);
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* A verdict about leaks is of the shown level alone. */
+static const char *title_of(reports_frame *p, const mv_report_row *row)
+{
+    const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
+    const mv_document *document = mv_view_document(p->view);
+    mv_telling words = {.arena = p->ui->frame};
+    const char *memory;
+
+    if (!f || f->report != MV_REPORT_LEAKS || is_alarm(f->kind) ||
+        !mv_file_has_several_levels(document))
+        return row->text;
+    memory = mv_triage_memory_of(&document->trace, &words);
+    return mv_panel_say(p->view, "%s: %s", *memory ? memory : "the whole device", row->text);
+}
+
+/* The column is as wide as its texts, within what the titles leave. */
+static void measure(reports_frame *p)
+{
+    float room = p->lines.box.w - mv_ui_px(p->ui, KIND + 3 * MV_UI_PAD), titles = 0;
+
+    p->culprit = mv_ui_px(p->ui, LEAST_CULPRIT);
+    for (uint32_t i = 0; i < p->count; i++) {
+        p->culprit = fmaxf(p->culprit, mv_ui_text_width(p->ui, MV_UI_TEXT, p->rows[i].where) +
+                                           mv_ui_px(p->ui, 2 * MV_UI_PAD));
+        titles = fmaxf(titles, mv_ui_text_width(p->ui, MV_UI_TEXT, title_of(p, &p->rows[i])));
+    }
+    p->culprit = fminf(p->culprit, fmaxf(room - titles, room / 2));
+}
+
 /* "LEAK   train.py:62 forward   2.00 MiB a step, 24.0 MiB at the end". */
-static void paint_line(reports_frame *p, const mv_finding *f, mv_box line, bool is_shown)
+static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, bool is_shown)
 {
     const mv_theme *theme = p->ui->theme;
-    uint32_t colour = is_alarm(f) ? theme->alarm : theme->text;
+    uint32_t colour = is_alarm(row->kind) ? theme->alarm : theme->text;
+    bool leads = row->finding == MV_NO_ROW || p->findings->rows[row->finding].has_place;
 
-    if (is_shown || (f->has_place && mv_ui_is_hot(p->ui, line))) {
+    if (is_shown || (leads && mv_ui_is_hot(p->ui, line))) {
         mv_ui_fill(p->ui, line, theme->background);
         mv_ui_frame(p->ui, line, is_shown ? theme->faint_text : theme->grid);
     }
-    if (is_alarm(f))
+    if (is_alarm(row->kind))
         mv_ui_fill(p->ui, (mv_box){line.x, line.y + 1, mv_ui_px(p->ui, 4), line.h - 2}, colour);
     mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD + 4));
     mv_ui_text(p->ui, mv_box_cut_left(&line, mv_ui_px(p->ui, KIND)), MV_UI_TEXT, colour,
-               MV_ANCHOR_START, mv_finding_name(f->kind));
-    if (*f->culprit) {
-        mv_box culprit = mv_box_cut_left(&line, mv_ui_px(p->ui, CULPRIT));
-        culprit.w -= mv_ui_px(p->ui, MV_UI_PAD);
-        mv_ui_text(p->ui, culprit, MV_UI_TEXT, theme->text, MV_ANCHOR_START, f->culprit);
+               MV_ANCHOR_START, mv_finding_name(row->kind));
+    if (*row->where) {
+        mv_box where = mv_box_cut_left(&line, p->culprit);
+        where.w -= mv_ui_px(p->ui, MV_UI_PAD);
+        mv_ui_text(p->ui, where, MV_UI_TEXT, theme->text, MV_ANCHOR_START, row->where);
     }
     line.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, f->title);
+    mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, title_of(p, row));
 }
 
-static void paint_finding(reports_frame *p, uint32_t row)
+/* The lines below a chosen row. */
+static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visible)
 {
-    const mv_finding *f = &p->findings->rows[row];
-    bool is_shown = row == p->view->now->report_row;
-    float left = mv_ui_px(p->ui, MV_UI_PAD + 4 + KIND), top = p->lines.y;
+    float left = mv_ui_px(p->ui, MV_UI_PAD + 4 + KIND);
     float width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
+    const mv_theme *theme = p->ui->theme;
+    const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
+    const char *hint = !f                 ? "click: show it"
+                       : !f->has_place    ? NULL
+                       : f->is_about_heap ? "click: show in the allocator's state"
+                                          : "click: show in the timeline";
+
+    if (f)
+        mv_panel_wrap(&p->lines, left, width, theme->text, 3, f->what);
+    if (f && *f->advice)
+        mv_panel_wrap(&p->lines, left, width, theme->text, 3,
+                      mv_panel_say(p->view, "-> %s", f->advice));
+    if (hint && is_visible && !p->ui->has_no_buttons)
+        mv_panel_wrap(&p->lines, left, width, theme->faint_text, 1, hint);
+}
+
+static void paint_finding(reports_frame *p, uint32_t i)
+{
+    bool is_shown = i == p->view->now->report_row;
+    float top = p->lines.y;
     mv_box line = mv_panel_line(&p->lines);
 
     if (line.h > 0)
-        paint_line(p, f, line, is_shown);
-    if (is_shown) {
-        mv_panel_wrap(&p->lines, left, width, p->ui->theme->text, 3, f->what);
-        if (*f->advice)
-            mv_panel_wrap(&p->lines, left, width, p->ui->theme->text, 3,
-                          mv_panel_say(p->view, "-> %s", f->advice));
-        if (f->has_place && line.h > 0 && !p->ui->has_no_buttons)
-            mv_panel_wrap(&p->lines, left, width, p->ui->theme->faint_text, 1,
-                          f->is_about_heap ? "click: show in the allocator's state"
-                                           : "click: show in the timeline");
-    }
+        paint_line(p, &p->rows[i], line, is_shown);
+    if (is_shown)
+        paint_more(p, &p->rows[i], line.h > 0);
     if (p->lines.y > top)
         mv_ui_zone(p->ui, (mv_box){p->lines.box.x, top, p->lines.box.w, p->lines.y - top},
-                   MV_DO_report_row, row, is_shown ? "" : NULL);
+                   MV_DO_report_row, i, is_shown ? "" : NULL);
 }
 
 /* All findings; from the next frame on, scrolls to the finding that the keyboard moved to. */
@@ -91,7 +229,7 @@ static void paint_findings(reports_frame *p, mv_box box)
     uint32_t wanted, begin = *first;
     bool has_come = mv_spot_came_to(p->view, MV_DO_report_row, &wanted);
 
-    for (uint32_t i = 0; i < p->findings->count; i++) {
+    for (uint32_t i = 0; i < p->count; i++) {
         uint32_t top = p->lines.count;
         paint_finding(p, i);
         if (!has_come || i != wanted)
@@ -103,7 +241,7 @@ static void paint_findings(reports_frame *p, mv_box box)
     }
     p->ui->is_animating = p->ui->is_animating || begin != *first;
     *first = begin;
-    mv_ui_list(p->ui, MV_DO_report_row, p->findings->count, room);
+    mv_ui_list(p->ui, MV_DO_report_row, p->count, room);
     mv_ui_scroll(p->ui, box, p->lines.count, room, first);
 }
 
@@ -123,6 +261,7 @@ void mv_reports_paint(mv_view *view, mv_box box)
         answer = ask(view);
     if (!answer) {
         panels->findings_shown = NULL;
+        panels->report_count = 0;
         mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    "looking for leaks, fragmentation and what holds the peak ...");
         return;
@@ -131,8 +270,12 @@ void mv_reports_paint(mv_view *view, mv_box box)
         panels->report_first = 0;
     panels->report_of = device;
     p.findings = &answer->findings;
+    find_rows(view, p.findings);
+    p.rows = panels->reports;
+    p.count = panels->report_count;
     p.lines =
         (mv_panel_lines){.view = view, .box = box, .y = box.y + 2, .first = panels->report_first};
     p.lines.box.w -= mv_ui_px(p.ui, 10);
+    measure(&p);
     paint_findings(&p, box);
 }

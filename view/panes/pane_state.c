@@ -6,13 +6,20 @@
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 #include "viz/pictures/state_scene.h"
+#include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
 
 enum {
     LINE = 16,   /* for the texts above the rows, in pixels at scale 1 */
     WIDE = 1800, /* from this width on, the event's effect has one line, otherwise two */
     BUTTON = 118,
-    ROW = 15 /* height of a row, approximately */
+    ROW = 15,          /* height of a row, approximately */
+    EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
+    MOST_EVENTS = 560, /* at least and at most */
+    LEAST_ROWS = 560,  /* width of the rows beside it */
+    EVENT_NUMBER = 64,
+    EVENT_ACTION = 96,
+    EVENT_SIZE = 70
 };
 
 typedef struct {
@@ -53,12 +60,24 @@ static mv_box cut_legend(const mv_view *view, mv_box *box)
     return mv_box_cut_right(box, width);
 }
 
+/* Cuts off the space for the list of events: none on paper or in a narrow pane. */
+static mv_box cut_events(const mv_view *view, mv_box *box)
+{
+    float width = fminf(fmaxf(roundf(box->w / 4), mv_ui_px(&view->ui, EVENTS)),
+                        mv_ui_px(&view->ui, MOST_EVENTS));
+
+    if (view->sheet || box->w - width < mv_ui_px(&view->ui, LEAST_ROWS))
+        width = 0;
+    return mv_box_cut_right(box, width);
+}
+
 static mv_box rows_of(const mv_view *view, mv_box box)
 {
     float pad = mv_ui_px(&view->ui, MV_UI_PAD);
 
     cut_head(view, &box);
     cut_legend(view, &box);
+    cut_events(view, &box);
     box.x += pad;
     box.w -= 2 * pad;
     return box;
@@ -115,6 +134,15 @@ static mv_state_mark event_mark(const state_frame *p)
     }
 }
 
+/* The free memory that the user chose; empty if it is in use at this moment. */
+static mv_state_mark hole_mark(const state_frame *p)
+{
+    uint64_t addr = p->view->now->hole;
+
+    return (mv_state_mark){addr, addr ? mv_state_hole_at(&p->answer->heap.map, addr) : 0,
+                           MV_STATE_PINNED};
+}
+
 static void set_marks(state_frame *p)
 {
     uint32_t pinned = p->view->now->pinned, hover = p->view->hover, event = p->answer->ask.event;
@@ -127,6 +155,8 @@ static void set_marks(state_frame *p)
         p->scene.marks[1] = block_mark(p, hover, MV_STATE_HOVER);
     if (pinned < lives->allocs.count && mv_alloc_is_active(lives, pinned, event))
         p->scene.marks[2] = block_mark(p, pinned, MV_STATE_PINNED);
+    else
+        p->scene.marks[2] = hole_mark(p);
 }
 
 /* ---- callbacks of the scene -------------------------------------------------------------- */
@@ -284,6 +314,61 @@ static void paint_legend(state_frame *p, mv_box box)
     mv_plot_colours(&plot, legend);
 }
 
+/* ---- the events around the cursor --------------------------------------------------------- */
+
+static void paint_event(state_frame *p, mv_box line, uint32_t event)
+{
+    const mv_events *e = &p->device->lives.events;
+    const mv_theme *theme = p->ui->theme;
+    bool is_cursor = event == p->view->now->cursor;
+    char number[MV_TICK_TEXT], label_text[256];
+    mv_box whole = line, cell;
+
+    if (is_cursor || mv_ui_is_hot(p->ui, line))
+        mv_ui_fill(p->ui, line, theme->grid);
+    if (is_cursor)
+        mv_ui_fill(p->ui, (mv_box){line.x, line.y, mv_ui_px(p->ui, 3), line.h}, theme->outline);
+    cell = mv_box_cut_left(&line, mv_ui_px(p->ui, EVENT_NUMBER));
+    mv_ui_text(p->ui, cell, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
+               mv_axis_exact(event, number));
+    mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD));
+    mv_ui_text(p->ui, mv_box_cut_left(&line, mv_ui_px(p->ui, EVENT_ACTION)), MV_UI_SMALL,
+               e->action[event] == MV_ACTION_OOM ? theme->alarm : theme->text, MV_ANCHOR_START,
+               mv_action_name((mv_action)e->action[event]));
+    cell = mv_box_cut_left(&line, mv_ui_px(p->ui, EVENT_SIZE));
+    cell.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    mv_ui_text(p->ui, cell, MV_UI_SMALL, theme->text, MV_ANCHOR_END,
+               mv_panel_size(p->view, e->size[event]));
+    mv_ui_text(p->ui, line, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_START,
+               mv_culprit_label(&p->document->trace, p->document->sites.kinds, e->stack[event],
+                                label_text, sizeof label_text));
+    mv_ui_zone(p->ui, whole, MV_DO_go_to_event, event, "");
+}
+
+/* The cursor's event stays in the middle, as far as there are events around it. */
+static void paint_events(state_frame *p, mv_box pane)
+{
+    mv_box box;
+    uint32_t count = p->device->lives.events.count, cursor = p->view->now->cursor, first;
+    float h = mv_ui_px(p->ui, LINE);
+    uint32_t room;
+
+    cut_head(p->view, &pane);
+    cut_legend(p->view, &pane);
+    box = cut_events(p->view, &pane);
+    box.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    room = box.h > 2 * h ? (uint32_t)((box.h - h) / h) : 0;
+    if (box.w <= 0 || room == 0 || count == 0)
+        return;
+    first = cursor == MV_BEFORE || cursor < room / 2 ? 0 : cursor - room / 2;
+    first = first + room > count ? (count > room ? count - room : 0) : first;
+    mv_ui_text(p->ui, mv_box_cut_top(&box, h), MV_UI_SMALL, p->ui->theme->faint_text,
+               MV_ANCHOR_START, "events: click one, or turn the wheel");
+    p->view->panels->heap_events = box;
+    for (uint32_t i = first; i < count && i < first + room; i++)
+        paint_event(p, mv_box_cut_top(&box, h), i);
+}
+
 /* ---- the pane ---------------------------------------------------------------------------- */
 
 /* The part chosen by the user; once the cursor has moved, also the range that its event changed. */
@@ -296,7 +381,7 @@ static mv_state_place place_of(const state_frame *p, mv_box rows)
     mv_state_mark mark = event_mark(p);
     uint32_t segment = mark.bytes ? mv_state_segment_at(map, mark.addr) : MV_NO_ROW;
 
-    if (now->cursor == now->heap_seen || segment == MV_NO_ROW)
+    if (now->cursor == now->heap_seen || now->hole || segment == MV_NO_ROW)
         return place;
     shown = mv_state_reveal(&place, segment, mark.addr - map->addr[segment], mark.bytes);
     return mv_state_place_make(&p->answer->state, rows, p->ui->scale, shown);
@@ -329,6 +414,7 @@ static bool open_frame(mv_view *view, mv_box box, state_frame *p)
                                 .title = view->sheet ? title : NULL};
     view->panels->heap_shown = p->answer;
     view->panels->heap_place = p->scene.place;
+    view->ui.is_animating |= view->panels->fits_hole && is_current;
     return true;
 }
 
@@ -377,8 +463,10 @@ void mv_state_paint(mv_view *view, mv_box box)
                    "laying out the heap ...");
         return;
     }
+    view->panels->heap_events = (mv_box){0};
     if (!view->sheet)
         paint_head(&p, cut_head(view, &rest));
+    paint_events(&p, box);
     if (p.answer->state.group_count == 0) {
         mv_ui_text(p.ui, p.scene.place.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    "nothing is reserved at this moment");

@@ -1,9 +1,14 @@
 /* Tables: rows of numbers, each with a place in the picture. */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
+#include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
+#include "view/timeline/hit_ticks.h"
+#include "viz/scene/axis.h"
 
-enum { HEAD = 22 };
+enum { HEAD = 22, FILTER = 170, LEAST_NOTE = 200 };
 
 typedef struct {
     mv_view *view;
@@ -37,6 +42,7 @@ static mv_listing_question question_of(mv_view *view)
         mv_panels_interval(view, &q.a, &q.b);
         q.of_segments = now->main == MV_MAIN_SEGMENTS;
     }
+    snprintf(q.rows, sizeof q.rows, "%s", now->row_filter);
     if (mv_listing_is_of_blocks(q.kind) && !q.of_segments)
         mv_panels_isolated(view, q.only);
     return q;
@@ -154,10 +160,19 @@ static void paint_total(tables_frame *p, mv_box line)
 }
 
 /* The list of events follows the cursor until the user scrolls. */
+static uint32_t row_of(const tables_frame *p, uint32_t cursor)
+{
+    const mv_listing *t = &p->answer->table;
+    uint32_t row = cursor == MV_BEFORE ? 0 : cursor;
+    uint32_t above = t->order ? (uint32_t)mv_upper_bound_u32(t->order, t->count, row) : row + 1;
+
+    return above > 0 ? above - 1 : 0;
+}
+
 static void follow_cursor(tables_frame *p)
 {
     mv_panels *panels = p->view->panels;
-    uint32_t cursor = p->view->now->cursor, row = cursor == MV_BEFORE ? 0 : cursor;
+    uint32_t cursor = p->view->now->cursor, row = row_of(p, cursor);
     uint32_t *first = &panels->table_first[MV_LISTING_EVENTS];
 
     if (p->answer->table.kind != MV_LISTING_EVENTS || panels->table_cursor == cursor)
@@ -180,6 +195,23 @@ static void follow_spot(tables_frame *p)
         *first = row - p->room + 1;
 }
 
+/* Where hits of the search are allocated, beside the scroll bar of the events. */
+static void paint_hits(tables_frame *p, mv_box whole)
+{
+    const mv_listing *t = &p->answer->table;
+    mv_box bar = mv_box_cut_right(&whole, mv_ui_px(p->ui, 4));
+    uint32_t pixels = bar.h > 0 ? (uint32_t)bar.h : 0;
+
+    if (t->kind != MV_LISTING_EVENTS || t->order || !mv_hits_are_marked(p->view))
+        return;
+    for (uint32_t i = 0; i < pixels; i++) {
+        uint32_t from = (uint32_t)((uint64_t)t->count * i / pixels);
+        uint32_t to = (uint32_t)((uint64_t)t->count * (i + 1) / pixels);
+        if (from < to && mv_hit_is_born(p->view, from ? from - 1 : MV_BEFORE, to - 1))
+            mv_ui_fill(p->ui, (mv_box){bar.x, bar.y + (float)i, bar.w, 1}, p->ui->theme->outline);
+    }
+}
+
 static void paint_rows(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind];
@@ -197,6 +229,7 @@ static void paint_rows(tables_frame *p)
     paint_names(p, mv_box_cut_top(&p->box, h));
     mv_box_cut_top(&whole, h);
     mv_ui_scroll(p->ui, whole, count, p->room, first);
+    paint_hits(p, whole);
     for (uint32_t i = 0; i < p->room && *first + i < count; i++)
         paint_row(p, mv_box_cut_top(&p->box, h), *first + i);
     if (p->answer->table.total)
@@ -212,13 +245,36 @@ static void paint_rows(tables_frame *p)
 static const char *note_of(tables_frame *p)
 {
     const mv_view_state *now = p->view->now;
-    const char *note = p->answer->table.note;
+    const mv_listing *t = &p->answer->table;
+    const char *note = t->note;
+    char shown[MV_TICK_TEXT], all[MV_TICK_TEXT];
 
+    if (*p->answer->question.rows)
+        note = mv_panel_say(p->view, "%s of %s rows: %s", mv_axis_exact(t->count, shown),
+                            mv_axis_exact(t->all, all), note);
     if (now->show != MV_SHOW_ISOLATE || !*now->search ||
         p->answer->table.kind == MV_LISTING_EVENTS || p->answer->table.kind == MV_LISTING_MARKERS)
         return note;
     return mv_panel_say(p->view, p->answer->ask.only ? "hits only: %s" : "hits and all others: %s",
                         note);
+}
+
+/* The filter of rows: at least if it is in use. */
+static void paint_filter(tables_frame *p, mv_box *head)
+{
+    mv_view *view = p->view;
+    bool is_used = *view->now->row_filter || view->desk->focus == MV_FOCUS_ROWS;
+    mv_box box;
+
+    if (p->ui->has_no_buttons || (!is_used && head->w < mv_ui_px(p->ui, FILTER + LEAST_NOTE)))
+        return;
+    box = mv_box_cut_left(head, mv_ui_px(p->ui, FILTER));
+    box.y += 1;
+    box.h -= 3;
+    mv_field_paint(p->ui, box, &view->chrome->rows, view->desk->focus == MV_FOCUS_ROWS,
+                   "Filter rows");
+    mv_ui_zone(p->ui, box, MV_DO_filter_rows, 0, NULL);
+    mv_box_cut_left(head, mv_ui_px(p->ui, MV_UI_PAD));
 }
 
 static void paint_head(tables_frame *p, mv_box head)
@@ -239,6 +295,7 @@ static void paint_head(tables_frame *p, mv_box head)
     mv_ui_button(p->ui, button, false, MV_DO_table_copy, 0, "copy");
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
     head.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    paint_filter(p, &head);
     if (p->answer)
         mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, note_of(p));
 }

@@ -8,6 +8,7 @@
 #include "analyze/lives/position.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "view/document/ledger_moment.h"
 #include "view/document/moment_text.h"
 #include "viz/scene/axis.h"
 
@@ -182,6 +183,7 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
                               .a = q->a,
                               .b = q->b,
                               .of_segments = q->of_segments,
+                              .rows = a->question.rows,
                               .sort = q->sort,
                               .is_ascending = q->is_ascending};
     if (q->kind == MV_LISTING_FRAGMENTS || q->kind == MV_LISTING_SIZES) {
@@ -203,17 +205,61 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
     return mv_listing_find(arena, &a->ask, &a->table, &err) == MV_OK ? a : NULL;
 }
 
+/* Who holds the memory of the whole device; false when out of memory. */
+static bool find_device_report(mv_arena *arena, const mv_findings_question *q, mv_reports *reports)
+{
+    const mv_trace *read = mv_trace_as_read(&q->document->trace);
+    uint32_t device = q->device->device;
+    mv_ledger *ledger = mv_push_struct(arena, mv_ledger);
+    mv_lives lives = q->device->lives;
+    mv_err err;
+
+    if (!ledger)
+        return false;
+    if (!mv_document_has_ledger(q->document) || device >= 64 ||
+        !(mv_ledger_devices(read) >> device & 1))
+        return true;
+    if (q->document->trace.origin.level &&
+        mv_lives_find(arena, read, device, &lives, &err) != MV_OK)
+        return false;
+    if (mv_ledger_find(arena, read, &lives, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED}, ledger,
+                       &err) != MV_OK)
+        return false;
+    if (ledger->used != MV_NO_BYTES || ledger->by_sum > 0)
+        reports->ledger = ledger;
+    return true;
+}
+
+/* What other settings would have saved: only of PyTorch's own trace. */
+static bool find_whatif(mv_arena *arena, const mv_findings_question *q, mv_reports *reports)
+{
+    mv_whatif *whatif = mv_push_struct(arena, mv_whatif);
+    mv_err err;
+
+    if (!whatif)
+        return false;
+    if (q->document->trace.origin.level || mv_trace_allocator(&q->document->trace))
+        return true;
+    if (mv_whatif_find(arena, &q->document->trace, &q->device->lives, &q->document->sites,
+                       (mv_whatif_opts){0}, whatif, &err) != MV_OK)
+        return false;
+    reports->whatif = whatif;
+    return true;
+}
+
 static void *find_findings(mv_arena *arena, void *context, const void *ask)
 {
     const mv_findings_question *q = ask;
     mv_findings_answer *a = mv_push_struct(arena, mv_findings_answer);
-    const mv_reports reports = mv_document_reports(q->document, q->device);
+    mv_reports reports = mv_document_reports(q->document, q->device);
     mv_err err;
 
     (void)context;
     if (!a)
         return NULL;
     a->ask = *q;
+    if (!find_device_report(arena, q, &reports) || (q->tries && !find_whatif(arena, q, &reports)))
+        return NULL;
     if (mv_findings_find(arena, &reports, &a->findings, &err) != MV_OK)
         return NULL;
     a->places = mv_finding_places_find(arena, q->document, q->device, &a->findings);

@@ -111,6 +111,7 @@ typedef struct {
     const mv_document_device *device;
     uint32_t kind, is_judged, event, sort, is_ascending;
     uint32_t a, b, of_segments; /* LINES, CATEGORIES */
+    char rows[MV_ROW_FILTER];   /* only rows that contain it; "": all */
     char only[MV_SEARCH_TEXT];  /* a search: only its hits are counted; "": all */
 } mv_listing_question;
 MV_PLAIN_END
@@ -126,6 +127,7 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
+    uint64_t tries; /* 1: other settings, too */
 } mv_findings_question;
 MV_PLAIN_END
 
@@ -151,6 +153,19 @@ typedef struct {
     mv_allocation_history history; /* of story.alloc, if requested and there is one */
 } mv_story_answer;
 
+/* A row of the reports: a finding on the shown device and level, or a verdict about another. */
+typedef struct {
+    uint32_t finding;    /* row of findings, or MV_NO_ROW: */
+    const char *level;   /* text of --level; NULL: the shown one */
+    uint32_t device_row; /* of the document, with the level shown; MV_NO_ROW: as on the level */
+    const char *where;   /* "pinned memory", "device 1" */
+    mv_finding_kind kind;
+    uint64_t bytes;
+    const char *text;
+} mv_report_row;
+
+enum { MV_MOST_REPORTS = 128 };
+
 /* ---- pane data ------------------------------------------------------------------------------ */
 
 enum { MV_MOST_FOLDS = 64 }; /* stacks that Details shows: up to 4 */
@@ -172,6 +187,8 @@ struct mv_panels {
 
     mv_state_place heap_place; /* where heap_shown was painted */
     mv_heap_drag heap_drag;
+    mv_box heap_events; /* of the list of events beside it */
+    bool fits_hole;     /* the state zooms to the hole as soon as it is laid out */
 
     uint32_t flame_first; /* the level at the top of the pane */
     uint32_t flame_room;  /* levels that fit */
@@ -188,6 +205,8 @@ struct mv_panels {
 
     uint32_t report_first;
     const mv_document_device *report_of;
+    uint32_t report_count;
+    mv_report_row reports[MV_MOST_REPORTS]; /* in the last frame; texts live as long as it */
 
     /* Results painted in the last frame; each is valid until the query of the next frame. */
     const mv_heap_answer *heap_shown;

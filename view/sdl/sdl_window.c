@@ -143,6 +143,7 @@ static float scale_of(const shell *s)
 static mv_code open_view(shell *s, mv_err *err)
 {
     mv_view_opts opts = {.is_dark = s->opts->is_dark,
+                         .tries_settings = true,
                          .is_threaded = true,
                          .scale = scale_of(s),
                          .tile_bytes = s->opts->tile_bytes,

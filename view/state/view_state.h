@@ -62,6 +62,7 @@ typedef enum {
     MV_FOCUS_BOOKMARK, /* the name of a new bookmark */
     MV_FOCUS_MENU,     /* a list: arrows and Enter, no text */
     MV_FOCUS_DEVICES,  /* a list: arrows and Enter, no text */
+    MV_FOCUS_ROWS,     /* the filter of the tables' rows */
     MV_FOCUS_COUNT
 } mv_focus;
 
@@ -72,6 +73,7 @@ typedef enum {
     MV_MENU_COLOURS,
     MV_MENU_CLOCKS,
     MV_MENU_BOOKMARKS,
+    MV_MENU_HERE, /* of the right button */
     MV_MENU_COUNT
 } mv_menu;
 
@@ -155,6 +157,12 @@ typedef struct {
 
 extern const mv_state_member mv_state_members[];
 extern const uint32_t mv_state_member_count;
+
+/* Whether the keyboard is in a field of a bar or a pane, which covers nothing. */
+static inline bool mv_focus_is_inline(uint8_t focus)
+{
+    return focus == MV_FOCUS_SEARCH || focus == MV_FOCUS_ROWS;
+}
 
 bool mv_view_state_is_equal(const mv_view_state *a, const mv_view_state *b);
 

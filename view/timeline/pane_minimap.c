@@ -2,6 +2,7 @@
  * it, a double-click shows everything. */
 #include <math.h>
 
+#include "view/timeline/hit_ticks.h"
 #include "view/timeline/plot.h"
 
 /* Whether a plot over time is shown above it: the pane's data belong to this frame then. */
@@ -88,7 +89,12 @@ static void ticks(mv_view *view, const mv_viewport *at)
         last = x;
         mv_ui_fill(&view->ui, (mv_box){x, at->box.y, 2, at->box.h}, view->ui.theme->alarm);
     }
-    if (view->now->cursor != MV_BEFORE)
+    if (view->now->cursor != MV_BEFORE && view->now->main == MV_MAIN_STATE)
+        mv_ui_fill(
+            &view->ui,
+            (mv_box){roundf(mv_viewport_x(at, view->now->cursor)) - 1, at->box.y, 3, at->box.h},
+            view->ui.theme->outline);
+    else if (view->now->cursor != MV_BEFORE)
         mv_ui_fill(&view->ui,
                    (mv_box){mv_viewport_x(at, view->now->cursor), at->box.y, 1, at->box.h},
                    view->ui.theme->reserved);
@@ -116,11 +122,14 @@ void mv_minimap_paint(mv_view *view, mv_box box)
     area(view, &at, true, (view->ui.theme->reserved & ~0xffu) | 0x50);
     area(view, &at, false, mv_site_colour(0));
     ticks(view, &at);
-    window_box(view, &at);
+    mv_hit_ticks(view, &at, (mv_box){at.box.x, at.box.y, at.box.w, mv_ui_px(&view->ui, 6)});
+    if (view->now->main != MV_MAIN_STATE)
+        window_box(view, &at);
     mv_ui_zone(
         &view->ui, box, MV_DO_NOTHING, 0,
-        pane->drag.kind == MV_DRAG_NONE
-            ? "Drag the window, or its edges; outside: a new window; double-click: everything"
-            : "");
+        pane->drag.kind != MV_DRAG_NONE ? ""
+        : view->now->main == MV_MAIN_STATE
+            ? "Click or drag: the state at that moment; wheel: event by event"
+            : "Drag the window, or its edges; outside: a new window; double-click: everything");
     mv_bookmark_flags(view, &at, at.box.y + mv_ui_px(&view->ui, 12));
 }

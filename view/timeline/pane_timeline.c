@@ -5,6 +5,7 @@
 
 #include "analyze/events/recorder.h"
 #include "view/timeline/device_lane.h"
+#include "view/timeline/hit_ticks.h"
 #include "view/timeline/pane_ranks.h"
 #include "view/timeline/plot.h"
 #include "viz/core/background.h"
@@ -408,10 +409,20 @@ static void paint_picture(mv_plot *p)
     mv_plot_interval(p);
 }
 
+/* At the bottom of the plot, where blocks are largest. */
+static mv_box hit_strip(const mv_plot *p)
+{
+    float h = mv_ui_px(p->ui, 6);
+
+    return (mv_box){p->plot.x, p->plot.y + p->plot.h - h, p->plot.w, h};
+}
+
 static void paint_plot(mv_plot *p)
 {
     mv_ui_fill(p->ui, p->plot, p->ui->theme->plot);
     paint_picture(p);
+    if (!p->of_segments && !p->of_pools)
+        mv_hit_ticks(p->view, &p->at, hit_strip(p));
     if (!p->view->sheet) {
         mv_plot_cursor(p);
         mv_bookmark_flags(p->view, &p->at, p->plot.y + p->plot.h);

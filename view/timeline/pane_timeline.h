@@ -59,6 +59,7 @@ typedef enum {
     MV_DRAG_INTERVAL, /* the interval's other end follows the pointer */
     MV_DRAG_PAN,
     MV_DRAG_SCRUB,  /* the cursor follows the pointer */
+    MV_DRAG_MOMENT, /* in the minimap below the allocator's state: the same */
     MV_DRAG_LEGEND, /* the legend's edge follows the pointer */
     MV_DRAG_WINDOW, /* in the minimap: drags the window, or one edge of it */
     MV_DRAG_WINDOW_FROM,

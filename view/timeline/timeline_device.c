@@ -78,17 +78,28 @@ static uint32_t paler(uint32_t colour, uint32_t ground)
     return out;
 }
 
+/* A free colour of a library: the one chosen by its name, if it is free. */
+static uint32_t library_colour(const char *name, uint32_t *used)
+{
+    uint32_t libraries = MV_HOLDER_COLOURS - 1;
+    uint32_t i = (uint32_t)(XXH3_64bits(name, strlen(name)) % libraries);
+    for (uint32_t tries = 0; tries < libraries && *used >> i & 1; tries++)
+        i = (i + 1) % libraries;
+    *used |= 1u << i;
+    return mv_holder_colour(1 + i);
+}
+
 /* A library has the colour chosen by its name, in every picture. */
 static void find_colours(mv_plot *p, const mv_device_lane *lane, uint32_t out[MV_DEVICE_PARTS])
 {
     const mv_theme *theme = p->ui->theme;
-    uint32_t used = 1;
+    uint32_t used = 0;
 
-    out[MV_DEVICE_ALLOCATED] = mv_site_colour(0);
-    out[MV_DEVICE_UNUSED] = paler(mv_site_colour(0), theme->plot);
+    out[MV_DEVICE_ALLOCATED] = mv_holder_colour(0);
+    out[MV_DEVICE_UNUSED] = paler(mv_holder_colour(0), theme->plot);
     for (uint32_t i = MV_DEVICE_LIBRARY; i < MV_DEVICE_OTHERS; i++) {
         const char *name = mv_device_part_name(lane, (mv_device_part)i);
-        out[i] = name ? mv_site_colour(mv_site_hue(XXH3_64bits(name, strlen(name)), &used)) : 0;
+        out[i] = name ? library_colour(name, &used) : 0;
     }
     out[MV_DEVICE_OTHERS] = mv_muted_colour(0);
     out[MV_DEVICE_CONTEXT] = theme->unknown;

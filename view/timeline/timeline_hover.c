@@ -6,7 +6,7 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_SLIDES = 8192, TIP_LINES = 7, TIP_WIDTH = 460, LABEL = 256 };
+enum { MOST_SLIDES = 8192, TIP_LINES = 14, TIP_WIDTH = 460, LABEL = 256, TIP_CALLERS = 5 };
 
 /* ---- under the pointer ------------------------------------------------------------------- */
 
@@ -201,6 +201,32 @@ static void describe_alloc(mv_plot *p, uint32_t rank, tip *t)
     say(t, life(p, rank));
 }
 
+/* The callers of the line that allocated, as far as they are the user's own code. */
+static void describe_callers(mv_plot *p, uint32_t rank, tip *t)
+{
+    const uint8_t *kinds = p->document->sites.kinds;
+    mv_stack_id stack = p->lives->allocs.stack[rank];
+    mv_frame_id culprit = mv_culprit_frame(p->trace, kinds, stack);
+    uint32_t count, said = 0, more = 0, i = 0;
+    const mv_frame_id *frames = mv_stack_frames(p->trace, stack, &count);
+    char label[LABEL];
+
+    while (i < count && frames[i].row != culprit.row)
+        i++;
+    for (i++; i < count; i++) {
+        if (kinds[frames[i].row] != MV_FRAME_USER)
+            continue;
+        more += said == TIP_CALLERS;
+        if (said == TIP_CALLERS)
+            continue;
+        said++;
+        say(t, mv_scene_format(&p->ui->scene, "  called by %s",
+                               mv_frame_label(p->trace, frames[i], label, sizeof label)));
+    }
+    if (more)
+        say(t, mv_scene_format(&p->ui->scene, "  and %u more callers: a click shows all", more));
+}
+
 static void say_use(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
 {
     uint64_t size = p->index->bytes[rank];
@@ -354,6 +380,7 @@ void mv_plot_hover(mv_plot *p)
         } else {
             p->view->hover = hit.rank;
             describe_alloc(p, hit.rank, &t);
+            describe_callers(p, hit.rank, &t);
         }
         describe_pixel(p, &hit, &t);
     }

@@ -183,10 +183,12 @@ static float share_width(const mv_plot *p)
     return p->legend.w < mv_ui_px(p->ui, NARROW) ? 0 : mv_ui_px(p->ui, SHARE);
 }
 
-static float label_width(const mv_plot *p, mv_box box)
+/* A row without bytes has the room of the numbers, too. */
+static float label_width(const mv_plot *p, mv_box box, bool has_bytes)
 {
-    return box.w - mv_ui_px(p->ui, SWATCH + 6) - share_width(p) - mv_ui_px(p->ui, AMOUNT) -
-           mv_ui_px(p->ui, 4);
+    float numbers = has_bytes ? share_width(p) + mv_ui_px(p->ui, AMOUNT) : 0;
+
+    return box.w - mv_ui_px(p->ui, SWATCH + 6) - numbers - mv_ui_px(p->ui, 4);
 }
 
 static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
@@ -201,8 +203,8 @@ static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
     mv_ui_zone(p->ui, box, MV_DO_legend_row, index,
                mv_ui_is_hot(p->ui, box) ? row_tip(p, row) : "");
     swatch = mv_box_cut_left(&box, mv_ui_px(p->ui, SWATCH + 6));
-    share = mv_box_cut_right(&box, share_width(p));
-    amount = mv_box_cut_right(&box, mv_ui_px(p->ui, AMOUNT));
+    share = mv_box_cut_right(&box, row->bytes ? share_width(p) : 0);
+    amount = mv_box_cut_right(&box, row->bytes ? mv_ui_px(p->ui, AMOUNT) : 0);
     swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
     swatch.y += roundf((box.h - swatch.h) / 2);
     if (row->colour)
@@ -269,7 +271,7 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 {
     mv_legend_rows *rows = &p->pane->legend_rows;
     float high = mv_ui_px(p->ui, ROW);
-    uint32_t room = (uint32_t)fmaxf(0, box->h / high - has_band(p)), empty;
+    uint32_t room = (uint32_t)fmaxf(0, box->h / high - has_band(p)), empty, full;
     const char *labels[MV_LEGEND_MOST];
 
     mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room, rows);
@@ -278,8 +280,11 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
         mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room - 1, rows);
     for (uint32_t i = 0; i < rows->count; i++)
         labels[i] = rows->row[i].label;
-    mv_labels_fit(&p->ui->scene, labels, rows->count, MV_UI_SMALL * p->ui->scale,
-                  label_width(p, *box));
+    full = empty == MV_NO_ROW ? rows->count : empty;
+    mv_labels_fit(&p->ui->scene, labels, full, MV_UI_SMALL * p->ui->scale,
+                  label_width(p, *box, true));
+    mv_labels_fit(&p->ui->scene, labels + full, rows->count - full, MV_UI_SMALL * p->ui->scale,
+                  label_width(p, *box, false));
     for (uint32_t i = 0; i < rows->count; i++) {
         if (i == empty)
             line(p, box, p->ui->theme->faint_text, "in view at other moments:");

@@ -110,8 +110,9 @@ static const char *summary_line(mv_plot *p)
         return mv_scene_format(&p->ui->scene, "%s: %s; %s", place_name(p),
                                most_text(p, "", all.most), d->lives.history_why);
     return mv_scene_format(
-        &p->ui->scene, "%s: %s; %s event%s%s%s%s%s", place_name(p), most_text(p, "peak ", all.most),
-        mv_axis_exact(events, count), events == 1 ? "" : "s",
+        &p->ui->scene, "%s: %s; %s %s%s%s%s%s%s", place_name(p), most_text(p, "peak ", all.most),
+        mv_axis_exact(d->calls ? d->calls : events, count), d->calls ? "call" : "event",
+        (d->calls ? d->calls : events) == 1 ? "" : "s",
         mv_events_span(p->trace, &d->lives.events, 0, events, span),
         d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why, left_out_part(p));

@@ -61,14 +61,12 @@ static void fill_buckets(mv_pyramid *p)
 {
     mv_level_steps steps = p->steps;
     mv_levels now = p->before;
-    mv_level_step step;
 
     for (uint32_t e = 0; e < p->events; e++) {
         mv_extent *bucket = &p->extent[0][e / MV_PYRAMID_BUCKET], here;
         if (e % KEPT_EVERY == 0)
             p->kept[e / KEPT_EVERY] = now;
-        while (mv_level_steps_next(&steps, e, &step))
-            mv_levels_apply(&now, p->lives, &step);
+        mv_levels_follow(&now, &steps, e);
         here = extent_of(&now, e);
         if (e % MV_PYRAMID_BUCKET == 0)
             *bucket = here;
@@ -144,7 +142,6 @@ static void replay(mv_pyramid_reader *r, uint32_t bucket)
     uint32_t first = bucket * MV_PYRAMID_BUCKET, count = p->events - first;
     mv_level_steps steps = steps_from(p, first);
     mv_levels base = {0}, start;
-    mv_level_step step;
 
     if (r->bucket == bucket)
         return;
@@ -152,8 +149,7 @@ static void replay(mv_pyramid_reader *r, uint32_t bucket)
     if (count > MV_PYRAMID_BUCKET)
         count = MV_PYRAMID_BUCKET;
     for (uint32_t i = 0; i < count; i++) {
-        while (mv_level_steps_next(&steps, first + i, &step))
-            mv_levels_apply(&base, p->lives, &step);
+        mv_levels_follow(&base, &steps, first + i);
         r->after[i] = base;
     }
     start = p->kept[(bucket + 1) / 2];

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "analyze/levels/levels.h"
 #include "base/search.h"
 #include "base/size.h"
 #include "viz/scene/axis.h"
@@ -188,6 +189,18 @@ static const char *stream_name(const mv_state_scene *s, mv_stream_id stream)
                            (unsigned long long)streams->value[stream.row]);
 }
 
+/* The memory of a level without an allocator's pools; NULL: there are pools. */
+static const char *level_name(const mv_state_scene *s)
+{
+    const mv_origin *origin = &s->trace->origin;
+
+    if (!origin->level || mv_level_reserves(s->trace))
+        return NULL;
+    if (origin->is_heap)
+        return mv_scene_format(s->scene, "heap %s", origin->level);
+    return mv_level_is_host(origin->level) ? "pinned memory" : "memory from calls of CUDA";
+}
+
 const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment)
 {
     const mv_trace *t = s->trace;
@@ -196,6 +209,8 @@ const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment)
     mv_pool_id pool = segments->pool[row];
     const char *kind = mv_segment_kind_name((mv_segment_kind)segments->kind[row]);
 
+    if (level_name(s))
+        return level_name(s);
     if (pool.row >= t->pools.count || (!t->pools.a[pool.row] && !t->pools.b[pool.row]))
         return mv_scene_format(s->scene, "%s pool, %s", kind,
                                stream_name(s, segments->stream[row]));
@@ -208,7 +223,7 @@ const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment)
 static const char *group_name(const mv_state_scene *s, const mv_state_group *group)
 {
     if (s->by_address)
-        return "all segments, by address";
+        return level_name(s) ? "all blocks, by address" : "all segments, by address";
     if (group->pools > 1)
         return mv_scene_format(s->scene, "%u more pools and streams", group->pools);
     return mv_state_scene_name(s, s->place.state->order[group->segments]);
@@ -220,14 +235,19 @@ static const char *head_text(const mv_state_scene *s, uint32_t group, float size
     const mv_state_group *g = &s->place.state->groups[group];
     char bytes[MV_SIZE_TEXT], used[MV_SIZE_TEXT], idle[MV_SIZE_TEXT], hole[MV_SIZE_TEXT],
         waiting[MV_SIZE_TEXT], count[MV_TICK_TEXT];
-    const char *text = mv_scene_format(
-        s->scene, "%s \xc2\xb7 %s in %s segment%s: %s allocated%s%s%s%s", group_name(s, g),
-        mv_size_text(bytes, g->bytes), mv_axis_exact(g->segment_count, count),
-        g->segment_count == 1 ? "" : "s", mv_size_text(used, g->allocated),
-        g->pending ? ", pending " : "", g->pending ? mv_size_text(waiting, g->pending) : "",
-        g->free ? ", free " : "", g->free ? mv_size_text(idle, g->free) : "");
-    const char *whole =
-        mv_scene_format(s->scene, "%s, largest hole %s", text, mv_size_text(hole, g->largest));
+    const char *whole,
+        *text = mv_scene_format(
+            s->scene, "%s \xc2\xb7 %s in %s segment%s: %s allocated%s%s%s%s", group_name(s, g),
+            mv_size_text(bytes, g->bytes), mv_axis_exact(g->segment_count, count),
+            g->segment_count == 1 ? "" : "s", mv_size_text(used, g->allocated),
+            g->pending ? ", pending " : "", g->pending ? mv_size_text(waiting, g->pending) : "",
+            g->free ? ", free " : "", g->free ? mv_size_text(idle, g->free) : "");
+    if (level_name(s))
+        return mv_scene_format(s->scene, "%s \xc2\xb7 %s in %s block%s", group_name(s, g),
+                               mv_size_text(bytes, g->bytes),
+                               mv_axis_exact(g->segment_count, count),
+                               g->segment_count == 1 ? "" : "s");
+    whole = mv_scene_format(s->scene, "%s, largest hole %s", text, mv_size_text(hole, g->largest));
 
     return g->free && mv_text_width(whole, size) <= s->place.box.w ? whole : text;
 }
@@ -252,6 +272,18 @@ uint32_t mv_state_segment_at(const mv_heap_map *map, uint64_t addr)
     if (after == 0 || addr - map->addr[after - 1] >= map->size[after - 1])
         return MV_NO_ROW;
     return (uint32_t)after - 1;
+}
+
+uint64_t mv_state_hole_at(const mv_heap_map *map, uint64_t addr)
+{
+    uint32_t segment = mv_state_segment_at(map, addr);
+
+    if (segment == MV_NO_ROW)
+        return 0;
+    for (uint32_t i = map->first_piece[segment]; i < map->first_piece[segment + 1]; i++)
+        if (map->piece_addr[i] == addr && map->piece_row[i] == MV_NO_ROW)
+            return map->piece_size[i];
+    return 0;
 }
 
 static void frame(mv_state_scene *s, mv_box at, bool is_dashed, float width)
@@ -414,6 +446,8 @@ static const char *size_of(const mv_state_scene *s, uint64_t bytes)
 
 static const char *describe_segment(const mv_state_scene *s, uint32_t segment)
 {
+    if (level_name(s))
+        return level_name(s);
     return mv_scene_format(
         s->scene, "in %s segment of %s at 0x%llx, %s of it free\n%s",
         s->lives->segments.is_expandable[s->map->segment[segment]] ? "an expandable" : "a",
@@ -497,8 +531,8 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
         return mv_trace_allocator(trace) ? "nothing is allocated at this moment"
                                          : "nothing is reserved at this moment";
     mv_size_text(size, sums->allocated);
-    if (mv_trace_allocator(trace)) /* the file has no reserved bytes */
-        return mv_scene_format(scene, "%s allocated", size);
+    if (mv_trace_allocator(trace) || !mv_level_reserves(trace)) /* no reserved bytes */
+        return mv_scene_format(scene, "%s %s", size, mv_level_held(trace));
     text = mv_scene_format(scene, "%s reserved = %s allocated", mv_size_text(all, sums->reserved),
                            size);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

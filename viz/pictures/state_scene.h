@@ -77,6 +77,9 @@ const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment);
 /* The segment of the map that contains this byte; MV_NO_ROW: none. */
 uint32_t mv_state_segment_at(const mv_heap_map *map, uint64_t addr);
 
+/* The bytes of the free piece that begins at an address; 0: no free piece begins there. */
+uint64_t mv_state_hole_at(const mv_heap_map *map, uint64_t addr);
+
 /* "642 MiB reserved = 125 MiB allocated + 221 MiB stranded in used segments + 296 MiB in unused
  * segments", as in the fragmentation report; zero parts are left out. `whole` is mv_state.whole. */
 const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_heap_sums *sums,

@@ -4,10 +4,11 @@
  *     level    0       1             2          3          4
  *              empty   up to 25 %    25 to 50   50 to 75   75 to 100 % in use
  *     light    sand    ───────────────────────────────────  deep blue
- *     dark     deep blue ─────────────────────────────────  sand
+ *     dark     sand    ───────────────────────────────────  blue
  *
- * The colours differ mainly in lightness, so that they remain distinct with red-green colour
- * blindness and in print; the fullest always differs most from the background. */
+ * A colour means the same in both themes. The colours differ mainly in lightness, so that they
+ * remain distinct with red-green colour blindness and in print; the fullest is lighter on a dark
+ * background. */
 #ifndef MV_FULLNESS_SCALE_H
 #define MV_FULLNESS_SCALE_H
 

@@ -53,6 +53,14 @@ uint32_t mv_site_colour(uint32_t index)
     return colours[index % MV_SITE_COLOURS];
 }
 
+uint32_t mv_holder_colour(uint32_t index)
+{
+    static const uint32_t colours[MV_HOLDER_COLOURS] = {0x7a86a8ff, 0x7a5a2eff, 0x7b7e00ff,
+                                                        0x6a4fa3ff};
+
+    return colours[index % MV_HOLDER_COLOURS];
+}
+
 uint32_t mv_site_hue(uint64_t hash, uint32_t *used)
 {
     uint32_t few = (1u << MV_BASE_COLOURS) - 1;

@@ -36,6 +36,11 @@ enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
  * the leak colour, as seen with normal vision, without red and without green. */
 uint32_t mv_site_colour(uint32_t index);
 
+/* Holders of the whole device's memory: PyTorch, then libraries. Duller than lines of code, which
+ * have other colours in the same window. */
+enum { MV_HOLDER_COLOURS = 4 };
+uint32_t mv_holder_colour(uint32_t index);
+
 /* The site colour chosen by a hash, or the next one that is not in *used (bits): a plain hue while
  * any is free, then a shade. Adds it to *used. */
 uint32_t mv_site_hue(uint64_t hash, uint32_t *used);

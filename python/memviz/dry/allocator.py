@@ -1,33 +1,90 @@
 """PyTorch's caching allocator, as arithmetic: which segments a program would have reserved.
 
-The rules are those of c10/cuda/CUDACachingAllocator.cpp with default settings: sizes are rounded to 512
-bytes; up to 1 MiB comes from 2 MiB segments, less than 10 MiB from 20 MiB segments, more from a segment of
-its own, rounded to 2 MiB; the smallest free block of the stream that is large enough is taken, and split if
-the rest is worth it; free neighbours merge."""
+The rules are those of c10/cuda/CUDACachingAllocator.cpp: sizes are rounded to 512 bytes; up to 1 MiB comes from
+2 MiB segments, less than 10 MiB from 20 MiB segments, more from a segment of its own, rounded to 2 MiB; the
+smallest free block of the stream that is large enough is taken, and split if the rest is worth it; free neighbours
+merge. Settings change these: see Settings."""
 
 import bisect
+import math
+import re
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
 ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
-LARGE, LARGE_SEGMENT, ROUND_LARGE = 10 << 20, 20 << 20, 2 << 20
+LARGE, ROUND_LARGE = 10 << 20, 2 << 20
 FIRST_ADDRESS = 0x7F0000000000
+SPACE = 13107 * (20 << 20)  # addresses of an expandable segment, 256 GiB: PyTorch takes more than the GPU's memory
+FREE, USED, UNMAPPED = "inactive", "active_allocated", "unmapped"
+IGNORED = re.compile("pin|graph_capture|garbage_collection_threshold|release_lock_on|throw_on|backend$")  # no effect without a limit
 
 Stack = List[Dict[str, Any]]
 Key = Tuple[bool, int]  # small?, stream
 
 
-class Block:
-    __slots__ = ("address", "size", "requested", "key", "before", "after", "is_free", "stack", "segment")
+def up(n: int, to: int) -> int:
+    return -(-n // to) * to
 
-    def __init__(self, address: int, size: int, key: Key) -> None:
-        self.address, self.size, self.key = address, size, key
-        self.requested = 0
+
+class Settings:
+    """PYTORCH_CUDA_ALLOC_CONF, as CUDAAllocatorConfig.cpp and AcceleratorAllocatorConfig.h read it."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text, self.split_limit = text, math.inf
+        self.divisions = [0] * 16  # of sizes from 1 MiB, 2 MiB, 4 MiB ... on
+        found: Dict[str, str] = dict(re.findall(r"(\w+):(\[[^]]*\]|[^,]*)", re.sub(r"\s", "", text)))
+        self.large = int(found.pop("large_segment_size_mb", "20")) << 20
+        self.slack = int(found.pop("max_non_split_rounding_mb", str(self.large >> 20))) << 20
+        self.expandable = found.pop("expandable_segments", "False").lower() == "true"
+        if "max_split_size_mb" in found:
+            self.split_limit = int(found.pop("max_split_size_mb")) << 20
+        self.divide(found.pop("roundup_power2_divisions", ""))
+        self.unknown = [f"{key}:{value}" for key, value in found.items()
+                        if not IGNORED.match(key) or key == "backend" and value != "native"]
+
+    def divide(self, text: str) -> None:
+        if text and text[0] != "[":
+            self.divisions = [int(text)] * 16
+        at = 0
+        for n, (size, value) in enumerate(re.findall(r"(\d+|>):(\d+)", text if text[:1] == "[" else "")):
+            at = at if size == ">" else min(15, int(size).bit_length() - 1)
+            start, end = 0 if n == 0 else at, 16 if size == ">" else at + 1
+            self.divisions[start:end] = [int(value)] * (end - start)
+
+    def rounded(self, size: int) -> int:
+        """round_size()"""
+        parts = self.divisions[min(15, max(0, size.bit_length() - 21))]
+        if parts > 1 and size > ROUND * parts:
+            return up(size, max(1, (1 << (size.bit_length() - 1)) // parts))
+        return up(size, ROUND)
+
+    def snapshot(self) -> Dict[str, Any]:
+        """As torch.cuda.memory._snapshot() has them."""
+        return {"PYTORCH_CUDA_ALLOC_CONF": self.text, "garbage_collection_threshold": 0.0, "expandable_segments": self.expandable,
+                "max_split_size": -1 if self.split_limit == math.inf else self.split_limit,
+                "roundup_power2_divisions": {str(1 << n): value for n, value in enumerate(self.divisions)}}
+
+
+class Block:
+    __slots__ = ("address", "size", "requested", "key", "before", "after", "state", "stack", "segment", "origin")
+
+    def __init__(self, address: int, size: int, key: Key, segment: Stack, origin: int, state: str = FREE) -> None:
+        self.address, self.size, self.key, self.state, self.requested = address, size, key, state, 0
         self.before: Optional[Block] = None
         self.after: Optional[Block] = None
-        self.is_free = True
         self.stack: Stack = []
-        self.segment: Stack = []  # where it was reserved
+        self.segment, self.origin = segment, origin  # where it was reserved; the first address of its expandable segment, or 0
+
+    def reach(self) -> int:
+        """Bytes that it could grow to."""
+        return self.size + (self.after.size if self.after and self.after.state == UNMAPPED else 0)
+
+    def room(self, size: int) -> bool:
+        """Whether it and the free and unmapped blocks after it are large enough."""
+        block: Optional[Block] = self
+        while block and block.state != USED and size > 0:
+            size, block = size - block.size, block.after
+        return size <= 0
 
 
 class OutOfMemory(Exception):
@@ -37,12 +94,12 @@ class OutOfMemory(Exception):
 class Allocator:
     """One device. `limit` is what may be reserved; without it nothing ever fails."""
 
-    def __init__(self, device: int = 0, limit: Optional[int] = None, records: bool = True) -> None:
-        self.device, self.limit, self.records = device, limit, records
-        self.free_blocks: Dict[Key, List[Tuple[int, int, Block]]] = {}
+    def __init__(self, device: int = 0, limit: Optional[int] = None, records: bool = True, settings: Optional[Settings] = None) -> None:
+        self.device, self.limit, self.records, self.settings = device, limit, records, settings or Settings()
+        self.lists: Dict[Tuple[Key, str], List[Tuple[int, int, Block]]] = {}  # free blocks by size, unmapped ones by address
         self.first: List[Block] = []  # of each segment
         self.events: List[Dict[str, Any]] = []
-        self.next_address = FIRST_ADDRESS + (device << 42)
+        self.next_address = FIRST_ADDRESS + (device << 44)
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
 
     def note(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
@@ -53,110 +110,198 @@ class Allocator:
                 event["frames"] = stack
             self.events.append(event)
 
-    def take(self, key: Key, size: int) -> Optional[Block]:
-        blocks = self.free_blocks.setdefault(key, [])
-        at = bisect.bisect_left(blocks, (size, 0))
-        return blocks.pop(at)[2] if at < len(blocks) else None
+    # Lists of blocks
 
     def put(self, block: Block) -> None:
-        bisect.insort(self.free_blocks.setdefault(block.key, []), (block.size, block.address, block))
+        bisect.insort(self.lists.setdefault((block.key, block.state), []), self.place_of(block))
 
     def drop(self, block: Block) -> None:
-        blocks = self.free_blocks[block.key]
-        del blocks[bisect.bisect_left(blocks, (block.size, block.address))]
+        blocks = self.lists[block.key, block.state]
+        del blocks[bisect.bisect_left(blocks, self.place_of(block)[:2])]
+
+    @staticmethod
+    def place_of(block: Block) -> Tuple[int, int, Block]:
+        return block.size if block.state == FREE else 0, block.address, block
+
+    @staticmethod
+    def cut(block: Block, size: int) -> Block:
+        """The rest of a block becomes a block."""
+        tail = Block(block.address + size, block.size - size, block.key, block.segment, block.origin, block.state)
+        tail.before, tail.after, block.after, block.size = block, block.after, tail, size
+        if tail.after:
+            tail.after.before = tail
+        return tail
+
+    def settle(self, block: Block) -> Block:
+        """Merges a block with neighbours of its state, and puts it into its list."""
+        for other in (block.before, block.after):
+            if other and other.state == block.state:
+                self.drop(other)
+                low, high = (other, block) if other.address < block.address else (block, other)
+                low.size, low.after, block = low.size + high.size, high.after, low
+                if low.after:
+                    low.after.before = low
+        self.put(block)
+        return block
+
+    # Reserving
+
+    def take(self, key: Key, size: int) -> Optional[Block]:
+        """get_free_block()"""
+        blocks, limit = self.lists.setdefault((key, FREE), []), self.settings.split_limit
+        at = bisect.bisect_left(blocks, (size, 0))
+        while at + 1 < len(blocks) and blocks[at][2].origin and blocks[at + 1][2].reach() < blocks[at][2].reach():
+            at += 1
+        if at == len(blocks) or size < limit <= blocks[at][0] or size >= limit and blocks[at][0] - size >= self.settings.slack:
+            return None
+        return blocks.pop(at)[2]
+
+    def count(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
+        self.reserved += size if "alloc" in action or action == "segment_map" else -size
+        self.peak_reserved = max(self.peak_reserved, self.reserved)
+        self.note(action, address, size, stream, stack)
+
+    def require(self, more: int) -> bool:
+        """Whether so much may be reserved at once; else, the cache has been given back."""
+        if self.limit is None or self.reserved + more <= self.limit:
+            return True
+        self.release()
+        return False
 
     def reserve(self, key: Key, size: int, stack: Stack) -> Block:
-        total = SMALL_SEGMENT if size <= SMALL else LARGE_SEGMENT if size < LARGE else -(-size // ROUND_LARGE) * ROUND_LARGE
-        if self.limit is not None and self.reserved + total > self.limit:
-            self.release()
-            if self.reserved + total > self.limit:
-                raise OutOfMemory(total)
-        block = Block(self.next_address, total, key)
-        block.segment = stack
-        self.next_address += -(-total // ROUND_LARGE) * ROUND_LARGE
+        if self.settings.expandable:
+            return self.expand(key, size, stack)
+        total = SMALL_SEGMENT if size <= SMALL else self.settings.large if size < LARGE else up(size, ROUND_LARGE)
+        if not self.require(total) and self.reserved + total > (self.limit or 0):
+            raise OutOfMemory(total)
+        return self.segment(key, total, stack, FREE)
+
+    def segment(self, key: Key, size: int, stack: Stack, state: str) -> Block:
+        block = Block(self.next_address, size, key, stack, self.next_address if state == UNMAPPED else 0, state)
+        self.next_address += up(size, ROUND_LARGE)
         self.first.append(block)
-        self.reserved += total
-        self.peak_reserved = max(self.peak_reserved, self.reserved)
-        self.note("segment_alloc", block.address, total, key[1], stack)
+        if state == FREE:
+            self.count("segment_alloc", block.address, size, key[1], stack)
         return block
+
+    # Expandable segments: try_allocate_expandable_block(), find_expandable_block(), map_block()
+
+    def page(self, key: Key) -> int:
+        return SMALL_SEGMENT if key[0] else self.settings.large
+
+    def place(self, key: Key, size: int, stack: Stack) -> Block:
+        for _, _, space in self.lists.setdefault((key, UNMAPPED), []):
+            start = space.before if space.before and space.before.state == FREE else space
+            if start.room(size):
+                return start
+        block = self.segment(key, SPACE, stack, UNMAPPED)
+        self.put(block)
+        return block
+
+    def expand(self, key: Key, size: int, stack: Stack) -> Block:
+        for again in (True, False):
+            block = self.place(key, size, stack)
+            more = up(size - (block.size if block.state == FREE else 0), self.page(key))
+            if self.require(more):
+                break
+            if not again:
+                raise OutOfMemory(more)
+        if block.state == UNMAPPED:
+            block = self.map(block, min(size, block.size), stack)
+        while block.size < size:
+            assert block.after
+            block = self.map(block.after, min(size - block.size, block.after.size), stack)
+        self.drop(block)
+        return block
+
+    def map(self, block: Block, size: int, stack: Stack) -> Block:
+        size = min(up(size, self.page(block.key)), block.size)
+        self.drop(block)
+        if size < block.size:
+            self.put(self.cut(block, size))
+        block.state, block.segment = FREE, stack
+        self.count("segment_map", block.address, size, block.key[1], stack)
+        return self.settle(block)
+
+    def unmap(self, block: Block) -> None:
+        """The whole pages of a free block go back."""
+        page = self.page(block.key)
+        low = block.origin + up(block.address - block.origin, page)
+        high = block.origin + (block.address + block.size - block.origin) // page * page
+        if low >= high:
+            return
+        self.drop(block)
+        if low > block.address:
+            block, front = self.cut(block, low - block.address), block
+            self.put(front)
+        if block.size > high - low:
+            self.put(self.cut(block, high - low))
+        block.state = UNMAPPED
+        self.count("segment_unmap", low, high - low, block.key[1], None)
+        self.settle(block)
+
+    # What programs call
 
     def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:
         """None for no bytes, as PyTorch's: that is a null pointer and no event."""
         if not requested:
             return None
-        size = -(-requested // ROUND) * ROUND
+        size = self.settings.rounded(requested)
         key = (size <= SMALL, stream)
         block = self.take(key, size) or self.reserve(key, size, stack)
         rest = block.size - size
-        if rest >= ROUND if key[0] else rest > SMALL:
-            tail = Block(block.address + size, rest, key)
-            tail.before, tail.after, block.after = block, block.after, tail
-            if tail.after:
-                tail.after.before = tail
-            block.size = size
-            self.put(tail)
-        block.is_free, block.requested, block.stack = False, requested, stack
+        if rest >= ROUND if key[0] or self.settings.expandable else size < self.settings.split_limit and rest > SMALL:
+            self.put(self.cut(block, size))
+        block.state, block.requested, block.stack = USED, requested, stack
         self.allocated += block.size
         self.peak_allocated = max(self.peak_allocated, self.allocated)
         self.note("alloc", block.address, requested, stream, stack)
         return block
 
     def free(self, block: Block) -> None:
-        stream = block.key[1]
         self.allocated -= block.size
-        self.note("free_requested", block.address, block.requested, stream, None)
-        self.note("free_completed", block.address, block.requested, stream, None)
-        block.is_free, block.stack = True, []
-        before, after = block.before, block.after
-        if before and before.is_free:
-            self.drop(before)
-            before.size += block.size
-            before.after = after
-            if after:
-                after.before = before
-            block = before
-        if after and after.is_free:
-            self.drop(after)
-            block.size += after.size
-            block.after = after.after
-            if block.after:
-                block.after.before = block
-        self.put(block)
+        self.note("free_requested", block.address, block.requested, block.key[1], None)
+        self.note("free_completed", block.address, block.requested, block.key[1], None)
+        block.state, block.stack, block.requested = FREE, [], 0
+        self.settle(block)
 
     def release(self) -> None:
         """empty_cache(): segments without a live block go back, large ones first."""
-        for key in sorted(self.free_blocks):
-            for _, _, block in list(self.free_blocks[key]):
-                if not block.before and not block.after:
+        for key, state in sorted(self.lists):
+            for _, _, block in self.lists[key, state][:] if state == FREE else ():
+                if block.origin:
+                    self.unmap(block)
+                elif not block.before and not block.after:
                     self.drop(block)
                     self.first.remove(block)
-                    self.reserved -= block.size
-                    self.note("segment_free", block.address, block.size, key[1], None)
+                    self.count("segment_free", block.address, block.size, key[1], None)
 
     def segments(self) -> List[Dict[str, Any]]:
-        """As torch.cuda.memory_snapshot() has them."""
-        found = []
+        """As torch.cuda.memory_snapshot() has them: of an expandable segment, each part that is mapped."""
+        found: List[Dict[str, Any]] = []
         for first in sorted(self.first, key=lambda block: block.address):
-            blocks: List[Dict[str, Any]] = []
             block: Optional[Block] = first
             while block:
-                blocks.append({"address": block.address, "size": block.size, "requested_size": block.requested,
-                               "state": "inactive" if block.is_free else "active_allocated", "frames": block.stack})
+                if block.state != UNMAPPED:
+                    if block is first or block.before and block.before.state == UNMAPPED:
+                        found.append({"device": self.device, "address": block.address, "total_size": 0, "allocated_size": 0,
+                                      "active_size": 0, "requested_size": 0, "stream": first.key[1],
+                                      "segment_type": "small" if first.key[0] else "large", "segment_pool_id": (0, 0),
+                                      "is_expandable": bool(first.origin), "frames": block.segment, "blocks": []})
+                    found[-1]["blocks"].append({"address": block.address, "size": block.size, "requested_size": block.requested,
+                                                "state": block.state, "frames": block.stack})
+                    held = block.size if block.state == USED else 0
+                    for name, size in (("total_size", block.size), ("allocated_size", held), ("active_size", held),
+                                       ("requested_size", block.requested)):
+                        found[-1][name] += size
                 block = block.after
-            active = [b for b in blocks if b["state"] != "inactive"]
-            held = sum(b["size"] for b in active)
-            found.append({"device": self.device, "address": first.address, "total_size": sum(b["size"] for b in blocks),
-                          "allocated_size": held, "active_size": held,
-                          "requested_size": sum(b["requested_size"] for b in active), "stream": first.key[1],
-                          "segment_type": "small" if first.key[0] else "large", "segment_pool_id": (0, 0),
-                          "is_expandable": False, "frames": first.segment, "blocks": blocks})
         return found
 
 
-def fits(events: List[Dict[str, Any]], limit: int) -> bool:
-    """Whether what was recorded succeeds when no more than `limit` bytes may be reserved: PyTorch gives its
-    cache back before it fails, so a higher reserved peak alone decides nothing."""
-    allocator, live = Allocator(limit=limit, records=False), {}
+def fits(events: List[Dict[str, Any]], limit: int, settings: Optional[Settings] = None) -> bool:
+    """Whether a program that allocates so would run if no more than `limit` could be reserved."""
+    allocator = Allocator(limit=limit, records=False, settings=settings)
+    live: Dict[int, Optional[Block]] = {}
     try:
         for event in events:
             if event["action"] == "alloc":

@@ -195,6 +195,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
             setattr(module, name, plain[name])
     c.device_of = lambda tensor: Device(tensor.device if tensor.is_cuda else recorder().device)
     c.memory._record_memory_history = nothing
+    c.memory._set_allocator_settings = lambda text: recorder().configure(text)
     c.memory._snapshot = lambda device=None: take()
     c.memory._dump_snapshot = nothing
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
@@ -244,12 +245,6 @@ def chosen(plain: Any, fake: Any) -> Any:
     return run
 
 
-def move(tensor: Any, new: Any) -> None:
-    """tensor.data = new, for fake tensors, whose device is an attribute."""
-    tensor.data = new
-    tensor.fake_device = new.fake_device
-
-
 def flatten(module: Any) -> None:
     """cuDNN wants all weights of an RNN in one buffer."""
     weights = module._flat_weights
@@ -261,7 +256,7 @@ def flatten(module: Any) -> None:
         buffer = torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device=weights[0].device)
         at = 0
         for w in weights:
-            move(w, buffer[at:at + w.numel()].view(w.size()))
+            w.data = buffer[at:at + w.numel()].view(w.size())
             at += w.numel()
 
 
@@ -287,7 +282,7 @@ def modules() -> None:
                 if grad is not None and moved is not old:
                     old.grad = None
                 if moved is not old:
-                    move(old, moved)
+                    old.data = moved
             else:
                 old = self._parameters[key] = torch.nn.Parameter(moved, old.requires_grad)
             if grad is not None and old.grad is not grad:
@@ -330,7 +325,21 @@ def tensors(said: Callable[[str], None]) -> None:
         value = recorder().value(self)
         return host(lambda: numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value))
 
-    numpy = torch.Tensor.numpy
+    def resized(self: Any, size: int) -> Any:
+        """FSDP frees parameters that it has gathered so, and takes their memory again."""
+        resize(self, size)
+        recorder().resized(self)
+        return self
+
+    def moved(self: Any, new: Any) -> None:
+        """The device of a fake tensor is an attribute."""
+        data.__set__(self, new)
+        self.fake_device = getattr(new, "fake_device", self.fake_device)
+
+    data = torch.Tensor.data
+    FakeTensor.data = property(data.__get__, moved)
+    numpy, resize = torch.Tensor.numpy, torch.UntypedStorage.resize_
+    torch.UntypedStorage.resize_ = resized
     torch.load = loaded
     torch.save = lambda *_, **__: said("torch.save() writes nothing")
     torch.Tensor.numpy = array
@@ -359,6 +368,10 @@ def optimizers() -> None:
         setattr(module, "_has_foreach_support", has_foreach)
 
 
+def gradients(module: Any) -> int:
+    return sum(p.numel() * p.element_size() for p in module.parameters() if p.requires_grad)
+
+
 class Silent:
     def __getattr__(self, name: str) -> Any:
         return nothing
@@ -371,7 +384,7 @@ def reduced(_, bucket):  # type: ignore[no-untyped-def]  # DDP checks annotation
     return future
 
 
-def processes(ranks: int) -> None:
+def processes(ranks: int, said: Callable[[str], None]) -> None:
     """One rank of several, whose collectives do nothing: PyTorch's own fake process group."""
     if ranks:
         for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", str(ranks)), ("LOCAL_WORLD_SIZE", str(ranks)),
@@ -382,6 +395,7 @@ def processes(ranks: int) -> None:
     if not torch.distributed.is_available():
         return
     setattr(torch.distributed, "_verify_params_across_processes", nothing)  # it reads what others sent
+    setattr(torch.distributed.Reducer, "prepare_for_forward", nothing)  # it starts DDP's timers, which are the GPU's
     ddp = importlib.import_module("torch.nn.parallel.distributed").DistributedDataParallel
     make = ddp.__init__
 
@@ -389,6 +403,8 @@ def processes(ranks: int) -> None:
         make(self, *args, **kwargs)
         self.register_comm_hook(None, reduced)
         self.logger = Silent()  # DDP's own wants the GPU's timers
+        if self.static_graph or not self.find_unused_parameters:
+            said(f"DDP's buckets are free when it makes them again after the first step; {gradients(self) >> 20} MiB more if NCCL still holds them")
 
     ddp.__init__ = made
     init = torch.distributed.init_process_group
@@ -417,5 +433,10 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     modules()
     tensors(said)
     optimizers()
-    processes(ranks)
-    torch.compile = lambda model=None, **_: model if model is not None else (lambda f: f)
+    processes(ranks, said)
+
+    def compiled(model: Any = None, **_: Any) -> Any:
+        mode.notes.add(mode.notes.rough, "torch.compile() fuses operators; this is the code without it", mode.where())
+        return model if model is not None else (lambda f: f)
+
+    torch.compile = compiled

@@ -17,6 +17,12 @@ def ask() -> Any:
     return run.DryRun(path, gpu or None, int(steps or run.STEPS), int(ranks or 0), bool(expect))
 
 
+def is_launcher() -> bool:
+    """A process that starts those of the ranks, with this environment: each of them is a dry run."""
+    words = [*getattr(sys, "orig_argv", [])[1:4], *sys.argv[:1]]
+    return any(os.path.basename(word) in ("torchrun", "torch.distributed.run", "torch.distributed.launch") for word in words)
+
+
 class Loader(importlib.abc.Loader):
     """torch's own loader, and then the dry run."""
 
@@ -29,7 +35,8 @@ class Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self.loader.exec_module(module)
-        ask().start(ends_process=True)
+        if not is_launcher():
+            ask().start(ends_process=True)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.loader, name)

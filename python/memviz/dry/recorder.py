@@ -4,6 +4,7 @@ storage on the GPU is an allocation from its first operator to its last referenc
 import contextlib
 import ctypes
 import mmap
+import os
 import platform
 import re
 import sys
@@ -15,9 +16,10 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import kernels
-from .allocator import Allocator, Block, Stack
+from .allocator import Allocator, Block, Settings, Stack
 
-DEVICE = torch.ops.prim.device.default
+PLAIN = torch.Tensor.__torch_dispatch__
+DEVICE, PINNED = torch.ops.prim.device.default, torch.ops.aten.is_pinned.default
 FAKE = torch._C._TorchDispatchModeKey.FAKE
 MOST_REAL = 4 << 20  # bytes of a CPU tensor that is made for real; larger ones are weights, not data
 MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are kept
@@ -96,6 +98,7 @@ class Notes:
 
     def __init__(self) -> None:
         self.unknown: Dict[str, List[str]] = {}  # makes the answer "at least"
+        self.rough: Dict[str, List[str]] = {}  # makes it "about"
         self.assumed: Dict[str, List[str]] = {}
 
     def add(self, kind: Dict[str, List[str]], reason: str, where: str) -> None:
@@ -134,6 +137,7 @@ class Recorder(TorchDispatchMode):
         self.workspaces: Set[Tuple[int, int, bool, str]] = set()
         self.device, self.stream = 0, 0  # the current ones
         self.backward = 0  # depth: PyTorch runs it on a thread of its own
+        self.is_configured = False
         self.ignores = 0  # depth: nothing is recorded
         self.engine: Any = None  # the code that calls autograd's engine
         self.sole = -1  # references to a gradient that only the engine holds
@@ -170,13 +174,30 @@ class Recorder(TorchDispatchMode):
 
     # Memory
 
+    def configure(self, text: str) -> None:
+        """Settings of the allocator, in the form of PYTORCH_CUDA_ALLOC_CONF."""
+        try:
+            settings = Settings(text)
+        except ValueError:
+            raise RuntimeError(f"PYTORCH_CUDA_ALLOC_CONF={text}: a value is not a whole number") from None
+        self.is_configured = True
+        for each in self.allocators:
+            each.settings = settings
+        for setting in settings.unknown:
+            self.notes.add(self.notes.assumed, f"the allocator's setting {setting} is left out", "")
+
+    def take(self, device: int, size: int) -> Optional[Block]:
+        if not self.is_configured:  # a program may set the variable after it imports torch
+            self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
+        return self.allocators[device].alloc(size, self.stream, self.stack())
+
     def hold(self, tensor: Any) -> None:
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key in self.live:
             return
         device = tensor.device.index or 0
-        block = self.allocators[device].alloc(storage.nbytes(), self.stream, self.stack())
+        block = self.take(device, storage.nbytes())
         self.live[key] = (weakref.ref(storage, lambda _: self.release(key)), block, device)
 
     def release(self, key: int) -> None:
@@ -184,13 +205,23 @@ class Recorder(TorchDispatchMode):
         if block:
             self.allocators[device].free(block)
 
+    def resized(self, storage: Any) -> None:
+        """The new memory is taken before the old one goes."""
+        ref, old, device = self.live.get(storage._cdata, (None, None, 0))
+        if ref is None or (old.requested if old else 0) == storage.nbytes():
+            return
+        block = self.take(device, storage.nbytes())
+        self.live[storage._cdata] = (ref, block, device)
+        if old:
+            self.allocators[device].free(old)
+
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
-        allocator, stack = self.allocators[device], self.stack()
+        allocator = self.allocators[device]
         blocks: List[Optional[Block]] = []
         for size in sizes:
             if size >= 0:
-                blocks.append(allocator.alloc(size, self.stream, stack))
+                blocks.append(self.take(device, size))
             else:
                 self.give_back(allocator, blocks, -size - 1)
         for at in reversed(range(len(blocks))):
@@ -207,7 +238,7 @@ class Recorder(TorchDispatchMode):
         key = (device, self.stream, self.backward > 0, kind)
         if key not in self.workspaces:
             self.workspaces.add(key)
-            self.allocators[device].alloc(size, self.stream, self.stack())
+            self.take(device, size)
 
     # Values
 
@@ -248,7 +279,13 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is DEVICE and isinstance(args[0], FakeTensor):
             return args[0].fake_device
-        kwargs = kwargs or {}
+        if torch._C._get_dispatch_mode(FAKE) not in (None, self.fake):
+            return func(*args, **(kwargs or {}))  # a DTensor works out a shape
+        if any(kind.__torch_dispatch__ != PLAIN and not issubclass(kind, FakeTensor) for kind in types):
+            return NotImplemented  # a DTensor, say, whose operators on its parts come here
+        if func is PINNED:
+            return True  # DDP insists
+        kwargs = {key: value for key, value in (kwargs or {}).items() if key != "pin_memory"}  # pinning needs CUDA
         tensors = leaves(list(kwargs.values()), leaves(args, []))
         if not any(isinstance(t, FakeTensor) for t in tensors):
             device = kwargs.get("device")

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional
 from . import allocator, kernels
 
 CONTEXT = 756 << 20  # the CUDA context and the code of kernels: seen on an H100 after a bf16 matrix product and a convolution
+NCCL = 840 << 20  # a group and its first collective: seen on two H200s with NVLink, NCCL 2.28.9 (bench/dry_run/nccl_memory.py)
 STEPS = 3
 KEEP: List[Any] = []  # what C++ has pointers to
 
@@ -68,9 +69,8 @@ class DryRun:
         self.recorder.notes.add(self.recorder.notes.assumed, text, "")
 
     def snapshot(self) -> Dict[str, Any]:
-        settings: Dict[str, Any] = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
-                                    "expandable_segments": False, "dry_run": True, "dry_run_gpu": self.gpu.name,
-                                    "dry_run_at_least": bool(self.recorder.notes.unknown)}
+        settings = {**self.recorder.allocators[0].settings.snapshot(), "dry_run": True, "dry_run_gpu": self.gpu.name,
+                    "dry_run_at_least": bool(self.recorder.notes.unknown)}
         return {"segments": [s for a in self.recorder.allocators for s in a.segments()],
                 "device_traces": [a.events for a in self.recorder.allocators],
                 "allocator_settings": settings, "external_annotations": []}
@@ -95,7 +95,7 @@ class DryRun:
 
     def report(self) -> List[str]:
         notes, lines = self.recorder.notes, []
-        for kind, word in ((notes.unknown, "not known"), (notes.assumed, "assumed")):
+        for kind, word in ((notes.unknown, "not known"), (notes.rough, "rough"), (notes.assumed, "assumed")):
             for reason, where in kind.items():
                 at = ", ".join(w for w in where[:3] if w)
                 lines.append(f"{word}: {reason}{': ' + at if at else ''}{' ...' if len(where) > 3 else ''}")
@@ -104,12 +104,15 @@ class DryRun:
 
     def verdict(self) -> str:
         worst = max(self.recorder.allocators, key=lambda a: a.peak_reserved)
-        room = self.gpu.memory - CONTEXT
-        least = "at least " if self.recorder.notes.unknown else ""
-        needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + CONTEXT)} with the context)"
+        distributed = sys.modules["torch.distributed"]
+        several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+        beside = CONTEXT + (NCCL if several else 0)
+        room, notes = self.gpu.memory - beside, self.recorder.notes
+        least = "at least " if notes.unknown else "about " if notes.rough else ""
+        needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + beside)} with the context{' and NCCL' * several})"
         if worst.peak_reserved <= room:
             return f"{needs}: fits {self.gpu.name} with {size(room - worst.peak_reserved)} to spare"
-        if allocator.fits(worst.events, room):
+        if allocator.fits(worst.events, room, worst.settings):
             return f"{needs}: fits {self.gpu.name} only because PyTorch gives its cache back"
         return f"{needs}: does not fit {self.gpu.name}, by {size(worst.peak_reserved - room)}"
 

@@ -1,0 +1,253 @@
+/* memviz top: who holds memory now, in recordings that may still be growing. */
+#include <time.h>
+#include <unistd.h>
+
+#include "base/numbers.h"
+#include "cli/complain.h"
+#include "cli/live/metrics.h"
+#include "cli/live/screen.h"
+#include "cli/live/top_report.h"
+#include "cli/report/rows.h"
+#include "cli/report/table.h"
+#include "cli/report/terminal.h"
+#include "record/watched.h"
+
+/* Rows in text without --limit; other lines, of a device on a screen too. */
+enum { TEXT_ROWS = 20, OTHER_LINES = 8, LEAST_ROWS = 3, METRIC_ROWS = 10 };
+
+/* A screen is drawn this often; at most a fifth of a processor goes into it. */
+enum { REFRESH_MS = 1000, SHARE = 4 };
+
+/* Kept from one report to the next. */
+typedef struct {
+    mv_cli *cli;
+    mv_arena arena;
+    mv_nvml nvml;
+    const bool *is_running; /* [options.files]; NULL: none is */
+    mv_top_order order;
+} watch;
+
+/* Adds the live files of a process. False, with a message. */
+static bool add_process(watch *w, uint64_t pid, char ***files, int *count)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_watched *found;
+    uint32_t processes;
+    char **grown;
+
+    if (mv_watched_find(&w->arena, (uint32_t)pid, &found, &processes, &err) != MV_OK) {
+        mv_complain(NULL, &err);
+        return false;
+    }
+    grown = mv_arena_grow(&w->arena, *files, ((uint64_t)*count + processes) * sizeof *grown);
+    if (!grown)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM)) == MV_EXIT_DONE;
+    *files = grown;
+    for (uint32_t i = 0; i < processes; i++)
+        grown[(*count)++] = (char *)found[i].path; // NOLINT: words of a command line are char *
+    return true;
+}
+
+/* Replaces numbers of processes by their live files. A file with such a name comes first. */
+static bool find_files(watch *w)
+{
+    mv_options *o = &w->cli->options;
+    char **files = NULL, **grown;
+    int count = 0;
+    uint64_t pid;
+
+    for (int i = 0; i < o->files; i++) {
+        if (mv_number_read(o->file[i], &pid) && pid > 0 && pid <= INT32_MAX &&
+            access(o->file[i], F_OK) != 0) {
+            if (!add_process(w, pid, &files, &count))
+                return false;
+            continue;
+        }
+        grown = mv_arena_grow(&w->arena, files, ((uint64_t)count + 1) * sizeof *grown);
+        if (!grown)
+            return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM)) == MV_EXIT_DONE;
+        files = grown;
+        files[count++] = o->file[i];
+    }
+    o->files = count;
+    o->file = files;
+    return true;
+}
+
+/* An mv_nvml_is_ours: which processes are meant is known once the files are read. */
+static bool is_any(void *user, uint32_t pid)
+{
+    (void)user;
+    (void)pid;
+    return true;
+}
+
+/* Which files are being written now. NULL: none is, or memory is out. */
+static const bool *find_running(watch *w)
+{
+    const mv_options *o = &w->cli->options;
+    bool *running = mv_push_array(&w->arena, bool, (uint64_t)o->files), is_one = false;
+
+    for (int i = 0; running && i < o->files; i++) {
+        uint32_t pid = mv_watched_process_of(o->file[i]);
+        running[i] = pid && mv_watched_is_recorded(pid);
+        is_one = is_one || running[i];
+    }
+    return is_one ? running : NULL;
+}
+
+static mv_top_report new_report(const watch *w)
+{
+    return (mv_top_report){.nvml = &w->nvml, .is_running = w->is_running, .order = w->order};
+}
+
+static int put_once(watch *w)
+{
+    mv_top_report report = new_report(w);
+
+    report.limit = mv_rows_wanted(w->cli, TEXT_ROWS, 1, OTHER_LINES);
+    if (w->cli->confine)
+        w->cli->confine(w->cli);
+    if (!mv_top_report_read(w->cli, &report))
+        return MV_EXIT_FAILED;
+    if (mv_table_is_wanted(w->cli))
+        return mv_table_put(w->cli, &report);
+    mv_top_report_put(&report);
+    return MV_EXIT_DONE;
+}
+
+/* ---- a screen ---------------------------------------------------------------------------- */
+
+static void forget(mv_cli *cli)
+{
+    mv_arena_release(&cli->arena);
+    mv_arena_release(&cli->scratch);
+    mv_arena_init(&cli->arena, &cli->budget);
+    mv_arena_init(&cli->scratch, &cli->budget);
+}
+
+static void draw(watch *w, mv_top_report *report)
+{
+    static const char *const orders[] = {"bytes", "growth", "age"};
+    mv_out *out = &w->cli->out;
+    mv_terminal terminal = mv_terminal_find();
+    uint32_t rows = terminal.rows / (report->count ? report->count : 1);
+
+    out->columns = terminal.columns;
+    out->rows = terminal.rows;
+    report->limit = rows > OTHER_LINES + LEAST_ROWS ? rows - OTHER_LINES : LEAST_ROWS;
+    if (mv_option_given(&w->cli->options, MV_HAS(LIMIT)))
+        report->limit = w->cli->options.limit ? w->cli->options.limit : UINT64_MAX;
+    mv_out_words(out, "\033[H\033[2J");
+    mv_top_report_put(report);
+    mv_out_style(out, MV_STYLE_DIM);
+    mv_out_format(out, "\nq quit   s sort (by %s)   v view", orders[w->order]);
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_flush(out);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* False: the user has had enough. */
+static bool wait_for_key(watch *w, int64_t took_ms)
+{
+    static char program[] = "/proc/self/exe", view[] = "view";
+    int64_t wait_ms = took_ms * SHARE > REFRESH_MS ? took_ms * SHARE : REFRESH_MS;
+    int key = mv_screen_wait(wait_ms < INT32_MAX ? (int)wait_ms : INT32_MAX);
+
+    if (key == 's')
+        w->order = (w->order + 1) % MV_TOP_ORDERS;
+    if (key == 'v')
+        mv_screen_run((char *const[]){program, view, w->cli->options.file[0], NULL});
+    return key != 'q' && key != MV_SCREEN_END;
+}
+
+static int put_again_and_again(watch *w)
+{
+    bool goes_on = true, is_read = true;
+
+    w->cli->options.given |= MV_HAS(QUIET);
+    if (!mv_screen_open())
+        return put_once(w);
+    while (goes_on) {
+        mv_top_report report = new_report(w);
+        int64_t start_ms = now_ms();
+        forget(w->cli);
+        mv_nvml_sample(&w->nvml);
+        is_read = mv_top_report_read(w->cli, &report);
+        if (is_read)
+            draw(w, &report);
+        goes_on = is_read && wait_for_key(w, now_ms() - start_ms);
+    }
+    mv_screen_close();
+    if (is_read)
+        return MV_EXIT_DONE;
+    return mv_complain_of(w->cli->options.file[0],
+                          "cannot be read any longer: its run has ended, or it was removed");
+}
+
+/* ---- metrics ----------------------------------------------------------------------------- */
+
+/* An mv_metrics_fn. */
+static bool put_metrics(void *user, FILE *out)
+{
+    watch *w = user;
+    mv_top_report report = new_report(w);
+
+    forget(w->cli);
+    mv_nvml_sample(&w->nvml);
+    report.limit = w->cli->options.limit ? w->cli->options.limit : METRIC_ROWS;
+    if (!mv_top_report_read(w->cli, &report))
+        return false;
+    mv_metrics_put(out, &report);
+    return true;
+}
+
+static int serve_metrics(watch *w)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    w->cli->options.given |= MV_HAS(QUIET);
+    if (mv_metrics_serve(w->cli->options.metrics, put_metrics, w, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    return MV_EXIT_DONE;
+}
+
+static int put(watch *w)
+{
+    const mv_options *o = &w->cli->options;
+
+    if (o->metrics)
+        return serve_metrics(w);
+    if (mv_option_given(o, MV_HAS(ONCE)) || o->output || mv_table_is_wanted(w->cli) ||
+        !mv_screen_is_there())
+        return put_once(w);
+    return put_again_and_again(w);
+}
+
+int mv_cmd_top(mv_cli *cli)
+{
+    watch w = {.cli = cli};
+    int status = MV_EXIT_FAILED;
+
+    mv_arena_init(&w.arena, &cli->budget);
+    if (find_files(&w)) {
+        /* Neither processes nor the library's devices can be looked at once this one is
+         * confined. */
+        w.is_running = find_running(&w);
+        if (w.is_running) {
+            mv_nvml_open(&w.arena, is_any, NULL, &w.nvml);
+            mv_nvml_sample(&w.nvml);
+        }
+        status = put(&w);
+        mv_nvml_close(&w.nvml);
+    }
+    mv_arena_release(&w.arena);
+    return status;
+}

@@ -1,0 +1,458 @@
+#include "cli/live/top_report.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "analyze/code/labels.h"
+#include "analyze/code/libraries.h"
+#include "analyze/leaks/leak_words.h"
+#include "analyze/levels/levels.h"
+#include "analyze/totals/totals.h"
+#include "base/duration.h"
+#include "base/numbers.h"
+#include "base/sort.h"
+#include "base/text.h"
+#include "cli/complain.h"
+#include "cli/input/input.h"
+#include "cli/report/prose.h"
+#include "cli/report/table.h"
+#include "parse/live/read_live.h"
+#include "record/add_samples.h"
+
+/* Growth counts over this time: some steps of the slowest trainings, and short enough to show a
+ * change while one watches. */
+#define GROWN_US (5 * INT64_C(60000000))
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+#define LINE_FIELDS(COLUMN, MEMBER, LIST)                                                \
+    COLUMN("bytes", "alive", 1, MV_UNIT_BYTES, 9, line->bytes)                           \
+    COLUMN("blocks", "blocks", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->blocks)        \
+    COLUMN("grown", "grown", 2, MV_UNIT_CHANGE, 11, mv_value_i64(line->grown))           \
+    COLUMN("age_s", "oldest", 3, MV_UNIT_COUNT, 8, mv_value_shown(age_value(line), age)) \
+    MEMBER("age_is_least", mv_value_bool(line->is_least_age))                            \
+    COLUMN("label", "by", 5, MV_UNIT_TEXT, 0,                                            \
+           mv_value_label(labels, i, &d->file->trace, d->file->kinds, line->stack))      \
+    MEMBER("culprit", mv_value_culprit(&d->file->trace, d->file->kinds, line->stack))    \
+    MEMBER("frames", mv_value_frames(&d->file->trace, line->stack))
+
+static mv_value age_value(const mv_top_line *line)
+{
+    return line->age_us == MV_NO_TIME ? mv_value_of(MV_VALUE_NULL)
+                                      : mv_value_real((double)line->age_us / 1e6);
+}
+
+static const char *age_text(const mv_top_line *line, char out[MV_DURATION_TEXT + 4])
+{
+    char age[MV_DURATION_TEXT];
+
+    if (line->age_us == MV_NO_TIME)
+        return "unknown";
+    snprintf(out, MV_DURATION_TEXT + 4, "%s%s", line->is_least_age ? ">= " : "",
+             mv_duration_text(age, line->age_us));
+    return out;
+}
+
+/* The lines of the device that `one` points to. */
+static void list_lines(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_top_report *r = all;
+    const mv_top_device *d = one;
+    char age[MV_DURATION_TEXT + 4];
+    const char **labels;
+    uint32_t count = mv_rows_take(rows, d->top.count, r->limit);
+
+    labels = mv_labels_of(&r->cli->scratch, &d->file->trace, d->file->kinds, d->top.lines, count,
+                          mv_top_line, bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_top_line *line = &d->top.lines[i];
+        age_text(line, age);
+        MV_ROWS_ADD(rows, LINE_FIELDS);
+    }
+}
+
+static const mv_table line_table = {MV_TABLE(LINE_FIELDS, list_lines)};
+
+#define LIBRARY_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("library", row->name)             \
+    MEMBER("bytes", row->bytes)
+
+static void list_libraries(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_top_device *d = one;
+
+    (void)all;
+    for (uint32_t i = 0; i < d->library_count; i++) {
+        const mv_top_library *row = &d->libraries[i];
+        MV_ROWS_ADD(rows, LIBRARY_FIELDS);
+    }
+}
+
+static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
+
+static mv_value fact_number(const mv_trace *trace, const char *key)
+{
+    const char *text = mv_fact_find(trace, key);
+    uint64_t number;
+
+    return text && mv_number_read(text, &number) ? mv_value_u64(number)
+                                                 : mv_value_of(MV_VALUE_NULL);
+}
+
+static mv_value seconds_before(int64_t now_us, int64_t time_us)
+{
+    return now_us == MV_NO_TIME || time_us == MV_NO_TIME
+               ? mv_value_of(MV_VALUE_NULL)
+               : mv_value_real((double)(now_us - time_us) / 1e6);
+}
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                           \
+    MEMBER("device", d->device)                                                       \
+    MEMBER("file", d->file->path)                                                     \
+    MEMBER("pid", fact_number(&d->file->trace, "pid"))                                \
+    MEMBER("rank", fact_number(&d->file->trace, "rank"))                              \
+    MEMBER("running", mv_value_bool(d->file->is_running))                             \
+    MEMBER("used", mv_value_bytes(d->ledger.used))                                    \
+    MEMBER("total", mv_value_bytes(d->ledger.total))                                  \
+    MEMBER("allocated", d->allocated)                                                 \
+    MEMBER("reserved", mv_value_bytes(d->lacks_reserved ? MV_NO_BYTES : d->reserved)) \
+    MEMBER("listed", d->top.listed)                                                   \
+    MEMBER("younger", d->top.younger)                                                 \
+    MEMBER("residual", d->residual)                                                   \
+    MEMBER("grown", mv_value_i64(d->top.grown))                                       \
+    MEMBER("grown_s", seconds_before(d->top.now_us, d->top.since_us))                 \
+    MEMBER("leak.verdict", mv_leak_verdict_name(d->verdict))                          \
+    MEMBER("leak.why", mv_value_text(d->why))                                         \
+    LIST("libraries", &library_table, mv_value_rows(d))                               \
+    LIST("lines", &line_table, mv_value_rows(d))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_top_report *r = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const mv_top_device *d = &r->devices[i];
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
+}
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)             \
+    LIST("devices", &device_table, mv_value_rows(NULL)) \
+    MEMBER("leak.verdict", mv_leak_verdict_name(r->verdict))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_top_report *r = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_top = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices.lines"};
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_file(const mv_top_report *r, const mv_top_file *file)
+{
+    const char *pid = mv_fact_find(&file->trace, "pid"), *rank = mv_fact_find(&file->trace, "rank");
+    mv_out *out = &r->cli->out;
+
+    mv_out_style(out, MV_STYLE_BOLD);
+    mv_out_clean_text(out, file->path);
+    mv_out_style(out, MV_STYLE_NONE);
+    if (pid)
+        mv_out_text(out, ": process ");
+    mv_out_clean_text(out, pid ? pid : "");
+    if (rank)
+        mv_out_text(out, ", rank ");
+    mv_out_clean_text(out, rank ? rank : "");
+    mv_out_text(out, file->is_running ? ", running\n" : "\n");
+}
+
+static void put_use(const mv_top_device *d, char *text, size_t size)
+{
+    char bytes[MV_SIZE_TEXT], whole[MV_SIZE_TEXT];
+
+    if (d->ledger.used != MV_NO_BYTES)
+        mv_prose_add(text, size, "%s used", mv_size_text(bytes, d->ledger.used));
+    if (d->ledger.used != MV_NO_BYTES && d->ledger.total != MV_NO_BYTES)
+        mv_prose_add(text, size, " of %s", mv_size_text(whole, d->ledger.total));
+    mv_prose_add(text, size, "%s%s allocated", *text ? ", " : "",
+                 mv_size_text(bytes, d->allocated));
+    if (!d->lacks_reserved)
+        mv_prose_add(text, size, ", %s reserved", mv_size_text(bytes, d->reserved));
+}
+
+static void put_libraries(mv_out *out, const mv_top_device *d)
+{
+    char text[600] = "", bytes[MV_SIZE_TEXT];
+
+    for (uint32_t i = 0; i < d->library_count; i++)
+        mv_prose_add(text, sizeof text, "%s%s %s", i ? ", " : "", d->libraries[i].name,
+                     mv_size_text(bytes, d->libraries[i].bytes));
+    if (d->ledger.used != MV_NO_BYTES)
+        mv_prose_add(text, sizeof text, "%scontext and code %s, unexplained %s", *text ? ", " : "",
+                     mv_size_text(bytes, (uint64_t)d->ledger.context_estimate),
+                     mv_size_signed_text((char[MV_SIZE_TEXT]){0}, d->ledger.unexplained));
+    if (!*text)
+        return;
+    mv_out_text(out, "  ");
+    mv_prose_put(out, 2, 4, "by library: %s", text);
+}
+
+static void put_change(mv_out *out, const mv_top_report *r, const mv_top_device *d)
+{
+    char grown[MV_SIZE_TEXT], length[MV_DURATION_TEXT], listed[MV_SIZE_TEXT], age[MV_DURATION_TEXT];
+
+    mv_out_text(out, "  ");
+    if (d->top.since_us == MV_NO_TIME)
+        mv_prose_put(out, 2, 4, "%s since the first event",
+                     mv_size_change_text(grown, d->top.grown));
+    else
+        mv_prose_put(out, 2, 4, "%s in the last %s", mv_size_change_text(grown, d->top.grown),
+                     mv_duration_text(length, d->top.now_us - d->top.since_us));
+    if (!r->cli->options.older_us)
+        return;
+    mv_out_text(out, "  ");
+    if (d->top.now_us == MV_NO_TIME)
+        mv_prose_put(out, 2, 4, "the events have no times: the age of blocks is unknown");
+    else
+        mv_prose_put(out, 2, 4, "%s in blocks that are at least %s old",
+                     mv_size_text(listed, d->top.listed),
+                     mv_duration_text(age, (int64_t)r->cli->options.older_us));
+}
+
+static void put_device(const mv_top_report *r, const mv_top_device *d)
+{
+    mv_out *out = &r->cli->out;
+    char place[MV_PLACE_TEXT], use[200] = "", bytes[MV_SIZE_TEXT];
+
+    put_use(d, use, sizeof use);
+    mv_out_style(out, MV_STYLE_BOLD);
+    mv_out_format(out, "%s: ", mv_level_place(&d->file->trace, d->device, place));
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_prose_put(out, 10, 2, "%s", use);
+    mv_out_text(out, "  leak so far: ");
+    mv_out_style(out, d->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
+                      : d->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
+                                                       : MV_STYLE_YELLOW);
+    mv_out_text(out, mv_leak_verdict_name(d->verdict));
+    mv_out_style(out, MV_STYLE_NONE);
+    if (d->why)
+        mv_prose_put(out, 22, 4, ": %s", d->why);
+    else
+        mv_out_char(out, '\n');
+    put_libraries(out, d);
+    put_change(out, r, d);
+    if (d->residual) {
+        mv_out_text(out, "  ");
+        mv_prose_put(out, 2, 4, "residual: %s allocated by the final heap, not by the events",
+                     mv_size_signed_text(bytes, d->residual));
+    }
+    mv_table_print(r->cli, &line_table, r, d, "\n");
+}
+
+void mv_top_report_put(const mv_top_report *r)
+{
+    const mv_top_file *last = NULL;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (i)
+            mv_out_char(&r->cli->out, '\n');
+        if (r->devices[i].file != last)
+            put_file(r, r->devices[i].file);
+        last = r->devices[i].file;
+        put_device(r, &r->devices[i]);
+    }
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+void mv_top_report_sort(mv_top_report *r, mv_top_order order)
+{
+    static const mv_sort_key keys[MV_TOP_ORDERS] = {
+        [MV_TOP_BY_BYTES] = MV_FALLING(mv_top_line, bytes),
+        [MV_TOP_BY_GROWN] = MV_FALLING(mv_top_line, grown),
+        [MV_TOP_BY_AGE] = MV_FALLING(mv_top_line, age_us)};
+
+    r->order = order;
+    for (uint32_t i = 0; i < r->count; i++)
+        mv_sort_rows(&r->cli->scratch, r->devices[i].top.lines, r->devices[i].top.count,
+                     keys[order], MV_FALLING(mv_top_line, bytes));
+}
+
+/* In the model's times. */
+static int64_t now_of(const mv_top_file *file)
+{
+    struct timespec now;
+
+    if (!file->is_running || clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+        return MV_NO_TIME;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 +
+           mv_live_to_epoch_us(mv_trace_as_read(&file->trace));
+}
+
+/* The rows of the ledger, added up by library. */
+static bool add_up_libraries(mv_cli *cli, mv_top_device *d)
+{
+    mv_ledger_row *rows = mv_push_array(&cli->scratch, mv_ledger_row, d->ledger.count);
+    const mv_trace *read = mv_trace_as_read(&d->file->trace);
+    char name[MV_LIBRARY_NAME];
+
+    d->libraries = mv_push_array(&cli->arena, mv_top_library, d->ledger.count);
+    if (!rows || !d->libraries)
+        return false;
+    for (uint32_t i = 0; i < d->ledger.count; i++)
+        rows[i] = d->ledger.by[i];
+    mv_sort_rows(&cli->scratch, rows, d->ledger.count, MV_RISING(mv_ledger_row, library.row));
+    for (uint32_t i = 0; i < d->ledger.count; i++) {
+        if (i == 0 || rows[i].library.row != rows[i - 1].library.row) {
+            mv_library_name(mv_string_text(read, rows[i].library), name);
+            d->libraries[d->library_count++].name = mv_arena_text(&cli->arena, name, strlen(name));
+        }
+        d->libraries[d->library_count - 1].bytes += rows[i].bytes;
+    }
+    mv_sort_rows(&cli->scratch, d->libraries, d->library_count, MV_FALLING(mv_top_library, bytes));
+    return true;
+}
+
+/* `lives` is of the device on the file's level; the ledger is about the file as it was read. */
+static mv_code find_ledger(mv_cli *cli, mv_top_device *d, const mv_lives *lives, mv_err *err)
+{
+    const mv_trace *read = mv_trace_as_read(&d->file->trace);
+    mv_ledger_ask ask = {.when = MV_LEDGER_END};
+    mv_lives own;
+
+    d->ledger.used = d->ledger.total = MV_NO_BYTES;
+    if (read->api_calls.count == 0 && read->samples.count == 0)
+        return MV_OK;
+    if (read != &d->file->trace && mv_lives_find(&cli->arena, read, d->device, &own, err) != MV_OK)
+        return err->code;
+    if (mv_ledger_find(&cli->arena, read, read != &d->file->trace ? &own : lives, ask, &d->ledger,
+                       err) == MV_OK &&
+        !add_up_libraries(cli, d))
+        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    return err->code;
+}
+
+static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
+{
+    const mv_trace *trace = &d->file->trace;
+    mv_top_ask ask = {.now_us = now_of(d->file),
+                      .grown_us = GROWN_US,
+                      .older_us = (int64_t)cli->options.older_us};
+    char why[600];
+    mv_totals totals;
+    mv_lives lives;
+    mv_leaks leaks;
+
+    if (mv_lives_find(&cli->arena, trace, d->device, &lives, err) != MV_OK ||
+        mv_totals_find(&cli->arena, trace, &lives, &totals, err) != MV_OK ||
+        mv_top_find(&cli->arena, trace, &lives, d->file->kinds, ask, &d->top, err) != MV_OK ||
+        mv_leaks_find(&cli->arena, trace, &lives, &leaks, err) != MV_OK)
+        return err->code;
+    d->allocated = totals.current.bytes.allocated;
+    d->reserved = totals.current.bytes.reserved;
+    d->lacks_reserved = mv_trace_lacks_reserved(trace);
+    d->residual = (int64_t)(d->allocated - d->top.allocated);
+    d->verdict = leaks.verdict;
+    if (leaks.verdict == MV_VERDICT_UNKNOWN && *leaks.why) {
+        mv_leaks_why(&leaks, why, sizeof why);
+        d->why = mv_arena_text(&cli->arena, why, strlen(why));
+    }
+    return find_ledger(cli, d, &lives, err);
+}
+
+/* A device that holds and did nothing is omitted if its file has others. */
+static bool is_idle(const mv_top_device *d)
+{
+    return mv_trace_events(&d->file->trace, d->device).count == 0 && d->allocated == 0 &&
+           d->reserved == 0 && d->library_count == 0 && d->ledger.used == MV_NO_BYTES;
+}
+
+static bool add_device(mv_top_report *r, const mv_top_file *file, uint32_t device, mv_err *err)
+{
+    mv_top_device *d = &r->devices[r->count];
+
+    *d = (mv_top_device){.file = file, .device = device};
+    if (find_device(r->cli, d, err) != MV_OK)
+        return false;
+    if (is_idle(d) && file->end - file->first > 1)
+        return true;
+    r->verdict = r->count ? mv_leak_verdict_join(r->verdict, d->verdict) : d->verdict;
+    r->count++;
+    return true;
+}
+
+/* Adds the use of the devices now to the original trace, from which a level is made. */
+static bool add_samples(const mv_top_report *r, mv_top_file *file, mv_err *err)
+{
+    mv_trace *trace = &file->trace, *read = trace;
+    mv_nvml_process process = {.visible = mv_fact_find(trace, "cuda_visible_devices"),
+                               .order = mv_fact_find(trace, "cuda_device_order")};
+    uint64_t pid;
+
+    if (!file->is_running || !mv_number_read(mv_fact_find(trace, "pid"), &pid))
+        return true;
+    if (trace->origin.as_read) {
+        read = mv_push_struct(&r->cli->arena, mv_trace);
+        if (!read)
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") == MV_OK;
+        *read = *trace->origin.as_read;
+        trace->origin.as_read = read;
+    }
+    process.pid = (uint32_t)pid;
+    return mv_add_samples(&r->cli->arena, &process, r->nvml, read, err) == MV_OK;
+}
+
+static bool read_file(mv_top_report *r, uint32_t i, mv_top_file *file)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_cli *cli = r->cli;
+    const char *path = cli->options.file[i];
+
+    file->path = path;
+    if (!mv_input_read_file(cli, path, &file->trace) ||
+        !mv_input_devices(cli, &file->trace, &file->first, &file->end))
+        return false;
+    file->kinds = mv_frame_kinds(&cli->arena, &file->trace);
+    file->is_running = r->is_running && r->is_running[i] && !mv_fact_find(&file->trace, "end_us") &&
+                       !mv_fact_find(&file->trace, "stopped");
+    if (!file->kinds)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    else if (add_samples(r, file, &err))
+        return true;
+    mv_complain(path, &err);
+    return false;
+}
+
+bool mv_top_report_read(mv_cli *cli, mv_top_report *r)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    uint64_t devices = 0;
+
+    r->cli = cli;
+    r->file_count = (uint32_t)cli->options.files;
+    r->files = mv_push_array(&cli->arena, mv_top_file, r->file_count);
+    for (uint32_t i = 0; r->files && i < r->file_count; i++) {
+        if (!read_file(r, i, &r->files[i]))
+            return false;
+        devices += r->files[i].end - r->files[i].first;
+    }
+    r->devices = r->files ? mv_push_array(&cli->arena, mv_top_device, devices) : NULL;
+    if (!r->devices)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = 0; i < r->file_count && err.code == MV_OK; i++)
+        for (uint32_t k = r->files[i].first; k < r->files[i].end; k++)
+            if (!add_device(r, &r->files[i], k, &err))
+                break;
+    if (err.code != MV_OK) {
+        mv_complain(NULL, &err);
+        return false;
+    }
+    mv_top_report_sort(r, r->order);
+    return true;
+}

@@ -1,0 +1,42 @@
+/* Openings: how many allocations each address has had before an event, stored before every few
+ * chunks of EVENTS, so that a reader of a part can number those in it without the events before it.
+ *
+ *     mv_openings_init(&o, arena, events);
+ *     mv_openings_pass(&o, count)            for each chunk; then, if one is wanted here,
+ *     bytes = mv_opening_encode(&o, work, data)
+ *
+ * The payload is two columns as in chunks of tables: addresses, ascending (1), and allocations
+ * (2). */
+#ifndef MV_WIRE_OPENING_H
+#define MV_WIRE_OPENING_H
+
+#include "base/map.h"
+#include "capture/wire.h"
+#include "parse/model/trace.h"
+
+typedef struct {
+    const mv_events *events;
+    uint32_t next;    /* event */
+    mv_map id_of;     /* 1 + row of each address */
+    uint64_t *addr;   /* [count] in order of discovery */
+    uint32_t *allocs; /* [count] before `next` */
+    uint32_t count, capacity, allocs_capacity;
+} mv_openings;
+
+void mv_openings_init(mv_openings *o, mv_arena *arena, const mv_events *events);
+
+/* Moves on by `count` events. False when out of memory. */
+bool mv_openings_pass(mv_openings *o, uint32_t count);
+
+/* The most bytes of a payload; 0: there are too many addresses, or none. */
+uint64_t mv_opening_room(const mv_openings *o);
+
+/* Writes the payload of the opening of event `next`. `work` has room for `count` numbers. 0 when
+ * out of memory. */
+uint64_t mv_opening_encode(mv_openings *o, uint64_t *work, uint8_t *data);
+
+/* Reads a payload into arrays of the arena. MV_CORRUPT, MV_NOMEM. */
+mv_code mv_opening_decode(mv_arena *arena, const mv_wire_chunk *head, const uint8_t *payload,
+                          mv_opening *out);
+
+#endif

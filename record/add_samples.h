@@ -1,0 +1,13 @@
+/* The launcher's samples of the GPUs, as samples of the trace of one process. */
+#ifndef MV_ADD_SAMPLES_H
+#define MV_ADD_SAMPLES_H
+
+#include "base/err.h"
+#include "record/nvml.h"
+
+/* Replaces the samples of `trace`, which is as it was read. Without known devices there are none,
+ * and a note has the reason. `nvml` may be NULL. Fails only when memory is out. */
+mv_code mv_add_samples(mv_arena *arena, const mv_nvml_process *process, const mv_nvml *nvml,
+                       mv_trace *trace, mv_err *err);
+
+#endif

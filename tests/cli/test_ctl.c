@@ -1,0 +1,169 @@
+/* memviz ctl: a run is steered while it goes on, by its user alone. */
+#include <unistd.h>
+
+#include "base/text.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+/* A program with a mark and a block of 512 bytes runs while COMMAND does; then it marks again. */
+#define WHILE_RUNNING(command)                                                                     \
+    "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool mark one touch ready await enough "       \
+    "mark two & L=$!; until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command \
+    "; S=$?; touch enough; wait $L || exit; "
+
+static mvt_run run(const char *command)
+{
+    return mvt_sh("%s", command);
+}
+
+/* What the commands print, and after the program's end. */
+static void expect(const char *command, const char *out)
+{
+    mvt_run r = run(command);
+
+    cr_assert_eq(r.status, 0, "%s: status %d: %s", command, r.status, r.err);
+    cr_assert_str_eq(r.out, out, "%s: %s%s", command, r.out, r.err);
+}
+
+static void expect_err(const char *command, int status, const char *part)
+{
+    mvt_run r = run(command);
+
+    cr_assert_eq(r.status, status, "%s: status %d: %s", command, r.status, r.err);
+    cr_assert_not_null(strstr(r.err, part), "%s: '%s'", command, r.err);
+}
+
+#define SHOW_MARKS "$MEMVIZ dump a.bin | grep '^mark' | sed 's/.* \"//; s/\"//'"
+
+Test(ctl, a_mark_is_in_the_recording_in_its_place)
+{
+    expect(WHILE_RUNNING("$MEMVIZ ctl $P mark 'epoch 3'") SHOW_MARKS, "one\nepoch 3\ntwo\n");
+    expect(WHILE_RUNNING("$MEMVIZ ctl $L mark launcher") SHOW_MARKS, "one\nlauncher\ntwo\n");
+    expect(WHILE_RUNNING("$MEMVIZ ctl a.bin.*.live mark file") SHOW_MARKS, "one\nfile\ntwo\n");
+}
+
+Test(ctl, status_says_what_is_recorded)
+{
+    const cJSON *s = mvt_json_printed(
+        0, run(WHILE_RUNNING("$MEMVIZ ctl $P status --json") "exit $S"), "ctl status");
+
+    mvt_json_has(s, "state events bytes bound kept lost");
+    cr_expect_str_eq(mvt_json_text(s, "state"), "recording");
+    cr_expect_eq(mvt_json_number(s, "events"), 2);
+    cr_expect_eq(mvt_json_number(s, "lost"), 0);
+    cr_expect_gt(mvt_json_number(s, "bytes"), 0);
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(s, "processes")), 1);
+}
+
+Test(ctl, pause_and_resume_take_turns)
+{
+    expect(WHILE_RUNNING("$MEMVIZ ctl $P pause; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1; "
+                         "$MEMVIZ ctl $P resume; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1")
+               SHOW_MARKS,
+           "paused\nrecording\none\nmemviz_pause\nmemviz_resume\ntwo\n");
+    expect_err(WHILE_RUNNING("$MEMVIZ ctl $P resume") "exit $S", 1, "the recording is not paused");
+    expect_err(WHILE_RUNNING("$MEMVIZ ctl $P pause; $MEMVIZ ctl $P pause") "exit $S", 1,
+               "the recording is paused already");
+}
+
+Test(ctl, a_snapshot_is_a_recording_of_its_own)
+{
+    expect(
+        WHILE_RUNNING("mkdir out; cd out; $MEMVIZ ctl $P snapshot now.bin >said; cd ..; "
+                      "$MEMVIZ ctl $L snapshot") "basename $(cat out/said); ls *.bin out; "
+                                                 "for f in a.bin out/now.bin a.snapshot.2.bin; do "
+                                                 "$MEMVIZ info --json $f | grep -o "
+                                                 "'\"records\":[0-9]*'; done; ls *.live 2>no; true",
+        "a.snapshot.2.bin\nnow.bin\na.bin\na.snapshot.2.bin\n\nout:\nnow.bin\nsaid\n"
+        "\"records\":3\n\"records\":2\n\"records\":2\n");
+    expect_err(WHILE_RUNNING("$MEMVIZ ctl $P snapshot no/such/now.bin") "exit $S", 1,
+               "no/such/now.bin: No such file");
+}
+
+Test(ctl, stop_ends_the_recording_and_not_the_program)
+{
+    expect(WHILE_RUNNING("$MEMVIZ ctl $P stop; $MEMVIZ ctl $P pause 2>&1; "
+                         "$MEMVIZ ctl $P status | cut -d: -f1 | head -n 1") SHOW_MARKS
+           "; $MEMVIZ info --json a.bin | grep -o '\"stopped\":\"[^\"]*\"'",
+           "memviz: the recording was stopped\nstopped\none\n"
+           "\"stopped\":\"as memviz ctl stop requested\"\n");
+}
+
+Test(ctl, wrong_words_are_wrong_usage)
+{
+    expect_err("$MEMVIZ ctl 1", 2, "expected PID|FILE status");
+    expect_err("$MEMVIZ ctl 1 halt", 2, "expected status, mark TEXT");
+    expect_err("$MEMVIZ ctl 1 mark", 2, "expected status, mark TEXT");
+    expect_err("$MEMVIZ ctl 1 pause now", 2, "expected status, mark TEXT");
+    expect_err("$MEMVIZ ctl a.bin status", 2, "neither the number of a process nor a live file");
+    expect_err("$MEMVIZ ctl $$ status", 1, "was not started by memviz run, or has ended");
+    expect_err("$MEMVIZ ctl a.bin.0123abcd.2147483647.live status", 1,
+               "process 2147483647 was not");
+}
+
+Test(ctl, the_program_goes_on_without_its_launcher)
+{
+    expect_err(WHILE_RUNNING("kill -9 $L; while kill -0 $L 2>no; do wait $L; done; "
+                             "$MEMVIZ ctl $P mark x; touch enough; exit"),
+               0, "has ended");
+}
+
+Test(ctl, nothing_is_left_in_the_temporary_folder)
+{
+    expect("mkdir tmp; export TMPDIR=$PWD/tmp; " WHILE_RUNNING(
+               "ls tmp; $MEMVIZ ctl $P mark x") "ls tmp",
+           "");
+    expect(
+        "mkdir tmp; export TMPDIR=$PWD/tmp; " WHILE_RUNNING(
+            "kill -9 $L; touch enough; while kill -0 $P 2>no; do sleep 0.01; done; ls tmp; exit"),
+        "");
+    expect("export TMPDIR=/no/such/folder; " WHILE_RUNNING("$MEMVIZ ctl $P mark x 2>&1 | "
+                                                           "sed 's/[0-9][0-9]*/N/'"),
+           "memviz: memviz run (process N) has no socket: it could not make a folder in TMPDIR\n");
+}
+
+/* ---- pauses ------------------------------------------------------------------------------ */
+
+/* Blocks in the heap "pool" that live between two marks, and one that stays. */
+static const char phases[] = "cat >phases.c <<'EOF'\n"
+                             "#include \"capture/memviz.h\"\n"
+                             "static char block[8];\n"
+                             "static void phase(const char *name)\n"
+                             "{\n"
+                             "    unsigned heap = memviz_heap(\"pool\");\n"
+                             "    memviz_mark(name);\n"
+                             "    memviz_alloc(heap, block, 512);\n"
+                             "    memviz_free(heap, block);\n"
+                             "}\n"
+                             "int main(void)\n"
+                             "{\n"
+                             "    phase(\"one\");\n"
+                             "    memviz_pause();\n"
+                             "    memviz_alloc(memviz_heap(\"pool\"), block + 1, 4096);\n"
+                             "    phase(\"two\");\n"
+                             "    memviz_resume();\n"
+                             "    phase(\"three\");\n"
+                             "    return 0;\n"
+                             "}\n"
+                             "EOF\n"
+                             "cc -I" MV_SOURCE_DIR " phases.c -o phases || exit 9\n";
+
+LongTest(ctl, pauses_leave_out_what_lived_within_them)
+{
+    mvt_run r =
+        mvt_sh("%s"
+               "count() { $MEMVIZ dump $1 | grep '^heap_calls'; "
+               "$MEMVIZ top -q --json $1 | grep -o '\"allocated\":[0-9]*'; }\n"
+               "$MEMVIZ run -q -o a.bin ./phases && count a.bin;"
+               "$MEMVIZ run -q -o b.bin --start-after three ./phases && count b.bin;"
+               "MEMVIZ_STOP_AFTER=two $MEMVIZ run -q -o c.bin ./phases && count c.bin;"
+               "$MEMVIZ run --start-after '' ./phases; $MEMVIZ run --stop-after 0 ./phases 2>&1 | "
+               "cut -c 1-50; ./phases; echo $?",
+               phases);
+
+    cr_assert_str_eq(r.out,
+                     "heap_calls 5\n\"allocated\":4096\nheap_calls 3\n\"allocated\":4096\n"
+                     "heap_calls 3\n\"allocated\":4096\n"
+                     "memviz: run: '0' is not a moment for --stop-after:\n0\n",
+                     "%s%s", r.out, r.err);
+}

@@ -1,0 +1,187 @@
+/* memviz top: of files, and of programs that are being recorded. */
+#include <unistd.h>
+
+#include "base/text.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    cr_assert_not_null(found, "%s", key);
+    return found;
+}
+
+static const cJSON *device_of(const cJSON *report, int i)
+{
+    const cJSON *device = cJSON_GetArrayItem(member(report, "devices"), i);
+
+    cr_assert_not_null(device);
+    return device;
+}
+
+Test(top, lines_add_up_to_what_is_allocated)
+{
+    const cJSON *report =
+        mvt_json_here(0, "$MEMVIZ top --json --once $SNAPS/leak_in_training.pickle");
+    const cJSON *device = device_of(report, 0), *line;
+    double sum = 0, grown = 0;
+
+    cJSON_ArrayForEach(line, member(device, "lines"))
+    {
+        mvt_json_has(line, "bytes blocks grown age_s frames");
+        sum += mvt_json_number(line, "bytes");
+        grown += mvt_json_number(line, "grown");
+    }
+    cr_expect_eq(sum, mvt_json_number(device, "listed"));
+    cr_expect_eq(sum, mvt_json_number(device, "allocated") - mvt_json_number(device, "residual"));
+    cr_expect_leq(grown, mvt_json_number(device, "grown"));
+    cr_expect_str_eq(mvt_json_text(member(report, "leak"), "verdict"), "leak");
+    cr_expect(cJSON_IsNull(member(device, "used")));
+}
+
+Test(top, older_leaves_out_what_is_young)
+{
+    const cJSON *device = device_of(
+        mvt_json_here(0, "$MEMVIZ top --json --older 200ms $SNAPS/leak_in_training.pickle"), 0);
+    const cJSON *line;
+
+    cr_expect_gt(mvt_json_number(device, "younger"), 0);
+    cr_expect_eq(mvt_json_number(device, "listed") + mvt_json_number(device, "younger"),
+                 mvt_json_number(device, "allocated"));
+    cJSON_ArrayForEach(line, member(device, "lines"))
+        cr_expect_geq(mvt_json_number(line, "age_s"), 0.2);
+    device = device_of(
+        mvt_json_here(0, "$MEMVIZ top --json --older 5m $SNAPS/leak_in_training.pickle"), 0);
+    cr_expect_eq(cJSON_GetArraySize(member(device, "lines")), 0);
+}
+
+Test(top, several_files_are_side_by_side)
+{
+    const cJSON *report = mvt_json_here(
+        0, "$MEMVIZ top --json $SNAPS/gpt_train.pickle $SNAPS/leak_in_training.pickle");
+
+    cr_expect_eq(cJSON_GetArraySize(member(report, "devices")), 2);
+    cr_expect_not_null(strstr(mvt_json_text(device_of(report, 0), "file"), "gpt_train"));
+    cr_expect_not_null(strstr(mvt_json_text(device_of(report, 1), "file"), "leak_in_training"));
+    cr_expect_str_eq(mvt_json_text(member(report, "leak"), "verdict"), "leak");
+}
+
+Test(top, the_text_says_the_same)
+{
+    mvt_run r = mvt_here("$MEMVIZ top -n 2 --older 100ms $SNAPS/leak_in_training.pickle");
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect_not_null(strstr(r.out, "leak so far: leak\n"), "%s", r.out);
+    cr_expect_not_null(strstr(r.out, "in blocks that are at least 100 ms old"), "%s", r.out);
+    cr_expect_not_null(strstr(r.out, "more; --limit 0 shows all"), "%s", r.out);
+}
+
+/* ---- programs ---------------------------------------------------------------------------- */
+
+/* A program with a block of 512 bytes in the heap "pool" runs while COMMAND does. */
+#define WHILE_RUNNING(command)                                                               \
+    "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool touch ready await enough & L=$!; "  \
+    "until [ -e ready ]; do sleep 0.01; done; P=$(pgrep -P $L marking); " command "; S=$?; " \
+    "touch enough; wait $L; exit $S"
+
+static const cJSON *live_report(const char *command)
+{
+    mvt_run run = mvt_sh("%s", command);
+
+    return mvt_json_printed(0, run, command);
+}
+
+static void expect_pool(const cJSON *report)
+{
+    const cJSON *device = device_of(report, 0);
+
+    cr_expect_eq(mvt_json_number(device, "allocated"), 512);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(member(device, "lines"), 0), "bytes"), 512);
+    cr_expect(cJSON_IsTrue(member(device, "running")));
+    cr_expect_gt(mvt_json_number(device, "pid"), 0);
+}
+
+Test(top, a_running_program_is_named_by_its_process_its_launcher_or_its_file)
+{
+    expect_pool(live_report(WHILE_RUNNING("$MEMVIZ top -q --json $P")));
+    expect_pool(live_report(WHILE_RUNNING("$MEMVIZ top -q --json $L")));
+    expect_pool(live_report(WHILE_RUNNING("$MEMVIZ top -q --json a.bin.*.live")));
+}
+
+Test(top, a_finished_recording_is_not_running)
+{
+    const cJSON *report = live_report("$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool && "
+                                      "$MEMVIZ top -q --json a.bin");
+
+    cr_expect(cJSON_IsFalse(member(device_of(report, 0), "running")));
+}
+
+static void expect_err(const char *command, const char *part)
+{
+    mvt_run run = mvt_sh("%s", command);
+
+    cr_assert_eq(run.status, 1, "%s: status %d: %s", command, run.status, run.err);
+    cr_assert_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
+}
+
+Test(top, a_process_without_a_recording_is_an_error)
+{
+    expect_err("$MEMVIZ top $$", "is not being recorded: start the program with memviz run");
+    expect_err("$MEMVIZ top 2147483647", "process 2147483647 does not exist");
+    expect_err("$MEMVIZ top 4711.bin", "No such file");
+    expect_err("$MEMVIZ run -q -- sh -c 'touch ready; until [ -e enough ]; do sleep 0.01; done' & "
+               "L=$!; until [ -e ready ]; do sleep 0.01; done; $MEMVIZ top $L; S=$?; touch enough; "
+               "wait $L; exit $S",
+               "has not used the GPU since memviz run started it");
+}
+
+/* ---- metrics and the screen -------------------------------------------------------------- */
+
+#define GET                                                                       \
+    "python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); "            \
+    "s.connect(sys.argv[1]); s.sendall(b\"GET /metrics HTTP/1.1\\r\\n\\r\\n\"); " \
+    "sys.stdout.write(s.makefile().read())' "
+
+Test(top, metrics_are_served_on_a_socket)
+{
+    mvt_run r = mvt_sh(
+        "cp $SNAPS/leak_in_training.pickle a.pickle; $MEMVIZ top --metrics m.sock -n 1 a.pickle & "
+        "until [ -S m.sock ]; do sleep 0.01; done; stat -c %%a m.sock; " GET
+        "m.sock | tr -d '\r'; kill $!; wait $!; echo $?; ls *.sock 2>no");
+
+    cr_expect_eq(strncmp(r.out, "600\nHTTP/1.1 200 OK\n", 20), 0, "%s%s", r.out, r.err);
+    cr_expect_not_null(strstr(r.out, "\nmemviz_allocated_bytes{device=\"0\",pid=\"\",rank=\"\"} "
+                                     "215179264\n"),
+                       "%s", r.out);
+    cr_expect_not_null(strstr(r.out, "\nmemviz_leak{device=\"0\",pid=\"\",rank=\"\"} 1\n0\n"), "%s",
+                       r.out);
+    cr_expect_null(strstr(r.out, "memviz_used_bytes{"));
+    cr_expect_null(strstr(r.out, "place=\"2\""));
+}
+
+Test(top, metrics_replace_only_a_socket_that_was_left)
+{
+    expect_err("touch m.sock; $MEMVIZ top --metrics m.sock $SNAPS/gpt_train.pickle",
+               "--metrics m.sock: Address already in use");
+    expect_err("$MEMVIZ top --metrics 65536 $SNAPS/gpt_train.pickle", "a port is 1 to 65535");
+    expect_err("$MEMVIZ top --metrics m.sock $SNAPS/gpt_train.pickle & until [ -S m.sock ]; do "
+               "sleep 0.01; done; kill -9 $!; wait $!; [ -S m.sock ] || exit 7; cp "
+               "$SNAPS/gpt_train.pickle a.pickle; $MEMVIZ top --metrics m.sock a.pickle & "
+               "until " GET "m.sock >out 2>no; do sleep 0.01; done; rm a.pickle; " GET
+               "m.sock; wait $!",
+               "cannot be read any longer");
+}
+
+/* script(1) is the terminal. */
+Test(top, keys_work_on_a_terminal)
+{
+    mvt_run r;
+
+    mvt_need_terminal();
+    r = mvt_sh("(until grep -aq 'by bytes' typed; do sleep 0.01; done 2>no; printf s; "
+               "until grep -aq 'by growth' typed; do sleep 0.01; done; printf q) | TERM=xterm "
+               "script -qefc \"$MEMVIZ top $SNAPS/gpt_train.pickle\" typed >no; echo $?");
+    cr_expect_str_eq(r.out, "0\n", "%s%s", r.out, r.err);
+}

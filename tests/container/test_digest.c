@@ -1,0 +1,142 @@
+/* Digests in a container: what `info` prints of the events, without the events. */
+#include "analyze/lives/digests.h"
+#include "parse/writers.h"
+#include "tests/fixture/fixture_container.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/in_process.h"
+
+static const char *const snapshots[] = {
+    "annotated.pickle",  "compiled.pickle",   "expandable_empty.pickle", "graphs.pickle",
+    "late_start.pickle", "leak_cycle.pickle", "mempool.pickle",          "no_history.pickle",
+    "oom.pickle",        "ring.pickle",       "two_devices.pickle",      "streams.pickle",
+};
+
+static mv_trace read_without_events(const char *name)
+{
+    mv_read_opts opts = {.digest_suffices = true};
+    char path[4096];
+    mv_trace trace;
+
+    snprintf(path, sizeof path, "%s/%s", mvt_folder_path(), name);
+    mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
+    return trace;
+}
+
+static mvt_container *container_of(const char *name)
+{
+    mv_span file = mvt_folder_read(name);
+    mvt_container *c = mvt_take_apart(mvt_memory(), file);
+
+    free((void *)file.data);
+    return c;
+}
+
+static void put(const char *name, mvt_container *c)
+{
+    mvt_folder_put(name, mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+}
+
+/* The report without what depends on the file itself. */
+static char *report_of(const char *name, const char *format)
+{
+    static const char *const of_file[] = {"file", "file_bytes", "data_bytes"};
+    cJSON *report = mvt_json_here(0, "$MEMVIZ info --json %s %s", format, name);
+
+    for (unsigned i = 0; i < sizeof of_file / sizeof *of_file; i++)
+        cJSON_DeleteItemFromObject(report, of_file[i]);
+    return cJSON_Print(report);
+}
+
+LongTest(digest, info_says_the_same_without_the_events)
+{
+    for (unsigned i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
+        mvt_run r = mvt_here("$MEMVIZ convert -q $SNAPS/%s a.bin", snapshots[i]);
+        mvt_container *c = container_of("a.bin");
+        char *quick = report_of("a.bin", ""), *whole;
+        mv_trace trace = read_without_events("a.bin");
+
+        cr_assert_eq(r.status, 0, "%s", r.err);
+        if (trace.device_count > 0 && trace.devices[0].events.count > 0) {
+            cr_expect_not_null(trace.digests, "%s", snapshots[i]);
+            cr_expect_null(trace.devices[0].events.addr);
+            mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_DIGEST));
+        }
+        put("b.bin", c);
+        cr_expect_null(read_without_events("b.bin").digests);
+        whole = report_of("b.bin", "");
+        mvt_same_text(whole, quick, "%s", snapshots[i]);
+        free(quick);
+        free(whole);
+    }
+}
+
+/* A trace with every oddity that a digest carries. */
+static void make_odd(void)
+{
+    mvt_trace *t = mvt_new();
+    mv_err err = {0};
+    mv_write_opts opts = {0};
+    const mv_trace *trace;
+    char path[4096];
+    mv_sink sink;
+
+    mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20, .time_us = 50);
+    mvt_alloc(t, .addr = 0x10000, .bytes = 512, .stack = "step:train.py:7", .time_us = 40);
+    mvt_free(t, .addr = 0x10000, .bytes = 512, .time_us = 30);
+    trace = mvt_done(t);
+    opts.digests = mv_digests_make(mvt_memory(), trace, &err);
+    cr_assert_not_null(opts.digests);
+    snprintf(path, sizeof path, "%s/odd.bin", mvt_folder_path());
+    mvt_ok(mv_sink_open(&sink, path, &err));
+    mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, &err));
+    mvt_ok(mv_sink_commit(&sink, &err));
+}
+
+Test(digest, it_is_ignored_when_it_contradicts_itself_or_the_rows)
+{
+    mv_trace whole;
+    mvt_container *c;
+    mv_wire_digest good, bad;
+
+    make_odd();
+    whole = read_without_events("odd.bin");
+    cr_assert_not_null(whole.digests);
+    cr_expect_gt(whole.notes[MV_NOTE_UNSORTED_TIME].count, 0);
+    c = container_of("odd.bin");
+    memcpy(&good, mvt_chunk_of(c, MV_WIRE_DIGEST)->stored, sizeof good);
+    for (unsigned i = 0; i < 9; i++) {
+        bad = good;
+        bad.rules += i == 0;
+        bad.device += i == 1;
+        bad.events += i == 2;
+        bad.count[0] += i == 3;
+        bad.unsorted += i == 4 ? 1000 : 0;
+        bad.history += i == 5 ? 4 : 0;
+        bad.why[0] = i == 6 ? '\033' : bad.why[0];
+        memset(bad.why, i == 7 ? 'a' : bad.why[0], i == 7 ? sizeof bad.why : 1);
+        bad.count[15] += i == 8;
+        memcpy(mvt_chunk_of(c, MV_WIRE_DIGEST)->stored, &bad, sizeof bad);
+        put("bad.bin", c);
+        whole = read_without_events("bad.bin");
+        cr_expect_null(whole.digests, "case %u", i);
+        cr_expect_eq(whole.notes[MV_NOTE_DAMAGED].count, 0);
+    }
+}
+
+/* Rows of other tables are lost: what the events refer to is gone, and a digest does not know it. */
+Test(digest, a_damaged_file_is_read_whole)
+{
+    mv_trace trace;
+    mvt_container *c;
+    mv_span file;
+
+    make_odd();
+    c = container_of("odd.bin");
+    file = mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX);
+    ((uint8_t *)file.data)[mvt_chunk_of(c, MV_WIRE_FRAMES)->at + sizeof(mv_wire_chunk)] ^= 1;
+    mvt_folder_put("hurt.bin", file);
+    trace = read_without_events("hurt.bin");
+    cr_expect_null(trace.digests);
+    cr_expect_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
+    cr_expect_not_null(trace.devices[0].events.addr);
+}

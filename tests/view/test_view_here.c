@@ -1,0 +1,112 @@
+/* The right button, and marks of hits that are thinner than a pixel. */
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/chrome/menu.h"
+#include "view/timeline/hit_ticks.h"
+
+static void press_right(mv_view *view, float x, float y)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
+    mvt_view_frame(view);
+    mv_view_input(
+        view, &(mv_input){
+                  .kind = MV_INPUT_PRESS, .button = MV_BUTTON_RIGHT, .clicks = 1, .x = x, .y = y});
+    mv_view_input(view,
+                  &(mv_input){.kind = MV_INPUT_RELEASE, .button = MV_BUTTON_RIGHT, .x = x, .y = y});
+    mvt_view_frame(view);
+}
+
+Test(view_here, the_right_button_lists_what_can_be_done)
+{
+    mv_view *view = mvt_view("gpt_train");
+    mv_menu_row rows[MV_MENU_MOST];
+    float x = view->main_box.x + 500, y = view->main_box.y + view->main_box.h * 0.7f;
+
+    mvt_view_frame(view);
+    x = view->main_box.x + 500;
+    y = view->main_box.y + view->main_box.h * 0.7f;
+    press_right(view, x, y);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_MENU);
+    cr_assert_eq(view->desk->menu, MV_MENU_HERE);
+    cr_expect_neq(view->now->pinned, MV_NO_ROW, "the block under the pointer is pinned");
+    cr_expect_gt(mv_menu_rows(view, rows), 8);
+    cr_expect_not_null(mvt_view_zone(view, MV_DO_search_line, UINT64_MAX));
+    for (uint32_t i = 0; i < mv_menu_rows(view, rows); i++)
+        if (rows[i].command == MV_DO_search_line)
+            view->chrome->row = i;
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_ENTER});
+    mvt_view_frame(view);
+    cr_expect_eq(view->desk->focus, MV_FOCUS_PANES);
+    cr_assert(view->matches && mv_filter_has(view->matches, view->now->pinned));
+}
+
+Test(view_here, a_row_of_a_table_is_chosen_first)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_zone *zone;
+
+    mv_view_do(view, MV_DO_show_tables, 0);
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_table_row, 1);
+    cr_assert_not_null(zone);
+    press_right(view, zone->box.x + 20, zone->box.y + 4);
+    cr_expect_eq(view->desk->menu, MV_MENU_HERE);
+    cr_expect_neq(view->now->pinned, MV_NO_ROW);
+    cr_expect(*view->now->search);
+}
+
+/* Ticks are where hits are born, and only there. */
+Test(view_here, hits_are_marked)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_alloc_lives *a;
+    uint32_t events, marked = 0;
+
+    mvt_view_frame(view);
+    cr_expect_not(mv_hits_are_marked(view));
+    mv_search_set(view, "size>=32M life<400");
+    mvt_view_frame(view);
+    cr_assert(mv_hits_are_marked(view));
+    a = &mv_view_device(view)->lives.allocs;
+    events = mv_view_device(view)->lives.events.count;
+    for (uint32_t e = 1; e < events; e++) {
+        bool is_born = false;
+        for (uint32_t i = 0; i < a->count && a->birth[i] + 1 <= e + 1; i++)
+            is_born |= a->birth[i] == e && mv_filter_has(view->matches, i);
+        marked += is_born;
+        cr_assert_eq(mv_hit_is_born(view, e - 1, e), is_born, "event %u", e);
+    }
+    cr_expect_gt(marked, 0);
+}
+
+/* The ten stacks that hold most at the peak have ten colours. */
+static void check_stack_colours(mv_view *view, const char *name)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_index *index = &d->index;
+    uint32_t stacks = mv_view_document(view)->trace.stacks.count, used = 0;
+    uint64_t *bytes = mv_push_array(mvt_memory(), uint64_t, (uint64_t)stacks + 1);
+
+    for (uint32_t r = 0; r < mv_index_born(index, d->peak_event); r++)
+        if (mv_index_is_alive(index, r, d->peak_event) && d->lives.allocs.stack[r].row < stacks)
+            bytes[d->lives.allocs.stack[r].row] += index->bytes[r];
+    bytes[0] = 0; /* without frames: grey */
+    for (int rank = 0; rank < 10; rank++) {
+        uint32_t most = 0;
+        uint8_t hue;
+        for (uint32_t s = 1; s < stacks; s++)
+            most = bytes[s] > bytes[most] ? s : most;
+        if (bytes[most] == 0)
+            return;
+        bytes[most] = 0;
+        hue = d->site_colours.by_content[most];
+        cr_expect(hue < MV_HUE_MUTED && !(used >> hue & 1), "%s: stack %u has another's colour",
+                  name, most);
+        used |= 1u << (hue % 32);
+    }
+}
+
+LongTest(view_here, the_largest_stacks_are_told_apart)
+{
+    mvt_each_view(check_stack_colours);
+}

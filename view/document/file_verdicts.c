@@ -1,0 +1,92 @@
+#include "view/document/file_verdicts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+bool mv_file_has_several_levels(const mv_document *document)
+{
+    return document->levels.count > 1;
+}
+
+/* Rows of the triage end with it. */
+static bool keep_row(mv_telling *words, const mv_triage *t, const mv_triage_row *from,
+                     const mv_trace *main, const char *main_level, mv_verdict *to)
+{
+    const mv_trace *of = main;
+
+    for (uint32_t i = 0; from->level && i < t->level_count; i++)
+        if (strcmp(mv_level_name_of(&t->levels[i].trace, t->levels[i].level), from->level) == 0)
+            of = &t->levels[i].trace;
+    *to = (mv_verdict){.device = from->device,
+                       .kind = from->finding->kind,
+                       .report = from->finding->report,
+                       .bytes = from->bytes,
+                       .count = from->count,
+                       .text = mv_say(words, "%s", from->text),
+                       .level = mv_say(words, "%s", from->level ? from->level : main_level),
+                       .memory = mv_say(words, "%s", mv_triage_memory_of(of, words))};
+    return !words->failed;
+}
+
+/* The worst problem and how many there are; else what is unknown about leaks; else "fine". */
+static const char *badge_of(mv_arena *arena, const mv_trace *read, const mv_file_verdicts *v)
+{
+    if (v->problems)
+        return mv_arena_printf(arena, "%u: %s", v->problems, mv_headline_problem(v->rows[0].kind));
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->rows[i].report == MV_REPORT_LEAKS && v->rows[i].kind == MV_FINDING_NOTE &&
+            strstr(v->rows[i].text, "leaks unknown"))
+            return "leaks unknown";
+    return read->notes[MV_NOTE_DAMAGED].count ? "fine (file damaged)" : "fine";
+}
+
+static void *keep(mv_arena *arena, const mv_triage *t, const mv_trace *read, const mv_trace *main)
+{
+    mv_file_verdicts *out = mv_push_struct(arena, mv_file_verdicts);
+    mv_telling words = {.arena = arena};
+
+    if (!out || !(out->rows = mv_push_array(arena, mv_verdict, t->count)))
+        return NULL;
+    out->level = mv_level_name_of(main, mv_level_default(read));
+    for (uint32_t i = 0; i < t->count; i++) {
+        mv_verdict *row = &out->rows[out->count++];
+        if (!keep_row(&words, t, &t->rows[i], main, out->level, row))
+            return NULL;
+        if (row->kind <= MV_FINDING_WAITING)
+            out->problems += row->count;
+    }
+    out->badge = badge_of(arena, read, out);
+    return out->badge ? out : NULL;
+}
+
+void *mv_file_verdicts_find(mv_arena *arena, void *context, const void *ask)
+{
+    const mv_document *document;
+    const mv_trace *read;
+    mv_triage triage;
+    mv_arena scratch;
+    mv_trace main;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    void *out = NULL;
+
+    (void)context;
+    memcpy(&document, ask, sizeof document);
+    read = mv_trace_as_read(&document->trace);
+    main = *read;
+    mv_arena_init(&scratch, arena->budget);
+    if (mv_level_take_named(&scratch, &main, "", &err) == MV_OK) {
+        if (mv_triage_find(arena->budget,
+                           (mv_triage_ask){.read = read,
+                                           .trace = &main,
+                                           .with_others = true,
+                                           .no_whatif = true,
+                                           .end = UINT32_MAX},
+                           1, &triage, &err) == MV_OK)
+            out = keep(arena, &triage, read, &main);
+        mv_triage_release(&triage);
+    }
+    mv_arena_release(&scratch);
+    return out;
+}

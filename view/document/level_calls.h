@@ -1,0 +1,19 @@
+/* A call on a level of calls is several events (analyze/levels/levels.h), but one thing that
+ * happened: the moments between them, with an empty segment, never were.
+ *
+ *     gain   SEGMENT_ALLOC, ALLOC
+ *     loss   FREE_REQUESTED, FREE_COMPLETED, SEGMENT_FREE */
+#ifndef MV_LEVEL_CALLS_H
+#define MV_LEVEL_CALLS_H
+
+#include "analyze/lives/lives.h"
+
+/* The last and the first event of the call that an event belongs to; the event itself where it is
+ * not part of a call. MV_BEFORE stays. */
+uint32_t mv_call_last(const mv_trace *trace, const mv_events *events, uint32_t event);
+uint32_t mv_call_first(const mv_trace *trace, const mv_events *events, uint32_t event);
+
+/* The number of calls among all events; 0: the trace is not of a level of calls. O(events). */
+uint32_t mv_call_count(const mv_trace *trace, const mv_events *events);
+
+#endif
