@@ -619,7 +619,7 @@ const mv_command mv_commands[] = {
     {
         .name = "run",
         .group = MV_COMMAND_GROUP_RECORD,
-        .also_tried = "record capture live",
+        .also_tried = "record capture",
         .run = mv_cmd_run,
         .options = MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(NVTX_ALL) |
                    MV_HAS(START_AFTER) | MV_HAS(STOP_AFTER) | MV_HAS(MAX_SIZE) | MV_HAS(MAX_AGE) |
@@ -695,7 +695,7 @@ const mv_command mv_commands[] = {
     {
         .name = "top",
         .group = MV_COMMAND_GROUP_RECORD,
-        .also_tried = "watch monitor htop",
+        .also_tried = "watch monitor htop live",
         .run = mv_cmd_top,
         .report = &mv_report_top,
         .options = REPORT_OPTIONS | MV_HAS(OLDER) | MV_HAS(LIMIT) | MV_HAS(ONCE) | MV_HAS(METRICS) |

@@ -67,6 +67,18 @@ bool mv_input_is_file(const mv_cli *cli, const char *path)
     return true;
 }
 
+/* Reports of other tools that people give by mistake, and that do not begin with known bytes. */
+static void name_other_tool(const char *path, mv_err *err)
+{
+    static const char *const endings[] = {".nsys-rep", ".qdrep", ".ncu-rep"};
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (err->code == MV_FORMAT && mv_text_has_ending(path, endings[i]))
+            mv_fail(err, MV_FORMAT, 0,
+                    "this is a report of NVIDIA Nsight, which has no allocations of PyTorch; "
+                    "record them with memviz run -- CMD, or memviz.record");
+}
+
 /* Whether only these events are needed: their numbers are given, and nothing that needs others. */
 static bool find_part(const mv_cli *cli, mv_read_part *part)
 {
@@ -78,18 +90,6 @@ static bool find_part(const mv_cli *cli, mv_read_part *part)
     return cli->command->reads_part && !cli->kept && !o->level && !o->with && (o->from || o->to) &&
            (!o->from || mv_number_read(o->from, &part->first)) &&
            (!o->to || mv_number_read(o->to, &part->end));
-}
-
-/* Reports of other tools that people give by mistake, and that do not begin with known bytes. */
-static void name_other_tool(const char *path, mv_err *err)
-{
-    static const char *const endings[] = {".nsys-rep", ".qdrep", ".ncu-rep"};
-
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (err->code == MV_FORMAT && mv_text_has_ending(path, endings[i]))
-            mv_fail(err, MV_FORMAT, 0,
-                    "this is a report of NVIDIA Nsight, which has no allocations of PyTorch; "
-                    "record them with memviz run -- CMD, or memviz.record");
 }
 
 /* The unchanged file. */
