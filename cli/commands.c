@@ -70,7 +70,9 @@ const mv_command mv_commands[] = {
             "Shows the format, the devices, how much of the history the file covers (complete,\n"
             "late, truncated, none, and why), the allocator's settings, and anything odd in the\n"
             "file. For a capture also its process, how it ended, the libraries that called CUDA,\n"
-            "and the losses.\n",
+            "and the losses. Of a .bin that memviz convert wrote it reads the index alone: "
+            "damaged\n"
+            "events are reported by the commands that read them.\n",
         .example = "memviz info train.pickle\n"
                    "memviz info --json train.pickle | jq .history\n",
     },

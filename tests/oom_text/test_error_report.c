@@ -96,9 +96,9 @@ Test(error_report, a_text_without_an_error_is_refused)
         {"$MEMVIZ oom 'the cat sat on the mat'", "neither a file nor the text of an out-of-memory"},
         {"$MEMVIZ oom missing.pickle", "missing.pickle: No such file"},
         {"printf 'loss 1.0\\nloss 0.9\\n' > log; $MEMVIZ oom log",
-         "XLA or JAX; it has no out-of-memory error"},
+         "this is text, such as a log, without an out-of-memory error"},
         {"printf 'loss 1.0\\nloss 0.9\\n' > log; $MEMVIZ log",
-         "XLA or JAX; it has no out-of-memory error"},
+         "this is text, such as a log, without an out-of-memory error"},
         {"printf '{\"loss\": 1}' | $MEMVIZ oom -", "-: byte 0: not a format"},
         {"$MEMVIZ oom ''", "No such file"},
     };
