@@ -23,6 +23,18 @@ int mv_cmd_attach(mv_cli *cli)
     return mv_complain_of(NULL, "a page cannot reach processes: use memviz on the machine itself");
 }
 
+int mv_cmd_ctl(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "a page cannot reach processes: use memviz on the machine itself");
+}
+
+int mv_cmd_top(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "a page cannot reach processes: use memviz on the machine itself");
+}
+
 int mv_cmd_dry_run(mv_cli *cli)
 {
     (void)cli;
@@ -47,7 +59,7 @@ int mv_cmd_mcp(mv_cli *cli)
     return mv_complain_of(NULL, "a page cannot serve files: use memviz on the machine itself");
 }
 
-const mv_table mv_report_attach = {0}, mv_report_serve = {0};
+const mv_table mv_report_attach = {0}, mv_report_ctl = {0}, mv_report_serve = {0};
 
 static mv_code refuse_window(mv_err *err)
 {
