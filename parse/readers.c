@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "parse/live/live_bounded.h"
 #include "parse/model/build.h"
 #include "parse/sample.h"
 

@@ -38,6 +38,15 @@ typedef struct {
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);
 
+/* A bounded recording in one piece (docs/recorder.md): the live file, with its holes, and its folded
+ * part become the bytes of one live file.
+ *
+ * The first gives the folded part of the live file at `path`, opened; -1: it has none. Of the second
+ * `live` and `folded` are open files, and stay open; *out is in `arena`, at most as long as the two
+ * files without their holes. It fails when memory is out, or `folded` is not a folded part. */
+int mv_live_folded_open(const char *path);
+mv_code mv_live_bounded_bytes(mv_arena *arena, int live, int folded, mv_span *out, mv_err *err);
+
 /* Reads a bounded recording (docs/recorder.md): a live file and its folded part, both open.
  * mv_trace_read does this for the path of a live file that has a folded part beside it. */
 mv_code mv_trace_read_bounded(mv_arena *arena, int live, int folded, const mv_read_opts *opts,

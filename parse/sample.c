@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const uint8_t bytes[] = {
-#include "sample_bytes.h" /* made by CMake from sample.bin */
+#include "parse/sample_bytes.h" /* made by CMake from sample.bin */
 };
 
 bool mv_sample_is(const char *path)

@@ -5,8 +5,8 @@
 
 #include "base/grow.h"
 #include "base/sort.h"
-#include "capture/live/leb128.h"
 #include "capture/wire_folded.h"
+#include "capture/wire_leb128.h"
 
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),

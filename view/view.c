@@ -44,7 +44,8 @@ static bool open_parts(mv_view *view)
     uint32_t workers = worker_count(&view->opts);
 
     view->chrome = mv_push_struct(&view->arena, mv_chrome);
-    if (!view->chrome)
+    view->row_field = mv_push_struct(&view->arena, mv_text_field);
+    if (!view->chrome || !view->row_field)
         return false;
     mv_arena_init(&view->chrome->open.arena, view->budget);
     view->loader = mv_loader_open(&view->arena, view->budget, workers, wake, view);

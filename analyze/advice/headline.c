@@ -191,6 +191,13 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
     return h.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "headline") : MV_OK;
 }
 
+const char *mv_headline_unknown(const char *text)
+{
+    static const char unknown[] = "leaks unknown";
+
+    return strstr(text, unknown) ? unknown : NULL;
+}
+
 const char *mv_headline_problem(mv_finding_kind kind)
 {
     static const char *const names[MV_FINDING_COUNT] = {[MV_FINDING_OOM] = "out of memory",

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "capture/live/leb128.h"
 #include "capture/record/process.h"
+#include "capture/wire_leb128.h"
 
 /* Kinds of keys in the shared table, besides mv_live_name. */
 enum { KEY_LITERAL = 64, KEY_LIBRARY };

@@ -12,9 +12,9 @@
 #include <xxhash.h>
 
 #include "capture/live/apart.h"
-#include "capture/live/leb128.h"
 #include "capture/record/process.h"
 #include "capture/record/thread_state.h"
+#include "capture/wire_leb128.h"
 
 enum {
     MOST_FACT = 16 << 10, /* bytes of a value; longer ones are cut */

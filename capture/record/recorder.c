@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "capture/live/leb128.h"
 #include "capture/record/clock.h"
 #include "capture/record/names.h"
 #include "capture/record/process.h"
@@ -14,6 +13,7 @@
 #include "capture/record/stack_table.h"
 #include "capture/record/status.h"
 #include "capture/record/thread_state.h"
+#include "capture/wire_leb128.h"
 
 enum {
     ROOM = 256,    /* bytes for the records of one event: a CALL has ten numbers; a BLOCK may come

@@ -7,12 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/live/leb128.h"
 #include "capture/record/forks.h"
 #include "capture/record/names.h"
 #include "capture/record/pages.h"
 #include "capture/record/process.h"
 #include "capture/record/process_facts.h"
+#include "capture/wire_leb128.h"
 
 enum {
     /* glibc keeps this many keys in the thread itself, and allocates memory for others. */

@@ -1,4 +1,4 @@
-#include "parse/live/live_bounded.h"
+#include "parse/readers.h"
 
 #include <errno.h>
 #include <fcntl.h>

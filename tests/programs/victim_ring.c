@@ -52,7 +52,8 @@ static void record_pair(uint64_t pair, uint64_t leak_every)
 
 int main(int count, char **arguments)
 {
-    double rate = count > 1 ? atof(arguments[1]) : 0, length = count > 2 ? atof(arguments[2]) : 1;
+    double rate = count > 1 ? strtod(arguments[1], NULL) : 0,
+           length = count > 2 ? strtod(arguments[2], NULL) : 1;
     uint64_t leak_every = count > 3 ? strtoull(arguments[3], NULL, 10) : 1000;
     double began = now_s();
 

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "parse/live/live_bounded.h"
+#include "parse/readers.h"
 #include "record/fold.h"
 #include "record/ring.h"
 #include "record/trigger.h"

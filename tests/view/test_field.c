@@ -2,12 +2,12 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/chrome.h"
 
-static void press(mv_field *field, uint32_t key, uint8_t mods)
+static void press(mv_text_field *field, uint32_t key, uint8_t mods)
 {
     cr_assert(mv_field_input(field, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods}));
 }
 
-static void expect(const mv_field *field, const char *text, uint32_t anchor, uint32_t at)
+static void expect(const mv_text_field *field, const char *text, uint32_t anchor, uint32_t at)
 {
     cr_assert_str_eq(field->text, text);
     cr_assert_eq(field->anchor, anchor, "%s: %u", text, field->anchor);
@@ -16,7 +16,7 @@ static void expect(const mv_field *field, const char *text, uint32_t anchor, uin
 
 Test(field, shift_selects_and_typing_replaces)
 {
-    mv_field f = {.text = ""};
+    mv_text_field f = {.text = ""};
 
     mv_field_set(&f, "train.py:62");
     expect(&f, "train.py:62", 11, 11);
@@ -38,7 +38,7 @@ Test(field, shift_selects_and_typing_replaces)
 
 Test(field, words)
 {
-    mv_field f = {.text = ""};
+    mv_text_field f = {.text = ""};
 
     mv_field_set(&f, "/a/b.c size>64M");
     press(&f, MV_KEY_LEFT, MV_MOD_CTRL);
@@ -61,7 +61,7 @@ Test(field, words)
 /* Two, three and four bytes: the caret is never inside, and nothing is half deleted. */
 Test(field, characters_are_whole)
 {
-    mv_field f = {.text = ""};
+    mv_text_field f = {.text = ""};
     static const char text[] = "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
     static const uint32_t ends[] = {9, 5, 2, 0};
 
@@ -80,7 +80,7 @@ Test(field, characters_are_whole)
 
 Test(field, takes_no_controls_no_bad_bytes_and_no_more_than_fits)
 {
-    mv_field f = {.text = ""};
+    mv_text_field f = {.text = ""};
     char most[MV_FIELD_TEXT + 10];
 
     mv_field_set(&f, "a\nb\x7f\xff\xc3"
@@ -182,7 +182,7 @@ static void point(mv_view *view, uint8_t kind, float x, uint8_t clicks)
 Test(field, the_pointer)
 {
     mv_view *view = mvt_view("gpt_train");
-    mv_field *f = &view->chrome->search;
+    mv_text_field *f = &view->chrome->search;
     float wide;
 
     key(view, '/', 0);

@@ -7,8 +7,8 @@
 #ifndef MV_CHROME_H
 #define MV_CHROME_H
 
-#include "view/chrome/field.h"
 #include "view/chrome/open_dialogue.h"
+#include "view/frame/field.h"
 #include "view/frame/view.h"
 
 enum { MV_MOST_FILES = 1024 };
@@ -39,7 +39,7 @@ struct mv_chrome {
     mv_view_layout layout;
     mv_arena_mark frame_start;
 
-    mv_field search, palette, export, go, bookmark, rows;
+    mv_text_field search, palette, export, go, bookmark;
     mv_open_dialogue open;
     mv_box search_box; /* of the last frame */
     uint32_t row;      /* the selected row of an overlay's list: arrows move it */

@@ -9,7 +9,7 @@
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-static void paint_field(mv_view *view, mv_box box, const char *title, mv_field *field,
+static void paint_field(mv_view *view, mv_box box, const char *title, mv_text_field *field,
                         const char *help)
 {
     mv_ui *ui = &view->ui;

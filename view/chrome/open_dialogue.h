@@ -7,8 +7,8 @@
 #ifndef MV_OPEN_DIALOGUE_H
 #define MV_OPEN_DIALOGUE_H
 
-#include "view/chrome/field.h"
 #include "view/document/file_system.h"
+#include "view/frame/field.h"
 #include "view/frame/view.h"
 
 typedef enum { MV_OPEN_UP, MV_OPEN_RECENT, MV_OPEN_ENTRY } mv_open_kind;
@@ -19,7 +19,7 @@ typedef struct {
 } mv_open_row;
 
 typedef struct {
-    mv_field field;
+    mv_text_field field;
     mv_arena arena; /* of the rows */
     bool is_read;   /* the rows match the field's text */
     bool is_chosen; /* an arrow selected a row: Enter uses it instead of the text */

@@ -37,8 +37,8 @@ static const char *badge_of(mv_arena *arena, const mv_trace *read, const mv_file
         return mv_arena_printf(arena, "%u: %s", v->problems, mv_headline_problem(v->rows[0].kind));
     for (uint32_t i = 0; i < v->count; i++)
         if (v->rows[i].report == MV_REPORT_LEAKS && v->rows[i].kind == MV_FINDING_NOTE &&
-            strstr(v->rows[i].text, "leaks unknown"))
-            return "leaks unknown";
+            mv_headline_unknown(v->rows[i].text))
+            return mv_headline_unknown(v->rows[i].text);
     return read->notes[MV_NOTE_DAMAGED].count ? "fine (file damaged)" : "fine";
 }
 

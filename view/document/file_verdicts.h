@@ -23,7 +23,7 @@ typedef struct {
     mv_verdict *rows;  /* [count] the most alarming first */
     uint32_t problems; /* of all levels and devices */
     const char *level; /* the default one */
-    const char *badge; /* "3: leak", "leaks unknown", "fine" */
+    const char *badge; /* "3: leak", "fine", or that leaks are unknown */
 } mv_file_verdicts;
 
 /* Whether the file has memory that the reports of one device and level do not cover. */

@@ -21,6 +21,7 @@
 #include "view/document/file_system.h"
 #include "view/document/file_verdicts.h"
 #include "view/document/jobs.h"
+#include "view/frame/field.h"
 #include "view/frame/sheet.h"
 #include "view/frame/ui.h"
 #include "view/state/bookmarks.h"
@@ -145,6 +146,7 @@ struct mv_view {
     double ms;                               /* time of the frame, for animations; 0 in tests */
     mv_box main_box, minimap_box, lower_box; /* in the last frame */
 
+    mv_text_field *row_field; /* the filter of a table's rows */
     mv_timeline_pane *timeline;
     mv_panels *panels;
     mv_chrome *chrome;

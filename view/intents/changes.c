@@ -97,7 +97,7 @@ void mv_view_put(mv_view *view, const mv_view_state *state)
     *mv_view_write(view) = *state;
     mv_level_settle(view);
     mv_field_set(&view->chrome->search, state->search);
-    mv_field_set(&view->chrome->rows, state->row_filter);
+    mv_field_set(view->row_field, state->row_filter);
     if (!is_other || state->file >= view->document_count)
         return;
     view->hover = view->hover_segment = MV_NO_ROW;

@@ -6,7 +6,7 @@
 
 /* ---- keys and text ----------------------------------------------------------------------- */
 
-static mv_field *field_of(const mv_view *view)
+static mv_text_field *field_of(const mv_view *view)
 {
     mv_chrome *c = view->chrome;
 
@@ -20,7 +20,7 @@ static mv_field *field_of(const mv_view *view)
     case MV_FOCUS_EXPORT:
         return &c->export;
     case MV_FOCUS_ROWS:
-        return &c->rows;
+        return view->row_field;
     case MV_FOCUS_GO:
         return &c->go;
     case MV_FOCUS_BOOKMARK:
@@ -65,7 +65,7 @@ static void enter(mv_view *view, const mv_input *input)
 }
 
 /* Ctrl+C, Ctrl+X, Ctrl+V. */
-static bool clipboard_input(mv_view *view, mv_field *field, const mv_input *input)
+static bool clipboard_input(mv_view *view, mv_text_field *field, const mv_input *input)
 {
     bool is_copy = input->key == 'C' || input->key == 'X';
     char selected[MV_FIELD_TEXT];
@@ -91,7 +91,7 @@ static bool clipboard_input(mv_view *view, mv_field *field, const mv_input *inpu
 /* The element with the keyboard comes before commands. False: it does not use the input. */
 static bool field_input(mv_view *view, const mv_input *input)
 {
-    mv_field *field = field_of(view);
+    mv_text_field *field = field_of(view);
 
     if (view->desk->focus == MV_FOCUS_PALETTE && mv_command_list_input(view, input))
         return true;
@@ -174,7 +174,7 @@ static void enter_pane(mv_view *view, mv_pane pane, mv_box box)
 /* A press in a field: its caret goes there, and a drag selects. */
 static bool press_field(mv_view *view, const mv_input *input)
 {
-    mv_field *field = field_of(view);
+    mv_text_field *field = field_of(view);
 
     if (!field || input->button != MV_BUTTON_LEFT || !mv_box_has(field->box, input->x, input->y))
         return false;

@@ -73,7 +73,7 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
     if (focus == MV_FOCUS_SEARCH)
         mv_field_select_all(&c->search);
     if (focus == MV_FOCUS_ROWS)
-        mv_field_select_all(&c->rows);
+        mv_field_select_all(view->row_field);
     if (focus == MV_FOCUS_SEARCH)
         mv_history_rest(&view->intents->history);
 }

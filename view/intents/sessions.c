@@ -35,7 +35,7 @@ void mv_session_set_place(mv_view *view, const mv_session *session)
     set_members(view, session, true); /* choosing the device may have scrolled */
     mv_view_fit(view);
     mv_field_set(&view->chrome->search, view->now->search);
-    mv_field_set(&view->chrome->rows, view->now->row_filter);
+    mv_field_set(view->row_field, view->now->row_filter);
 }
 
 static void fit_window(mv_view_state *now, double events)

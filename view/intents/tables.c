@@ -30,7 +30,7 @@ void mv_do_filter_rows(mv_view *view, uint64_t arg)
 
 void mv_rows_typed(mv_view *view)
 {
-    const char *text = view->chrome->rows.text;
+    const char *text = view->row_field->text;
     mv_view_state *now = mv_view_write(view);
 
     if (strcmp(now->row_filter, text) == 0)

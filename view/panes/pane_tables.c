@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
 #include "view/timeline/hit_ticks.h"
 #include "viz/scene/axis.h"
@@ -271,8 +270,7 @@ static void paint_filter(tables_frame *p, mv_box *head)
     box = mv_box_cut_left(head, mv_ui_px(p->ui, FILTER));
     box.y += 1;
     box.h -= 3;
-    mv_field_paint(p->ui, box, &view->chrome->rows, view->desk->focus == MV_FOCUS_ROWS,
-                   "Filter rows");
+    mv_field_paint(p->ui, box, view->row_field, view->desk->focus == MV_FOCUS_ROWS, "Filter rows");
     mv_ui_zone(p->ui, box, MV_DO_filter_rows, 0, NULL);
     mv_box_cut_left(head, mv_ui_px(p->ui, MV_UI_PAD));
 }

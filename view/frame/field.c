@@ -1,4 +1,4 @@
-#include "view/chrome/field.h"
+#include "view/frame/field.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- characters and words ---------------------------------------------------------------- */
 
-static uint32_t before(const mv_field *field, uint32_t at)
+static uint32_t before(const mv_text_field *field, uint32_t at)
 {
     if (at > 0)
         at--;
@@ -16,7 +16,7 @@ static uint32_t before(const mv_field *field, uint32_t at)
     return at;
 }
 
-static uint32_t next_start(const mv_field *field, uint32_t at)
+static uint32_t next_start(const mv_text_field *field, uint32_t at)
 {
     if (field->text[at])
         at++;
@@ -32,7 +32,7 @@ static bool is_word(char c)
 }
 
 /* The beginning of the word before `at`. */
-static uint32_t word_before(const mv_field *field, uint32_t at)
+static uint32_t word_before(const mv_text_field *field, uint32_t at)
 {
     while (at > 0 && !is_word(field->text[at - 1]))
         at--;
@@ -42,7 +42,7 @@ static uint32_t word_before(const mv_field *field, uint32_t at)
 }
 
 /* The end of the word after `at`. */
-static uint32_t word_after(const mv_field *field, uint32_t at)
+static uint32_t word_after(const mv_text_field *field, uint32_t at)
 {
     while (field->text[at] && !is_word(field->text[at]))
         at++;
@@ -53,30 +53,30 @@ static uint32_t word_after(const mv_field *field, uint32_t at)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static uint32_t first_of(const mv_field *field)
+static uint32_t first_of(const mv_text_field *field)
 {
     return field->at < field->anchor ? field->at : field->anchor;
 }
 
-static uint32_t end_of(const mv_field *field)
+static uint32_t end_of(const mv_text_field *field)
 {
     return field->at > field->anchor ? field->at : field->anchor;
 }
 
-static void erase(mv_field *field, uint32_t from, uint32_t to)
+static void erase(mv_text_field *field, uint32_t from, uint32_t to)
 {
     memmove(field->text + from, field->text + to, strlen(field->text + to) + 1);
     field->at = field->anchor = from;
 }
 
-void mv_field_set(mv_field *field, const char *text)
+void mv_field_set(mv_text_field *field, const char *text)
 {
     field->text[0] = '\0';
     field->at = field->anchor = 0;
     mv_field_type(field, text);
 }
 
-void mv_field_type(mv_field *field, const char *text)
+void mv_field_type(mv_text_field *field, const char *text)
 {
     size_t length;
 
@@ -97,13 +97,13 @@ void mv_field_type(mv_field *field, const char *text)
     field->anchor = field->at;
 }
 
-void mv_field_select_all(mv_field *field)
+void mv_field_select_all(mv_text_field *field)
 {
     field->anchor = 0;
     field->at = (uint32_t)strlen(field->text);
 }
 
-bool mv_field_selected(const mv_field *field, char out[MV_FIELD_TEXT])
+bool mv_field_selected(const mv_text_field *field, char out[MV_FIELD_TEXT])
 {
     uint32_t from = first_of(field), length = end_of(field) - from;
 
@@ -115,7 +115,7 @@ bool mv_field_selected(const mv_field *field, char out[MV_FIELD_TEXT])
 /* ---- keys -------------------------------------------------------------------------------- */
 
 /* The caret's new position after a key; false: the key does not move it. */
-static bool target_of(const mv_field *field, const mv_input *input, uint32_t *at)
+static bool target_of(const mv_text_field *field, const mv_input *input, uint32_t *at)
 {
     bool by_word = input->mods & MV_MOD_CTRL;
     bool collapses = field->at != field->anchor && !(input->mods & MV_MOD_SHIFT) && !by_word;
@@ -143,7 +143,7 @@ static bool target_of(const mv_field *field, const mv_input *input, uint32_t *at
 }
 
 /* Handles Backspace and Delete: removes the selection, or else a character or a word. */
-static void erase_by_key(mv_field *field, bool is_back, bool by_word)
+static void erase_by_key(mv_text_field *field, bool is_back, bool by_word)
 {
     uint32_t at = field->at;
 
@@ -155,7 +155,7 @@ static void erase_by_key(mv_field *field, bool is_back, bool by_word)
         erase(field, at, by_word ? word_after(field, at) : next_start(field, at));
 }
 
-bool mv_field_input(mv_field *field, const mv_input *input)
+bool mv_field_input(mv_text_field *field, const mv_input *input)
 {
     bool is_ctrl = input->mods & MV_MOD_CTRL;
     uint32_t at;
@@ -188,7 +188,7 @@ bool mv_field_input(mv_field *field, const mv_input *input)
 /* ---- painting and the pointer -------------------------------------------------------------- */
 
 /* The width of the text from one byte to another, in pixels. */
-static float width_of(const mv_ui *ui, const mv_field *field, uint32_t from, uint32_t to)
+static float width_of(const mv_ui *ui, const mv_text_field *field, uint32_t from, uint32_t to)
 {
     char part[MV_FIELD_TEXT];
 
@@ -198,7 +198,7 @@ static float width_of(const mv_ui *ui, const mv_field *field, uint32_t from, uin
 }
 
 /* The first visible byte of the text, chosen so that the caret is inside the box. */
-static uint32_t visible_from(const mv_ui *ui, const mv_field *field)
+static uint32_t visible_from(const mv_ui *ui, const mv_text_field *field)
 {
     uint32_t from = 0;
 
@@ -208,7 +208,7 @@ static uint32_t visible_from(const mv_ui *ui, const mv_field *field)
 }
 
 /* The byte with the nearest left edge. */
-static uint32_t at_x(const mv_ui *ui, const mv_field *field, float x)
+static uint32_t at_x(const mv_ui *ui, const mv_text_field *field, float x)
 {
     uint32_t from = visible_from(ui, field), at = from;
 
@@ -222,12 +222,12 @@ static uint32_t at_x(const mv_ui *ui, const mv_field *field, float x)
     return at;
 }
 
-void mv_field_drag(const mv_ui *ui, mv_field *field, float x)
+void mv_field_drag(const mv_ui *ui, mv_text_field *field, float x)
 {
     field->at = at_x(ui, field, x);
 }
 
-void mv_field_press(const mv_ui *ui, mv_field *field, const mv_input *input)
+void mv_field_press(const mv_ui *ui, mv_text_field *field, const mv_input *input)
 {
     uint32_t at = at_x(ui, field, input->x);
 
@@ -242,7 +242,7 @@ void mv_field_press(const mv_ui *ui, mv_field *field, const mv_input *input)
         field->at++;
 }
 
-static void paint_selection(mv_ui *ui, mv_box box, const mv_field *field, uint32_t from)
+static void paint_selection(mv_ui *ui, mv_box box, const mv_text_field *field, uint32_t from)
 {
     uint32_t first = first_of(field) > from ? first_of(field) : from, end = end_of(field);
     float x, right = field->box.x + field->box.w;
@@ -256,7 +256,7 @@ static void paint_selection(mv_ui *ui, mv_box box, const mv_field *field, uint32
                ui->theme->grid);
 }
 
-static void paint_caret(mv_ui *ui, mv_box box, const mv_field *field, uint32_t from)
+static void paint_caret(mv_ui *ui, mv_box box, const mv_text_field *field, uint32_t from)
 {
     float x = field->box.x + width_of(ui, field, from, field->at);
 
@@ -264,7 +264,7 @@ static void paint_caret(mv_ui *ui, mv_box box, const mv_field *field, uint32_t f
     mv_ui_fill(ui, ui->caret, ui->theme->text);
 }
 
-void mv_field_paint(mv_ui *ui, mv_box box, mv_field *field, bool has_focus, const char *hint)
+void mv_field_paint(mv_ui *ui, mv_box box, mv_text_field *field, bool has_focus, const char *hint)
 {
     const mv_theme *theme = ui->theme;
     float pad = mv_ui_px(ui, 6);
