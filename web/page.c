@@ -87,6 +87,7 @@ bool EXPORT(mv_web_open)(bool is_dark, float scale)
     mv_view_opts opts = {.is_dark = is_dark,
                          .is_threaded = true,
                          .in_turns = true,
+                         .tries_settings = true,
                          .scale = scale,
                          .copy = copy,
                          .paste = paste,

@@ -1,10 +1,13 @@
 #include "analyze/leaks/folded_time.h"
 
+#include "analyze/thin/thin.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "capture/wire_folded.h"
 #include "parse/live/read_live.h"
+
+#include <string.h>
 
 /* The end of the folded time on the clock of the events; MV_NO_TIME: nothing was folded. */
 static int64_t folded_until(const mv_trace *trace)
@@ -17,6 +20,22 @@ static int64_t folded_until(const mv_trace *trace)
                : MV_NO_TIME;
 }
 
+/* Neither the steps of a pause that lasts to the end are recorded, nor what they allocated if the
+ * program freed it when it ended. */
+static void check_pause(mv_leak_state *w)
+{
+    const mv_note *note = &w->trace->notes[MV_NOTE_THINNED];
+
+    if (note->count == 0 || !strstr(note->first, MV_PAUSED_TO_THE_END))
+        return;
+    w->out->verdict = MV_VERDICT_UNKNOWN;
+    w->out->lacks = "the paused end";
+    w->out->why =
+        "no line keeps memory step after step in what was recorded; but the recording was "
+        "paused up to the end, and memory that was freed at the exit is missing there";
+    w->out->settle = "record a part that is longer, or without --stop-after";
+}
+
 bool mv_folded_time_check(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -26,6 +45,8 @@ bool mv_folded_time_check(mv_leak_state *w)
     uint64_t bytes = 0;
     uint32_t blocks = 0;
 
+    if (w->out->verdict == MV_VERDICT_CLEAN)
+        check_pause(w);
     if (w->out->verdict != MV_VERDICT_CLEAN || until == MV_NO_TIME || e->count == 0)
         return true;
     middle = e->time_us[0] < until ? e->time_us[0] + (until - e->time_us[0]) / 2 : until;

@@ -394,12 +394,20 @@ static bool move_calls(mv_arena *arena, mv_thinned *out)
     return c->event;
 }
 
+static const char *where_of(const mv_pauses *pauses)
+{
+    if (!pauses)
+        return "";
+    return pauses->pauses[pauses->count - 1].to_us == INT64_MAX ? MV_PAUSED_TO_THE_END
+                                                                : " in pauses";
+}
+
 static void leave_note(const thin_ask *ask, mv_thinned *out)
 {
     mv_note *note = &out->trace.notes[MV_NOTE_THINNED];
     char text[sizeof note->first], size[MV_SIZE_TEXT];
     int length = snprintf(text, sizeof text, "allocated bytes%s are lower by up to %s",
-                          ask->pauses ? " in pauses" : "", mv_size_text(size, out->most_bytes));
+                          where_of(ask->pauses), mv_size_text(size, out->most_bytes));
 
     if (out->left_out == 0)
         return;

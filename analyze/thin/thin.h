@@ -33,6 +33,9 @@ typedef struct {
 mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
                 mv_err *err);
 
+/* In the note of a file whose last pause has no end. */
+#define MV_PAUSED_TO_THE_END " in pauses, up to the end,"
+
 /* Without the blocks that were allocated and freed within one and the same pause. Segments, blocks
  * above others (see above) and everything else stay, so what is alive outside the pauses is
  * complete; the peaks of a pause are not. The note is the same. */

@@ -368,11 +368,13 @@ def check_calls(program, capture, folder):
 
 
 def check_captures(program, capture, folder):
-    """Each graph's range has what its capture kept, though all share a pool."""
+    """Each graph's range has what its capture kept, though all share a pool. PyTorch may allocate two small blocks
+    just before it begins."""
     report = memviz(program, "peak", "--json", "--at", "@captured", "--by", "annotation", capture)
     rows = {row["annotation"]: row["bytes"] for row in report["devices"][0]["annotations"]}
-    ours = [rows.get(f"CUDA graph capture {i}", 0) for i in range(2, 5)]
-    expect(ours == load_facts(folder)["captured"], f"{ours}, not {load_facts(folder)['captured']}")
+    ours = [rows.get(f"CUDA graph capture {i}", 0) for i in range(1, 4)]
+    wanted = load_facts(folder)["captured"]
+    expect(all(0 <= want - got <= 1024 for want, got in zip(wanted, ours)), f"{ours}, not {wanted}")
     return f"{ours} bytes kept by three captures"
 
 

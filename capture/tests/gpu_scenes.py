@@ -138,8 +138,6 @@ def scene_graphs(folder):
             model.zero_grad(set_to_none=True)
     torch.cuda.current_stream().wait_stream(side)
     graphs, outputs, captured, pool = [], [], [], None
-    with torch.cuda.graph(torch.cuda.CUDAGraph()):  # the first capture makes the generator's state, before it begins
-        x + 1
     for batch in (64, 32, 16):
         graph = torch.cuda.CUDAGraph()
         before = torch.cuda.memory_allocated()

@@ -1,7 +1,9 @@
 #include "analyze/leaks/leaks.h"
 
+#include "analyze/thin/thin.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/leaks/fixture_server.h"
 
 #include "analyze/code/culprit.h"
 #include "analyze/lives/lives_window.h"
@@ -84,6 +86,35 @@ Test(leaks, healthy_steps_are_clean)
     cr_expect_eq(found.verdict, MV_VERDICT_CLEAN);
     cr_expect_eq(found.count, 0);
     cr_expect_eq(found.retained_bytes, 1 << 20);
+}
+
+/* What a paused program freed when it ended is missing: the steps before are clean, the run may
+ * not be. A pause that ends hides nothing that stays. */
+Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
+{
+    for (int is_open = 0; is_open < 2; is_open++) {
+        mvt_trace *t = mvt_new();
+        mv_pause pause = {.to_us = is_open ? INT64_MAX : 0};
+        mv_pauses pauses = {.count = 1, .pauses = &pause};
+        const mv_trace *trace;
+        mv_thinned thinned;
+        mv_lives lives;
+        mv_leaks found;
+
+        mvt_server(t, (mvt_server_load){.steps = 60, .window = 2, .is_marked = true});
+        trace = mvt_done(t);
+        pause.from_us = trace->devices[0]
+                            .events.time_us[trace->devices[0].events.count * (is_open ? 3 : 1) / 4];
+        if (!is_open)
+            pause.to_us = trace->devices[0].events.time_us[trace->devices[0].events.count / 2];
+        mvt_ok(mv_thin_pauses(mvt_arena(t), trace, &pauses, &thinned, mvt_err()));
+        cr_assert_gt(thinned.left_out, 0);
+        lives = mvt_lives(mvt_arena(t), &thinned.trace, 0);
+        mvt_ok(mv_leaks_find(mvt_arena(t), &thinned.trace, &lives, &found, mvt_err()));
+        cr_expect_eq(found.verdict, is_open ? MV_VERDICT_UNKNOWN : MV_VERDICT_CLEAN, "%s",
+                     found.why);
+        cr_expect(!is_open || strstr(found.why, "paused up to the end"), "%s", found.why);
+    }
 }
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"

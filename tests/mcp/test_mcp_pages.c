@@ -68,15 +68,18 @@ Test(mcp_pages, the_session_is_what_the_server_answers)
 static void expect_command(const char *command, int length, const char *capture)
 {
     bool gates = memmem(command, (size_t)length, "--fail-on", 9) != NULL;
-    mvt_run r = mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "
-                       "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
-                       "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
-                       "cp train.pickle rank1.pickle; cp %s run.bin; "
-                       "cp " MV_TESTDATA "/errors/example.log error.log; "
-                       "gunzip -c " MV_TESTDATA "/tools/pair.pickle.gz >step.pickle; "
-                       "cp " MV_TESTDATA "/tools/pair.json.gz trace.json.gz; "
-                       "memviz() { $MEMVIZ \"$@\"; }; %.*s",
-                       capture, length, command);
+    mvt_run r =
+        mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "
+               "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
+               "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
+               "cp train.pickle rank1.pickle; cp %s run.bin; "
+               "cp " MV_TESTDATA "/errors/example.log error.log; "
+               "gunzip -c " MV_TESTDATA "/tools/pair.pickle.gz >step.pickle; "
+               "cp " MV_TESTDATA "/tools/pair.json.gz trace.json.gz; "
+               "mkdir -p runs/7; cp before.pickle runs/7/rank0.pickle; "
+               "for n in 4 8; do cp " MV_TESTDATA "/fit/gpt_$n.pickle.zst b$n.pickle; done; "
+               "memviz() { $MEMVIZ \"$@\"; }; %.*s",
+               capture, length, command);
 
     cr_expect_eq(r.status, 0, "%.*s: %d %s", length, command, r.status, r.err);
     cr_expect(r.out_length > 20 || strstr(r.out, ".png") || gates, "%.*s says nothing", length,
@@ -93,7 +96,8 @@ static const char *capture_file(void)
     return mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
 }
 
-/* Commands are in `...`, or lines of their own; those that record are other programs'. */
+/* Commands are in `...`, or lines of their own; those that record, and those about a running program
+ * (PID), are other programs'. */
 LongTest(mcp_pages, every_command_of_the_skill_runs)
 {
     const char *page = text_of(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();
@@ -107,9 +111,9 @@ LongTest(mcp_pages, every_command_of_the_skill_runs)
         bool is_code = at[-1] == '`', is_line = strncmp(at - 5, "\n    ", 5) == 0;
         int length = (int)strcspn(at, is_code ? "`" : "\n");
         if ((!is_code && !is_line) || memmem(at, (size_t)length, "COMMAND", 7) ||
-            strncmp(at, "memviz run", 10) == 0 || strncmp(at, "memviz attach", 13) == 0 ||
-            strncmp(at, "memviz dry-run", 14) == 0 || strncmp(at, "memviz mcp", 10) == 0 ||
-            strncmp(at, "memviz diff`", 12) == 0)
+            memmem(at, (size_t)length, "PID", 3) || strncmp(at, "memviz run", 10) == 0 ||
+            strncmp(at, "memviz attach", 13) == 0 || strncmp(at, "memviz dry-run", 14) == 0 ||
+            strncmp(at, "memviz mcp", 10) == 0 || strncmp(at, "memviz diff`", 12) == 0)
             continue;
         expect_command(at, length, capture);
         count++;

@@ -366,7 +366,9 @@ LongTest(table, csv_of_every_report_says_what_its_json_says, .timeout = 300)
             char arguments[256];
             snprintf(arguments, sizeof arguments, "$SNAPS/%s.pickle%s%s%s", snapshots[i],
                      c->least_files > 1 ? " $SNAPS/annotated.pickle" : "",
-                     c->options & MV_HAS(TARGET) ? " --by annotation --target 1MiB" : "",
+                     !(c->options & MV_HAS(TARGET)) ? ""
+                     : c->options & MV_HAS(BY)      ? " --by annotation --target 1MiB"
+                                                    : " --target 100MiB",
                      strcmp(c->name, "trace") == 0 ? " --limit 50" : "");
             cells += compare_report(c, strcmp(c->name, "ledger") == 0 ? 1 : 0, arguments);
         }

@@ -72,7 +72,8 @@ class Bench:
 
     def load(self, page, paths, seconds=PATIENCE_S):
         """Chooses files, and waits until all of them are shown or refused."""
-        before = page.evaluate("viewer.files.length")
+        # Of a viewer without an open file those that failed are forgotten.
+        before = page.evaluate("viewer.files.filter((file, i) => isOpen(viewer) || viewer.stages[i] <= 2).length")
         page.choose("#files", paths)
         self.shown(page, before + len(paths), seconds)
 
@@ -237,11 +238,12 @@ def test_a_link_opens_the_view_again(bench):
     bench.press(page, "3")
     page.press("#link")
     page.wait("location.hash.length > 1")
+    want = bench.picture(page)  # a page behind another one paints nothing
     again = bench.open(url=page.evaluate("location.href"))
     again.url = bench.url  # what it asks for has no view
     again.press("#sample")
     bench.shown(again, 1)
-    bench.becomes(again, bench.picture(page), "the view is another one")
+    bench.becomes(again, want, "the view is another one")
 
 
 def formats(bench):
