@@ -365,7 +365,7 @@ LongTest(table, csv_of_every_report_says_what_its_json_says, .timeout = 300)
         if (c->takes_sizes)
             cells = compare_report(c, 0,
                                    MV_TESTDATA "/fit/gpt_4.pickle.zst=4 " MV_TESTDATA
-                                               "/fit/gpt_8.pickle.zst=8 --at 12,16");
+                                               "/fit/gpt_8.pickle.zst=8 --at 12,16,20,24");
         for (unsigned i = 0; i < 4 && !c->takes_sizes; i++) {
             char arguments[256];
             snprintf(arguments, sizeof arguments, "$SNAPS/%s.pickle%s%s%s", snapshots[i],
