@@ -41,7 +41,7 @@ static mv_listing_question question_of(mv_view *view)
         mv_panels_interval(view, &q.a, &q.b);
         q.of_segments = now->main == MV_MAIN_SEGMENTS;
     }
-    snprintf(q.rows, sizeof q.rows, "%s", now->row_filter);
+    snprintf(q.rows, sizeof q.rows, "%.*s", (int)sizeof q.rows - 1, now->row_filter);
     if (mv_listing_is_of_blocks(q.kind) && !q.of_segments)
         mv_panels_isolated(view, q.only);
     return q;
