@@ -219,6 +219,8 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
 {
     wide slope_top, slope_run;
 
+    if (count == 0)
+        return (mv_size_bounds){0, MV_MOST_REQUEST};
     if (size < n[0])
         return (mv_size_bounds){in_proportion(s[0], n[0], size, 1), s[0]};
     if (count == 1)
@@ -232,7 +234,7 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
 
 static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, uint64_t size)
 {
-    uint64_t n[MV_MOST_FIT_RUNS], s[MV_MOST_FIT_RUNS], most = 0;
+    uint64_t n[MV_MOST_FIT_RUNS] = {0}, s[MV_MOST_FIT_RUNS] = {0}, most = 0;
     uint32_t count = mv_size_known(f, row, n, s);
 
     if (f->has_choices || count == 1) {
@@ -250,7 +252,7 @@ static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, uint64
 
 mv_size_bounds mv_size_at(const mv_size_functions *f, uint32_t row, uint64_t size)
 {
-    uint64_t n[MV_MOST_FIT_RUNS], s[MV_MOST_FIT_RUNS], bytes;
+    uint64_t n[MV_MOST_FIT_RUNS] = {0}, s[MV_MOST_FIT_RUNS] = {0}, bytes;
     uint64_t recorded = f->runs[f->base].lives->allocs.requested[row];
     wide rise, run;
     uint32_t count;
@@ -259,7 +261,8 @@ mv_size_bounds mv_size_at(const mv_size_functions *f, uint32_t row, uint64_t siz
         return (mv_size_bounds){recorded, recorded};
     if (f->kind[row] == MV_SIZE_CEILING) {
         count = mv_size_known(f, row, n, s);
-        return size >= n[0] ? (mv_size_bounds){recorded, recorded} : beyond(n, s, count, size);
+        return count > 0 && size >= n[0] ? (mv_size_bounds){recorded, recorded}
+                                         : beyond(n, s, count, size);
     }
     if (!mv_size_is_exact(f->kind[row]))
         return bounds_of(f, row, size);
@@ -268,6 +271,8 @@ mv_size_bounds mv_size_at(const mv_size_functions *f, uint32_t row, uint64_t siz
         return (mv_size_bounds){bytes, bytes};
     }
     count = mv_size_known(f, row, n, s);
+    if (count < 2 || n[count - 1] == n[0]) /* a line has points */
+        return (mv_size_bounds){recorded, recorded};
     rise = (wide)s[count - 1] - s[0];
     run = (wide)n[count - 1] - n[0];
     bytes = limited(s[0] + rise / run * ((wide)size - n[0]));

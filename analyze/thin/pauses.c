@@ -93,7 +93,7 @@ static void add(mv_pauses *out, int64_t from_us, int64_t to_us)
 
     if (last && from_us <= last->to_us)
         last->to_us = to_us > last->to_us ? to_us : last->to_us;
-    else if (from_us < to_us)
+    else if (out->pauses && from_us < to_us)
         out->pauses[out->count++] = (mv_pause){from_us, to_us};
 }
 

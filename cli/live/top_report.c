@@ -279,7 +279,7 @@ void mv_top_report_sort(mv_top_report *r, mv_top_order order)
         [MV_TOP_BY_AGE] = MV_FALLING(mv_top_line, age_us)};
 
     r->order = order;
-    for (uint32_t i = 0; i < r->count; i++)
+    for (uint32_t i = 0; r->devices && i < r->count; i++)
         mv_sort_rows(&r->cli->scratch, r->devices[i].top.lines, r->devices[i].top.count,
                      keys[order], MV_FALLING(mv_top_line, bytes));
 }
@@ -375,8 +375,10 @@ static bool is_idle(const mv_top_device *d)
 
 static bool add_device(mv_top_report *r, const mv_top_file *file, uint32_t device, mv_err *err)
 {
-    mv_top_device *d = &r->devices[r->count];
+    mv_top_device *d = r->devices ? &r->devices[r->count] : NULL;
 
+    if (!d)
+        return true; /* without files there are none */
     *d = (mv_top_device){.file = file, .device = device};
     if (find_device(r->cli, d, err) != MV_OK)
         return false;

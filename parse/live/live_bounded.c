@@ -111,14 +111,17 @@ static uint64_t *read_places(mv_arena *arena, int folded, uint64_t at, uint64_t 
 {
     mv_live_head head;
     uint64_t *places;
+    ssize_t got;
 
     *count = 0;
     if (bytes &&
         pread(folded, &head, sizeof head, (off_t)(at + sizeof(mv_wire_chunk))) == sizeof head)
         *count = (head.committed < bytes - HEADERS ? head.committed : bytes - HEADERS) / 8;
     places = mv_push_array(arena, uint64_t, *count + 1);
-    if (places && *count)
-        *count = (uint64_t)pread(folded, places, *count * 8, (off_t)(at + HEADERS)) / 8;
+    if (places && *count) {
+        got = pread(folded, places, *count * 8, (off_t)(at + HEADERS));
+        *count = got > 0 ? (uint64_t)got / 8 : 0;
+    }
     return places;
 }
 
@@ -126,7 +129,7 @@ mv_code mv_live_bounded_bytes(mv_arena *arena, int live, int folded, mv_span *ou
 {
     image i = {.arena = arena, .live = live};
     uint64_t at = 2 * MV_LIVE_CHUNK_BYTES, bytes, places_bytes, count, *places;
-    mv_wire_chunk head, next;
+    mv_wire_chunk head = {0}, next = {0};
     struct stat a, b;
 
     if (fstat(live, &a) != 0 || fstat(folded, &b) != 0)
