@@ -59,13 +59,14 @@ static bool begins(const char *word, const char *begin)
     return strncmp(word, begin, strlen(begin)) == 0;
 }
 
-/* Nothing outside the folder, no limit of memory but the one below, no script that could wait. */
+/* Nothing outside the folder, no limit of memory but the one below, no script that could wait, no
+ * port. */
 static bool is_refused(const command_line *line)
 {
     for (int i = 0; i < line->count; i++) {
         const char *word = line->word[i];
         if ((strchr(word, '/') && !begins(word, "--filter=/") && strcmp(word, "no/such") != 0) ||
-            begins(word, "--ma") || begins(word, "--scr"))
+            begins(word, "--ma") || begins(word, "--scr") || begins(word, "--me"))
             return true;
     }
     return line->count == 0;
@@ -176,6 +177,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("c.pickle", "snapshots/oom.pickle");
     mvt_memory_copy("d.pickle", "tools/pair.pickle.gz");
     mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run of d.pickle */
+    mvt_memory_copy("n4", "fit/gpt_4.pickle.zst");
+    mvt_memory_copy("n8", "fit/gpt_8.pickle.zst");
     make_summary();
     mvt_memory_file("rules",
                     (mv_span){(const uint8_t *)"conv.* activation\nLinear parameter\n", 34});
