@@ -92,7 +92,7 @@ static int open_folder_of(const char *path)
     const char *slash = strrchr(path, '/');
     char folder[PATH_MAX];
 
-    snprintf(folder, sizeof folder, "%.*s", slash > path ? (int)(slash - path) : 1,
+    snprintf(folder, sizeof folder, "%.*s", slash && slash > path ? (int)(slash - path) : 1,
              slash ? path : ".");
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }

@@ -32,6 +32,7 @@ static mv_code find(mv_lives_sweep *r, uint32_t device, mv_err *err)
     r->scratch = &scratch;
     code = build(r, err);
     mv_arena_release(&scratch);
+    r->scratch = NULL;
     return code;
 }
 
