@@ -253,7 +253,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_WITH] = {.kind = IS_TEXT, INTO(with)},
     [MV_OPTION_RULES] = {.kind = IS_TEXT, INTO(rules)},
     [MV_OPTION_SOURCE] = {.kind = IS_TEXT, INTO(source)},
-    [MV_OPTION_TARGET] = {.kind = IS_SIZE, INTO(target)},
+    [MV_OPTION_TARGET] = {.kind = IS_SIZE, INTO(target), .least = 1},
     [MV_OPTION_FAIL_ON] = {.kind = IS_OTHER, .take = take_gate},
     [MV_OPTION_CONF] = {.kind = IS_OTHER, .take = take_conf},
     [MV_OPTION_DROP] = {.kind = IS_CHANGE},
@@ -444,7 +444,8 @@ static void explain(int result, mv_option_set allowed, char **argv, char *why, u
 /* The expected kind of number or size, if the option's name does not show it. */
 static const char *bounds_of(mv_option_id id)
 {
-    return readers[id].kind == IS_SIZE
+    return id == MV_OPTION_MAX_SIZE ? " of 16M or more, such as 512M"
+           : readers[id].kind == IS_SIZE
                ? " with a unit, such as 80GiB; a plain number is bytes, at least 1048576"
            : readers[id].kind == IS_DURATION ? " with a unit, such as 90s or 5m"
            : id == MV_OPTION_DEVICE          ? ", such as 0"
