@@ -118,3 +118,22 @@ Test(reports_of_levels, the_device_and_other_settings_have_rows)
     mvt_view_frame(view);
     cr_expect(pane_says(view, MV_FINDING_WHATIF));
 }
+
+/* A window without memory for the replays of other settings shows the other findings, and comes to rest. */
+Test(reports_of_levels, rest_without_memory_for_replays)
+{
+    static const mv_view_opts opts = {.is_dark = true, .tries_settings = true};
+    unsigned without = 0;
+
+    for (uint64_t room = 64 << 10; room < (1 << 20); room *= 2) {
+        mv_view *view = mvt_view_new(&opts);
+        mvt_view_open(view, mvt_snapshot("frag_pinned_by_small"));
+        view->budget->limit = view->budget->used + room;
+        for (int i = 0; i < 3; i++)
+            mvt_view_frame(view);
+        cr_expect(mv_view_is_idle(view), "%u bytes", (unsigned)room);
+        without += view->panels->report_count > 0 && !pane_says(view, MV_FINDING_WHATIF);
+        mvt_end_now(view);
+    }
+    cr_expect_gt(without, 0);
+}

@@ -135,8 +135,8 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
             p->timing->window_ms = ms_since(p);
         if ((has_device || has_outline) && p->timing->first_frame_ms == 0)
             p->timing->first_frame_ms = ms_since(p);
-        if (settles && was_idle && mv_view_is_idle(p->view))
-            return check_whole(p, err);
+        if (settles && (check_whole(p, err) != MV_OK || (was_idle && mv_view_is_idle(p->view))))
+            return err->code;
         if (!settles && has_device)
             return MV_OK;
         if (!settles && find_failure(p, was_idle && !mv_view_device(p->view), err) != MV_OK)

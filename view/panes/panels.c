@@ -258,8 +258,11 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     if (!a)
         return NULL;
     a->ask = *q;
-    if (!find_device_report(arena, q, &reports) || (q->tries && !find_whatif(arena, q, &reports)))
+    if (!find_device_report(arena, q, &reports))
         return NULL;
+    /* Without memory for the replays the other findings are shown: no answer would ask again. */
+    if (q->tries && !find_whatif(arena, q, &reports))
+        reports.whatif = NULL;
     if (mv_findings_find(arena, &reports, &a->findings, &err) != MV_OK)
         return NULL;
     a->places = mv_finding_places_find(arena, q->document, q->device, &a->findings);
