@@ -124,16 +124,20 @@ Test(ctl, nothing_is_left_in_the_temporary_folder)
 
 /* ---- pauses ------------------------------------------------------------------------------ */
 
-/* Blocks in the heap "pool" that live between two marks, and one that stays. */
+/* Blocks in the heap "pool" that live between two marks, and one that stays. Recorded times are
+ * microseconds: what is in a pause has others than what is outside. */
 static const char phases[] = "cat >phases.c <<'EOF'\n"
+                             "#include <unistd.h>\n"
                              "#include \"capture/memviz.h\"\n"
                              "static char block[8];\n"
                              "static void phase(const char *name)\n"
                              "{\n"
                              "    unsigned heap = memviz_heap(\"pool\");\n"
+                             "    usleep(2);\n"
                              "    memviz_mark(name);\n"
                              "    memviz_alloc(heap, block, 512);\n"
                              "    memviz_free(heap, block);\n"
+                             "    usleep(2);\n"
                              "}\n"
                              "int main(void)\n"
                              "{\n"
