@@ -48,8 +48,7 @@ typedef struct {
     mv_place_rule place;
     bool strange_addresses; /* do not start with the recorded addresses of segments */
     uint64_t enough;        /* stop once this many bytes are reserved (over_enough); 0: never */
-    const mv_replay_script
-        *script;    /* to share it between runs; NULL: made for this run */
+    const mv_replay_script *script; /* to share it between runs; NULL: made for this run */
     uint64_t *left; /* steps that this replay and others may still take (mv_replay_most_work): it
                      * takes its own off; NULL: as many as one trace may take */
 } mv_replay_opts;
