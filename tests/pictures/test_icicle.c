@@ -319,7 +319,7 @@ Test(icicle, scene_of_a_small_trace)
     mvt_scene_golden(&p.paper.scene, "small_segments");
 }
 
-/* Boxes wide enough for the shortest amount, and those of them with a text. */
+/* Counts the boxes wide enough for the shortest amount, and how many of these have a text. */
 static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, float *bottom)
 {
     *wide = *named = 0;

@@ -48,7 +48,7 @@ static bool is_before(const word *a, const word *b)
     return a->y < b->y - 2 || (a->y < b->y + 2 && a->x < b->x);
 }
 
-/* Sorted as they are read; more than there is room for are left out. */
+/* In reading order; at most MOST_WORDS. */
 static uint32_t words_in(const spoken *s, mv_box box, word words[MOST_WORDS])
 {
     uint32_t count = 0;

@@ -1,4 +1,4 @@
-/* The last frame for a screen reader: what it shows, and what a click would do, as text.
+/* The last frame as text, for a screen reader: its parts, and the place of a click on each.
  *
  *     tab <TAB> 1 <TAB> 812 <TAB> 503 <TAB> Reports
  *     legend <TAB> 0 <TAB> 901 <TAB> 120 <TAB> train.py:62 forward, 24.0 MiB, 9 %
@@ -7,7 +7,7 @@
  *
  * A line for each part of the frame: its group, 1 if it is chosen, the pixel where a click acts,
  * and its texts as they are read. Groups: toolbar, picture, legend, tab, heading, row, status; status
- * has no place. Parts that something covers are left out. */
+ * has no place. Covered parts are omitted. */
 #ifndef MV_SPOKEN_H
 #define MV_SPOKEN_H
 

@@ -9,7 +9,7 @@
 
 enum {
     TICK_GAP = 110,
-    LEAST_TICKS = 5, /* in a small picture too; labels without room are left out */
+    LEAST_TICKS = 5, /* in a small picture too; labels without room are omitted */
     CLOCK_WIDTH = 78,
     CALLOUT_NEAR = 60,
     CALLOUT_FAR = 220,
