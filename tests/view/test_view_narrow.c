@@ -95,13 +95,11 @@ Test(view_narrow, colours_have_a_legend)
         }
 }
 
-/* Each row of the reports is there with all of its words. */
-Test(view_narrow, reports_are_whole)
+/* Each row of the reports is there with all of its words, also one that is longer than a line. */
+static void check_reports(mv_view *view)
 {
-    mv_view *view = mvt_view("leak_in_training");
-
     mv_view_do(view, MV_DO_show_reports, 0);
-    for (int w = 0; w < 3; w++) {
+    for (int w = 0; w < WIDTHS; w++) {
         const mv_scene *scene = NULL;
         for (int page = 0; page < 40; page++) {
             scene = frame(view, widths[w]);
@@ -111,8 +109,17 @@ Test(view_narrow, reports_are_whole)
                 view, &(mv_input){
                           .kind = MV_INPUT_WHEEL, .x = 100, .y = view->lower_box.y + 40, .dy = -1});
         }
-        cr_expect(mvt_scene_says(scene, "FINE"), "the last row");
+        cr_expect(mvt_scene_says(scene, "FINE"), "%g: the last row", (double)widths[w]);
     }
+}
+
+Test(view_narrow, reports_are_whole)
+{
+    mv_view *capture = mvt_view_new(NULL);
+
+    check_reports(mvt_view("leak_in_training"));
+    mvt_view_open(capture, MV_TESTDATA "/captures/nccl_leak.0.bin");
+    check_reports(capture);
 }
 
 /* The line of code comes first: other columns make room for it. */

@@ -612,8 +612,6 @@ static void paint_columns(details_frame *p, mv_box box)
     float line = MV_UI_LINE * ui->scale;
 
     box.x += mv_ui_px(ui, MV_UI_PAD);
-    box.y += 2;
-    box.h -= 2;
     box.w -= mv_ui_px(ui, MV_UI_PAD + 10);
     above = paint_sentence(p, box);
     if (first < above)
@@ -655,6 +653,7 @@ void mv_details_paint(mv_view *view, mv_box box)
     if (!p.story)
         return;
     p.history = a && a->story.alloc != MV_NO_ROW ? &a->history : NULL;
+    mv_box_cut_top(&box, 2);
     paint_columns(&p, box);
     mv_ui_scroll(&view->ui, box, p.longest, mv_panel_room(view, box), &panels->details_first);
 }

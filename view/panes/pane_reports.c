@@ -169,11 +169,35 @@ static void measure(reports_frame *p)
     p->culprit = p->is_narrow ? room : fminf(p->culprit, fmaxf(room - titles, room / 2));
 }
 
-/* Whether the words of the row are below its first line. */
+static float text_left(const reports_frame *p)
+{
+    return p->kind + mv_ui_px(p->ui, MV_UI_PAD + 4);
+}
+
+/* Whether the line of code has its column; one that is too long is among the words. */
+static bool has_column(const reports_frame *p, const mv_report_row *row)
+{
+    return *row->where && mv_ui_text_width(p->ui, MV_UI_TEXT, row->where) <=
+                              p->culprit - (p->is_narrow ? 0 : mv_ui_px(p->ui, MV_UI_PAD));
+}
+
+static const char *words_of(reports_frame *p, const mv_report_row *row)
+{
+    if (!*row->where || has_column(p, row))
+        return title_of(p, row);
+    return mv_panel_say(p->view, "%s: %s", row->where, title_of(p, row));
+}
+
+/* Whether the words of the row have lines of their own, since they do not fit beside the line of
+ * code. */
 static bool is_stacked(reports_frame *p, const mv_report_row *row)
 {
-    return p->is_narrow &&
-           (*row->where || mv_ui_text_width(p->ui, MV_UI_TEXT, title_of(p, row)) > p->culprit);
+    float room = p->lines.box.w - text_left(p) - mv_ui_px(p->ui, MV_UI_PAD);
+    bool has = has_column(p, row);
+
+    if (p->is_narrow && has)
+        return true;
+    return mv_ui_text_width(p->ui, MV_UI_TEXT, words_of(p, row)) > room - (has ? p->culprit : 0);
 }
 
 /* "LEAK   train.py:62 forward   2.00 MiB a step, 24.0 MiB at the end". */
@@ -192,19 +216,13 @@ static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, 
     mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD + 4));
     mv_ui_text(p->ui, mv_box_cut_left(&line, p->kind), MV_UI_TEXT, colour, MV_ANCHOR_START,
                mv_finding_name(row->kind));
-    if (*row->where) {
+    if (has_column(p, row)) {
         mv_box where = mv_box_cut_left(&line, p->culprit);
-        where.w -= mv_ui_px(p->ui, MV_UI_PAD);
         mv_ui_text(p->ui, where, MV_UI_TEXT, theme->text, MV_ANCHOR_START, row->where);
     }
     line.w -= mv_ui_px(p->ui, MV_UI_PAD);
     if (!is_stacked(p, row))
-        mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, title_of(p, row));
-}
-
-static float text_left(const reports_frame *p)
-{
-    return p->kind + mv_ui_px(p->ui, MV_UI_PAD + 4);
+        mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, words_of(p, row));
 }
 
 /* The lines below a chosen row. */
@@ -228,19 +246,32 @@ static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visib
         mv_panel_wrap(&p->lines, left, width, theme->faint_text, 1, hint);
 }
 
+/* The place of the next line, if it can be seen, without taking it. */
+static mv_box next_line(const reports_frame *p)
+{
+    const mv_panel_lines *l = &p->lines;
+    mv_box line = {l->box.x, l->y, l->box.w, MV_UI_LINE * p->ui->scale};
+
+    if (l->count < l->first || line.y + line.h > l->box.y + l->box.h + 0.5f)
+        line.h = 0;
+    return line;
+}
+
 static void paint_finding(reports_frame *p, uint32_t i)
 {
-    bool is_shown = i == p->view->now->report_row;
-    float top = p->lines.y;
-    mv_box line = mv_panel_line(&p->lines);
+    const mv_report_row *row = &p->rows[i];
+    bool is_shown = i == p->view->now->report_row, is_over = is_stacked(p, row);
+    float top = p->lines.y, left = text_left(p);
+    /* Without a line of code the words begin beside the kind. */
+    mv_box line = is_over && !has_column(p, row) ? next_line(p) : mv_panel_line(&p->lines);
 
     if (line.h > 0)
-        paint_line(p, &p->rows[i], line, is_shown);
-    if (is_stacked(p, &p->rows[i]))
-        mv_panel_wrap(&p->lines, text_left(p), p->culprit, p->ui->theme->text, NARROW_LINES,
-                      title_of(p, &p->rows[i]));
+        paint_line(p, row, line, is_shown);
+    if (is_over)
+        mv_panel_wrap(&p->lines, left, p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD),
+                      p->ui->theme->text, NARROW_LINES, words_of(p, row));
     if (is_shown)
-        paint_more(p, &p->rows[i], line.h > 0);
+        paint_more(p, row, line.h > 0);
     if (p->lines.y > top)
         mv_ui_zone(p->ui, (mv_box){p->lines.box.x, top, p->lines.box.w, p->lines.y - top},
                    MV_DO_report_row, i, is_shown ? "" : NULL);
@@ -249,7 +280,8 @@ static void paint_finding(reports_frame *p, uint32_t i)
 /* All findings; from the next frame on, scrolls to the finding that the keyboard moved to. */
 static void paint_findings(reports_frame *p, mv_box box)
 {
-    uint32_t *first = &p->view->panels->report_first, room = mv_panel_room(p->view, box);
+    mv_box below = {box.x, p->lines.y, box.w, box.y + box.h - p->lines.y};
+    uint32_t *first = &p->view->panels->report_first, room = mv_panel_room(p->view, below);
     uint32_t wanted, begin = *first;
     bool has_come = mv_spot_came_to(p->view, MV_DO_report_row, &wanted);
 

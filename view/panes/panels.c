@@ -409,24 +409,27 @@ mv_box mv_panel_line(mv_panel_lines *lines)
     return line;
 }
 
-/* The number of bytes of the text that fit the width: up to a blank if there is one. */
+/* The number of bytes of the text that fit the width: up to a blank, or a part of a word that is
+ * too long. */
 static size_t fitting(const mv_ui *ui, float size, const char *text, float width)
 {
-    size_t best = 0, length = strlen(text);
+    size_t best = 0, letters = 0, length = strlen(text);
     char part[256];
 
     if (mv_ui_text_width(ui, size, text) <= width)
         return length;
     for (size_t i = 1; i <= length && i < sizeof part; i++) {
-        if (text[i] != ' ' && text[i] != 0)
+        if (((uint8_t)text[i] & 0xc0) == 0x80) /* inside a letter */
             continue;
         memcpy(part, text, i);
         part[i] = 0;
         if (mv_ui_text_width(ui, size, part) > width)
             break;
-        best = i;
+        letters = i;
+        if (text[i] == ' ' || text[i] == 0)
+            best = i;
     }
-    return best ? best : length;
+    return best ? best : letters ? letters : length;
 }
 
 uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t colour,
