@@ -264,8 +264,8 @@ static void judge_births(mv_leak_state *w, uint32_t s)
         use->growth.kind = MV_GROWTH_NONE;
     } else if (w->is_one_pass ||
                (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1))) {
-        /* The steps are those of the device's only pass, or a loop of lines that calls no module.
-         * If the sizes differ, the loop may go over parameters; if each step keeps several blocks,
+        /* The steps may be layers of one pass, or they are a loop of lines that calls no module. If
+         * the sizes differ, the loop may go over parameters; if each step keeps several blocks,
          * over layers that are not modules. */
         w->is_doubtful = true;
         use->growth.kind = MV_GROWTH_MAYBE;

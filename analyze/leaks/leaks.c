@@ -457,7 +457,7 @@ static void decide_with_waiting(mv_leak_state *w)
     char label[160];
 
     mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[w->waiting], label, sizeof label);
-    set_unknown(w->out, "the next free at once",
+    set_unknown(w->out, "the next bulk free",
                 mv_arena_printf(w->arena,
                                 "%u blocks of %s are alive, but blocks of this line were freed all "
                                 "at once before, %u time%s",
@@ -493,8 +493,8 @@ static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
     return mv_arena_printf(w->arena, "; the floor rose in %u of %u steps", rises, last - first);
 }
 
-/* Why the floor of the last step is above that of the first one although nothing grows; "" if it is
- * not above it. */
+/* Why the floor is higher in the last step than in the first one although nothing grows; "" if it
+ * is not. */
 static const char *why_risen(mv_leak_state *w)
 {
     const mv_leak_floor *f = &w->out->floor;
