@@ -209,6 +209,33 @@ Test(floor_trend, has_an_end)
     cr_expect_not(rises("0000555555555555555555556677"), "by more at first than later");
 }
 
+/* Stairs: a rise after every `period` bins, `stairs` times, then `rest` bins without one. */
+static bool stairs_rise(uint32_t period, uint32_t stairs, uint32_t rest)
+{
+    uint64_t least[128];
+    mv_floor floor = {.bins = period * stairs + rest + 1, .least = least};
+    bool found;
+
+    cr_assert_leq(floor.bins, 128);
+    for (uint32_t b = 0; b < floor.bins; b++)
+        least[b] = b / period < stairs ? b / period : stairs;
+    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found));
+    return found;
+}
+
+/* Wherever the recording ends: within a pause nothing rises. */
+Test(floor_trend, stairs_rise_until_a_pause_is_twice_as_long)
+{
+    for (uint32_t period = 2; period <= 9; period++)
+        for (uint32_t stairs = 3; stairs <= 9; stairs++) {
+            for (uint32_t rest = 1; rest <= period; rest++)
+                cr_expect(stairs_rise(period, stairs, rest), "%u stairs of %u bins, then %u",
+                          stairs, period, rest);
+            cr_expect_not(stairs_rise(period, stairs, 2 * period + 1), "%u stairs of %u bins",
+                          stairs, period);
+        }
+}
+
 Test(floor_trend, comes_back)
 {
     cr_expect_not(rises("01234012340123401234"), "epochs");
