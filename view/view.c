@@ -292,6 +292,7 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
     uint64_t before = mv_jobs_missed(view->jobs);
 
     paint_frame(view, width, height, ms);
+    view->chrome->dropped = 0;
     view->is_incomplete = mv_jobs_missed(view->jobs) != before;
     return &view->ui.scene;
 }

@@ -16,7 +16,7 @@
 #include "cli/program.h"
 #include "parse/source/same_file.h"
 #include "parse/source/text_file.h"
-#include "view/chrome/chrome.h"
+#include "view/chrome/spoken.h"
 #include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
@@ -120,7 +120,7 @@ void EXPORT(mv_web_begin)(void)
 
 void EXPORT(mv_web_add)(void)
 {
-    mv_view_add(page.view, page.texts);
+    mv_view_drop(page.view, page.texts);
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */
@@ -176,6 +176,12 @@ void EXPORT(mv_web_look)(bool is_dark, double scale)
 double EXPORT(mv_web_scale)(void)
 {
     return page.view->desk->scale;
+}
+
+/* The frame for a screen reader (view/chrome/spoken.h), valid until the next frame. */
+const char *EXPORT(mv_web_spoken)(void)
+{
+    return mv_view_spoken(page.view);
 }
 
 /* Four numbers: where the caret of the field is. */

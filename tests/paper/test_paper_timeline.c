@@ -426,6 +426,29 @@ LongTest(paper_timeline, narrow_pictures_of_every_snapshot_can_be_read)
     mvt_each_snapshot(check_narrow);
 }
 
+/* An axis with one number shows no scale. */
+Test(paper_timeline, a_small_picture_has_several_ticks)
+{
+    static const float widths[] = {600, 700, 1200};
+    mv_trace trace = mvt_load(mvt_memory(), "leak_in_training");
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+
+    for (int w = 0; w < 3; w++) {
+        mv_paper_opts opts = {.title = "x", .width = (uint32_t)widths[w], .height = 400};
+        uint32_t numbers = 0;
+        mv_paper paper;
+        mvt_ok(mv_paper_find(mvt_memory(), &trace, &lives, &mv_paper_timeline, &opts, &paper,
+                             mvt_err()));
+        for (uint32_t i = 0; i < paper.scene.shape_count; i++) {
+            const mv_shape *s = &paper.scene.shapes[i];
+            numbers += s->kind == MV_SHAPE_TEXT && strlen(s->text) == 5 && s->text[1] == ',' &&
+                       strcmp(s->text + 2, "000") == 0;
+        }
+        cr_expect_geq(numbers, 3, "%g: %u", (double)widths[w], numbers);
+        mvt_scene_check_texts(&paper.scene, "x");
+    }
+}
+
 static void check_part_of_snapshot(const mv_trace *trace, const char *name)
 {
     uint64_t state = 11;

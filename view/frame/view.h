@@ -21,6 +21,7 @@
 #include "view/document/file_system.h"
 #include "view/document/file_verdicts.h"
 #include "view/document/jobs.h"
+#include "view/document/source_files.h"
 #include "view/frame/field.h"
 #include "view/frame/sheet.h"
 #include "view/frame/ui.h"
@@ -64,8 +65,9 @@ typedef struct {
     void (*copy)(void *user, const char *text); /* copies to the clipboard */
     const char *(*paste)(void *user); /* pastes from it; valid until the next call; may be NULL */
     void *user;
-    const mv_file_system *files; /* for the dialogue that opens files; NULL: without a list */
-    const char *keys;            /* the user's key bindings (view/state/keymap.h); NULL: none */
+    const mv_file_system *files;    /* for the dialogue that opens files; NULL: without a list */
+    const mv_source_files *sources; /* of the recorded program; NULL: none are looked for */
+    const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: none */
 } mv_view_opts;
 
 /* The initial view, as given on the command line (--from, --to, --at, --filter, --device). Texts
@@ -160,6 +162,9 @@ void mv_view_close(mv_view *view);
  * session (view/state/session.h), recognised by its first line, is opened: its missing files are
  * added, and it determines what is shown. */
 void mv_view_add(mv_view *view, const char *path);
+/* mv_view_add for a file that was dropped or chosen: several at once are ranks, side by side, as on
+ * the command line. */
+void mv_view_drop(mv_view *view, const char *path);
 
 /* The first file of a session that is not a regular file on disk; file_count: there is none. A
  * session may come from anyone, and a pipe or a device in it could block forever: such a session is

@@ -394,7 +394,7 @@ void mv_view_route(mv_view *view, const mv_input *input)
         break;
     case MV_INPUT_DROP:
         if (input->path)
-            mv_view_add(view, input->path);
+            mv_view_drop(view, input->path);
         break;
     case MV_INPUT_KEY_UP:
         break;

@@ -11,8 +11,8 @@
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
-enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* minimum pixels at scale 1 */
-enum { SENTENCE_LINES = 3 };
+enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 }; /* pixels at scale 1 */
+enum { SENTENCE_LINES = 3, SOURCE = 28 /* indent of a line of code */ };
 
 typedef struct {
     mv_view *view;
@@ -306,6 +306,19 @@ static bool is_shown_kind(uint8_t kind, bool has_own)
     return kind == MV_FRAME_USER || (!has_own && kind == MV_FRAME_PACKAGE);
 }
 
+/* The line of code, where the file is on this machine. */
+static void put_source(details_frame *p, mv_frame_id frame)
+{
+    const mv_source_files *sources = p->view->opts.sources;
+    const mv_trace *t = &p->document->trace;
+    const char *file = mv_string_text(t, t->frames.file[frame.row]), *text = "";
+
+    if (sources && *file && t->frames.line[frame.row] != MV_NO_LINE)
+        text = sources->line(file, t->frames.line[frame.row]);
+    if (*text)
+        put(p, SOURCE, p->view->ui.theme->faint_text, mv_panel_say(p->view, "%s", text));
+}
+
 static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
 {
     uint8_t kind = p->document->sites.kinds[frame.row];
@@ -315,6 +328,8 @@ static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
     mv_frame_label(&p->document->trace, frame, label, sizeof label);
     put(p, is_culprit ? 0 : 14, kind == MV_FRAME_USER ? theme->text : theme->faint_text,
         is_culprit ? mv_panel_say(p->view, "> %s", label) : label);
+    if (kind == MV_FRAME_USER)
+        put_source(p, frame);
 }
 
 /* The line that shows or hides the other frames. */
@@ -539,6 +554,17 @@ static void paint_narrow(details_frame *p, mv_box box, uint32_t first)
     close_column(p);
 }
 
+/* Everything in one column, as on a phone. */
+static void paint_one(details_frame *p, mv_box box, uint32_t first)
+{
+    open_column(p, box, first);
+    put_facts(p);
+    put_made_stacks(p);
+    put_end_stack(p);
+    put_history(p);
+    close_column(p);
+}
+
 static void paint_wide(details_frame *p, mv_box box, uint32_t first)
 {
     mv_ui *ui = &p->view->ui;
@@ -593,7 +619,9 @@ static void paint_columns(details_frame *p, mv_box box)
     if (first < above)
         mv_box_cut_top(&box, (float)(above - first) * line);
     first = first > above ? first - above : 0;
-    if (box.w < mv_ui_px(ui, NARROW))
+    if (box.w < mv_ui_px(ui, ONE))
+        paint_one(p, box, first);
+    else if (box.w < mv_ui_px(ui, NARROW))
         paint_narrow(p, box, first);
     else
         paint_wide(p, box, first);

@@ -9,6 +9,10 @@
 enum {
     KIND = 124, /* pixels at scale 1 */
     LEAST_CULPRIT = 120,
+    NARROW = 600, /* below, a row has its words under its line of code */
+    NARROW_KIND = 84,
+    MOST_LINES = 3,       /* of words, */
+    NARROW_LINES = 8,     /* and in a narrow pane */
     MOST_IN_TURNS = 20000 /* events: the replays of more would take a page's thread too long */
 };
 
@@ -18,7 +22,8 @@ typedef struct {
     const mv_findings *findings;
     const mv_report_row *rows;
     uint32_t count;
-    float culprit; /* width of the column */
+    float kind, culprit; /* widths of the columns */
+    bool is_narrow;
     mv_panel_lines lines;
 } reports_frame;
 
@@ -150,15 +155,25 @@ static const char *title_of(reports_frame *p, const mv_report_row *row)
 /* The column is as wide as its texts, within what the titles leave. */
 static void measure(reports_frame *p)
 {
-    float room = p->lines.box.w - mv_ui_px(p->ui, KIND + 3 * MV_UI_PAD), titles = 0;
+    float room, titles = 0;
 
+    p->is_narrow = p->lines.box.w < mv_ui_px(p->ui, NARROW);
+    p->kind = mv_ui_px(p->ui, p->is_narrow ? NARROW_KIND : KIND);
+    room = p->lines.box.w - p->kind - mv_ui_px(p->ui, 3 * MV_UI_PAD);
     p->culprit = mv_ui_px(p->ui, LEAST_CULPRIT);
     for (uint32_t i = 0; i < p->count; i++) {
         p->culprit = fmaxf(p->culprit, mv_ui_text_width(p->ui, MV_UI_TEXT, p->rows[i].where) +
                                            mv_ui_px(p->ui, 2 * MV_UI_PAD));
         titles = fmaxf(titles, mv_ui_text_width(p->ui, MV_UI_TEXT, title_of(p, &p->rows[i])));
     }
-    p->culprit = fminf(p->culprit, fmaxf(room - titles, room / 2));
+    p->culprit = p->is_narrow ? room : fminf(p->culprit, fmaxf(room - titles, room / 2));
+}
+
+/* Whether the words of the row are below its first line. */
+static bool is_stacked(reports_frame *p, const mv_report_row *row)
+{
+    return p->is_narrow &&
+           (*row->where || mv_ui_text_width(p->ui, MV_UI_TEXT, title_of(p, row)) > p->culprit);
 }
 
 /* "LEAK   train.py:62 forward   2.00 MiB a step, 24.0 MiB at the end". */
@@ -175,22 +190,28 @@ static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, 
     if (is_alarm(row->kind))
         mv_ui_fill(p->ui, (mv_box){line.x, line.y + 1, mv_ui_px(p->ui, 4), line.h - 2}, colour);
     mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD + 4));
-    mv_ui_text(p->ui, mv_box_cut_left(&line, mv_ui_px(p->ui, KIND)), MV_UI_TEXT, colour,
-               MV_ANCHOR_START, mv_finding_name(row->kind));
+    mv_ui_text(p->ui, mv_box_cut_left(&line, p->kind), MV_UI_TEXT, colour, MV_ANCHOR_START,
+               mv_finding_name(row->kind));
     if (*row->where) {
         mv_box where = mv_box_cut_left(&line, p->culprit);
         where.w -= mv_ui_px(p->ui, MV_UI_PAD);
         mv_ui_text(p->ui, where, MV_UI_TEXT, theme->text, MV_ANCHOR_START, row->where);
     }
     line.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, title_of(p, row));
+    if (!is_stacked(p, row))
+        mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, title_of(p, row));
+}
+
+static float text_left(const reports_frame *p)
+{
+    return p->kind + mv_ui_px(p->ui, MV_UI_PAD + 4);
 }
 
 /* The lines below a chosen row. */
 static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visible)
 {
-    float left = mv_ui_px(p->ui, MV_UI_PAD + 4 + KIND);
-    float width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
+    float left = text_left(p), width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
+    uint32_t most = p->is_narrow ? NARROW_LINES : MOST_LINES;
     const mv_theme *theme = p->ui->theme;
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
     const char *hint = !f                 ? "click: show it"
@@ -199,9 +220,9 @@ static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visib
                                           : "click: show in the timeline";
 
     if (f)
-        mv_panel_wrap(&p->lines, left, width, theme->text, 3, f->what);
+        mv_panel_wrap(&p->lines, left, width, theme->text, most, f->what);
     if (f && *f->advice)
-        mv_panel_wrap(&p->lines, left, width, theme->text, 3,
+        mv_panel_wrap(&p->lines, left, width, theme->text, most,
                       mv_panel_say(p->view, "-> %s", f->advice));
     if (hint && is_visible && !p->ui->has_no_buttons)
         mv_panel_wrap(&p->lines, left, width, theme->faint_text, 1, hint);
@@ -215,6 +236,9 @@ static void paint_finding(reports_frame *p, uint32_t i)
 
     if (line.h > 0)
         paint_line(p, &p->rows[i], line, is_shown);
+    if (is_stacked(p, &p->rows[i]))
+        mv_panel_wrap(&p->lines, text_left(p), p->culprit, p->ui->theme->text, NARROW_LINES,
+                      title_of(p, &p->rows[i]));
     if (is_shown)
         paint_more(p, &p->rows[i], line.h > 0);
     if (p->lines.y > top)

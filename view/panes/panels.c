@@ -449,6 +449,27 @@ uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t 
     return count;
 }
 
+uint32_t mv_panel_flow(const mv_view *view, mv_box pane, const float *widths, uint32_t count,
+                       mv_box *out)
+{
+    float high = mv_ui_px(&view->ui, MV_PANEL_HEAD), x = 0;
+    uint32_t rows = 1;
+
+    for (uint32_t i = 0; i < count; i++) {
+        float width = mv_ui_px(&view->ui, widths[i]);
+        if (x > 0 && x + width > pane.w) {
+            rows++;
+            x = 0;
+        }
+        if (out)
+            out[i] =
+                (mv_box){pane.x + x, pane.y + (float)(rows - 1) * high + 1,
+                         i + 1 < count ? fminf(width, pane.w) : fmaxf(0, pane.w - x), high - 3};
+        x += width;
+    }
+    return rows;
+}
+
 bool mv_panel_wheel(const mv_input *input, uint32_t *first)
 {
     int32_t lines = (int32_t)(-3 * input->dy);

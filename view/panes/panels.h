@@ -279,6 +279,11 @@ uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t 
                        uint32_t most, const char *text);
 
 /* The number of lines that fit. */
+/* Places the buttons of a pane's head in rows of MV_PANEL_HEAD; widths are in pixels at scale 1, and
+ * the last box gets the rest of its row. Returns the number of rows; `out` may be NULL. */
+enum { MV_PANEL_HEAD = 22 };
+uint32_t mv_panel_flow(const mv_view *view, mv_box pane, const float *widths, uint32_t count,
+                       mv_box *out);
 uint32_t mv_panel_room(const mv_view *view, mv_box box);
 
 /* The wheel scrolls *first by three lines a notch; painting keeps it in range. */

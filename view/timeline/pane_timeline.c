@@ -224,7 +224,7 @@ static void place_device(mv_plot *p, mv_box *rest)
         return;
     p->device_lane = mv_box_cut_bottom(rest, height);
     mv_box_cut_left(&p->device_lane, mv_ui_px(p->ui, GUTTER));
-    if (p->legend.w > 0)
+    if (p->legend.w > 0 && !p->is_legend_below)
         p->device_legend = mv_box_cut_bottom(&p->legend, height);
 }
 
@@ -272,7 +272,6 @@ static void place(mv_plot *p, mv_box box)
     const mv_ui *ui = p->ui;
     float pad = mv_ui_px(ui, MV_UI_PAD);
     mv_box rest = {roundf(box.x), roundf(box.y), floorf(box.w), floorf(box.h)};
-    float legend = mv_legend_width(p->view, rest.w);
 
     if (p->view->sheet) {
         place_on_paper(p, rest);
@@ -283,10 +282,11 @@ static void place(mv_plot *p, mv_box box)
         place_ranks(p, rest);
         return;
     }
-    if (legend > 0) {
-        p->legend = mv_box_cut_right(&rest, legend);
-        mv_box_cut_right(&p->legend, pad);
-    }
+    p->legend = mv_legend_cut(p->view, &rest, &p->legend_columns);
+    p->is_legend_below = p->legend.x < rest.x + rest.w;
+    if (p->is_legend_below)
+        mv_box_cut_left(&p->legend, pad);
+    mv_box_cut_right(&p->legend, pad);
     mv_box_cut_right(&rest, pad);
     place_device(p, &rest);
     p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));

@@ -98,24 +98,28 @@ static const char *most_text(mv_plot *p, const char *peak, mv_levels most)
                            mv_size_text(reserved, most.reserved));
 }
 
-/* Describes the picture when nothing is selected. */
-static const char *summary_line(mv_plot *p)
+/* Describes the picture when nothing is selected, in as many words as fit. */
+static const char *summary_line(mv_plot *p, float width)
 {
     const mv_document_device *d = p->device;
     uint32_t events = d->lives.events.count;
     mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
     char count[MV_TICK_TEXT], span[MV_SPAN_TEXT];
+    const char *texts[3];
 
     if (mv_recording_is_state_only(&d->lives))
         return mv_scene_format(&p->ui->scene, "%s: %s; %s", place_name(p),
                                most_text(p, "", all.most), d->lives.history_why);
-    return mv_scene_format(
-        &p->ui->scene, "%s: %s; %s %s%s%s%s%s%s", place_name(p), most_text(p, "peak ", all.most),
-        mv_axis_exact(d->calls ? d->calls : events, count), d->calls ? "call" : "event",
-        (d->calls ? d->calls : events) == 1 ? "" : "s",
-        mv_events_span(p->trace, &d->lives.events, 0, events, span),
-        d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
+    texts[2] = most_text(p, "peak ", all.most);
+    texts[1] =
+        mv_scene_format(&p->ui->scene, "%s: %s; %s %s%s%s", place_name(p), texts[2],
+                        mv_axis_exact(d->calls ? d->calls : events, count),
+                        d->calls ? "call" : "event", (d->calls ? d->calls : events) == 1 ? "" : "s",
+                        mv_events_span(p->trace, &d->lives.events, 0, events, span));
+    texts[0] = mv_scene_format(
+        &p->ui->scene, "%s%s%s%s", texts[1], d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why, left_out_part(p));
+    return mv_ui_longest(p->ui, MV_UI_TEXT, width, texts, 3);
 }
 
 /* The changes, in a long or short form. */
@@ -190,7 +194,7 @@ void mv_plot_readout(mv_plot *p)
     if (now->has_interval)
         text = interval_line(p, box.w);
     else
-        text = summary_line(p);
+        text = summary_line(p, box.w);
     mv_ui_text(p->ui, box, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_START, text);
 }
 
