@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/nearest.h"
 #include "base/numbers.h"
 #include "base/size.h"
-#include "cli/nearest.h"
 #include "record/ring.h"
 #include "viz/scene/raster.h"
 
@@ -441,6 +441,16 @@ static void explain(int result, mv_option_set allowed, char **argv, char *why, u
         explain_unknown(allowed, word, why, size);
 }
 
+/* Whether the argument is itself an option without one: --format=json for --json. */
+static bool is_flag(mv_option_set allowed, const char *argument)
+{
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if ((allowed & MV_OPTION_BIT(i)) && !mv_option_table[i].argument &&
+            strcmp(mv_option_table[i].name, argument) == 0)
+            return true;
+    return false;
+}
+
 /* The expected kind of number or size, if the option's name does not show it. */
 static const char *bounds_of(mv_option_id id)
 {
@@ -481,8 +491,10 @@ bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *o
         if (!take(out, id, optarg)) {
             const mv_option *o = &mv_option_table[id];
             const char *words = mv_option_words(id, allowed);
-            snprintf(why, why_size, "--%s %s: expected %s%s%s", o->name, optarg,
-                     words ? "one of: " : "", words ? words : o->argument, bounds_of(id));
+            snprintf(why, why_size, "--%s %s: expected %s%s%s%s%s", o->name, optarg,
+                     words ? "one of: " : "", words ? words : o->argument, bounds_of(id),
+                     is_flag(allowed, optarg) ? "; or --" : "",
+                     is_flag(allowed, optarg) ? optarg : "");
             return false;
         }
     }
