@@ -144,6 +144,32 @@ LongTest(triage, verdicts_are_those_of_the_reports)
     }
 }
 
+Test(triage, the_floor_is_that_of_its_report)
+{
+    static const char *const with[] = {"frag_pinned_by_small", "streams", "gpt_train"};
+
+    for (unsigned i = 0; i < sizeof with / sizeof *with; i++) {
+        const cJSON *t = mvt_json_here(0, "$MEMVIZ --json $SNAPS/%s.pickle", with[i]);
+        const cJSON *report = mvt_json_here(0, "$MEMVIZ floor --json $SNAPS/%s.pickle", with[i]);
+        const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(t, "devices"), 0);
+        const cJSON *own = cJSON_GetObjectItem(device, "floor");
+        const cJSON *is = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+        cr_expect_eq(mvt_json_number(own, "lower"), mvt_json_number(is, "lower"), "%s", with[i]);
+        cr_expect_eq(mvt_json_number(own, "separation"), mvt_json_number(is, "separation"));
+        cr_expect_eq(mvt_json_number(own, "lower") + mvt_json_number(own, "separation") +
+                         mvt_json_number(own, "placement"),
+                     mvt_json_number(device, "peak_reserved"));
+    }
+}
+
+Test(triage, a_file_without_events_has_no_floor)
+{
+    const cJSON *t = mvt_json_here(0, "$MEMVIZ --json $SNAPS/no_history.pickle");
+    const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(t, "devices"), 0);
+
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "floor")));
+}
+
 Test(triage, the_weightiest_is_first)
 {
     static const char *const first[][2] = {{"oom_fragmented", "oom"},
