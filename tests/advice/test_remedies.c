@@ -141,6 +141,37 @@ Test(remedies, a_file_without_a_failure_has_no_shortfall)
     cr_expect(strstr(r.err, "at least 1048576; or oom"), "%s", r.err);
 }
 
+/* The sites of frag_pinned_by_small are lines that a filter can name. */
+Test(remedies, the_reserved_memory_of_a_site_is_what_dropping_it_saves)
+{
+    const cJSON *report =
+        mvt_json_here(0, "$MEMVIZ peak --json $SNAPS/frag_pinned_by_small.pickle");
+    const cJSON *site;
+    uint32_t compared = 0;
+
+    cJSON_ArrayForEach(site, cJSON_GetObjectItem(report, "sites"))
+    {
+        const char *culprit = mvt_json_text(site, "culprit");
+        char where[64];
+        snprintf(where, sizeof where, "%.*s", (int)strcspn(culprit, " "), culprit);
+        const cJSON *whatif = mvt_json_here(
+            0, "$MEMVIZ whatif --json --drop site:%s $SNAPS/frag_pinned_by_small.pickle", where);
+        const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(whatif, "runs"), 0);
+        cr_expect_eq(mvt_json_number(run, "saves"),
+                     mvt_json_number(site, "marginal_reserved_bytes"), "%s", where);
+        compared++;
+    }
+    cr_expect_geq(compared, 2);
+}
+
+Test(remedies, reserved_memory_without_a_site_is_unknown_after_a_failure)
+{
+    const cJSON *report = mvt_json_here(0, "$MEMVIZ peak --json $SNAPS/oom_fragmented.pickle");
+    const cJSON *site = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "sites"), 0);
+
+    cr_expect_not(cJSON_HasObjectItem(site, "marginal_reserved_bytes"));
+}
+
 /* A lower peak is not a saving if requests fail. */
 Test(remedies, a_run_with_a_failed_request_saves_nothing)
 {
