@@ -31,7 +31,7 @@ static bool time_verify(mv_arena *arena, const mv_trace *trace, const mv_lives *
 
     for (int i = 0; i < ROUNDS; i++) {
         double start = seconds_now(), took;
-        if (mv_replay_verify(arena, trace, lives, &f, &err) != MV_OK)
+        if (mv_replay_verify(arena, trace, lives, NULL, &f, &err) != MV_OK)
             return false;
         took = seconds_now() - start;
         best = took < best ? took : best;

@@ -32,9 +32,18 @@ enum { MV_LIVE_FOLDED = 259, MV_LIVE_PLACES = 260 };
  *     folded_peak_D      most bytes allocated at once on device D before folded_until_us
  *     folded_curve_D     the same in up to 64 spans of equal length: "us:bytes us:bytes ...", with
  *                        the end of each span
+ *     folded_lines_D     what lines of code allocated on device D before folded_until_us: "US SPAN",
+ *                        the start and the length of the spans of equal length, then for each line
+ *                        ";ADDR COUNT BORN FREED LEAST LEAST...": the address of a block of it that
+ *                        is in the folded part, its allocations, their bytes, the bytes that were
+ *                        freed, and the least bytes that it held in each span; the last span is not
+ *                        complete. ADDR 0, the first: all lines together. Of the others those are
+ *                        there that have grown most
  * and those below. */
 #define MV_FACT_FOLDED       "folded_events"   /* how many events are gone */
 #define MV_FACT_FOLDED_UNTIL "folded_until_us" /* time of the last of them, CLOCK_MONOTONIC */
+#define MV_FACT_FOLDED_SINCE "folded_since_us" /* time of the first of them */
+#define MV_FACT_FOLDED_LINES "folded_lines_"   /* and D */
 #define MV_FACT_FOLDED_BOUND "folded_bound"    /* "size" or "age": that was reached last */
 
 #endif

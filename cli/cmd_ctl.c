@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "capture/wire_folded.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/report/prose.h"
@@ -19,7 +21,8 @@
 typedef struct {
     uint32_t pid;
     const char *path;
-    uint64_t events, bytes, lost;
+    uint64_t events, kept, bytes, lost;
+    const char *reached; /* the bound that was reached last; NULL: none */
 } ctl_process;
 
 typedef struct {
@@ -27,7 +30,9 @@ typedef struct {
     uint32_t pid;
     bool is_status;
     char state[16]; /* "": not asked for */
-    uint64_t marks, events, bytes, lost;
+    uint64_t marks, events, kept, bytes, lost;
+    uint64_t max_size, max_age_us; /* of each process; 0: no bound */
+    uint64_t kept_files;
     uint32_t count;
     ctl_process *processes; /* [count] */
     uint32_t written_count;
@@ -36,11 +41,13 @@ typedef struct {
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define PROCESS_FIELDS(COLUMN, MEMBER, LIST) \
-    MEMBER("pid", p->pid)                    \
-    MEMBER("file", p->path)                  \
-    MEMBER("events", p->events)              \
-    MEMBER("bytes", p->bytes)                \
+#define PROCESS_FIELDS(COLUMN, MEMBER, LIST)     \
+    MEMBER("pid", p->pid)                        \
+    MEMBER("file", p->path)                      \
+    MEMBER("events", p->events)                  \
+    MEMBER("kept", p->kept)                      \
+    MEMBER("bytes", p->bytes)                    \
+    MEMBER("reached", mv_value_text(p->reached)) \
     MEMBER("lost", p->lost)
 
 static void list_processes(mv_rows *rows, const void *all, const void *one)
@@ -56,13 +63,29 @@ static void list_processes(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table process_table = {MV_TABLE(PROCESS_FIELDS, list_processes)};
 
+static mv_value size_bound(const ctl_report *r)
+{
+    if (!r->is_status)
+        return mv_value_of(MV_VALUE_NO_OBJECT);
+    if (!r->max_size && !r->max_age_us)
+        return mv_value_of(MV_VALUE_NULL_OBJECT);
+    return r->max_size ? mv_value_u64(r->max_size) : mv_value_of(MV_VALUE_NULL);
+}
+
+static mv_value age_bound(const ctl_report *r)
+{
+    return r->max_age_us ? mv_value_u64(r->max_age_us) : mv_value_of(MV_VALUE_NULL);
+}
+
 #define STATUS(value) mv_value_if(r->is_status, value)
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                        \
     MEMBER("state", STATUS(mv_value_text(r->state)))                                               \
     MEMBER("events", STATUS(mv_value_u64(r->events)))                                              \
     MEMBER("bytes", STATUS(mv_value_u64(r->bytes)))                                                \
-    MEMBER("bound", STATUS(mv_value_of(MV_VALUE_NULL)))                                            \
-    MEMBER("kept", STATUS(mv_value_u64(r->events)))                                                \
+    MEMBER("bound.max_size", size_bound(r))                                                        \
+    MEMBER("bound.max_age_us", age_bound(r))                                                       \
+    MEMBER("kept", STATUS(mv_value_u64(r->kept)))                                                  \
+    MEMBER("kept_files", STATUS(mv_value_u64(r->kept_files)))                                      \
     MEMBER("lost", STATUS(mv_value_u64(r->lost)))                                                  \
     MEMBER("marks", STATUS(mv_value_u64(r->marks)))                                                \
     MEMBER("written", mv_value_if(r->written_count, mv_value_texts(r->written, r->written_count))) \
@@ -80,6 +103,29 @@ const mv_table mv_report_ctl = {MV_TABLE(REPORT_FIELDS, list_report), .main = "p
 
 /* ---- status ------------------------------------------------------------------------------ */
 
+/* Of the live file and its folded part. */
+static uint64_t disk_of(const char *path)
+{
+    int folded = mv_live_folded_open(path);
+    struct stat st;
+    uint64_t bytes = stat(path, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+
+    if (folded >= 0) {
+        bytes += fstat(folded, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+        close(folded);
+    }
+    return bytes;
+}
+
+/* A fact that is a number; 0 without it. */
+static uint64_t fact_number(const mv_trace *trace, const char *key)
+{
+    const char *text = mv_fact_find(trace, key);
+    uint64_t number;
+
+    return text && mv_number_read(text, &number) ? number : 0;
+}
+
 /* The value of a line "KEY VALUE"; NULL: there is none. */
 static const char *find_line(mv_arena *arena, const char *answer, const char *key)
 {
@@ -93,23 +139,30 @@ static const char *find_line(mv_arena *arena, const char *answer, const char *ke
     return NULL;
 }
 
+/* 0 without the line. */
+static uint64_t line_number(mv_arena *arena, const char *answer, const char *key)
+{
+    const char *text = find_line(arena, answer, key);
+    uint64_t number;
+
+    return text && mv_number_read(text, &number) ? number : 0;
+}
+
 static mv_code read_process(mv_cli *cli, ctl_process *p, mv_err *err)
 {
-    static const char *const keys[] = {"lost_opening", "lost_space"};
+    const char *reached;
     mv_arena arena;
     mv_trace trace;
-    uint64_t lost;
-    struct stat st;
 
     mv_arena_init(&arena, &cli->budget);
     if (mv_trace_read(&arena, p->path, &(mv_read_opts){.files_only = true}, &trace, err) == MV_OK) {
-        p->events = mv_recorded_count(&trace);
-        p->lost = trace.notes[MV_NOTE_LOST].count;
-        for (unsigned i = 0; i < 2; i++)
-            if (mv_fact_find(&trace, keys[i]) &&
-                mv_number_read(mv_fact_find(&trace, keys[i]), &lost))
-                p->lost += lost;
-        p->bytes = stat(p->path, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+        p->kept = mv_recorded_count(&trace);
+        p->events = p->kept + fact_number(&trace, MV_FACT_FOLDED);
+        p->lost = trace.notes[MV_NOTE_LOST].count + fact_number(&trace, "lost_opening") +
+                  fact_number(&trace, "lost_space");
+        p->bytes = disk_of(p->path);
+        reached = mv_fact_find(&trace, MV_FACT_FOLDED_BOUND);
+        p->reached = reached ? mv_arena_text(&cli->arena, reached, strlen(reached)) : NULL;
     }
     mv_arena_release(&arena);
     return err->code;
@@ -133,10 +186,41 @@ static mv_code add_processes(ctl_report *r, mv_err *err)
         *p = (ctl_process){.pid = found[i].pid, .path = found[i].path};
         read_process(r->cli, p, err);
         r->events += p->events;
+        r->kept += p->kept;
         r->bytes += p->bytes;
         r->lost += p->lost;
     }
     return err->code;
+}
+
+/* "at most 512.0 MiB and 10 minutes for each process; 2 files of --on" */
+static void put_bound(const ctl_report *r)
+{
+    char size[MV_SIZE_TEXT], age[MV_DURATION_TEXT];
+    mv_out *out = &r->cli->out;
+
+    if (r->max_size || r->max_age_us)
+        mv_out_format(out, "  bound for each process: %s%s%s\n",
+                      r->max_size ? mv_size_text(size, r->max_size) : "",
+                      r->max_size && r->max_age_us ? ", " : "",
+                      r->max_age_us ? mv_duration_text(age, (int64_t)r->max_age_us) : "");
+    if (r->kept_files)
+        mv_out_format(out, "  files of --on: %llu\n", (unsigned long long)r->kept_files);
+}
+
+static void put_process(const ctl_report *r, const ctl_process *p)
+{
+    char events[MV_COUNT_TEXT], kept[MV_COUNT_TEXT], bytes[MV_SIZE_TEXT];
+    mv_out *out = &r->cli->out;
+
+    mv_out_format(out, "  process %u: %s event%s", p->pid, mv_count_text(events, p->events),
+                  mv_plural(p->events));
+    if (p->reached)
+        mv_out_format(out, ", %s kept (--max-%s was reached)", mv_count_text(kept, p->kept),
+                      p->reached);
+    mv_out_format(out, ", %s: ", mv_size_text(bytes, p->bytes));
+    mv_out_clean_text(out, p->path);
+    mv_out_char(out, '\n');
 }
 
 static void put_status(const ctl_report *r)
@@ -148,25 +232,21 @@ static void put_status(const ctl_report *r)
                   mv_count_text(events, r->events), mv_plural(r->events),
                   mv_size_text(bytes, r->bytes), mv_count_text(lost, r->lost),
                   (unsigned long long)r->marks, mv_plural(r->marks));
-    for (uint32_t i = 0; i < r->count; i++) {
-        const ctl_process *p = &r->processes[i];
-        mv_out_format(out, "  process %u: %s event%s, %s: ", p->pid,
-                      mv_count_text(events, p->events), mv_plural(p->events),
-                      mv_size_text(bytes, p->bytes));
-        mv_out_clean_text(out, p->path);
-        mv_out_char(out, '\n');
-    }
+    put_bound(r);
+    for (uint32_t i = 0; i < r->count; i++)
+        put_process(r, &r->processes[i]);
 }
 
 static mv_code read_status(ctl_report *r, const char *answer, mv_err *err)
 {
     const char *state = find_line(&r->cli->arena, answer, "state");
-    const char *marks = find_line(&r->cli->arena, answer, "marks");
 
     r->is_status = true;
     snprintf(r->state, sizeof r->state, "%s", state ? state : "unknown");
-    if (marks)
-        mv_number_read(marks, &r->marks);
+    r->marks = line_number(&r->cli->arena, answer, "marks");
+    r->max_size = line_number(&r->cli->arena, answer, "max_size");
+    r->max_age_us = line_number(&r->cli->arena, answer, "max_age_us");
+    r->kept_files = line_number(&r->cli->arena, answer, "kept_files");
     return add_processes(r, err);
 }
 

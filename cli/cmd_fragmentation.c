@@ -7,6 +7,7 @@
 #include "analyze/floor/floor.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/levels/levels.h"
+#include "base/side_by_side.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -455,41 +456,63 @@ static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
     return MV_OK;
 }
 
-/* The floor covers the whole trace, and PyTorch's memory. */
-static mv_code find_floor(fragmentation_report *r, uint32_t index, mv_window window, mv_err *err)
-{
-    const char *level = r->cli->options.level;
-    mv_arena *arena = &r->cli->arena;
+/* One device: its holes, and beside them the floor, which covers the whole trace and PyTorch's
+ * memory. */
+typedef struct {
+    fragmentation_report *r;
+    uint32_t index;
+    mv_fragmentation_opts opts;
+    bool has_floor;
     mv_minimum floor;
+    mv_err err[2];
+} inspection;
 
-    r->floor_line[index] = "";
-    if (window.first > 0 || window.end < r->lives[index].events.count ||
-        (level && strcmp(level, "pytorch") != 0))
-        return MV_OK;
-    if (mv_minimum_find(arena, r->trace, &r->lives[index], true, &floor, err) != MV_OK)
+static void inspect_part(void *user, uint32_t part)
+{
+    inspection *q = user;
+    fragmentation_report *r = q->r;
+    mv_lives *lives = &r->lives[q->index];
+    mv_arena *arena = &r->cli->arena;
+
+    if (part == 0)
+        mv_fragmentation_find(arena, r->trace, lives, &r->sites, q->opts, &r->found[q->index],
+                              &q->err[0]);
+    else if (q->has_floor)
+        mv_minimum_find(arena, r->trace, lives, true, &q->floor, &q->err[1]);
+}
+
+static mv_code inspect_parts(inspection *q, mv_err *err)
+{
+    fragmentation_report *r = q->r;
+    mv_window window = q->opts.window;
+    const char *level = r->cli->options.level;
+
+    q->has_floor = window.first == 0 && window.end >= r->lives[q->index].events.count &&
+                   (!level || strcmp(level, "pytorch") == 0);
+    mv_side_by_side(2, 0, inspect_part, q);
+    *err = q->err[q->err[0].code == MV_OK];
+    if (err->code != MV_OK)
         return err->code;
-    r->floor_line[index] = mv_minimum_line(arena, &floor);
-    return r->floor_line[index] ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    r->floor_line[q->index] = q->has_floor ? mv_minimum_line(&r->cli->arena, &q->floor) : "";
+    return r->floor_line[q->index] ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
 /* False if a message was already printed, or with an error. */
 static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
 {
     mv_lives *lives = &r->lives[index];
-    mv_fragmentation_opts opts = {0};
+    inspection q = {.r = r, .index = index};
     mv_moment at;
 
     if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
-        !mv_window_find(r->cli, r->trace, r->first + index, &opts.window))
+        !mv_window_find(r->cli, r->trace, r->first + index, &q.opts.window))
         return false;
     if (mv_option_given(&r->cli->options, MV_HAS(AT))) {
         if (!mv_at_find(r->cli, r->trace, lives, "peak", &at))
             return false;
-        opts.at = &at;
+        q.opts.at = &at;
     }
-    return mv_fragmentation_find(&r->cli->arena, r->trace, lives, &r->sites, opts, &r->found[index],
-                                 err) == MV_OK &&
-           judge_gates(r, index, err) == MV_OK && find_floor(r, index, opts.window, err) == MV_OK;
+    return inspect_parts(&q, err) == MV_OK && judge_gates(r, index, err) == MV_OK;
 }
 
 static bool find_all(fragmentation_report *r)

@@ -193,6 +193,45 @@ static void list_older(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table older_table = {MV_TABLE(OLDER_FIELDS, list_older)};
 
+#define GROWN_FIELDS(COLUMN, MEMBER, LIST)                                       \
+    MEMBER("device", device)                                                     \
+    COLUMN("bytes", "grown", 1, MV_UNIT_BYTES, 9, line->bytes)                   \
+    COLUMN("to", "to", 2, MV_UNIT_BYTES, 9, line->to)                            \
+    MEMBER("from", line->from)                                                   \
+    COLUMN("allocations", "allocations", 3, MV_UNIT_COUNT, 0, line->allocations) \
+    MEMBER("born", line->born)                                                   \
+    MEMBER("freed", line->freed)                                                 \
+    COLUMN("rises", "rises", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->rises)   \
+    MEMBER("spans", line->spans)                                                 \
+    MEMBER("span_us", line->span_us)                                             \
+    COLUMN("label", "while events were folded, by", 5, MV_UNIT_TEXT, 0,          \
+           mv_value_label(labels, i, r->trace, r->kinds, line->stack))           \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack))         \
+    MEMBER("frames", mv_value_frames(r->trace, line->stack))
+
+/* Lines that grew in the folded time, of the device that `one` points to, or of all for NULL. */
+static void list_grown(mv_rows *rows, const void *all, const void *one)
+{
+    const leak_report *r = all;
+
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_leaks *found = &r->found[device - r->first];
+        const char **labels;
+        uint32_t count;
+        if (one && *(const uint32_t *)one != device)
+            continue;
+        count = mv_rows_take(rows, found->grown_count, r->limit);
+        labels = mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->grown, count, mv_grown,
+                              bytes);
+        for (uint32_t i = 0; i < count; i++) {
+            const mv_grown *line = &found->grown[i];
+            MV_ROWS_ADD(rows, GROWN_FIELDS);
+        }
+    }
+}
+
+static const mv_table grown_table = {MV_TABLE(GROWN_FIELDS, list_grown)};
+
 #define PILE_FIELDS(COLUMN, MEMBER, LIST)                                \
     MEMBER("device", device)                                             \
     MEMBER("bytes", pile->bytes)                                         \
@@ -348,6 +387,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("driver", &driver_table, mv_value_rows(NULL))     \
     LIST("retained", &retained_table, mv_value_rows(NULL)) \
     LIST("older", &older_table, mv_value_rows(NULL))       \
+    LIST("grown", &grown_table, mv_value_rows(NULL))       \
     LIST("piles", &pile_table, mv_value_rows(NULL))        \
     LIST("held", &held_table, mv_value_rows(NULL))         \
     LIST("devices", &device_table, mv_value_rows(NULL))
@@ -589,6 +629,7 @@ static void put_device(const void *all, uint32_t device)
     put_summary(r, device, found);
     mv_table_print(r->cli, &retained_table, r, &device, "\n");
     mv_table_print(r->cli, &older_table, r, &device, "\n");
+    mv_table_print(r->cli, &grown_table, r, &device, "\n");
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

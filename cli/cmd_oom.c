@@ -397,7 +397,7 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
     mv_lives *lives = &r->lives[index];
     mv_window window;
 
-    if (mv_lives_find(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
+    if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
         !mv_window_find(r->cli, r->trace, r->first + index, &window))
         return false;
     if (r->is_of_calls)

@@ -344,6 +344,20 @@ static void put_kept(void *user, const char *path, const char *why, uint64_t byt
         mv_complain_of(NULL, "kept %s (%s): %s", path, mv_size_text(size, bytes), why);
 }
 
+/* Folded steps are not counted, so the number of a step may never come. */
+static bool can_count(const char *moment, const mv_ring_bounds *bounds)
+{
+    uint64_t step;
+
+    if (!moment || !mv_number_read(moment, &step) || (!bounds->max_size && !bounds->max_age_us))
+        return true;
+    mv_complain_usage("run",
+                      "step %s: a recording with --max-size or --max-age does not count the steps "
+                      "that it folds; give a time or a mark",
+                      moment);
+    return false;
+}
+
 int mv_cmd_run(mv_cli *cli)
 {
     mv_options *o = &cli->options;
@@ -361,7 +375,8 @@ int mv_cmd_run(mv_cli *cli)
         !read_moment(&o->stop_after, "MEMVIZ_STOP_AFTER", "--stop-after") ||
         !take_size(o, MV_HAS(MAX_SIZE), "MEMVIZ_MAX_SIZE", &program.bounds.max_size) ||
         !take_time(o, MV_HAS(MAX_AGE), "MEMVIZ_MAX_AGE", &program.bounds.max_age_us) ||
-        !take_conditions(o, &program.triggers))
+        !take_conditions(o, &program.triggers) || !can_count(o->start_after, &program.bounds) ||
+        !can_count(o->stop_after, &program.bounds))
         return MV_EXIT_USAGE;
     if (!mv_launch_has_room())
         return run_plainly(o->file);

@@ -415,7 +415,7 @@ static mv_code find_all(whatif_report *r, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = 0; code == MV_OK && i < r->end - r->first; i++) {
         mv_lives lives;
-        code = mv_lives_find(&r->cli->arena, r->trace, r->first + i, &lives, err);
+        code = mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + i, &lives, err);
         if (code == MV_OK)
             code = mv_whatif_find(&r->cli->arena, r->trace, &lives, &r->sites, opts, &r->found[i],
                                   err);

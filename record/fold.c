@@ -168,7 +168,7 @@ static uint8_t *put_record(uint8_t *at, context *c, const mv_live_alive_row *row
         return mv_leb128_put(put_signed(mv_leb128_put(at, r->library), r->device), r->stack);
     case MV_LIVE_EVENT_BEGIN:
         return mv_leb128_put(mv_leb128_put(at, r->number), r->text - 1);
-    default: /* PUSH: nothing else is kept */
+    default: /* PUSH, MARK: nothing else is kept */
         return mv_leb128_put(at, r->text - 1);
     }
 }

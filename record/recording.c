@@ -94,40 +94,42 @@ static uint32_t sample(void *user)
 
 /* ---- files of conditions ----------------------------------------------------------------- */
 
-/* The newest `keep` files of a condition stay. */
-static void remove_older(const mv_recording *r, const mv_trigger_shot *shot, const char *result)
+/* The newest `keep` files of a condition stay. Whether one was removed. */
+static bool remove_older(const mv_recording *r, const mv_trigger_shot *shot, const char *result)
 {
     char word[64], path[PATH_MAX + 64], *name;
 
     if (shot->number <= r->triggers.opts.keep)
-        return;
+        return false;
     snprintf(word, sizeof word, "%s.%u", mv_trigger_text(shot->kind),
              shot->number - r->triggers.opts.keep);
     mv_run_names_insert(result, word, path, sizeof path);
     name = strrchr(path, '/');
-    unlinkat(r->names.folder, name ? name + 1 : path, 0);
+    return unlinkat(r->names.folder, name ? name + 1 : path, 0) == 0;
 }
 
 /* Writes the file from the live file, which stays. */
-static mv_code write_shot(mv_recording *r, const mv_trigger_shot *shot, mv_run_file *file,
-                          char path[PATH_MAX + 64], uint64_t *bytes, mv_err *err)
+static mv_trigger_result write_shot(mv_recording *r, const mv_trigger_shot *shot, mv_run_file *file,
+                                    char path[PATH_MAX + 64], uint64_t *bytes, mv_err *err)
 {
     const char *result = file->result;
-    mv_finalised out;
+    mv_finalised out = {0};
     char word[64];
 
     snprintf(word, sizeof word, "%s.%u", mv_trigger_text(shot->kind), shot->number);
     mv_run_names_insert(result, word, path, PATH_MAX + 64);
     file->result = path;
-    if (mv_recording_copy(r, file, r->names.folder, &out, err) == MV_OK)
-        remove_older(r, shot, result);
+    mv_recording_copy(r, file, r->names.folder, &out, err);
     *bytes = out.bytes;
-    return err->code;
+    if (err->code != MV_OK)
+        return MV_TRIGGER_NOT_WRITTEN;
+    return remove_older(r, shot, result) ? MV_TRIGGER_REPLACED : MV_TRIGGER_ADDED;
 }
 
 /* An mv_triggers.write. */
-static void keep(void *user, const mv_trigger_shot *shot)
+static mv_trigger_result keep(void *user, const mv_trigger_shot *shot)
 {
+    mv_trigger_result outcome = MV_TRIGGER_NOT_WRITTEN;
     mv_recording *r = user;
     mv_run_file *files, *file = NULL;
     char path[PATH_MAX + 64] = "";
@@ -142,9 +144,10 @@ static void keep(void *user, const mv_trigger_shot *shot)
         if (strcmp(strrchr(files[i].path, '/') + 1, shot->name) == 0 && !files[i].refused)
             file = &files[i];
     if (file && !file->is_empty)
-        write_shot(r, shot, file, path, &bytes, &err);
+        outcome = write_shot(r, shot, file, path, &bytes, &err);
     if (*path || err.code != MV_OK)
         r->kept(r->kept_user, path, shot->why, bytes, &err);
+    return outcome;
 }
 
 void mv_recording_watch_kept(mv_recording *r, mv_recording_kept *kept, void *user)

@@ -11,7 +11,9 @@
 
 #include "base/grow.h"
 #include "capture/wire_folded.h"
+#include "capture/wire_leb128.h"
 #include "record/fold.h"
+#include "record/line_history.h"
 
 enum {
     LOOK_US = 300000,      /* between two looks at the folder */
@@ -22,7 +24,8 @@ enum {
     SPANS = 64,            /* of a curve */
     SPAN_US = 1000000,     /* at first; doubled when the curve is full */
     CURVES = 16,           /* devices with a curve: the facts must fit in one chunk */
-    MOST_FACTS = 8 + 2 * CURVES
+    MOST_FACTS = 8 + 3 * CURVES,
+    MOST_FACT_BYTES = 60000 /* the facts of a folded part are one chunk */
 };
 
 /* Most allocated bytes of a device, by time. */
@@ -43,15 +46,17 @@ struct mv_ring {
     mv_live_follow *tail; /* its records were folded, or are about to be */
     mv_live_alive alive;
     curve curves[CURVES];
+    mv_line_history lines;
     hole *holes; /* [hole_count] chunks whose records are in `alive` */
     uint32_t hole_count, hole_capacity;
     uint64_t hole_bytes;   /* of them */
     uint64_t folded_bytes; /* of the folded part */
     uint64_t wanted;       /* bytes of holes to be made; 0: none */
-    uint64_t until_us;     /* time of the last record that was folded; 0: none */
-    uint64_t since_us;     /* when the file was found */
-    const char *bound;     /* the bound that was reached last */
-    bool is_changed;       /* `alive` has records that the folded part does not have */
+    uint64_t first_us;     /* time of the first record that was folded, and of the last; 0: none */
+    uint64_t until_us;
+    uint64_t since_us; /* when the file was found */
+    const char *bound; /* the bound that was reached last */
+    bool is_changed;   /* `alive` has records that the folded part does not have */
     bool is_off;
 };
 
@@ -110,6 +115,7 @@ static void add_ring(mv_rings *r, const char *name)
     snprintf(g->name, sizeof g->name, "%s", name);
     mv_arena_init(&g->arena, r->arena.budget);
     mv_live_alive_init(&g->arena, &g->alive);
+    g->lines.arena = &g->arena;
     g->tail = mv_live_follow_open_fd(&g->arena, again, &err);
     if (!g->tail || !mv_append(&r->arena, r->rings, r->count, r->capacity, g)) {
         mv_live_follow_close(g->tail);
@@ -161,12 +167,31 @@ static void add_point(curve *c, uint64_t time_us, uint64_t bytes)
     c->peak = bytes > c->peak ? bytes : c->peak;
 }
 
+static bool is_text(const mv_ring *g, const mv_live_record *r, const char *text)
+{
+    mv_span is = mv_live_follow_text(g->tail, r->text);
+
+    return is.length == strlen(text) && memcmp(is.data, text, is.length) == 0;
+}
+
+/* A pause may end long after its mark was folded: its mark stays. */
+static void pin_pauses(mv_ring *g, const mv_live_record *r)
+{
+    if (is_text(g, r, MV_MARK_PAUSE))
+        g->alive.pinned[0] = r->text;
+    else if (is_text(g, r, MV_MARK_RESUME))
+        g->alive.pinned[1] = r->text;
+}
+
 static bool fold_record(mv_ring *g, const mv_live_record *r)
 {
     uint32_t list;
 
-    if (!mv_live_alive_add(&g->alive, r))
+    if (r->kind == MV_LIVE_EVENT_MARK)
+        pin_pauses(g, r);
+    if (!mv_line_history_add(&g->lines, &g->alive, r) || !mv_live_alive_add(&g->alive, r))
         return false;
+    g->first_us = g->first_us ? g->first_us : r->time_us;
     if (r->kind == MV_LIVE_EVENT_BLOCK && (list = mv_live_alive_list(r)) < CURVES)
         add_point(&g->curves[list], r->time_us, g->alive.allocated[list]);
     if (r->time_us > g->until_us)
@@ -210,6 +235,7 @@ typedef struct {
     mv_arena *arena;
     mv_live_fact rows[MOST_FACTS];
     uint32_t count;
+    uint64_t bytes;
 } fact_list;
 
 static void add_text(fact_list *f, const char *key, const char *value)
@@ -217,7 +243,8 @@ static void add_text(fact_list *f, const char *key, const char *value)
     mv_live_fact row = {mv_arena_text(f->arena, key, strlen(key)),
                         mv_arena_text(f->arena, value, strlen(value))};
 
-    if (row.key && row.value && f->count < MOST_FACTS)
+    f->bytes += strlen(key) + strlen(value) + 2 * MV_LEB128_BYTES;
+    if (row.key && row.value && f->count < MOST_FACTS && f->bytes <= MOST_FACT_BYTES)
         f->rows[f->count++] = row;
 }
 
@@ -244,10 +271,30 @@ static void add_curve(fact_list *f, const curve *c, uint32_t device)
     add_text(f, key, text);
 }
 
-static void add_facts(const mv_rings *r, const mv_ring *g, fact_list *f)
+/* The devices share the rows. */
+static void add_lines(mv_ring *g, fact_list *f)
+{
+    uint32_t devices = 0;
+
+    for (uint32_t i = 0; i < CURVES; i++)
+        devices += g->curves[i].span_us > 0;
+    for (uint32_t i = 0; i < CURVES; i++) {
+        const char *text =
+            g->curves[i].span_us
+                ? mv_line_history_text(f->arena, &g->lines, &g->alive, i, MV_HISTORY_ROWS / devices)
+                : NULL;
+        char key[32];
+        snprintf(key, sizeof key, MV_FACT_FOLDED_LINES "%u", i);
+        if (text)
+            add_text(f, key, text);
+    }
+}
+
+static void add_facts(const mv_rings *r, mv_ring *g, fact_list *f)
 {
     add_number(f, "folded_events", g->alive.seen - g->alive.kept);
-    add_number(f, "folded_until_us", g->until_us);
+    add_number(f, MV_FACT_FOLDED_SINCE, g->first_us);
+    add_number(f, MV_FACT_FOLDED_UNTIL, g->until_us);
     add_text(f, "folded_bound", g->bound);
     if (r->bounds.max_size)
         add_number(f, "folded_max_size", r->bounds.max_size);
@@ -258,6 +305,7 @@ static void add_facts(const mv_rings *r, const mv_ring *g, fact_list *f)
     for (uint32_t i = 0; i < CURVES; i++)
         if (g->curves[i].span_us)
             add_curve(f, &g->curves[i], i);
+    add_lines(g, f);
 }
 
 static bool write_all(int fd, mv_span bytes)

@@ -34,11 +34,14 @@ static const char *state_of(const mv_steering *s)
 static bool answer_status(const mv_recording *r, char *answer)
 {
     mv_run_counts counts = mv_run_status_counts(&r->status);
+    const mv_ring_bounds *bounds = &r->rings.bounds;
 
     snprintf(answer, MV_CONTROL_ANSWER,
-             "state %s\nmarks %u\nloaded %u\nopened %u\nfailed %u\nlive %s\n",
+             "state %s\nmarks %u\nloaded %u\nopened %u\nfailed %u\nmax_size %llu\n"
+             "max_age_us %llu\nkept_files %u\nlive %s\n",
              state_of(&r->steering), r->steering.marks.count, counts.loaded, counts.opened,
-             counts.failed, r->names.live);
+             counts.failed, (unsigned long long)bounds->max_size,
+             (unsigned long long)bounds->max_age_us, r->triggers.kept, r->names.live);
     return true;
 }
 

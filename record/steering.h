@@ -1,6 +1,7 @@
 /* The requests of `memviz ctl` to a run while it goes on.
  *
- *     status               state, marks, loaded, opened, failed
+ *     status               state, marks, loaded, opened, failed, max_size, max_age_us (0: no bound),
+ *                          kept_files (of --on), live
  *     mark TEXT            a mark in all recordings of the run
  *     pause, resume        marks named MV_MARK_PAUSE and MV_MARK_RESUME
  *     stop                 recordings end at their next event, programs go on

@@ -266,12 +266,16 @@ static void check_used(const mv_triggers *t, mv_trigger_file *f)
 
 static void await_writers(mv_triggers *t, int how)
 {
-    uint32_t kept = 0;
+    uint32_t left = 0;
 
-    for (uint32_t i = 0; i < t->writers; i++)
-        if (waitpid(t->writer[i], NULL, how) == 0)
-            t->writer[kept++] = t->writer[i];
-    t->writers = kept;
+    for (uint32_t i = 0; i < t->writers; i++) {
+        int status = MV_TRIGGER_NOT_WRITTEN;
+        if (waitpid(t->writer[i], &status, how) == 0)
+            t->writer[left++] = t->writer[i];
+        else if (WIFEXITED(status))
+            t->kept += WEXITSTATUS(status) == MV_TRIGGER_ADDED;
+    }
+    t->writers = left;
 }
 
 /* In a process of its own: neither the program nor the launcher waits. */
@@ -287,10 +291,8 @@ static void shoot(mv_triggers *t, uint32_t file, mv_trigger_kind kind)
     f->kept_peak = f->peak;
     snprintf(shot.why, sizeof shot.why, "%s", w->why);
     child = fork();
-    if (child == 0) {
-        t->write(t->user, &shot);
-        _exit(0);
-    }
+    if (child == 0)
+        _exit(t->write(t->user, &shot));
     if (child > 0)
         t->writer[t->writers++] = child;
 }

@@ -60,6 +60,13 @@ typedef struct {
     char why[MV_TRIGGER_WHY];
 } mv_trigger_shot;
 
+/* What the process that writes a file did. Its exit status. */
+typedef enum {
+    MV_TRIGGER_NOT_WRITTEN,
+    MV_TRIGGER_ADDED,   /* one file more */
+    MV_TRIGGER_REPLACED /* the oldest of its condition was removed */
+} mv_trigger_result;
+
 typedef struct mv_trigger_file mv_trigger_file;
 
 typedef struct {
@@ -70,8 +77,9 @@ typedef struct {
     mv_trigger_file **files; /* [count] one for each of the rings */
     uint32_t count, capacity;
     bool is_signalled;
-    void (*write)(void *user, const mv_trigger_shot *shot); /* in a process of its own */
+    mv_trigger_result (*write)(void *user, const mv_trigger_shot *shot); /* in its own process */
     void *user;
+    uint32_t kept;                    /* files that were written, and not removed */
     pid_t writer[MV_TRIGGER_WRITERS]; /* [writers] processes that were started, and not awaited */
     uint32_t writers;
 } mv_triggers;

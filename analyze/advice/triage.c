@@ -111,7 +111,7 @@ static mv_code find_part(const triage_run *q, mv_triage_device *d, uint32_t part
     case MV_TRIAGE_TOTALS:
         return mv_totals_find(arena, q->trace, &d->lives, &d->totals, err);
     default:
-        return mv_lives_find(arena, q->trace, d->device, &d->lives, err);
+        return mv_lives_find_ranked(arena, q->trace, d->device, &d->lives, err);
     }
 }
 

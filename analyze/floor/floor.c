@@ -1,6 +1,9 @@
 #include "analyze/floor/floor.h"
 
+#include <string.h>
+
 #include "analyze/lives/block_size.h"
+#include "analyze/replay/replay_script.h"
 #include "analyze/totals/totals.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -20,8 +23,8 @@ typedef struct {
     uint32_t *pool;     /* [allocs.count] row of the CUDA graph's pool that it is in; MV_NO_ROW */
     graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
     uint64_t effort;    /* for each placement */
-    uint32_t load_count;
-    mv_placed_block *loads; /* [load_count] bytes in use: blocks, and the growth of these pools */
+    uint64_t load;      /* bytes in use now: blocks, and what these pools have grown to */
+    uint32_t load_time; /* first time of the most of them, which is out->lower */
     mv_minimum *out;
 } floor_state;
 
@@ -91,15 +94,26 @@ static bool find_graphs(floor_state *s)
     return s->graphs != NULL;
 }
 
+static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
+{
+    s->load += bytes;
+    if (s->load > s->out->lower) {
+        s->out->lower = s->load;
+        s->load_time = time;
+    }
+}
+
 /* Growth of a pool beyond its highest use so far stays in use until the pool is released. */
-static void raise_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
+static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     graph_pool *g = &s->graphs[s->pool[row]];
 
     g->now += is_birth ? s->size[row] : -s->size[row];
-    if (g->now > g->most && time < g->end)
-        s->loads[s->load_count++] = (mv_placed_block){time, g->end, g->now - g->most};
-    g->most = g->now > g->most ? g->now : g->most;
+    if (g->now <= g->most)
+        return;
+    if (time < g->end)
+        add_load(s, time, g->now - g->most);
+    g->most = g->now;
 }
 
 /* Places the blocks of one pool by themselves, and adds the pool as one block. */
@@ -235,56 +249,90 @@ static void change(apart_state *a, uint32_t row, bool is_birth)
 }
 
 /* The same for what any allocator has to hold. */
-static void load(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
+static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     if (s->pool[row] != MV_NO_ROW)
-        raise_graph(s, row, time, is_birth);
+        change_graph(s, row, time, is_birth);
     else if (is_birth)
-        s->loads[s->load_count++] = (mv_placed_block){time, death_of(s->lives, row), s->size[row]};
+        add_load(s, time, s->size[row]);
+    else
+        s->load -= s->size[row];
+}
+
+/* The allocations by their deaths: lists that ascend. */
+typedef struct {
+    uint32_t *first; /* [events.count + 2] the first row that dies at each time; MV_NO_ROW */
+    uint32_t *next;  /* [allocs.count] the next row of the same time; MV_NO_ROW */
+} death_lists;
+
+static bool list_deaths(floor_state *s, death_lists *out)
+{
+    uint64_t times = (uint64_t)s->lives->events.count + 2;
+
+    out->first = mv_push_array(s->arena, uint32_t, times);
+    out->next = mv_push_array(s->arena, uint32_t, s->lives->allocs.count);
+    if (!out->first || !out->next)
+        return false;
+    memset(out->first, 0xff, times * sizeof *out->first);
+    for (uint32_t row = s->lives->allocs.count, time; row-- > 0;)
+        if (s->size[row]) {
+            time = death_of(s->lives, row);
+            out->next[row] = out->first[time];
+            out->first[time] = row;
+        }
+    return true;
 }
 
 typedef struct {
-    uint32_t time;
-    uint8_t kind; /* 0: a death; 1: a release of memory; 2: a birth */
-    uint32_t row;
-} apart_event;
+    uint32_t time, pool;
+} graph_end;
+
+static graph_end *list_ends(floor_state *s)
+{
+    uint32_t count = s->trace->pools.count;
+    graph_end *ends = mv_push_array(s->arena, graph_end, count);
+
+    for (uint32_t i = 0; ends && i < count; i++)
+        ends[i] = (graph_end){s->graphs[i].end, i};
+    if (ends)
+        mv_sort_rows(s->arena, ends, count, MV_RISING(graph_end, time));
+    return ends;
+}
 
 /* Bytes that the groups need side by side. Between two releases of memory the memory of a group
  * only grows, so at the end of that time it had at least the most that it used, and all of them had
- * the sum of that. */
+ * the sum of that. At one time deaths come first, then releases, then births. */
 static bool find_apart(floor_state *s, uint64_t *most)
 {
     const mv_lives *lives = s->lives;
-    const mv_alloc_lives *a = &lives->allocs;
-    apart_event *list =
-        mv_push_array(s->arena, apart_event, 2 * (uint64_t)a->count + lives->events.count);
+    uint32_t rows = lives->allocs.count, pools = s->trace->pools.count, born = 0, ended = 0, i;
     apart_state state = {
         .s = s,
         .of_segment = find_groups(s),
         .groups = mv_push_array(s->arena, apart_group, (uint64_t)lives->segments.count + 1)};
-    uint64_t count = 0;
+    death_lists deaths;
+    graph_end *ends;
 
-    s->loads = mv_push_array(s->arena, mv_placed_block, a->count);
-    if (!list || !state.of_segment || !state.groups || !s->loads || !find_graphs(s))
+    if (!state.of_segment || !state.groups || !find_graphs(s) || !list_deaths(s, &deaths) ||
+        !(ends = list_ends(s)))
         return false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (s->size[i]) {
-            list[count++] = (apart_event){birth_of(lives, i), 2, i};
-            list[count++] = (apart_event){death_of(lives, i), 0, i};
+    for (uint32_t time = 0; time <= lives->events.count + 1; time++) {
+        for (; ended < pools && ends[ended].time <= time; ended++)
+            s->load -= s->graphs[ends[ended].pool].most;
+        for (i = deaths.first[time]; i != MV_NO_ROW; i = deaths.next[i]) {
+            change(&state, i, false);
+            change_load(s, i, time, false);
         }
-    for (uint32_t i = 0; i < lives->events.count; i++)
-        if (lives->events.action[i] == MV_ACTION_SEGMENT_FREE ||
-            lives->events.action[i] == MV_ACTION_SEGMENT_UNMAP)
-            list[count++] = (apart_event){i + 1, 1, 0};
-    mv_sort_rows(s->arena, list, count, MV_RISING(apart_event, time), MV_RISING(apart_event, kind));
-    for (uint64_t i = 0; i < count; i++) {
-        if (list[i].kind == 1) {
+        if (time > 0 && time <= lives->events.count &&
+            mv_is_release_action(lives->events.action[time - 1])) {
             state.epoch++;
             state.kept = state.now;
-        } else {
-            change(&state, list[i].row, list[i].kind == 2);
-            load(s, list[i].row, list[i].time, list[i].kind == 2);
         }
+        for (; born < rows && birth_of(lives, born) <= time; born++)
+            if (s->size[born]) {
+                change(&state, born, true);
+                change_load(s, born, time, true);
+            }
     }
     *most = state.most;
     return true;
@@ -353,7 +401,6 @@ static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, mv_err *er
     mv_minimum *out = s->out;
     mv_totals totals;
     uint64_t apart;
-    uint32_t at;
 
     if (mv_totals_find(s->arena, s->trace, s->lives, &totals, err) != MV_OK)
         return err->code;
@@ -361,9 +408,7 @@ static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, mv_err *er
     s->rules = mv_block_rules_of(s->trace);
     if (!find_sizes(s) || !find_apart(s, &apart))
         return no_memory(err);
-    if (mv_placement_load(s->arena, s->loads, s->load_count, &out->lower, &at, err) != MV_OK)
-        return err->code;
-    out->load_event = at - 1;
+    out->load_event = s->load_time - 1;
     if (!bound_only && place(s, arena, err) != MV_OK)
         return err->code;
     out->is_known = out->lower <= out->reserved;

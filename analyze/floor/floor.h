@@ -30,8 +30,9 @@ typedef struct {
     uint64_t *offset;        /* [block_count] in the placement */
 } mv_minimum;
 
-/* The cost is that of mv_placement_find; with `bound_only` O(n log n), and nothing is placed: there
- * is no `upper`. Everything returned lives in `arena`. Fails only when memory is out. */
+/* The cost is that of mv_placement_find. Everything returned lives in `arena`. With `bound_only` it
+ * is O(n) but for the pools and segments, nothing is placed, there is no `upper`, and `arena` only
+ * lends its budget, so another thread may use it. Fails only when memory is out. */
 mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                         bool bound_only, mv_minimum *out, mv_err *err);
 

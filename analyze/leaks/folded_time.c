@@ -1,24 +1,13 @@
 #include "analyze/leaks/folded_time.h"
 
+#include "analyze/code/culprit.h"
 #include "analyze/thin/thin.h"
-#include "base/numbers.h"
+#include "base/duration.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "capture/wire_folded.h"
 #include "parse/live/read_live.h"
 
 #include <string.h>
-
-/* The end of the folded time on the clock of the events; MV_NO_TIME: nothing was folded. */
-static int64_t folded_until(const mv_trace *trace)
-{
-    const char *text = mv_fact_find(trace, MV_FACT_FOLDED_UNTIL);
-    uint64_t until;
-
-    return text && mv_number_read(text, &until) && until < INT64_MAX / 4
-               ? (int64_t)until + mv_live_to_epoch_us(trace)
-               : MV_NO_TIME;
-}
 
 /* Neither the steps of a pause that lasts to the end are recorded, nor what they allocated if the
  * program freed it when it ended. */
@@ -36,19 +25,37 @@ static void check_pause(mv_leak_state *w)
     w->out->settle = "record a part that is longer, or without --stop-after";
 }
 
-bool mv_folded_time_check(mv_leak_state *w)
+/* The counters of the lines say what grew. */
+static bool check_lines(mv_leak_state *w)
+{
+    const mv_grown *line = w->out->grown;
+    char size[MV_SIZE_TEXT], label[200], span[MV_DURATION_TEXT];
+
+    if (w->out->grown_count == 0)
+        return true;
+    mv_culprit_label(w->trace, w->sites.kinds, line->stack, label, sizeof label);
+    w->out->verdict = MV_VERDICT_UNKNOWN;
+    w->out->lacks = "folded events";
+    w->out->why = mv_arena_printf(
+        w->arena,
+        "no line keeps memory step after step in the last events; but while events were folded, "
+        "%s grew by %s, in %u of %u spans of %s, and the steps of that time are not known",
+        label, mv_size_text(size, line->bytes), line->rises, line->spans,
+        mv_duration_text(span, (int64_t)line->span_us));
+    w->out->settle = "compare two files of --on high or growth with memviz diff";
+    return w->out->why != NULL;
+}
+
+/* Without counters: what was allocated in the second half of the folded time, and is alive. */
+static bool check_blocks(mv_leak_state *w, int64_t until)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     const mv_events *e = &w->lives->events;
-    int64_t until = folded_until(w->trace), middle;
     char size[MV_SIZE_TEXT];
     uint64_t bytes = 0;
     uint32_t blocks = 0;
+    int64_t middle;
 
-    if (w->out->verdict == MV_VERDICT_CLEAN)
-        check_pause(w);
-    if (w->out->verdict != MV_VERDICT_CLEAN || until == MV_NO_TIME || e->count == 0)
-        return true;
     middle = e->time_us[0] < until ? e->time_us[0] + (until - e->time_us[0]) / 2 : until;
     for (uint32_t i = a->preexisting; i < a->count; i++) {
         int64_t born = a->birth[i] == MV_BEFORE ? MV_NO_TIME : e->time_us[a->birth[i]];
@@ -68,4 +75,15 @@ bool mv_folded_time_check(mv_leak_state *w)
         blocks, mv_plural(blocks), mv_size_text(size, bytes));
     w->out->settle = "compare two files of --on high or growth with memviz diff";
     return w->out->why != NULL;
+}
+
+bool mv_folded_time_check(mv_leak_state *w)
+{
+    int64_t until = mv_live_folded_until_us(w->trace);
+
+    if (w->out->verdict == MV_VERDICT_CLEAN)
+        check_pause(w);
+    if (w->out->verdict != MV_VERDICT_CLEAN || until == MV_NO_TIME || w->lives->events.count == 0)
+        return true;
+    return w->out->has_grown ? check_lines(w) : check_blocks(w, until);
 }

@@ -6,9 +6,9 @@
 
 #include "analyze/leaks/leak_state.h"
 
-/* Makes "clean" unknown if the end was paused, or if memory that was allocated in the second half of the folded time is still
- * alive: it may be growth, and the last events may be too short to show it. If none is, nothing
- * grew in that half. False: memory is out. */
+/* Makes "clean" unknown if the end was paused, or if a line grew in the second half of the folded time
+ * (folded_lines.h): the last events may be too short to show it. Without the counters of lines,
+ * memory that was allocated in that half and is still alive may be growth. False: memory is out. */
 bool mv_folded_time_check(mv_leak_state *w);
 
 #endif

@@ -7,6 +7,7 @@
 #include "analyze/code/stack_marks.h"
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/floor_risen.h"
+#include "analyze/leaks/folded_lines.h"
 #include "analyze/leaks/folded_time.h"
 #include "analyze/leaks/leak_graphs.h"
 #include "analyze/leaks/leak_kind.h"
@@ -550,7 +551,7 @@ static bool find(mv_leak_state *w, mv_err *err)
         !mv_older_find(w) || !look_without_growth(w, &o))
         return false;
     decide(w, &o);
-    if (!mv_folded_time_check(w))
+    if (!mv_folded_lines_find(w) || !mv_folded_time_check(w))
         return false;
     w->out->may_grow = looks_like_growth(w->out, &o);
     return w->out->why != NULL;

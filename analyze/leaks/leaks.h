@@ -81,6 +81,18 @@ typedef struct {
     mv_stack_id stack;   /* of the site with the most bytes; MV_NO_STACK: not recorded */
 } mv_older;
 
+/* A line that grew while the events of a bounded recording were folded: it held more in the last
+ * whole span of the folded time than in the one in the middle. By counters, without events. */
+typedef struct {
+    uint64_t bytes;                    /* to - from */
+    uint64_t from, to;                 /* the least that it held in the two spans */
+    uint64_t allocations, born, freed; /* of the whole folded time; bytes */
+    uint64_t span_us;                  /* the length of a span */
+    uint32_t spans;                    /* whole ones */
+    uint32_t rises;                    /* spans in which it held more than in the one before */
+    mv_stack_id stack;                 /* the one with the most bytes born */
+} mv_grown;
+
 /* Why blocks that piled up over several steps were freed at one moment. */
 typedef enum {
     MV_PILE_OF_CYCLES, /* Python's garbage collector did it: reference cycles held them */
@@ -141,7 +153,10 @@ typedef struct {
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */
     uint32_t older_count;
-    mv_older *older; /* [older_count] most bytes first; leaked blocks, too */
+    mv_older *older;      /* [older_count] most bytes first; leaked blocks, too */
+    bool has_grown;       /* there are counters of folded events */
+    uint32_t grown_count; /* lines that grew; 0: none did */
+    mv_grown *grown;      /* [grown_count] most bytes first */
     uint32_t pile_count;
     mv_pile *piles;     /* [pile_count] most bytes at the peak first */
     uint8_t *is_leaked; /* [lives.allocs.count] 1: the allocation is part of a leak */

@@ -546,7 +546,8 @@ static uint16_t first_answer(const category_search *s, uint32_t row)
     return decide(s, &c);
 }
 
-/* An allocation with a stack, and the category it votes for; OPEN: undecided. */
+/* An allocation of a stack that has undecided ones, and the category it votes for; OPEN: it is
+ * undecided. */
 typedef struct {
     uint64_t requested;
     uint32_t stack, alloc;
@@ -556,11 +557,19 @@ typedef struct {
 static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t *count)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    voter *rows = mv_push_array(scratch, voter, a->count);
+    bool *is_open = mv_push_array(scratch, bool, s->trace->stacks.count);
+    uint32_t most = 0;
+    voter *rows;
 
+    for (uint32_t i = 0; is_open && i < a->count; i++)
+        if (s->out->of_alloc[i] == OPEN)
+            is_open[a->stack[i].row] = true;
+    for (uint32_t i = 0; is_open && i < a->count; i++)
+        most += a->stack[i].row != MV_NO_ROW && is_open[a->stack[i].row];
+    rows = is_open ? mv_push_array(scratch, voter, most) : NULL;
     *count = 0;
-    for (uint32_t i = 0; rows && i < a->count; i++)
-        if (a->stack[i].row != MV_NO_ROW)
+    for (uint32_t i = 0; rows && *count < most; i++)
+        if (a->stack[i].row != MV_NO_ROW && is_open[a->stack[i].row])
             rows[(*count)++] = (voter){a->requested[i], a->stack[i].row, i, s->out->of_alloc[i]};
     if (rows)
         mv_sort_rows(scratch, rows, *count, MV_RISING(voter, stack), MV_RISING(voter, requested));

@@ -133,10 +133,15 @@ static void push_level(sweep *s, uint32_t moment, int64_t level)
     s->maxima[s->count++] = (maximum){moment, level};
 }
 
-/* The highest level at or after a moment. */
+/* The highest level at or after a moment, which is mostly near the last one. */
 static int64_t highest_since(const sweep *s, uint32_t moment)
 {
-    mv_bisect b = mv_bisect_over(0, s->count - 1);
+    uint32_t high = s->count - 1, step = 1;
+    mv_bisect b;
+
+    for (; step <= high && s->maxima[high - step].moment >= moment; step *= 2)
+        high -= step;
+    b = mv_bisect_over(step <= high ? high - step : 0, high);
 
     while (mv_bisect_next(&b))
         mv_bisect_tell(&b, s->maxima[b.middle].moment < moment);

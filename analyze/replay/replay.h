@@ -26,9 +26,12 @@ typedef struct {
     uint64_t work;    /* steps that it took, of mv_replay_most_work */
 } mv_replay_fidelity;
 
-/* O(n log n). `arena` only lends its budget. Fails only when memory is out. */
+typedef struct mv_replay_script mv_replay_script; /* of replay_script.h */
+
+/* O(n log n). `arena` only lends its budget. `script` may be NULL, as in mv_replay_opts. Fails only
+ * when memory is out. */
 mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         mv_replay_fidelity *out, mv_err *err);
+                         const mv_replay_script *script, mv_replay_fidelity *out, mv_err *err);
 
 /* How a run gets the heap from before the first event. */
 typedef enum {
@@ -36,8 +39,6 @@ typedef enum {
     MV_START_AS_RECORDED, /* the recorded segments and blocks, whatever the settings */
     MV_START_ANEW         /* its allocations are made again, in order of their addresses */
 } mv_replay_start_rule;
-
-typedef struct mv_replay_script mv_replay_script;
 
 typedef struct {
     mv_alloc_conf conf;
@@ -47,8 +48,7 @@ typedef struct {
     mv_place_rule place;
     bool strange_addresses; /* do not start with the recorded addresses of segments */
     uint64_t enough;        /* stop once this many bytes are reserved (over_enough); 0: never */
-    const mv_replay_script
-        *script;    /* of replay_script.h, to share it between runs; NULL: made for this run */
+    const mv_replay_script *script; /* to share it between runs; NULL: made for this run */
     uint64_t *left; /* steps that this replay and others may still take (mv_replay_most_work): it
                      * takes its own off; NULL: as many as one trace may take */
 } mv_replay_opts;

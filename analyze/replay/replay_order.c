@@ -50,20 +50,11 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
     note_releasable(heap, block);
 }
 
-void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)
+/* Takes the block out of the tree: its parts replace it where `link` points to it. */
+static void unlink_block(mv_replay_block *blocks, uint32_t *link, uint32_t block)
 {
-    mv_replay_block *blocks = heap->blocks;
-    mv_replay_key key = key_of(blocks, block);
-    uint32_t *link = &order->root, low, high;
+    uint32_t low = blocks[block].left, high = blocks[block].right;
 
-    while (*link != block) {
-        if (*link == MV_NO_ROW)
-            return;
-        link =
-            is_less(order, key, key_of(blocks, *link)) ? &blocks[*link].left : &blocks[*link].right;
-    }
-    low = blocks[block].left;
-    high = blocks[block].right;
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
         if (blocks[low].priority >= blocks[high].priority) {
             *link = low;
@@ -79,46 +70,53 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     blocks[block].left = blocks[block].right = MV_NO_ROW;
 }
 
-/* The blocks before and after `block` in the order; MV_NO_ROW: none. False: it is not in it. */
-static bool find_neighbours(const mv_replay_heap *heap, const mv_replay_order *order,
-                            uint32_t block, uint32_t *before, uint32_t *after)
+/* The place that points to `block`, and the blocks before and after it on the way there; MV_NO_ROW:
+ * none. NULL: it is not in the tree. */
+static uint32_t *link_of(mv_replay_block *blocks, mv_replay_order *order, uint32_t block,
+                         uint32_t *before, uint32_t *after)
 {
-    const mv_replay_block *blocks = heap->blocks;
     mv_replay_key key = key_of(blocks, block);
-    uint32_t row = order->root;
+    uint32_t *link = &order->root;
 
     *before = *after = MV_NO_ROW;
-    while (row != block) {
-        if (row == MV_NO_ROW)
-            return false;
-        if (is_less(order, key, key_of(blocks, row))) {
-            *after = row;
-            row = blocks[row].left;
+    while (*link != block) {
+        if (*link == MV_NO_ROW)
+            return NULL;
+        if (is_less(order, key, key_of(blocks, *link))) {
+            *after = *link;
+            link = &blocks[*link].left;
         } else {
-            *before = row;
-            row = blocks[row].right;
+            *before = *link;
+            link = &blocks[*link].right;
         }
     }
-    for (row = blocks[block].left; row != MV_NO_ROW; row = blocks[row].right)
-        *before = row;
-    for (row = blocks[block].right; row != MV_NO_ROW; row = blocks[row].left)
-        *after = row;
-    return true;
+    return link;
+}
+
+void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)
+{
+    uint32_t before, after, *link = link_of(heap->blocks, order, block, &before, &after);
+
+    if (link)
+        unlink_block(heap->blocks, link, block);
 }
 
 void mv_replay_order_move(mv_replay_heap *heap, mv_replay_order *order, uint32_t block,
                           uint64_t addr, uint64_t size)
 {
-    mv_replay_block *b = &heap->blocks[block];
+    mv_replay_block *blocks = heap->blocks, *b = &blocks[block];
     mv_replay_key key = {b->stream, size, addr, block};
-    uint32_t before, after;
-    bool is_in = find_neighbours(heap, order, block, &before, &after);
-    bool stays = is_in &&
-                 (before == MV_NO_ROW || is_less(order, key_of(heap->blocks, before), key)) &&
-                 (after == MV_NO_ROW || is_less(order, key, key_of(heap->blocks, after)));
+    uint32_t before, after, *link = link_of(blocks, order, block, &before, &after), row;
+    bool stays = link != NULL;
 
-    if (is_in && !stays)
-        mv_replay_order_drop(heap, order, block);
+    for (row = b->left; stays && row != MV_NO_ROW; row = blocks[row].right)
+        before = row;
+    for (row = b->right; stays && row != MV_NO_ROW; row = blocks[row].left)
+        after = row;
+    stays = stays && (before == MV_NO_ROW || is_less(order, key_of(blocks, before), key)) &&
+            (after == MV_NO_ROW || is_less(order, key, key_of(blocks, after)));
+    if (link && !stays)
+        unlink_block(blocks, link, block);
     b->addr = addr;
     b->size = size;
     if (stays)

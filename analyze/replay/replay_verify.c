@@ -382,25 +382,26 @@ static bool is_certain(const mv_trace *trace, const mv_lives *lives)
 }
 
 mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         mv_replay_fidelity *out, mv_err *err)
+                         const mv_replay_script *script, mv_replay_fidelity *out, mv_err *err)
 {
     mv_arena own;
-    mv_replay_script script;
-    verification v = {.script = &script, .out = out};
-    mv_code code;
+    mv_replay_script made;
+    verification v = {.script = script ? script : &made, .out = out};
+    mv_code code = MV_OK;
 
     *out = (mv_replay_fidelity){.first_difference = MV_NEVER};
     mv_arena_init(&own, arena->budget);
-    code = mv_replay_script_make(&own, trace, lives, &script, err);
+    if (!script)
+        code = mv_replay_script_make(&own, trace, lives, &made, err);
     if (code == MV_OK) {
         v.block_of = mv_push_array(&own, uint32_t, lives->allocs.count);
         if (v.block_of &&
-            mv_replay_heap_init(&v.heap, &own, &script.conf, trace->pools.count + 1)) {
+            mv_replay_heap_init(&v.heap, &own, &v.script->conf, trace->pools.count + 1)) {
             /* The real limit is not in the trace; but with a limit, blocks have ages. */
             v.heap.most_work = mv_replay_most_work(lives->events.count);
-            v.heap.limit = script.conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
+            v.heap.limit = v.script->conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
             memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);
-            mv_replay_start_as_recorded(&script, &v.heap, v.block_of);
+            mv_replay_start_as_recorded(v.script, &v.heap, v.block_of);
             check_events(&v);
         } else {
             v.heap.out_of_memory = true;

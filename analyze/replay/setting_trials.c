@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/totals/moment.h"
+#include "base/side_by_side.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -310,7 +311,7 @@ mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         return no_memory(err);
     code = find_recorded(out, &opts, err);
     if (code == MV_OK)
-        code = mv_replay_verify(arena, trace, lives, &out->fidelity, err);
+        code = mv_replay_verify(arena, trace, lives, &out->script, &out->fidelity, err);
     if (code == MV_OK) {
         uint64_t most = mv_replay_most_work(count), taken = out->fidelity.work;
         *out->left = taken < most ? most - taken : 0;
@@ -473,27 +474,74 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
     return false;
 }
 
-/* Tries a text unless it equals one that is listed, or the recorded settings. NULL: memory is out.
- * */
+/* Lists a text unless it equals one that is listed, or the recorded settings. NULL: memory is out.
+ */
 static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
                    mv_err *err)
 {
-    mv_trial *trial = &list->rows[list->count];
     mv_alloc_conf parsed;
     char why[128];
 
     if (!conf)
         return no_memory(err);
-    if (!mv_alloc_conf_parse(conf, &parsed, why, sizeof why) ||
-        mv_alloc_conf_same(&parsed, &t->recorded) || is_listed(list, &parsed))
-        return MV_OK;
-    if (mv_trials_try(t, conf, trial, err) != MV_OK)
-        return err->code;
-    trial->change = change;
-    if (trial->result.gave_up)
-        list->untried++;
-    else
-        list->count++;
+    if (mv_alloc_conf_parse(conf, &parsed, why, sizeof why) &&
+        !mv_alloc_conf_same(&parsed, &t->recorded) && !is_listed(list, &parsed))
+        list->rows[list->count++] = (mv_trial){.conf = conf, .change = change};
+    return MV_OK;
+}
+
+/* Trials beside each other. */
+typedef struct {
+    const mv_trials *trials;
+    mv_trial *rows;
+    uint64_t *used; /* [rows] steps that each took; MV_NO_BYTES: it did not get to its end */
+    uint64_t left;  /* steps that were left when the last one ended */
+} trial_set;
+
+static void try_row(void *user, uint32_t i)
+{
+    trial_set *set = user;
+    mv_trials trials = *set->trials;
+    uint64_t before = __atomic_load_n(&set->left, __ATOMIC_RELAXED), left = before;
+    mv_trial trial;
+    mv_err err;
+
+    trials.left = &left;
+    if (mv_trials_try(&trials, set->rows[i].conf, &trial, &err) != MV_OK || trial.result.gave_up)
+        return;
+    trial.change = set->rows[i].change;
+    set->rows[i] = trial;
+    set->used[i] = before - left;
+    __atomic_store_n(&set->left, left, __ATOMIC_RELAXED);
+}
+
+/* Tries all rows, with the same results as one after the other: a trial that did not get to its
+ * end beside others, or only with steps that those before it had taken, is tried again. Drops the
+ * rows for which no steps were left. */
+static mv_code try_rows(const mv_trials *t, mv_trial_list *list, mv_err *err)
+{
+    bool lacked = __atomic_load_n(&t->arena->budget->lacked, __ATOMIC_RELAXED);
+    trial_set set = {t, list->rows, mv_push_array(t->arena, uint64_t, list->count), *t->left};
+    uint32_t count = list->count;
+
+    if (!set.used)
+        return no_memory(err);
+    memset(set.used, 0xff, count * sizeof *set.used);
+    mv_side_by_side(count, 0, try_row, &set);
+    __atomic_store_n(&t->arena->budget->lacked, lacked, __ATOMIC_RELAXED);
+    list->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        mv_trial trial = list->rows[i];
+        if (set.used[i] <= *t->left)
+            *t->left -= set.used[i];
+        else if (mv_trials_try(t, list->rows[i].conf, &trial, err) != MV_OK)
+            return err->code;
+        trial.change = list->rows[i].change;
+        if (trial.result.gave_up)
+            list->untried++;
+        else
+            list->rows[list->count++] = trial;
+    }
     return MV_OK;
 }
 
@@ -540,6 +588,8 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
                        out, err);
     if (code == MV_OK && set == MV_TRY_ALL && is_limited)
         code = add(trials, both, 0, out, err);
+    if (code == MV_OK)
+        code = try_rows(trials, out, err);
     if (code == MV_OK && set == MV_TRY_ALL)
         code = mv_trials_try(trials, trials->recorded_conf, &out->rows[out->count++], err);
     if (code == MV_OK)

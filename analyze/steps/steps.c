@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/search.h"
 #include "base/texts.h"
+#include "parse/live/read_live.h"
 
 /* If named marks span less than this share of the events, the allocations are examined, too. */
 #define COVER_WANTED 0.3
@@ -250,6 +251,7 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
     const mv_annotations *a = &trace->annotations;
     const mv_events *e = &lives->events;
     bool own = device_has_starts(a, lives->device);
+    int64_t folded_us = mv_live_folded_until_us(mv_trace_as_read(trace));
 
     if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
         return;
@@ -258,6 +260,9 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
         bool is_moment = a->stage[i] == MV_STAGE_MARK;
 
         if ((a->stage[i] != stage_wanted(name) && !is_moment) || a->time_us[i] < e->time_us[0])
+            continue;
+        /* Of folded steps only what stayed alive is there: every step would seem to grow. */
+        if (folded_us != MV_NO_TIME && a->time_us[i] <= folded_us)
             continue;
         if (own && !is_moment && a->device[i] != (int32_t)lives->device)
             continue;

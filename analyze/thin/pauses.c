@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/numbers.h"
 #include "capture/wire_live.h"
+#include "parse/live/read_live.h"
 
 /* NAME of "@NAME#K" and of "NAME#K", and K, or 1. */
 static mv_span name_of(const char *x, uint64_t *number)
@@ -74,9 +75,10 @@ static mv_code time_of_step(mv_arena *arena, const mv_trace *trace, uint64_t num
 static mv_code time_of(mv_arena *arena, const mv_trace *trace, const char *x, int64_t *out,
                        mv_err *err)
 {
-    int64_t start = mv_position_start_us(trace);
+    int64_t start = mv_live_folded_since_us(trace);
     uint64_t number;
 
+    start = start == MV_NO_TIME ? mv_position_start_us(trace) : start;
     if (mv_duration_read(x, &number))
         *out = start == MV_NO_TIME ? INT64_MAX : start + (int64_t)number;
     else if (mv_number_read(x, &number))

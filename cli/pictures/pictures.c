@@ -109,7 +109,7 @@ static bool add_device(mv_drawing *d, uint32_t device)
     mv_lives lives;
 
     mv_arena_init(&work, &d->cli->budget);
-    if (mv_lives_find(&work, d->trace, device, &lives, &err) == MV_OK) {
+    if (mv_lives_find_ranked(&work, d->trace, device, &lives, &err) == MV_OK) {
         is_named = find_place(d, &lives, &place, &is_shown);
         if (is_named && is_shown && d->format->add(d, &lives, &place, &work, &err) == MV_OK)
             d->devices++;

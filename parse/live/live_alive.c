@@ -55,6 +55,8 @@ void mv_live_alive_init(mv_arena *arena, mv_live_alive *out)
         out->blocks[i].arena = arena;
     for (uint32_t i = 0; i < MV_ALIVE_KEYS; i++)
         out->by[i].arena = arena;
+    for (uint32_t i = 0; i < MV_LIVE_ALIVE_PINNED; i++)
+        out->pinned_row[i] = MV_NOT_IN_MAP;
 }
 
 uint32_t mv_live_alive_list(const mv_live_record *r)
@@ -199,6 +201,29 @@ static bool add_heap(mv_live_alive *a, const mv_live_record *r)
     return true;
 }
 
+/* A new pinned mark takes the place of the one before it, which becomes one of the others. */
+static bool add_mark(mv_live_alive *a, const mv_live_record *r)
+{
+    uint32_t row, swapped, *place;
+
+    if (!keep(a, r, &row))
+        return false;
+    for (uint32_t i = 0; i < MV_LIVE_ALIVE_PINNED; i++)
+        if (a->pinned[i] && a->pinned[i] == r->text) {
+            swapped = a->pinned_row[i];
+            a->pinned_row[i] = row;
+            row = swapped;
+        }
+    if (row == MV_NOT_IN_MAP)
+        return true;
+    place = &a->marks[a->mark_count % MV_LIVE_ALIVE_MARKS];
+    if (a->mark_count >= MV_LIVE_ALIVE_MARKS)
+        drop(a, *place);
+    *place = row;
+    a->mark_count++;
+    return true;
+}
+
 static bool add_range(mv_live_alive *a, const mv_live_record *r)
 {
     switch (r->kind) {
@@ -247,6 +272,8 @@ bool mv_live_alive_add(mv_live_alive *a, const mv_live_record *r)
         return add_call(a, r);
     case MV_LIVE_EVENT_HEAP:
         return add_heap(a, r);
+    case MV_LIVE_EVENT_MARK:
+        return add_mark(a, r);
     case MV_LIVE_EVENT_LAUNCHES:
     case MV_LIVE_EVENT_COUNT:
         return add_clock(a, r);

@@ -8,14 +8,18 @@
  *         if (a.rows[i].is_used)
  *             ... a.rows[i].record                    in no order: sort by `sequence`
  *
- * A block or a call's memory that is freed leaves nothing. Failed calls, marks, totals and calls
- * that make nothing leave nothing; out-of-memory events and contexts stay for good. */
+ * A block or a call's memory that is freed leaves nothing. Failed calls, totals and calls that make
+ * nothing leave nothing; out-of-memory events and contexts stay for good. Of marks the newest
+ * MV_LIVE_ALIVE_MARKS stay, and the newest one of each pinned text. */
 #ifndef MV_LIVE_ALIVE_H
 #define MV_LIVE_ALIVE_H
 
 #include "base/map.h"
 #include "parse/live/live_heap.h"
 #include "parse/live/live_records.h"
+
+/* Some 100 KB in the folded part. As many as `memviz ctl` can add. */
+enum { MV_LIVE_ALIVE_MARKS = 4096, MV_LIVE_ALIVE_PINNED = 2 };
 
 /* Kinds of keys, besides the addresses of the framework's blocks. */
 typedef enum {
@@ -50,9 +54,13 @@ typedef struct {
     uint32_t count, capacity, spare;
     uint32_t newest; /* row of the record that was kept last */
     uint64_t launches, waits;
-    uint64_t kept, seen;               /* rows that are used; events fed */
-    uint64_t allocated[MV_LIVE_LISTS]; /* by the sum of the blocks */
-    uint64_t reserved[MV_LIVE_LISTS];  /* by the framework's last totals; 0 before them */
+    uint64_t pinned[MV_LIVE_ALIVE_PINNED]; /* texts, as in records; set by the caller. 0: none */
+    uint32_t pinned_row[MV_LIVE_ALIVE_PINNED];
+    uint32_t marks[MV_LIVE_ALIVE_MARKS]; /* rows, a ring: the oldest at mark_count % its length */
+    uint64_t mark_count;                 /* so far */
+    uint64_t kept, seen;                 /* rows that are used; events fed */
+    uint64_t allocated[MV_LIVE_LISTS];   /* by the sum of the blocks */
+    uint64_t reserved[MV_LIVE_LISTS];    /* by the framework's last totals; 0 before them */
     bool has_list[MV_LIVE_LISTS];
 } mv_live_alive;
 

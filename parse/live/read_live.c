@@ -8,6 +8,7 @@
 
 #include "base/grow.h"
 #include "base/numbers.h"
+#include "capture/wire_folded.h"
 #include "parse/live/live_heap.h"
 #include "parse/live/live_ranges.h"
 #include "parse/live/varint.h"
@@ -100,6 +101,23 @@ int64_t mv_live_to_epoch_us(const mv_trace *trace)
     int64_t realtime = fact_number(trace, "realtime_us");
 
     return monotonic && realtime ? realtime - monotonic : 0;
+}
+
+static int64_t fact_time(const mv_trace *trace, const char *key)
+{
+    int64_t monotonic = fact_number(trace, key);
+
+    return monotonic ? monotonic + mv_live_to_epoch_us(trace) : MV_NO_TIME;
+}
+
+int64_t mv_live_folded_since_us(const mv_trace *trace)
+{
+    return fact_time(trace, MV_FACT_FOLDED_SINCE);
+}
+
+int64_t mv_live_folded_until_us(const mv_trace *trace)
+{
+    return fact_time(trace, MV_FACT_FOLDED_UNTIL);
 }
 
 static void set_clock(live *l, const mv_live_chunks *chunks)

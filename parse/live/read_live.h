@@ -39,4 +39,9 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
  * recording began; 0 if these facts are lost. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace);
 
+/* Of a bounded recording (docs/recorder.md) the time of the first event that was folded, or of the
+ * last: on the model's clock. MV_NO_TIME: none was. */
+int64_t mv_live_folded_since_us(const mv_trace *trace);
+int64_t mv_live_folded_until_us(const mv_trace *trace);
+
 #endif

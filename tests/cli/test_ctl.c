@@ -53,6 +53,29 @@ Test(ctl, status_says_what_is_recorded)
     cr_expect_eq(mvt_json_number(s, "lost"), 0);
     cr_expect_gt(mvt_json_number(s, "bytes"), 0);
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(s, "processes")), 1);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(s, "bound")));
+}
+
+LongTest(ctl, status_says_the_bounds_and_what_is_kept)
+{
+    const cJSON *s = mvt_json_printed(
+        0,
+        run("$MEMVIZ run -q --max-size 16M --max-age 1s --on SIGUSR2 -o a.bin -- " MV_MARKING
+            " heap pool mark one touch ready await enough 2>kept & L=$!; "
+            "says() { while kill -0 $L && ! $MEMVIZ ctl $L status 2>no | grep -q \"$1\"; do sleep "
+            "0.02; done; }; says 'max-age was reached'; kill -USR2 $L; says 'files of --on: 1'; "
+            "$MEMVIZ ctl $L status --json; touch enough; wait $L"),
+        "ctl status");
+    const cJSON *bound = cJSON_GetObjectItem(s, "bound");
+    const cJSON *process = cJSON_GetArrayItem(cJSON_GetObjectItem(s, "processes"), 0);
+
+    cr_expect_eq(mvt_json_number(bound, "max_size"), 16 << 20);
+    cr_expect_eq(mvt_json_number(bound, "max_age_us"), 1000000);
+    cr_expect_eq(mvt_json_number(s, "kept_files"), 1);
+    cr_expect_eq(mvt_json_number(s, "events"), 2);
+    cr_expect_eq(mvt_json_number(s, "kept"), 2);
+    cr_expect_eq(mvt_json_number(process, "kept"), 2);
+    cr_expect_str_eq(mvt_json_text(process, "reached"), "age");
 }
 
 Test(ctl, pause_and_resume_take_turns)

@@ -348,7 +348,7 @@ def mcp(bench, made):
 
 
 def ask(port, request):
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as there:
+    with socket.create_connection(("127.0.0.1", port), timeout=LIMIT) as there:
         there.sendall(request)
         data = b""
         while part := there.recv(1 << 16):
@@ -400,7 +400,7 @@ def served(bench, snapshot):
                             (None if status in (400, 404) else f"status {status}"))
     finally:
         server.terminate()
-        _, err = server.communicate(timeout=30)
+        _, err = server.communicate(timeout=LIMIT)
     bench.tally.add("serve: what it says", "standard error", checks.terminal(err))
 
 

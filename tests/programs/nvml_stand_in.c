@@ -1,6 +1,7 @@
 /* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or $NVML_DEVICES
  * devices with the figures of the two alternately, and different models with $NVML_DIFFER. The
- * process whose number the file $NVML_PID has uses 77 bytes. */
+ * process whose number the file $NVML_PID has uses 77 bytes, and the first device as many of its
+ * 1000 as the file $NVML_USED says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,13 +104,27 @@ static void answer(void)
     while (nvml_stand_in.answered_us == asked);
 }
 
+static unsigned long long used_of(void *handle)
+{
+    const char *name = getenv("NVML_USED");
+    FILE *file = name && index_of(handle) == 0 ? fopen(name, "r") : NULL;
+    unsigned long long used = nvml_stand_in.used[index_of(handle)];
+
+    if (file) {
+        if (fscanf(file, "%llu", &used) != 1)
+            used = 0;
+        fclose(file);
+    }
+    return used;
+}
+
 /* total, free, used */
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
 {
     if ((unsigned)index_of(handle) < nvml_stand_in.shared || getenv("NVML_SHARED"))
         return 3;
     info[0] = 1000;
-    info[2] = nvml_stand_in.used[index_of(handle)];
+    info[2] = used_of(handle);
     info[1] = info[0] - info[2];
     answer();
     return 0;

@@ -1,12 +1,17 @@
 /* A program that allocates and frees for a while, and leaks, all from one number: for tests of
  * bounded recordings (scripts/attack/ring).
  *
- *     victim_ring EVENTS_PER_SECOND SECONDS LEAK_EVERY
+ *     victim_ring EVENTS_PER_SECOND SECONDS LEAK_EVERY [gaps]
  *
  * Event i, from 0: an even one allocates a block, the odd one after it frees it, unless the pair
  * is every LEAK_EVERY-th. Sizes count the pairs: 512 x (1 + pair % 65536). Leaked blocks have
- * addresses of their own, from LEAKED on. 0 events per second: as fast as possible. */
+ * addresses of their own, from LEAKED on. 0 events per second: as fast as possible.
+ *
+ * "gaps": prints every 0.1 s the time (CLOCK_MONOTONIC, in seconds) and the longest time from one
+ * event to the next since the last line, without the sleeps that it wanted (bench/stop). */
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,6 +29,25 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static struct {
+    bool is_wanted;
+    double last, longest, printed;
+} gaps;
+
+static void see_gap(void)
+{
+    double now = now_s();
+
+    gaps.longest = now - gaps.last > gaps.longest ? now - gaps.last : gaps.longest;
+    gaps.last = now;
+    if (now - gaps.printed < 0.1)
+        return;
+    printf("%.6f %.6f\n", now, gaps.longest);
+    fflush(stdout);
+    gaps.longest = 0;
+    gaps.printed = gaps.last = now_s();
+}
+
 static void record(uint64_t addr, int64_t size)
 {
     mv_rec_visit visit;
@@ -34,6 +58,8 @@ static void record(uint64_t addr, int64_t size)
         mv_rec_block(&event);
         mv_rec_leave(&visit);
     }
+    if (gaps.is_wanted)
+        see_gap();
 }
 
 static void record_pair(uint64_t pair, uint64_t leak_every)
@@ -57,14 +83,20 @@ int main(int count, char **arguments)
     uint64_t leak_every = count > 3 ? strtoull(arguments[3], NULL, 10) : 1000;
     double began = now_s();
 
+    gaps.is_wanted = count > 4;
+    gaps.last = gaps.printed = began;
+
     for (uint64_t pair = 0;; pair++) {
         if (pair % 64 == 0) {
             double passed = now_s() - began, ahead = rate ? (double)pair * 2 / rate - passed : 0;
             struct timespec pause = {.tv_nsec = (long)(ahead * 1e9)};
             if (passed > length)
                 return 0;
-            if (ahead > 0.0005)
+            if (ahead > 0.0005) {
+                double awake = now_s() + ahead;
                 nanosleep(&pause, NULL);
+                gaps.last = awake; /* what it overslept counts */
+            }
         }
         record_pair(pair, leak_every);
     }

@@ -2,8 +2,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "analyze/code/culprit.h"
+#include "analyze/leaks/leaks.h"
+#include "analyze/thin/pauses.h"
+#include "base/text.h"
 #include "parse/readers.h"
 #include "record/fold.h"
+#include "record/line_history.h"
 #include "record/ring.h"
 #include "record/trigger.h"
 #include "tests/fixture/fixture_json.h"
@@ -68,6 +73,11 @@ static mvt_live *whole_file(void)
     return l;
 }
 
+static const char *number_text(uint64_t number)
+{
+    return mv_arena_printf(mvt_memory(), "%llu", (unsigned long long)number);
+}
+
 /* The folded part after `count` records, and the file of the live part, from which finished chunks
  * are gone. */
 static void fold_after(mvt_live *l, uint32_t count, const char **live, const char **folded)
@@ -76,8 +86,10 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     mv_live_alive alive;
     mv_live_record r;
     mv_live_follow *f;
+    mv_line_history lines = {.arena = arena};
     mv_fold fold = {.alive = &alive};
-    mv_live_fact fact = {"folded_events", "7"};
+    mv_live_fact facts[4] = {{"folded_events", "7"}};
+    uint64_t first_us = 0;
     static const uint8_t zeros[1 << 16];
     mv_span bytes;
     uint64_t at, length;
@@ -86,13 +98,20 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     *live = mvt_temp_file(mvt_live_bytes(l));
     f = mv_live_follow_open(arena, *live, mvt_err());
     mv_live_alive_init(arena, &alive);
+    alive.pinned[0] = mvt_live_string(l, MV_MARK_PAUSE);
     mvt_ok(mv_live_follow_update(f, MV_LIVE_FOLLOW_ENDED, mvt_err()));
-    for (uint32_t i = 0; i < count && mv_live_follow_next(f, &r); i++)
-        cr_assert(mv_live_alive_add(&alive, &r));
+    for (uint32_t i = 0; i < count && mv_live_follow_next(f, &r); i++) {
+        first_us = first_us ? first_us : r.time_us;
+        cr_assert(mv_line_history_add(&lines, &alive, &r) && mv_live_alive_add(&alive, &r));
+    }
     fold.through = mv_live_follow_status(f)->sequence;
     fold.places = mv_live_follow_places(f, arena, &fold.place_count, &fold.start);
-    fold.facts = &fact;
-    fold.fact_count = 1;
+    facts[1] = (mv_live_fact){"folded_since_us", number_text(first_us)};
+    facts[2] = (mv_live_fact){"folded_until_us", number_text(mv_live_follow_status(f)->time_us)};
+    facts[3] = (mv_live_fact){"folded_lines_0",
+                              mv_line_history_text(arena, &lines, &alive, 0, MV_HISTORY_ROWS)};
+    fold.facts = facts;
+    fold.fact_count = facts[3].value ? 4 : 3;
     cr_assert(mv_fold_bytes(arena, &fold, &bytes));
     *folded = mvt_temp_file(bytes);
     fd = open(*live, O_WRONLY);
@@ -210,6 +229,150 @@ Test(ring, a_damaged_folded_part_is_refused_or_noted)
     }
 }
 
+/* ---- what was folded --------------------------------------------------------------------- */
+
+enum { SECONDS = 100, LEAKED = 0, CACHED = SECONDS, USED = 2 * SECONDS };
+
+static void hold(mvt_live *l, const char *stack, uint32_t block, uint32_t mib)
+{
+    mvt_live_block(l, .addr = base + (uint64_t)block * 4 * MIB, .size = (uint64_t)mib * MIB,
+                   .stack = mvt_live_stack(l, stack));
+}
+
+static void give_back(mvt_live *l, uint32_t block, uint32_t mib)
+{
+    mvt_live_free(l, .addr = base + (uint64_t)block * 4 * MIB, .size = (uint64_t)mib * MIB);
+}
+
+/* Steps of a second: a line that leaks 1 MiB up to second `leaks_until`, from two callers; a cache
+ * of the last 8 blocks of 2 MiB; and a block of 3 MiB that lives within the step. */
+static mvt_live *steps_that_leak(uint32_t leaks_until)
+{
+    mvt_live *l = mvt_live_new();
+
+    mvt_live_segment(l, base, (uint64_t)4 * SECONDS * 4 * MIB);
+    for (uint32_t i = 0; i < SECONDS; i++) {
+        mvt_live_event(
+            l, MV_LIVE_EVENT_MARK,
+            (mvt_live_args){.time_us = 1000000ull * (i + 1), .text = mvt_live_string(l, "step")});
+        hold(l, "work:a.py:11;main:a.py:1", USED + i, 3);
+        if (i < leaks_until)
+            hold(l, i % 2 ? "leak:a.py:7;odd:a.py:3;main:a.py:1" : "leak:a.py:7;main:a.py:1",
+                 LEAKED + i, 1);
+        if (i >= 8)
+            give_back(l, CACHED + i - 8, 2);
+        hold(l, "cache:a.py:9;main:a.py:1", CACHED + i, 2);
+        give_back(l, USED + i, 3);
+        mvt_live_next_chunk(l, 0, true);
+    }
+    return l;
+}
+
+/* Records of a step: 6, of the first 8 seconds 5, of seconds without a leak one less. */
+static mv_leaks leaks_of_folded(uint32_t leaks_until, uint32_t records, mv_trace *trace)
+{
+    const char *live, *folded;
+    mv_lives lives;
+    mv_leaks leaks;
+
+    fold_after(steps_that_leak(leaks_until), records, &live, &folded);
+    read_both(live, folded, trace);
+    mvt_ok(mv_lives_find(mvt_memory(), trace, 0, &lives, mvt_err()));
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &leaks, mvt_err()));
+    return leaks;
+}
+
+/* 84 seconds are folded: spans of 8 s, 10 whole ones; of the fifth and the last the least counts. */
+Test(ring, a_line_that_grew_while_events_were_folded_is_named)
+{
+    mv_trace trace;
+    mv_leaks leaks = leaks_of_folded(SECONDS, 1 + 8 * 5 + 76 * 6, &trace);
+    const mv_grown *line = leaks.grown;
+    char label[80];
+
+    cr_assert(leaks.has_grown);
+    cr_assert_eq(leaks.grown_count, 1, "%u", leaks.grown_count);
+    cr_expect_str_eq(mv_culprit_label(&trace, NULL, line->stack, label, sizeof label),
+                     "a.py:7 leak");
+    cr_expect_eq(line->spans, 10);
+    cr_expect_eq(line->rises, 9);
+    cr_expect_eq(line->span_us, 8000000);
+    cr_expect_eq(line->from, 4 * 8 * MIB);
+    cr_expect_eq(line->to, 9 * 8 * MIB);
+    cr_expect_eq(line->bytes, line->to - line->from);
+    cr_expect_eq(line->allocations, 84);
+    cr_expect_eq(line->born, 84 * MIB);
+    cr_expect_eq(line->freed, 0);
+}
+
+/* The cache's blocks are all of the last folded seconds, and it has not grown. */
+Test(ring, a_cache_that_was_folded_has_not_grown)
+{
+    mv_trace trace;
+    mv_leaks leaks = leaks_of_folded(0, 1 + 8 * 4 + 76 * 5, &trace);
+
+    cr_expect(leaks.has_grown);
+    cr_expect_eq(leaks.grown_count, 0);
+    cr_expect_eq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
+}
+
+/* It grew before, and no longer: the last events alone do not show that it ever did. */
+Test(ring, growth_in_the_folded_time_leaves_the_verdict_open)
+{
+    mv_trace trace;
+    mv_leaks leaks = leaks_of_folded(70, 1 + 8 * 5 + 62 * 6 + 14 * 5, &trace);
+
+    cr_expect_eq(leaks.verdict, MV_VERDICT_UNKNOWN, "%s", leaks.why);
+    cr_expect_not_null(strstr(leaks.why, "a.py:7 leak grew by "), "%s", leaks.why);
+}
+
+/* Only blocks that stayed are there of folded steps: their marks count no steps. */
+Test(ring, folded_steps_are_no_steps)
+{
+    mv_trace trace;
+    mv_leaks leaks = leaks_of_folded(0, 1 + 8 * 4 + 76 * 5, &trace);
+
+    cr_expect_eq(trace.annotations.count, SECONDS);
+    cr_expect_eq(leaks.steps.count, SECONDS - 84);
+}
+
+/* A pause, MARKS other marks, and its end: folded up to before the last 10. */
+static mv_pauses pauses_after(uint32_t marks, mv_trace *trace)
+{
+    mvt_live *l = mvt_live_new();
+    const char *live, *folded;
+    mv_pauses pauses;
+
+    mvt_live_segment(l, base, 2 << 20);
+    mvt_live_event(l, MV_LIVE_EVENT_MARK,
+                   (mvt_live_args){.time_us = 2000000, .text = mvt_live_string(l, MV_MARK_PAUSE)});
+    for (uint32_t i = 0; i < marks; i++) {
+        mvt_live_event(l, MV_LIVE_EVENT_MARK, (mvt_live_args){.text = mvt_live_string(l, "other")});
+        if (i % 1000 == 999)
+            mvt_live_next_chunk(l, 0, true);
+    }
+    mvt_live_event(l, MV_LIVE_EVENT_MARK,
+                   (mvt_live_args){.time_us = 9000000, .text = mvt_live_string(l, MV_MARK_RESUME)});
+    fold_after(l, marks - 10, &live, &folded);
+    read_both(live, folded, trace);
+    mvt_ok(mv_pauses_find(mvt_memory(), trace, NULL, NULL, &pauses, mvt_err()));
+    return pauses;
+}
+
+Test(ring, a_pause_whose_mark_was_folded_ends_when_it_is_resumed)
+{
+    static const uint32_t marks[] = {50, 5000};
+    mv_trace trace;
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        mv_pauses pauses = pauses_after(marks[i], &trace);
+        uint32_t kept = marks[i] - 12 < MV_LIVE_ALIVE_MARKS ? marks[i] - 12 : MV_LIVE_ALIVE_MARKS;
+        cr_assert_eq(pauses.count, 1);
+        cr_expect_eq(pauses.pauses[0].to_us - pauses.pauses[0].from_us, 7000000);
+        cr_expect_eq(trace.annotations.count, 1 + kept + 12 + 1, "%u", trace.annotations.count);
+    }
+}
+
 /* ---- conditions -------------------------------------------------------------------------- */
 
 Test(ring, conditions_are_parsed)
@@ -277,4 +440,83 @@ Test(ring, wrong_bounds_and_conditions_are_refused)
     cr_assert_not_null(strstr(r.err, "--on: 'never' is not a condition"), "%s", r.err);
     r = mvt_sh("MEMVIZ_KEEP=x $MEMVIZ run --on oom -- true");
     cr_assert_eq(r.status, 2);
+    r = mvt_sh("$MEMVIZ run --max-age 10m --start-after 12 -- true");
+    cr_assert_eq(r.status, 2);
+    cr_assert_not_null(strstr(r.err, "step 12: a recording with"), "%s", r.err);
+    r = mvt_sh("$MEMVIZ run --max-age 10m --start-after 12s -- true");
+    cr_assert_eq(r.status, 0, "%s", r.err);
+}
+
+/* ---- conditions that are met ------------------------------------------------------------- */
+
+/* Runs until FILE is there, and prints what was said; the program's process gets a signal then. */
+#define UNTIL(file)                                                                \
+    " 2>said & L=$!; until [ -e " file " ] || ! kill -0 $L; do sleep 0.02; done; " \
+    "kill $(pgrep -P $L); wait $L; cat said; ls"
+
+static void expect_said(mvt_run r, const char *part, const char *file)
+{
+    cr_expect_not_null(strstr(r.out, part), "%s%s", r.out, r.err);
+    cr_expect_not_null(strstr(r.out, file), "%s%s", r.out, r.err);
+}
+
+/* 900 of 1000 are not more than 90 %. */
+Test(ring, use_of_a_device_is_a_condition)
+{
+    mvt_run r =
+        mvt_sh("ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; echo 900 >used; "
+               "(until [ -e ready ]; do sleep 0.01; done; sleep 0.2; echo 901 >more; mv more "
+               "used) & NVML_USED=$PWD/used LD_LIBRARY_PATH=$PWD $MEMVIZ run -q --on "
+               "'used>90%%' -o a.bin -- " MV_MARKING
+               " mark one touch ready await enough" UNTIL("a.used.1.bin"));
+
+    expect_said(r, "901 B of 1000 B are used on GPU 0", "a.used.1.bin\n");
+}
+
+/* A program that leaks 100 blocks a second, and one that leaks none. */
+LongTest(ring, growth_is_a_condition)
+{
+    mvt_run r = mvt_sh("$MEMVIZ run -q --on 'growth>1M/1s' -o a.bin -- " MV_VICTIM_RING
+                       " 2000 600 10" UNTIL("a.growth.1.bin"));
+
+    expect_said(r, "more stayed allocated than 1 s before", "a.growth.1.bin\n");
+    r = mvt_sh("$MEMVIZ run -q --on 'growth>1M/1s' -o b.bin -- " MV_VICTIM_RING
+               " 2000 2 1000000000; ls b.*");
+    cr_expect_str_eq(r.out, "b.bin\n", "%s%s", r.out, r.err);
+}
+
+/* Each peak is 5 % above the one before; the newest two files stay. */
+LongTest(ring, a_new_peak_is_a_condition)
+{
+    mvt_run r = mvt_sh("$MEMVIZ run -q --on high --cooldown 0s --keep 2 -o a.bin -- " MV_VICTIM_RING
+                       " 2000 600 10" UNTIL("a.high.4.bin"));
+
+    expect_said(r, "a new peak: ", "a.high.4.bin\n");
+    cr_expect_null(strstr(r.out, "\na.high.1.bin\n"), "%s", r.out);
+}
+
+/* The file contains what the program does after the condition; its end writes what is due. */
+Test(ring, after_the_condition_recording_goes_on)
+{
+    mvt_run r =
+        mvt_sh("$MEMVIZ run -q --on SIGUSR2 --after 1h -o a.bin -- " MV_MARKING
+               " mark one touch ready await enough mark two touch marked await seen "
+               "2>said & L=$!; await() { until [ -e $1 ] || ! kill -0 $L; do sleep 0.01; "
+               "done; }; await ready; kill -USR2 $L; touch enough; await marked; ls *.bin "
+               "2>no; touch seen; wait $L; $MEMVIZ dump a.SIGUSR2.1.bin | grep '^mark' | sed "
+               "'s/.* \"//; s/\"//'");
+
+    cr_expect_str_eq(r.out, "one\ntwo\n", "%s%s", r.out, r.err);
+}
+
+LongTest(ring, the_mark_of_a_pause_survives_folding)
+{
+    mvt_run r =
+        mvt_sh("$MEMVIZ run -q --max-age 1s -o a.bin -- " MV_MARKING
+               " mark memviz_pause touch ready await enough mark memviz_resume & L=$!; "
+               "while kill -0 $L && ! $MEMVIZ ctl $L status 2>no | grep -q 'was reached'; do "
+               "sleep 0.02; done; touch enough; wait $L; $MEMVIZ dump a.bin | grep '^mark' | "
+               "sed 's/.* \"//; s/\"//'");
+
+    cr_expect_str_eq(r.out, "memviz_pause\nmemviz_resume\n", "%s%s", r.out, r.err);
 }

@@ -49,7 +49,7 @@ static void expect_all_predicted(const mv_trace *trace, const char *name)
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
         mv_lives lives = lives_of(mvt_memory(), trace, i);
         mv_replay_fidelity f;
-        mvt_ok(mv_replay_verify(mvt_memory(), trace, &lives, &f, mvt_err()));
+        mvt_ok(mv_replay_verify(mvt_memory(), trace, &lives, NULL, &f, mvt_err()));
         cr_expect_eq(f.segment_matched, f.segment_events, "%s: %u of %u segment events", name,
                      f.segment_matched, f.segment_events);
         cr_expect_eq(f.allocs_matched, f.allocs, "%s: %u of %u allocs; event %u: %s", name,
@@ -201,7 +201,7 @@ LongTest(replay, block_sizes_do_for_reserved_memory)
         give_block_sizes(arena, &trace, &lives);
         lives = lives_of(arena, &trace, 0);
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &blocks, mvt_err()));
-        mvt_ok(mv_replay_verify(arena, &trace, &lives, &f, mvt_err()));
+        mvt_ok(mv_replay_verify(arena, &trace, &lives, NULL, &f, mvt_err()));
         cr_expect(f.exact, "%s: event %u: %s", names[i], f.first_difference, f.why);
         cr_expect_eq(blocks.peak.reserved, requests.peak.reserved, "%s", names[i]);
         cr_expect_geq(blocks.peak.allocated, requests.peak.allocated, "%s", names[i]);

@@ -26,9 +26,11 @@ static void check_legend(mv_view *view, const char *name)
     end(&t);
 }
 
+/* A picture of a wide screen takes as long as those of all others: each fifth recording has them. */
 static void check_frames(mv_view *view, const char *name)
 {
-    mvt_truth t = {.view = view, .name = name, .out = stderr};
+    static uint32_t turn;
+    mvt_truth t = {.view = view, .name = name, .out = stderr, .widest = turn++ % 5 ? 1920 : 0};
 
     set_theme(view);
     mvt_truth_frames(&t);

@@ -95,20 +95,24 @@ class Bench:
         """What the canvas shows when all that was done has been painted, nothing is left to compute, and
         nothing moves. A worker's frame begins when its last one has been handed on: two more show that the
         painted one has left it."""
-        for _ in range(3):
-            self.painted(page)
+        self.painted(page, 3)
         return self.settled(page)
 
-    def painted(self, page):
-        """Waits for a frame of the worker that begins from now on."""
-        self.marks += 1
-        page.evaluate(f"""(() => {{
-            const worker = viewer;
-            if (!worker.last) worker.addEventListener('message', ({{data}}) => {{ if (data.mark) worker.last = data; }});
-            worker.last = {{}};
-            worker.postMessage({{measure: {self.marks}}});
+    def painted(self, page, frames):
+        """Waits for so many frames of the worker, each of which begins after the last."""
+        first = self.marks + 1
+        self.marks += frames
+        page.evaluate(f"""(async () => {{
+            for (let mark = {first}; mark <= {self.marks}; mark++) await new Promise(done => {{
+                const hear = ({{data}}) => {{
+                    if (data.mark !== mark || !data.isIdle || data.moves) return;
+                    viewer.removeEventListener('message', hear);
+                    done();
+                }};
+                viewer.addEventListener('message', hear);
+                viewer.postMessage({{measure: mark}});
+            }});
         }})()""")
-        page.wait(f"viewer.last.mark === {self.marks} && viewer.last.isIdle && !viewer.last.moves")
 
     def settled(self, page):
         """The canvas as soon as the browser shows the same twice: it may show what a worker has painted some
@@ -129,13 +133,13 @@ class Bench:
         with open(os.path.join(self.folder, name + ".png"), "wb") as file:
             file.write(png)
 
-    def press(self, page, key):
+    def press(self, page, key, before=None):
         """A key that changes the picture."""
-        return self.changes(page, lambda: page.key(key), key)
+        return self.changes(page, lambda: page.key(key), key, before)
 
-    def changes(self, page, work, what="what was done"):
-        """The picture becomes another one."""
-        before = after = self.picture(page)
+    def changes(self, page, work, what="what was done", before=None):
+        """The picture becomes another one than `before`: if nothing was done since, the last one that was returned."""
+        before = after = before or self.picture(page)
 
         def is_other():
             nonlocal after
@@ -352,22 +356,16 @@ def test_pages_from_a_page_have_nothing_of_the_snapshot_in_it(bench):
 def test_every_pane_opens_by_its_key_and_the_picture_can_be_moved(bench):
     page = bench.open()
     bench.load(page, [bench.snapshot("leak_in_training.pickle")])
-    seen = {bench.picture(page)}
+    last = bench.picture(page)
+    seen = {last}
     for key in ("2", "3", "9", "1", "4", "5", "6", "7"):
-        seen.add(bench.press(page, key))
+        last = bench.press(page, key, last)
+        seen.add(last)
     assert len(seen) == 7, "panes look alike"
-    bench.changes(page, lambda: [page.wheel(500, 300, 0, -100) for _ in range(5)])
-    bench.changes(page, lambda: page.wheel(500, 300, 100, 0))
-    bench.press(page, "0")
-    bench.changes(page, lambda: page.drag([(300, 300), (400, 300), (500, 300)]))
-    bench.press(page, "Alt+ArrowLeft")
-    bench.changes(page, lambda: page.click(600, 350))
-    bench.press(page, "Shift+p")
-    bench.press(page, "?")
-    bench.press(page, "Escape")
-    bench.press(page, "c")
-    for _ in range(3):
-        bench.press(page, "Tab")
+    for work in (lambda: [page.wheel(500, 300, 0, -100) for _ in range(5)], lambda: page.wheel(500, 300, 100, 0),
+                 "0", lambda: page.drag([(300, 300), (400, 300), (500, 300)]), "Alt+ArrowLeft",
+                 lambda: page.click(600, 350), "Shift+p", "?", "Escape", "c", "Tab", "Tab", "Tab"):
+        last = bench.press(page, work, last) if isinstance(work, str) else bench.changes(page, work, before=last)
 
 
 def test_a_search_is_typed(bench):
@@ -390,7 +388,7 @@ def test_the_theme_is_that_of_the_browser_and_t_changes_it(bench):
             assert page.evaluate("document.documentElement.dataset.theme") == theme
             pictures.append(bench.picture(page))
             bench.keep(theme, page.shot("body"))
-            pictures.append(bench.press(page, "t"))
+            pictures.append(bench.press(page, "t", pictures[-1]))
             assert page.evaluate("document.documentElement.dataset.theme") == next_one
         grounds = [page.evaluate("getComputedStyle(document.body).backgroundColor") for page in bench.pages]
         assert grounds[0] != grounds[1], grounds
@@ -542,8 +540,7 @@ def test_a_later_file_is_read_beside_the_first_and_can_be_given_up(bench):
     page = bench.open()
     first, second = bench.snapshot("leak_in_training.pickle"), bench.snapshot("gpt_train.pickle")
     bench.load(page, [first])
-    bench.press(page, "2")
-    segments = bench.press(page, "4")
+    segments = bench.press(page, "4", bench.press(page, "2"))
     page.evaluate("(() => { const old = takeOver; takeOver = () => { window.held = old; }; })()")
     page.choose("#files", [second])
     page.wait("!!window.held")  # it has been read, and waits
