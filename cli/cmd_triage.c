@@ -33,6 +33,9 @@ typedef struct {
     bool by_failure;      /* `capacity` comes from a failed request */
     bool at_least;        /* it is a lower bound */
     uint64_t used, total; /* of the device; MV_NO_BYTES: unknown */
+    bool has_floor;
+    uint64_t lower, separation, placement; /* of the reserved peak: docs/floor.md */
+    const char *floor;                     /* the same as a sentence; "" */
     const char *history;
     const char *worst; /* the label of its first verdict: "LEAK" */
 } device_row;
@@ -108,6 +111,10 @@ static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
     MEMBER("capacity_below", mv_value_bytes(d->below))                                  \
     MEMBER("used", mv_value_bytes(d->used))                                             \
     MEMBER("total", mv_value_bytes(d->total))                                           \
+    MEMBER("floor.lower",                                                               \
+           d->has_floor ? mv_value_u64(d->lower) : mv_value_of(MV_VALUE_NULL_OBJECT))   \
+    MEMBER("floor.separation", d->separation)                                           \
+    MEMBER("floor.placement", d->placement)                                             \
     COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)        \
     COLUMN("worst", "first", 6, MV_UNIT_TEXT, 0, d->worst)
 
@@ -249,6 +256,10 @@ static void put_device(const triage_report *r, const device_row *d)
     mv_out_text(r->out, d->place);
     mv_out_style(r->out, MV_STYLE_NONE);
     mv_prose_put(r->out, (uint32_t)strlen(d->place), 2, ": %s", rest);
+    if (!*d->floor)
+        return;
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4, "%s", d->floor);
 }
 
 static mv_style style_of(mv_finding_kind kind)
@@ -369,6 +380,24 @@ static void find_capacity(const mv_triage_device *d, device_row *row)
         row->below = limit->limit_most + 1;
 }
 
+/* The floor that whatif found, if it is about the same peak. False when memory is out. */
+static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *row)
+{
+    const mv_minimum *f = &d->whatif.floor;
+
+    row->floor = "";
+    row->has_floor = d->has_whatif && f->is_known && f->reserved && !row->is_of_host &&
+                     f->reserved == row->peak.reserved;
+    if (!row->has_floor)
+        return true;
+    row->lower = f->lower;
+    row->separation = f->separation;
+    row->placement = f->placement;
+    if (row->reserved == MV_BOUND_EXACT) /* else the peak of the run has other parts */
+        row->floor = mv_minimum_verdict(arena, f);
+    return row->floor != NULL;
+}
+
 static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint32_t file)
 {
     const mv_audit *audit = &d->totals.audit;
@@ -421,7 +450,8 @@ static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t,
         for (uint32_t k = t->count; k-- > 0;)
             if (t->rows[k].device == device.device)
                 device.worst = mv_finding_name(t->rows[k].finding->kind);
-        if (!mv_append(arena, r->devices, r->device_count, r->device_room, device))
+        if (!keep_floor(arena, &t->devices[i], &device) ||
+            !mv_append(arena, r->devices, r->device_count, r->device_room, device))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     }
     for (uint32_t i = 0; i < t->count; i++) {

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "analyze/totals/moment.h"
+#include "base/nearest.h"
 #include "base/numbers.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/input/folder_files.h"
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
-#include "cli/nearest.h"
 #include "cli/output_limit.h"
 #include "cli/output_name.h"
 #include "cli/report/gate_page.h"

@@ -60,7 +60,7 @@ static mv_code keep_run(whatif_state *s, mv_code code)
 static mv_code run_changes(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     mv_whatif *w = s->out;
-    mv_code code = mv_code_changes_find(s->arena, s->trace, s->lives, opts->change,
+    mv_code code = mv_code_changes_find(s->arena, s->trace, s->lives, NULL, opts->change,
                                         opts->change_count, &w->changes, err);
 
     w->runs = mv_push_array(s->arena, mv_trial, 2 * (uint64_t)opts->conf_count + 2);
@@ -422,9 +422,10 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         code = run_all(&s, &opts, err);
     if (code == MV_OK)
         code = find_line(&s, err);
-    out->has_target = opts.target > 0;
+    out->has_target = opts.has_target;
     if (code == MV_OK && out->has_target)
-        code = mv_remedies_find(arena, trace, lives, sites, opts.target, &out->remedies, err);
+        code = mv_remedies_find(arena, trace, lives, sites,
+                                (mv_remedies_opts){.target = opts.target}, &out->remedies, err);
     if (code == MV_OK)
         code = mv_minimum_find(arena, trace, lives, true, &out->floor, err);
     if (code == MV_OK)

@@ -36,8 +36,9 @@ struct mv_replay_script {
     bool is_joined;     /* as if all were of one stream and the default pool */
     bool is_one_stream; /* as if all were of one stream */
     uint32_t op_count;
-    mv_replay_op *ops;     /* [op_count] */
-    uint32_t ids;          /* all ids of the operations are below */
+    mv_replay_op *ops; /* [op_count] */
+    uint32_t ids;      /* all ids of the operations are below */
+    uint64_t owed; /* bytes that edits took away before a failed request, and did not bring back */
     uint64_t *start_bytes; /* [allocs.preexisting] requested bytes of blocks from before the first
                            * event, which are then made again; 0: not made. NULL: the blocks stay as
                            * they were */

@@ -441,7 +441,9 @@ Test(alloc_conf, divisions_end_at_the_threshold_of_old_releases)
 Test(alloc_conf, settings_that_pytorch_refuses_are_named)
 {
     static const char *const rows[][2] = {
-        {"max_split_size:128", "max_split_size: no such setting"},
+        {"max_split_size:128", "max_split_size: no such setting; did you mean max_split_size_mb?"},
+        {"expandable_segment:True", "did you mean expandable_segments?"},
+        {"gc:0.5", "gc: no such setting"},
         {"max_split_size_mb:19", "max_split_size_mb: must be at least 20"},
         {"max_split_size_mb:x", "max_split_size_mb: 'x' is not a whole number"},
         {"max_split_size_mb=128", "max_split_size_mb=128: expected ':'"},
