@@ -468,7 +468,7 @@ static int explain_errors(oom_report *r, const mv_error_texts *texts)
         return mv_complain(NULL, &err);
     errors.limit = r->limit;
     r->errors = &errors;
-    mv_errors_judge(r->cli, texts);
+    mv_errors_evaluate(r->cli, texts);
     if (mv_table_is_wanted(r->cli)) {
         r->cli->options.table = r->cli->options.table ? r->cli->options.table : "texts";
         return mv_gate_status(&r->cli->gates, mv_table_put(r->cli, r));
@@ -498,8 +498,8 @@ int mv_cmd_oom(mv_cli *cli)
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);
     for (uint32_t i = 0; i < r.end - r.first; i++)
-        mv_gate_judge_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
-    mv_gate_judge_idle(&cli->gates, &trace, r.first, r.end);
+        mv_gate_evaluate_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
+    mv_gate_evaluate_idle(&cli->gates, &trace, r.first, r.end);
     if (mv_table_is_wanted(cli))
         return mv_gate_status(&cli->gates, mv_table_put(cli, &r));
     for (uint32_t i = r.first; i < r.end; i++)

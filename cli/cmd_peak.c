@@ -500,7 +500,7 @@ static void put_levels(const peak_report *r, const device_peak *d)
 
     if (d->has_peak && found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
-    if (!mv_trace_lacks_reserved(r->trace)) /* else it is unknown */
+    if (!mv_trace_is_missing_reserved(r->trace)) /* else it is unknown */
         snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active%s%s",
@@ -634,10 +634,10 @@ static bool load_rules(peak_report *r)
 }
 
 /* Checks the --fail-on gates, in the window. */
-static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window window,
-                           mv_totals *totals, uint64_t peak, mv_err *err)
+static mv_code evaluate_gates(peak_report *r, const mv_lives *lives, mv_window window,
+                              mv_totals *totals, uint64_t peak, mv_err *err)
 {
-    mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = window};
+    mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = window};
     mv_moment reserved;
 
     if (mv_moment_find(&r->cli->arena, lives, ask, &reserved, err) != MV_OK)
@@ -648,7 +648,7 @@ static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window wind
     }
     if (window.first > 0)
         totals->audit.peak = mv_bounds_within(lives);
-    mv_gate_judge_totals(&r->cli->gates, r->trace, totals);
+    mv_gate_evaluate_totals(&r->cli->gates, r->trace, totals);
     return MV_OK;
 }
 
@@ -669,7 +669,7 @@ static mv_code find_answers(peak_report *r, const mv_lives *lives, mv_window win
         mv_peak_reach(&r->cli->arena, &d->found, aim, &d->target, err) != MV_OK)
         return err->code;
     if (mv_option_given(o, MV_HAS(FAIL_ON)))
-        return judge_gates(r, lives, window, &totals, d->found.peak, err);
+        return evaluate_gates(r, lives, window, &totals, d->found.peak, err);
     return MV_OK;
 }
 
@@ -763,7 +763,7 @@ static int put_report(peak_report *r)
         status = mv_table_put(r->cli, r);
     else
         put_text_report(r);
-    mv_gate_judge_idle(&r->cli->gates, r->trace, r->first, r->end);
+    mv_gate_evaluate_idle(&r->cli->gates, r->trace, r->first, r->end);
     return mv_gate_status(&r->cli->gates, status);
 }
 

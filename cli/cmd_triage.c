@@ -408,7 +408,7 @@ static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint3
                       .allocated = audit->peak.allocated,
                       .reserved = audit->peak.reserved,
                       .is_of_host = mv_level_is_host(trace->origin.level),
-                      .is_of_other = mv_trace_lacks_reserved(trace),
+                      .is_of_other = mv_trace_is_missing_reserved(trace),
                       .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
                       .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
                       .history = mv_history_name(d->lives.history)};
@@ -474,36 +474,36 @@ static const char *where_of(const mv_triage_other *o, char text[80])
 }
 
 /* Found leaks take precedence over unknown verdicts. */
-static void judge_leaks(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
+static void evaluate_leaks(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
     char where[80];
 
     for (uint32_t i = 0; i < t->other_count; i++) {
         const mv_triage_other *o = &t->others[i];
-        if (o->is_told && o->leaks.verdict == MV_VERDICT_LEAK)
-            mv_gate_judge_leaks(gates, where_of(o, where), &o->leaks);
+        if (o->is_reported && o->leaks.verdict == MV_VERDICT_LEAK)
+            mv_gate_evaluate_leaks(gates, where_of(o, where), &o->leaks);
     }
     for (uint32_t i = 0; i < t->device_count; i++) {
         mv_level_place(trace, t->devices[i].device, where);
-        mv_gate_judge_leaks(gates, where, &t->devices[i].leaks);
+        mv_gate_evaluate_leaks(gates, where, &t->devices[i].leaks);
     }
     for (uint32_t i = 0; i < t->other_count; i++) {
         const mv_triage_other *o = &t->others[i];
-        if (o->is_told && o->leaks.verdict != MV_VERDICT_LEAK)
-            mv_gate_judge_leaks(gates, where_of(o, where), &o->leaks);
+        if (o->is_reported && o->leaks.verdict != MV_VERDICT_LEAK)
+            mv_gate_evaluate_leaks(gates, where_of(o, where), &o->leaks);
     }
 }
 
-static void judge_gates(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
+static void evaluate_gates(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
-    judge_leaks(gates, trace, t);
+    evaluate_leaks(gates, trace, t);
     for (uint32_t i = 0; i < t->device_count; i++) {
         const mv_triage_device *d = &t->devices[i];
         if (d->has_ooms || mv_trace_allocator(trace))
-            mv_gate_judge_ooms(gates, trace, d->device, &d->ooms);
+            mv_gate_evaluate_ooms(gates, trace, d->device, &d->ooms);
         if (!d->fragmentation.is_unseen || (gates->asked & MV_GATES(FRAGMENTED) && !gates->any))
-            mv_gate_judge_fragmentation(gates, trace, d->device, &d->fragmentation);
-        mv_gate_judge_totals(gates, trace, &d->totals);
+            mv_gate_evaluate_fragmentation(gates, trace, d->device, &d->fragmentation);
+        mv_gate_evaluate_totals(gates, trace, &d->totals);
     }
 }
 
@@ -568,7 +568,7 @@ static mv_code keep_errors(triage_report *r, uint32_t file, const mv_error_texts
             !mv_append(arena, r->verdicts, r->verdict_count, r->verdict_room, verdict))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     }
-    mv_errors_judge(r->cli, texts);
+    mv_errors_evaluate(r->cli, texts);
     return MV_OK;
 }
 
@@ -577,7 +577,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     mv_cli *cli = r->cli;
     file_row *f = &r->files[file];
     mv_trace read, trace;
-    mv_triage_ask ask = {
+    mv_triage_query ask = {
         .read = &read, .trace = &trace, .with_others = !cli->options.level, .end = UINT32_MAX};
     mv_triage triage;
     mv_error_texts texts = {0};
@@ -607,9 +607,9 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     if (mv_triage_find(&cli->budget, ask, 0, &triage, err) == MV_OK) {
         f->devices = triage.device_count;
         f->idle = devices - triage.device_count;
-        judge_gates(&cli->gates, &trace, &triage);
-        mv_gate_judge_idle(&cli->gates, &trace, ask.first,
-                           ask.end == UINT32_MAX ? devices : ask.end);
+        evaluate_gates(&cli->gates, &trace, &triage);
+        mv_gate_evaluate_idle(&cli->gates, &trace, ask.first,
+                              ask.end == UINT32_MAX ? devices : ask.end);
         if (keep(r, &trace, &triage, file, err) == MV_OK && triage.device_count == 0)
             mv_recording_describe(&cli->arena, &read, f->path, &f->contents, err);
     }

@@ -30,10 +30,10 @@ typedef struct {
 
 /* Whether the replay shows that a run serves the requests that failed: within a given limit, or one
  * that refuses them under the recorded settings. */
-static bool tells_failures(const mv_trials *t, const mv_trial *run)
+static bool records_failures(const mv_trials *t, const mv_trial *run)
 {
     return run->result.recorded_ooms > 0 &&
-           (t->limit_source == MV_LIMIT_GIVEN || mv_trials_tell_failures(t));
+           (t->limit_source == MV_LIMIT_GIVEN || mv_trials_record_failures(t));
 }
 
 /* The settings of a run as shown in the table. */
@@ -41,9 +41,9 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
 {
     char met[64] = "";
 
-    if (run->fits && tells_failures(t, run) && t->recorded_ooms == 1)
+    if (run->fits && records_failures(t, run) && t->recorded_ooms == 1)
         snprintf(met, sizeof met, ": the failed request succeeds");
-    else if (run->fits && tells_failures(t, run))
+    else if (run->fits && records_failures(t, run))
         snprintf(met, sizeof met, ": all %u failed requests succeed", t->recorded_ooms);
     snprintf(text, 600, "%s%s%s%s", *run->conf ? run->conf : "''",
              run->is_recorded ? " (as recorded)" : "", run->is_changed ? ", with the changes" : "",
@@ -66,8 +66,8 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
                           s->counts.ooms ? "-" : NULL))                                            \
     COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.retries)           \
     MEMBER("first_oom_event", mv_value_event(s->first_oom))                                        \
-    MEMBER("avoids_recorded_oom", tells_failures(&w->trials, run) ? mv_value_bool(run->fits)       \
-                                                                  : mv_value_of(MV_VALUE_NULL))    \
+    MEMBER("avoids_recorded_oom", records_failures(&w->trials, run) ? mv_value_bool(run->fits)     \
+                                                                    : mv_value_of(MV_VALUE_NULL))  \
     MEMBER("recorded", run->is_recorded)                                                           \
     MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))            \
     MEMBER("changes", mv_value_texts(w->changes.changes, run->is_changed ? w->changes.count : 0))  \
@@ -426,7 +426,7 @@ static mv_code find_all(whatif_report *r, mv_err *err)
 }
 
 /* Whether the target is that of a failed request, and there is none. */
-static bool lacks_failure(const whatif_report *r)
+static bool is_missing_failure(const whatif_report *r)
 {
     const mv_options *o = &r->cli->options;
 
@@ -453,7 +453,7 @@ int mv_cmd_whatif(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (find_all(&r, &err) != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
-    if (lacks_failure(&r)) {
+    if (is_missing_failure(&r)) {
         mv_complain_of(mv_input_name(cli), "no request failed: pass --target SIZE");
         return MV_EXIT_FAILED;
     }

@@ -297,7 +297,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
 };
 
 /* A small number without a unit is a mistake: no device, and no report, has 80 bytes. */
-static bool lacks_unit(const char *text, uint64_t bytes)
+static bool is_missing_unit(const char *text, uint64_t bytes)
 {
     return bytes > 0 && bytes < LEAST_WITHOUT_UNIT &&
            isdigit((unsigned char)text[strlen(text) - 1]);
@@ -340,7 +340,7 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
         if (is_shortfall(o, id, argument))
             return true;
         return argument && mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
-               !lacks_unit(argument, *(uint64_t *)member);
+               !is_missing_unit(argument, *(uint64_t *)member);
     case IS_CHANGE:
         return take_change(o, id, argument);
     case IS_DURATION:

@@ -189,7 +189,7 @@ static uint32_t event_after(const mv_events *ev, int64_t time)
     mv_bisect b = mv_bisect_over(0, ev->count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, ev->time_us[b.middle] <= time);
+        mv_bisect_narrow(&b, ev->time_us[b.middle] <= time);
     return (uint32_t)b.low;
 }
 

@@ -500,9 +500,9 @@ static void add_device(findings_builder *g)
         if (ledger->by[i].is_framework)
             others -= ledger->by[i].bytes < others ? ledger->by[i].bytes : others;
     f = finding(MV_FINDING_DEVICE, MV_REPORT_LEDGER,
-                !is_known || ledger->lacks_calls ? "unknown"
-                : others > all / 2               ? "outside_pytorch"
-                                                 : "pytorch",
+                !is_known || ledger->is_missing_calls ? "unknown"
+                : others > all / 2                    ? "outside_pytorch"
+                                                      : "pytorch",
                 others);
     f.title = f.text = ledger->verdict;
     f.what = ledger->basis;

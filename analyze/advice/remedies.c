@@ -369,11 +369,11 @@ static const char *find_verdict(remedy_search *s)
     mv_size_text(target, r->target);
     if (s->opts.target == 0 && !s->has_failure)
         return "no request failed, so no memory is missing: pass --target SIZE";
-    if (!mv_trials_can_tell(&s->within) && s->has_failure)
+    if (!mv_trials_are_conclusive(&s->within) && s->has_failure)
         return mv_arena_printf(s->arena,
                                "whether a change serves the request that failed is not known: %s",
                                s->within.trust_why);
-    if (!mv_trials_can_tell(&s->within))
+    if (!mv_trials_are_conclusive(&s->within))
         return mv_arena_printf(s->arena, "whether a change reaches %s is not known: %s", target,
                                s->within.trust_why);
     if (s->has_failure && s->within.unexplained)
@@ -438,13 +438,13 @@ static bool open_trials(remedy_search *s)
 static bool search(remedy_search *s)
 {
     mv_remedies *out = s->out;
-    bool lacks_memory;
+    bool ran_out_of_memory;
 
     if (s->opts.target == 0 && (!find_failure(s) || !s->has_failure))
         return s->err->code == MV_OK;
     if (!open_trials(s))
         return false;
-    if (!mv_trials_can_tell(&s->within) || (s->has_failure && s->within.unexplained))
+    if (!mv_trials_are_conclusive(&s->within) || (s->has_failure && s->within.unexplained))
         return true;
     out->is_of_failure = s->has_failure;
     out->rest = s->has_failure ? find_rest(&s->failure) : 0;
@@ -453,10 +453,10 @@ static bool search(remedy_search *s)
     if (out->is_met)
         return true;
     find_peak(s);
-    lacks_memory = s->has_failure && s->failure.verdict == MV_OOM_CAPACITY;
+    ran_out_of_memory = s->has_failure && s->failure.verdict == MV_OOM_CAPACITY;
     if (mv_code_facts_find(s->arena, s->trace, s->lives, s->sites->kinds, &s->facts, s->err) !=
             MV_OK ||
-        (!lacks_memory && !try_settings(s)) || !try_changes(s))
+        (!ran_out_of_memory && !try_settings(s)) || !try_changes(s))
         return false;
     mv_sort_by(s->arena, out->rows, out->count, sizeof *out->rows, by_cost, NULL);
     return true;

@@ -45,7 +45,7 @@ mv_code mv_without_sites(mv_arena *arena, const mv_trace *trace, const mv_lives 
         return MV_OK;
     mv_arena_init(&scratch, arena->budget);
     code = mv_trials_open(&scratch, trace, lives, (mv_trials_opts){0}, &trials, err);
-    if (code == MV_OK && mv_trials_can_tell(&trials) && trials.recorded_ooms == 0 &&
+    if (code == MV_OK && mv_trials_are_conclusive(&trials) && trials.recorded_ooms == 0 &&
         trials.limit_source == MV_LIMIT_NONE) {
         if (*trials.left > MV_WITHOUT_STEPS)
             *trials.left = MV_WITHOUT_STEPS;

@@ -178,7 +178,7 @@ static uint32_t find_kept(const mv_leak_state *w, const mv_site_use *use)
 static void leak_site(mv_leak_state *w, mv_site_use *use)
 {
     const mv_growth *g = &use->growth;
-    uint64_t judged_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
+    uint64_t evaluated_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
     uint32_t count = find_kept(w, use);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -186,9 +186,9 @@ static void leak_site(mv_leak_state *w, mv_site_use *use)
 
         leak_block(w, use, w->kept[i]);
         if (bin >= g->first && bin <= g->last)
-            judged_bytes += w->lives->allocs.block[w->kept[i]];
+            evaluated_bytes += w->lives->allocs.block[w->kept[i]];
     }
-    use->bytes_per_step = (judged_bytes + bins / 2) / bins;
+    use->bytes_per_step = (evaluated_bytes + bins / 2) / bins;
 }
 
 /* How the sizes of the blocks that a site keeps repeat. */
@@ -244,7 +244,7 @@ static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
     return true;
 }
 
-static void judge_births(mv_leak_state *w, uint32_t s)
+static void evaluate_births(mv_leak_state *w, uint32_t s)
 {
     mv_site_use *use = &w->uses[s];
     mv_growth_site site = {.marks = w->out->steps.count,
@@ -256,7 +256,7 @@ static void judge_births(mv_leak_state *w, uint32_t s)
 
     site.sizes_recur = habit.recur;
     site.is_one_size = habit.is_one;
-    use->growth = mv_growth_judge(&site);
+    use->growth = mv_growth_evaluate(&site);
     if (use->growth.kind != MV_GROWTH_STEADY) {
         w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;
     } else if (is_nameless(w, s)) {
@@ -524,7 +524,7 @@ static bool is_one_pass(const mv_leak_state *w)
     return false;
 }
 
-bool mv_leak_sites_judge(mv_leak_state *w)
+bool mv_leak_sites_evaluate(mv_leak_state *w)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), count;
     mv_kept_block *kept;
@@ -534,7 +534,7 @@ bool mv_leak_sites_judge(mv_leak_state *w)
     w->is_one_pass = is_one_pass(w);
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_candidate(&w->uses[s]))
-            judge_births(w, s);
+            evaluate_births(w, s);
     if (!check_state(w))
         return false;
     kept = list_kept(w, &count);

@@ -97,6 +97,6 @@ void mv_leak_sites_count(mv_leak_state *w);
 
 /* Marks the blocks of the sites that grow, and adds them up in `uses`. Needs steps, floor and
  * outer. False when memory is out. */
-bool mv_leak_sites_judge(mv_leak_state *w);
+bool mv_leak_sites_evaluate(mv_leak_state *w);
 
 #endif

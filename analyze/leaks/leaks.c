@@ -538,7 +538,7 @@ static void decide(mv_leak_state *w, const no_growth *o)
                     w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0 ? w->lives->history_why
                                                                    : "the file has no events",
                     mv_recorder_of(w->trace)->events);
-    else if (w->lives->lacks_allocs)
+    else if (w->lives->is_missing_allocs)
         set_unknown(out, "no allocations",
                     "allocations were not recorded (skip_actions), so no line can be named",
                     "record events of all kinds");
@@ -601,7 +601,7 @@ static bool find(mv_leak_state *w, mv_err *err)
     mv_leak_sites_count(w);
     if (!mv_piles_find(w) || (w->out->floor.rises && !mv_made_once_explain(w)))
         return false;
-    if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_judge(w))
+    if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_evaluate(w))
         return false;
     add_retained(w);
     if (!find_in_progress(w) || !mv_own_threads_join(w) || !list_leaks(w) || !list_retained(w) ||

@@ -32,7 +32,7 @@ struct mv_replay_script {
     const mv_lives *lives;
     const mv_events *ev;
     mv_alloc_conf conf; /* recorded */
-    bool calls_tell;    /* mv_events.call shows which events belong to the same call */
+    bool has_call_ids;  /* mv_events.call shows which events belong to the same call */
     bool is_joined;     /* as if all were of one stream and the default pool */
     bool is_one_stream; /* as if all were of one stream */
     uint32_t op_count;

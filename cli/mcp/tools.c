@@ -261,7 +261,7 @@ typedef struct {
     char *words[MOST_WORDS];
     int count;
     uint64_t offset, max_bytes;
-    bool has_limit, is_json, lacks_memory;
+    bool has_limit, is_json, ran_out_of_memory;
     const char *why; /* the arguments are wrong; NULL: no error so far */
 } call;
 
@@ -277,15 +277,15 @@ static void refuse(call *c, const char *format, ...)
     va_start(args, format);
     why = mv_arena_vprintf(c->arena, format, args);
     va_end(args);
-    c->lacks_memory |= !why;
+    c->ran_out_of_memory |= !why;
     if (why)
-        mv_utf8_tame(why); /* it repeats text from the request */
+        mv_utf8_sanitize(why); /* it repeats text from the request */
     c->why = why;
 }
 
 static void add_word(call *c, char *word)
 {
-    c->lacks_memory |= !word;
+    c->ran_out_of_memory |= !word;
     if (c->count + 1 < MOST_WORDS) /* the list ends in NULL */
         c->words[c->count++] = word;
     else
@@ -596,7 +596,7 @@ mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool, const
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
     *c = (call){.arena = arena, .tool = tool, .max_bytes = MV_MCP_TEXT};
     read_arguments(c, arguments);
-    if (c->lacks_memory)
+    if (c->ran_out_of_memory)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
     if (c->why) {
         *out = (mv_mcp_result){.is_error = true, .text = mv_text_span(c->why)};

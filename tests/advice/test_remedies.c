@@ -48,7 +48,7 @@ Test(remedies, where_no_setting_can_a_change_of_the_code_is_named)
     }
 }
 
-LongTest(remedies, a_change_is_what_its_option_replays)
+LongTest(remedies, a_change_equals_the_replay_of_its_option)
 {
     cJSON *target = target_of("1MiB", "$SNAPS/gpt_train.pickle"), *row;
     uint32_t compared = 0;

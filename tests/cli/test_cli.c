@@ -98,7 +98,7 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
     CHECK_ALL(all);
 }
 
-LongTest(cli, output_has_the_ending_of_what_is_written)
+LongTest(cli, output_has_the_ending_of_its_format)
 {
     static const expectation wrong[] = {
         {"$MEMVIZ diff a b -o x.html", 2, NULL,
@@ -627,7 +627,7 @@ LongTest(cli, limits_and_ranges_choose_rows)
     }
 }
 
-Test(cli, only_what_a_user_named_may_be_a_pipe)
+Test(cli, only_files_named_by_users_may_be_pipes)
 {
     char *named[] = {(char *)"run", (char *)"a.pickle"};
     mv_kept_files kept = {0};

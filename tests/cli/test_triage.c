@@ -304,8 +304,8 @@ static mv_triage look(const mv_trace *read)
 
     mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_DEFAULT, mvt_err()));
     mvt_ok(mv_triage_find(mvt_memory()->budget,
-                          (mv_triage_ask){read, &trace, .with_others = true, .end = UINT32_MAX}, 1,
-                          &found, mvt_err()));
+                          (mv_triage_query){read, &trace, .with_others = true, .end = UINT32_MAX},
+                          1, &found, mvt_err()));
     return found;
 }
 
@@ -412,7 +412,7 @@ Test(triage, a_doubt_is_reported_where_memory_grows)
         cr_assert_eq(found.devices[0].leaks.verdict, MV_VERDICT_CLEAN);
         cr_assert_eq(found.other_count, 1);
         cr_expect_eq(found.others[0].leaks.verdict, cases[i].verdict, "case %u", i);
-        cr_expect_eq(found.others[0].is_told, cases[i].text != NULL, "case %u", i);
+        cr_expect_eq(found.others[0].is_reported, cases[i].text != NULL, "case %u", i);
         for (uint32_t k = 0; k < found.count; k++)
             if (found.rows[k].level && strcmp(found.rows[k].level, "host") == 0)
                 text = found.rows[k].text;
@@ -549,7 +549,7 @@ Test(triage, the_peak_report_holds_the_same_at_low_points_as_leaks)
 Test(triage, threads_do_not_matter)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
-    mv_triage_ask ask = {&trace, &trace, .with_others = true, .end = 2};
+    mv_triage_query ask = {&trace, &trace, .with_others = true, .end = 2};
     mv_triage one, many;
 
     mvt_ok(mv_triage_find(mvt_memory()->budget, ask, 1, &one, mvt_err()));

@@ -327,7 +327,7 @@ static void expect_unknown(const mv_leaks *found, const char *lacks, const char 
 }
 
 /* All blocks have stacks, but the window has no allocation. */
-Test(leaks, a_window_without_allocations_has_no_line_to_judge)
+Test(leaks, a_window_without_allocations_has_no_line_to_evaluate)
 {
     const mv_trace *trace = mvt_done(ten_steps(1000, "log:train.py:77;train:train.py:21"));
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0), window;

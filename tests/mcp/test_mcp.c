@@ -341,7 +341,7 @@ Test(mcp, the_list_of_tools_is_short)
 }
 
 /* A ledger is of captures, and files of fit have sizes: both say so. */
-Test(mcp, every_tool_answers_and_says_what_it_takes)
+Test(mcp, every_tool_answers_and_lists_its_arguments)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
     const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
@@ -382,7 +382,7 @@ Test(mcp, every_tool_answers_and_says_what_it_takes)
     }
 }
 
-LongTest(mcp, answers_are_what_the_program_prints)
+LongTest(mcp, answers_equal_the_output_of_the_program)
 {
     static const char *const tools[] = {"info", "stats", "leaks", "peak", "oom", "fragmentation"};
     char requests[2048] = "", *lines;

@@ -66,7 +66,7 @@ static mv_floor_proof prove(run *r, mv_floor *floor)
     return proof;
 }
 
-Test(floor, rises_by_what_is_kept)
+Test(floor, rises_by_the_kept_bytes)
 {
     mv_floor floor;
     run r;
@@ -153,7 +153,7 @@ static void keep_a_third(mvt_trace *t, uint32_t step)
     mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
 }
 
-Test(net_growth, a_part_that_is_kept_beside_what_passes_through_grows)
+Test(net_growth, a_part_kept_beside_temporary_blocks_grows)
 {
     run r;
 
