@@ -490,6 +490,8 @@ static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
     if (fall > 0)
         return mv_arena_printf(w->arena, "; the floor fell by up to %s in between",
                                mv_size_text(text, fall));
+    if (rises <= 2)
+        return rises == 1 ? "; the floor rose once" : "; the floor rose twice";
     return mv_arena_printf(w->arena, "; the floor rose in %u of %u steps", rises, last - first);
 }
 
