@@ -86,7 +86,7 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
     mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1},
                           &b.trials, mvt_err()));
     cr_expect_eq(b.trials.recorded_ooms, 1);
-    cr_expect(mv_trials_can_tell(&b.trials));
+    cr_expect(mv_trials_are_conclusive(&b.trials));
     mvt_ok(mv_trials_try(&b.trials, "", &as_recorded, mvt_err()));
     cr_expect_not(as_recorded.fits);
     cr_expect_eq(as_recorded.result.first_oom, oom);
