@@ -490,6 +490,8 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
+enum { MOST_AT_ONCE = 4 }; /* each has a heap and a number for each allocation */
+
 /* Trials beside each other. */
 typedef struct {
     const mv_trials *trials;
@@ -527,7 +529,7 @@ static mv_code try_rows(const mv_trials *t, mv_trial_list *list, mv_err *err)
     if (!set.used)
         return no_memory(err);
     memset(set.used, 0xff, count * sizeof *set.used);
-    mv_parallel_for(count, 0, try_row, &set);
+    mv_parallel_for(count, mv_parallel_for_threads(MOST_AT_ONCE, 0), try_row, &set);
     __atomic_store_n(&t->arena->budget->lacked, lacked, __ATOMIC_RELAXED);
     list->count = 0;
     for (uint32_t i = 0; i < count; i++) {
