@@ -190,7 +190,7 @@ Test(ring, folding_at_any_number_keeps_the_end)
     }
 }
 
-Test(ring, what_a_call_made_stays_as_long_as_it_is_held)
+Test(ring, memory_of_a_call_stays_while_it_is_held)
 {
     mvt_live *l = whole_file();
     const char *live, *folded;
