@@ -306,11 +306,9 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
 
 static void advise(whatif_state *s)
 {
-    const mv_trial *best = NULL;
+    const mv_trial *best = mv_trials_are_conclusive(&s->out->trials) ? best_run(s) : NULL;
 
-    if (s->out->trials.trust < MV_TRUST_LOW)
-        best = best_run(s);
-    if (s->out->trials.trust < MV_TRUST_LOW && !s->ran_out_of_memory) {
+    if (!s->ran_out_of_memory) {
         bool line_helps = line_is_worth(s);
         bool line_first = line_helps && (!best || s->out->line.apart.saves > best->saves);
         if (line_first)

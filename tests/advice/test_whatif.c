@@ -258,6 +258,20 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     cr_expect_not_null(q.found.advice_none);
 }
 
+/* Settings that the user names are replayed at any trust. */
+Test(whatif, a_figure_of_low_trust_is_shown_but_not_advised)
+{
+    static const char *const confs[] = {"", "expandable_segments:True"};
+    question q;
+
+    ask(&q, "ring", (mv_whatif_opts){.conf_count = 2, .conf = confs});
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_LOW);
+    cr_assert_eq(q.found.run_count, 2);
+    cr_expect_eq(q.found.runs[1].saves, 40 * (int64_t)MIB);
+    cr_expect_eq(q.found.advice_count, 0);
+    cr_expect_str_eq(q.found.advice_none, "no advice: the replay is inconclusive");
+}
+
 /* The time of a free does not affect the reserved bytes: a replay is as sure without it. */
 Test(whatif, frees_that_are_one_event_change_no_trust)
 {

@@ -101,6 +101,18 @@ Test(viewer_page, convert_counts_the_contents_of_the_page)
     cr_expect_not_null(strstr(r.out, said), "%s", r.out);
 }
 
+/* Of 25 MB, memviz.html itself takes all but 15,000 letters here. */
+Test(viewer_page, a_page_has_as_many_events_as_fit)
+{
+    cJSON *json = mvt_json(
+        0, "{ cat $MEMVIZ_PAGE; head -c 24885000 /dev/zero | tr '\\0' ' '; } >page.html; "
+           "MEMVIZ_PAGE=$PWD/page.html $MEMVIZ convert -q --json $SNAPS/gpt_train.pickle x.html");
+    double left = mvt_json_number(json, "left_out");
+
+    cr_expect(left > 2000 && left < 4500, "%.0f of 6562 events are left out", left);
+    cr_expect_leq(mvt_json_number(json, "bytes_out"), 25000000);
+}
+
 Test(viewer_page, a_page_without_a_place_is_refused)
 {
     mvt_run r = mvt_sh("echo no place >page.html; MEMVIZ_PAGE=page.html $MEMVIZ convert "
