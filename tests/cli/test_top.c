@@ -5,30 +5,22 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
-
-    cr_assert_not_null(found, "%s", key);
-    return found;
-}
-
 static const cJSON *device_of(const cJSON *report, int i)
 {
-    const cJSON *device = cJSON_GetArrayItem(member(report, "devices"), i);
+    const cJSON *device = cJSON_GetArrayItem(mvt_member(report, "devices"), i);
 
     cr_assert_not_null(device);
     return device;
 }
 
-Test(top, lines_add_up_to_what_is_allocated)
+Test(top, lines_add_up_to_allocated_bytes)
 {
     const cJSON *report =
         mvt_json_here(0, "$MEMVIZ top --json --once $SNAPS/leak_in_training.pickle");
     const cJSON *device = device_of(report, 0), *line;
     double sum = 0, grown = 0;
 
-    cJSON_ArrayForEach(line, member(device, "lines"))
+    cJSON_ArrayForEach(line, mvt_member(device, "lines"))
     {
         mvt_json_has(line, "bytes blocks grown age_s frames");
         sum += mvt_json_number(line, "bytes");
@@ -37,11 +29,11 @@ Test(top, lines_add_up_to_what_is_allocated)
     cr_expect_eq(sum, mvt_json_number(device, "listed"));
     cr_expect_eq(sum, mvt_json_number(device, "allocated") - mvt_json_number(device, "residual"));
     cr_expect_leq(grown, mvt_json_number(device, "grown"));
-    cr_expect_str_eq(mvt_json_text(member(report, "leak"), "verdict"), "leak");
-    cr_expect(cJSON_IsNull(member(device, "used")));
+    cr_expect_str_eq(mvt_json_text(mvt_member(report, "leak"), "verdict"), "leak");
+    cr_expect(cJSON_IsNull(mvt_member(device, "used")));
 }
 
-Test(top, older_leaves_out_what_is_young)
+Test(top, older_omits_young_blocks)
 {
     const cJSON *device = device_of(
         mvt_json_here(0, "$MEMVIZ top --json --older 200ms $SNAPS/leak_in_training.pickle"), 0);
@@ -50,11 +42,11 @@ Test(top, older_leaves_out_what_is_young)
     cr_expect_gt(mvt_json_number(device, "younger"), 0);
     cr_expect_eq(mvt_json_number(device, "listed") + mvt_json_number(device, "younger"),
                  mvt_json_number(device, "allocated"));
-    cJSON_ArrayForEach(line, member(device, "lines"))
+    cJSON_ArrayForEach(line, mvt_member(device, "lines"))
         cr_expect_geq(mvt_json_number(line, "age_s"), 0.2);
     device = device_of(
         mvt_json_here(0, "$MEMVIZ top --json --older 5m $SNAPS/leak_in_training.pickle"), 0);
-    cr_expect_eq(cJSON_GetArraySize(member(device, "lines")), 0);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(device, "lines")), 0);
 }
 
 Test(top, several_files_are_side_by_side)
@@ -62,10 +54,10 @@ Test(top, several_files_are_side_by_side)
     const cJSON *report = mvt_json_here(
         0, "$MEMVIZ top --json $SNAPS/gpt_train.pickle $SNAPS/leak_in_training.pickle");
 
-    cr_expect_eq(cJSON_GetArraySize(member(report, "devices")), 2);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "devices")), 2);
     cr_expect_not_null(strstr(mvt_json_text(device_of(report, 0), "file"), "gpt_train"));
     cr_expect_not_null(strstr(mvt_json_text(device_of(report, 1), "file"), "leak_in_training"));
-    cr_expect_str_eq(mvt_json_text(member(report, "leak"), "verdict"), "leak");
+    cr_expect_str_eq(mvt_json_text(mvt_member(report, "leak"), "verdict"), "leak");
 }
 
 Test(top, the_text_says_the_same)
@@ -98,8 +90,8 @@ static void expect_pool(const cJSON *report)
     const cJSON *device = device_of(report, 0);
 
     cr_expect_eq(mvt_json_number(device, "allocated"), 512);
-    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(member(device, "lines"), 0), "bytes"), 512);
-    cr_expect(cJSON_IsTrue(member(device, "running")));
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(mvt_member(device, "lines"), 0), "bytes"), 512);
+    cr_expect(cJSON_IsTrue(mvt_member(device, "running")));
     cr_expect_gt(mvt_json_number(device, "pid"), 0);
 }
 
@@ -115,7 +107,7 @@ Test(top, a_finished_recording_is_not_running)
     const cJSON *report = live_report("$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool && "
                                       "$MEMVIZ top -q --json a.bin");
 
-    cr_expect(cJSON_IsFalse(member(device_of(report, 0), "running")));
+    cr_expect(cJSON_IsFalse(mvt_member(device_of(report, 0), "running")));
 }
 
 static void expect_err(const char *command, const char *part)

@@ -6,14 +6,6 @@
 #define TRACE TOOLS "pair.json.gz"
 #define NAMES TOOLS "names.pickle.gz"
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
-
-    cr_assert_not_null(found, "%s", key);
-    return found;
-}
-
 /* Recordings of GPUs: every block of the profiler's trace is in the snapshot. */
 Test(with, a_real_pair_is_joined_in_each_report)
 {
@@ -22,11 +14,11 @@ Test(with, a_real_pair_is_joined_in_each_report)
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         cJSON *report =
             mvt_json_here(0, "$MEMVIZ %s -q --json --with " TRACE " " PAIR, commands[i]);
-        const cJSON *with = member(report, "with");
-        cr_expect_eq(member(with, "events")->valuedouble, 214, "%s", commands[i]);
-        cr_expect_eq(member(with, "matched")->valuedouble, 214);
-        cr_expect_eq(member(with, "operators")->valuedouble, 214);
-        cr_expect_eq(member(with, "outside")->valuedouble, 0);
+        const cJSON *with = mvt_member(report, "with");
+        cr_expect_eq(mvt_member(with, "events")->valuedouble, 214, "%s", commands[i]);
+        cr_expect_eq(mvt_member(with, "matched")->valuedouble, 214);
+        cr_expect_eq(mvt_member(with, "operators")->valuedouble, 214);
+        cr_expect_eq(mvt_member(with, "outside")->valuedouble, 0);
         cr_expect_null(cJSON_GetObjectItemCaseSensitive(
             mvt_json_here(0, "$MEMVIZ %s --json " PAIR, commands[i]), "with"));
     }
@@ -72,7 +64,7 @@ static double named_bytes(const cJSON *tensors)
     const cJSON *tensor;
     double bytes = 0;
 
-    cJSON_ArrayForEach(tensor, tensors) bytes += member(tensor, "bytes")->valuedouble;
+    cJSON_ArrayForEach(tensor, tensors) bytes += mvt_member(tensor, "bytes")->valuedouble;
     return bytes;
 }
 
@@ -81,11 +73,11 @@ Test(with, a_site_has_its_tensors)
     const cJSON *report = mvt_json_here(0, "$MEMVIZ peak --json " NAMES), *site;
     double parameters = 0;
 
-    cJSON_ArrayForEach(site, member(report, "sites"))
+    cJSON_ArrayForEach(site, mvt_member(report, "sites"))
     {
-        const cJSON *tensors = member(site, "tensors");
-        cr_expect_leq(named_bytes(tensors), member(site, "bytes")->valuedouble);
-        if (strcmp(member(site, "category")->valuestring, "parameter") == 0)
+        const cJSON *tensors = mvt_member(site, "tensors");
+        cr_expect_leq(named_bytes(tensors), mvt_member(site, "bytes")->valuedouble);
+        if (strcmp(mvt_member(site, "category")->valuestring, "parameter") == 0)
             parameters += named_bytes(tensors);
     }
     /* 8192*512 of the embedding and of the head, 6 blocks, and the last norm: in floats. */
@@ -95,23 +87,23 @@ Test(with, a_site_has_its_tensors)
 Test(with, modules_add_up)
 {
     const cJSON *report = mvt_json_here(0, "$MEMVIZ memory --json --by module " NAMES), *row;
-    const cJSON *device = cJSON_GetArrayItem(member(report, "devices"), 0);
+    const cJSON *device = cJSON_GetArrayItem(mvt_member(report, "devices"), 0);
     double first = 0, blocks = 0;
 
-    cr_expect_str_eq(member(device, "by")->valuestring, "module");
-    cJSON_ArrayForEach(row, member(device, "tree"))
+    cr_expect_str_eq(mvt_member(device, "by")->valuestring, "module");
+    cJSON_ArrayForEach(row, mvt_member(device, "tree"))
     {
-        if (member(row, "depth")->valuedouble == 1)
-            first += member(row, "bytes")->valuedouble;
-        if (member(row, "depth")->valuedouble == 1)
-            blocks += member(row, "blocks")->valuedouble;
+        if (mvt_member(row, "depth")->valuedouble == 1)
+            first += mvt_member(row, "bytes")->valuedouble;
+        if (mvt_member(row, "depth")->valuedouble == 1)
+            blocks += mvt_member(row, "blocks")->valuedouble;
     }
-    cr_expect_eq(first, member(device, "bytes")->valuedouble);
-    cr_expect_eq(first, member(member(device, "at"), "allocated")->valuedouble);
+    cr_expect_eq(first, mvt_member(device, "bytes")->valuedouble);
+    cr_expect_eq(first, mvt_member(mvt_member(device, "at"), "allocated")->valuedouble);
     cr_expect_eq(blocks, 309);
 }
 
-Test(with, a_file_without_names_says_how_to_get_them)
+Test(with, a_file_without_names_explains_how_to_record_them)
 {
     mvt_run r = mvt_here("$MEMVIZ memory --by module $SNAPS/gpt_train.pickle");
 

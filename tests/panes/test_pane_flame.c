@@ -4,14 +4,6 @@
 #include "view/intents/intents.h"
 #include "view/panes/panels.h"
 
-static void key(mv_view *view, uint32_t key)
-{
-    mv_input in = {.kind = MV_INPUT_KEY, .key = key};
-
-    mv_view_input(view, &in);
-    mvt_view_frame(view);
-}
-
 static const mv_flame_node *node_at(const mv_view *view)
 {
     const mv_flames *f = &view->panels->flames_shown->flames;
@@ -37,20 +29,20 @@ Test(pane_flame, arrows_go_from_box_to_box)
     const mv_flame_node *at;
 
     for (int i = 0; i < 12 && !view->spot.is_inside; i++)
-        key(view, MV_KEY_DOWN);
+        mvt_view_key(view, MV_KEY_DOWN, 0);
     cr_assert(view->spot.is_inside, "the boxes can be reached");
     for (int i = 0; i < 3; i++)
-        key(view, MV_KEY_DOWN);
+        mvt_view_key(view, MV_KEY_DOWN, 0);
     at = node_at(view);
     cr_expect_geq(at->depth, 2);
     cr_expect_eq(at, &tree->nodes[tree->nodes[at->parent].child], "the heaviest");
     for (int i = 0; i < 6 && at == node_at(view); i++) {
-        key(view, MV_KEY_DOWN);
-        key(view, MV_KEY_RIGHT);
+        mvt_view_key(view, MV_KEY_DOWN, 0);
+        mvt_view_key(view, MV_KEY_RIGHT, 0);
         at = node_at(view);
     }
     cr_expect_gt(at->depth, 2);
-    key(view, MV_KEY_UP);
+    mvt_view_key(view, MV_KEY_UP, 0);
     cr_expect_eq(node_at(view), &tree->nodes[at->parent]);
 }
 
@@ -60,14 +52,14 @@ Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
     uint64_t spot;
 
     for (int i = 0; i < 16 && view->panels->flame_spot == 0; i++)
-        key(view, MV_KEY_DOWN);
+        mvt_view_key(view, MV_KEY_DOWN, 0);
     for (int i = 0; i < 2; i++)
-        key(view, MV_KEY_DOWN);
+        mvt_view_key(view, MV_KEY_DOWN, 0);
     spot = view->panels->flame_spot;
     cr_assert_neq(spot, 0);
-    key(view, MV_KEY_ENTER);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_expect_eq(view->now->flame_focus, spot);
-    key(view, MV_KEY_BACKSPACE);
+    mvt_view_key(view, MV_KEY_BACKSPACE, 0);
     cr_expect_neq(view->now->flame_focus, spot);
     cr_expect_eq(
         view->panels->flames_shown->flames.tree.nodes[view->panels->flames_shown->focus].depth + 1,
@@ -86,7 +78,7 @@ Test(pane_flame, the_box_of_the_keyboard_is_in_sight)
     mvt_view_frame(view);
     for (int i = 0; i < 40; i++) {
         uint32_t depth;
-        key(view, MV_KEY_DOWN);
+        mvt_view_key(view, MV_KEY_DOWN, 0);
         if (p->flame_spot == 0)
             continue;
         depth = node_at(view)->depth;
@@ -121,7 +113,7 @@ static void check_segments(mv_view *view, const char *name)
     cr_expect_eq(waiting, f->bytes.pending, "%s", name);
 }
 
-LongTest(pane_flame, segments_add_up_to_what_is_reserved)
+LongTest(pane_flame, segments_add_up_to_reserved_bytes)
 {
     mvt_each_view(check_segments);
 }

@@ -293,7 +293,7 @@ LongTest(paper_timeline, parts_are_stacked_without_the_others)
     }
 }
 
-Test(paper_timeline, says_what_part_is_shown)
+Test(paper_timeline, names_the_part_shown)
 {
     mvt_trace *t = mvt_new();
     uint64_t word = 2;
@@ -486,7 +486,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-LongTest(paper_timeline, says_what_is_there_and_what_is_missing)
+LongTest(paper_timeline, lists_contents_and_missing_data)
 {
     SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
          "peak 1.15 GiB \xc2\xb7 event 2,150 \xc2\xb7 2.948 s", "train.py:62 forward",

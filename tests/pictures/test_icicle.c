@@ -233,7 +233,7 @@ LongTest(icicle, pictures_of_every_snapshot_can_be_read)
 
 /* ---- nearly nothing, and very much ------------------------------------------------------- */
 
-Test(icicle, says_what_is_missing)
+Test(icicle, names_missing_data)
 {
     mvt_trace *empty = mvt_new(), *bare = mvt_new();
     picture p;
@@ -380,7 +380,7 @@ LongTest(icicle, commands_draw_flame_graphs)
 }
 
 /* A filter that leaves nothing does not say that nothing is allocated. */
-Test(icicle, a_filter_without_matches_says_so)
+Test(icicle, a_filter_without_matches_is_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ memory -q $SNAPS/gpt_train.pickle --filter nosuchframe -o x.svg && "
                        "cat x.svg");

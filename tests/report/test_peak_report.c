@@ -2,14 +2,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
-
-    cr_assert(found, "no %s", key);
-    return found;
-}
-
 static double sum_members(const cJSON *object)
 {
     const cJSON *item;
@@ -33,29 +25,29 @@ Test(peak_report, json_has_the_members_of_the_contract)
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/gpt_train.pickle"), *site;
     cJSON *truth = mvt_json(0, "printf '{\"memviz\":0,\"command\":0,\"file\":0,\"truth\":';"
                                "cat $SNAPS/gpt_train.truth.json; echo '}'");
-    const cJSON *at = member(r, "at");
+    const cJSON *at = mvt_member(r, "at");
 
     mvt_json_has(at, "event time_us allocated requested reserved");
     cr_expect_eq(mvt_json_number(at, "allocated"),
-                 mvt_json_number(member(truth, "truth"), "max_allocated"));
-    cJSON_ArrayForEach(site, member(r, "sites"))
+                 mvt_json_number(mvt_member(truth, "truth"), "max_allocated"));
+    cJSON_ArrayForEach(site, mvt_member(r, "sites"))
         mvt_json_has(site, "bytes blocks share category annotation marginal_bytes frames");
-    cr_expect_eq(sum_of(member(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"),
+    cr_expect_eq(sum_of(mvt_member(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"),
                  mvt_json_number(at, "allocated"));
-    cr_expect_eq(sum_members(member(r, "categories")), mvt_json_number(at, "allocated"));
-    cr_expect_eq(sum_of(member(r, "annotations"), "bytes"), mvt_json_number(at, "allocated"));
+    cr_expect_eq(sum_members(mvt_member(r, "categories")), mvt_json_number(at, "allocated"));
+    cr_expect_eq(sum_of(mvt_member(r, "annotations"), "bytes"), mvt_json_number(at, "allocated"));
 }
 
 /* A file without ranges has one row, which only JSON and CSV show. */
 Test(peak_report, annotations_add_up_without_any)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/late_start.pickle --at 0");
-    const cJSON *all = member(r, "annotations"), *row = cJSON_GetArrayItem(all, 0);
+    const cJSON *all = mvt_member(r, "annotations"), *row = cJSON_GetArrayItem(all, 0);
     mvt_run run = mvt_sh("$MEMVIZ peak --at 0 $SNAPS/late_start.pickle");
 
     cr_expect_eq(cJSON_GetArraySize(all), 1);
-    cr_expect(cJSON_IsNull(member(row, "annotation")));
-    cr_expect_eq(mvt_json_number(row, "bytes"), mvt_json_number(member(r, "at"), "allocated"));
+    cr_expect(cJSON_IsNull(mvt_member(row, "annotation")));
+    cr_expect_eq(mvt_json_number(row, "bytes"), mvt_json_number(mvt_member(r, "at"), "allocated"));
     cr_expect_null(strstr(run.out, "allocated within"), "%s", run.out);
 }
 
@@ -64,13 +56,13 @@ Test(peak_report, every_device_has_its_report)
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --limit 1 $SNAPS/two_devices.pickle");
     cJSON *first = mvt_json(0, "$MEMVIZ peak --json --device 0 $SNAPS/two_devices.pickle");
 
-    cr_expect_eq(cJSON_GetArraySize(member(r, "devices")), 2);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(r, "devices")), 2);
     cr_expect_eq(mvt_json_number(r, "device"), 1, "the one that holds most");
-    cr_expect_eq(cJSON_GetArraySize(member(r, "sites")), 1);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(r, "sites")), 1);
     cr_expect_eq(mvt_json_number(first, "device"), 0);
-    cr_expect_eq(
-        mvt_json_number(member(first, "at"), "allocated"),
-        mvt_json_number(member(cJSON_GetArrayItem(member(r, "devices"), 0), "at"), "allocated"));
+    cr_expect_eq(mvt_json_number(mvt_member(first, "at"), "allocated"),
+                 mvt_json_number(mvt_member(cJSON_GetArrayItem(mvt_member(r, "devices"), 0), "at"),
+                                 "allocated"));
 }
 
 Test(peak_report, moments_are_those_asked_for)
@@ -78,37 +70,37 @@ Test(peak_report, moments_are_those_asked_for)
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --at oom $SNAPS/oom.pickle");
     const cJSON *event;
 
-    cr_expect_gt(mvt_json_number(member(r, "at"), "event"), 0);
+    cr_expect_gt(mvt_json_number(mvt_member(r, "at"), "event"), 0);
     r = mvt_json(0, "$MEMVIZ peak --json --at end $SNAPS/no_history.pickle");
-    event = member(member(r, "at"), "event");
+    event = mvt_member(mvt_member(r, "at"), "event");
     cr_expect(cJSON_IsNull(event), "the heap before the first event, there being none");
     r = mvt_json(0, "$MEMVIZ peak --json --from 10 --to 20 $SNAPS/gpt_train.pickle");
-    cr_expect_leq(mvt_json_number(member(r, "at"), "event"), 19);
-    cr_expect_geq(mvt_json_number(member(r, "at"), "event"), 9);
+    cr_expect_leq(mvt_json_number(mvt_member(r, "at"), "event"), 19);
+    cr_expect_geq(mvt_json_number(mvt_member(r, "at"), "event"), 9);
 }
 
 Test(peak_report, rules_name_categories)
 {
     cJSON *r = mvt_json(0, "echo 'train\\.py:62 forward  mlp' >rules;"
                            "$MEMVIZ peak --json --rules rules $SNAPS/gpt_train.pickle");
-    const cJSON *categories = member(r, "categories");
+    const cJSON *categories = mvt_member(r, "categories");
 
     cr_expect_geq(mvt_json_number(categories, "mlp"), 320 << 20);
-    cr_expect_eq(sum_members(categories), mvt_json_number(member(r, "at"), "allocated"));
+    cr_expect_eq(sum_members(categories), mvt_json_number(mvt_member(r, "at"), "allocated"));
 }
 
-Test(peak_report, a_target_names_what_to_shrink)
+Test(peak_report, a_target_names_lines_to_shrink)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target 700MiB $SNAPS/gpt_train.pickle");
-    const cJSON *target = member(r, "target"), *sites = member(target, "sites");
+    const cJSON *target = mvt_member(r, "target"), *sites = mvt_member(target, "sites");
 
     mvt_json_has(target, "bytes reaches known least peak sites");
-    cr_expect(cJSON_IsTrue(member(target, "known")));
-    cr_expect(cJSON_IsTrue(member(target, "reaches")));
-    cr_expect(cJSON_IsTrue(member(target, "least")));
+    cr_expect(cJSON_IsTrue(mvt_member(target, "known")));
+    cr_expect(cJSON_IsTrue(mvt_member(target, "reaches")));
+    cr_expect(cJSON_IsTrue(mvt_member(target, "least")));
     cr_expect_leq(mvt_json_number(target, "peak"), 700 << 20);
     cr_expect_eq(cJSON_GetArraySize(sites), 2);
-    cr_expect_eq(mvt_json_number(member(r, "peak"), "allocated") - sum_of(sites, "fall"),
+    cr_expect_eq(mvt_json_number(mvt_member(r, "peak"), "allocated") - sum_of(sites, "fall"),
                  mvt_json_number(target, "peak"));
 }
 
@@ -151,13 +143,13 @@ LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
         mvt_run run =
             mvt_sh("COLUMNS=200 $MEMVIZ peak --target %s $SNAPS/ring.pickle", all[i].target);
         cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target %s $SNAPS/ring.pickle", all[i].target);
-        const cJSON *target = member(r, "target");
+        const cJSON *target = mvt_member(r, "target");
 
         cr_expect(strstr(run.out, all[i].says), "%s: %s", all[i].target, run.out);
-        cr_expect(cJSON_IsFalse(member(target, "known")));
-        cr_expect(cJSON_IsFalse(member(target, "least")));
-        cr_expect(all[i].is_out_of_reach ? cJSON_IsFalse(member(target, "reaches"))
-                                         : cJSON_IsNull(member(target, "reaches")));
+        cr_expect(cJSON_IsFalse(mvt_member(target, "known")));
+        cr_expect(cJSON_IsFalse(mvt_member(target, "least")));
+        cr_expect(all[i].is_out_of_reach ? cJSON_IsFalse(mvt_member(target, "reaches"))
+                                         : cJSON_IsNull(mvt_member(target, "reaches")));
     }
     cr_expect(strstr(mvt_sh("$MEMVIZ peak --target 1GiB $SNAPS/no_history.pickle").out,
                      "as far as recorded the peak is not above it"));
@@ -172,8 +164,8 @@ Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
     cJSON *met = mvt_json(0, "$MEMVIZ peak --json --target 90MiB %s", file);
 
     cr_expect(strstr(run.out, "target 90.0 MiB: the peak is not above it\n"), "%s", run.out);
-    cr_expect(cJSON_IsTrue(member(member(met, "target"), "reaches")));
-    cr_expect(cJSON_IsFalse(member(member(met, "target"), "known")));
+    cr_expect(cJSON_IsTrue(mvt_member(mvt_member(met, "target"), "reaches")));
+    cr_expect(cJSON_IsFalse(mvt_member(mvt_member(met, "target"), "known")));
     run = mvt_sh("COLUMNS=200 $MEMVIZ peak --target 60MiB %s", file);
     cr_expect(strstr(run.out, "; the true one may be lower\n"), "%s", run.out);
 }
@@ -211,7 +203,7 @@ LongTest(peak_report, exit_statuses_are_those_of_the_contract)
 /* ---- the first line ---------------------------------------------------------------------- */
 
 /* The share of one call is not given to the line, which holds all. */
-Test(peak_report, the_first_line_names_what_has_the_share)
+Test(peak_report, the_first_line_names_the_owner_of_the_share)
 {
     mvt_trace *t = mvt_new();
     const char *path;

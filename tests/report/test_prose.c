@@ -95,9 +95,11 @@ static size_t longest_line(const char *text, unsigned *lines)
     return longest;
 }
 
+static const char snapshots[] = MV_TESTDATA "/snapshots";
+
 static const char *const reports[] = {
     "leaks", "peak",  "peak --at end --target 100MiB", "fragmentation", "oom",
-    "lines", "stats", "diff $SNAPS/gpt_train.pickle"};
+    "lines", "stats", "diff gpt_train.pickle"};
 
 static const char *const files[] = {"resnet_all.pickle",
                                     "frag_pinned_by_small.pickle",
@@ -165,21 +167,13 @@ LongTest(prose, no_line_is_wider_than_the_terminal)
         "memory --by layer gpt_train.pickle",
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("cd $SNAPS; for w in 60 80 120 200; do COLUMNS=$w $MEMVIZ %s -q; "
-                           "printf '\\f'; done",
-                           all[i]);
-        char *text = r.out;
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         for (unsigned w = 0; w < 4; w++) {
-            char *end = strchr(text, '\f');
-            cr_assert_not_null(end, "%s: %s", all[i], r.err);
-            *end = 0;
-            cr_expect_gt(strlen(text), 0, "%s", all[i]);
+            mvt_run r = mvt_here_in(snapshots, "COLUMNS=%u $MEMVIZ %s -q", widths[w], all[i]);
+            cr_expect_gt(r.out_length, 0, "%s: %s", all[i], r.err);
             if (strncmp(all[i], "triage", 6) != 0 || widths[w] > 60)
-                expect_width(text, widths[w], all[i]);
-            text = end + 1;
+                expect_width(r.out, widths[w], all[i]);
         }
-    }
 }
 
 /* The verdicts of peak and lines fit narrow terminals, too, and end in the name. */
@@ -220,7 +214,7 @@ LongTest(prose, the_name_of_a_row_stays)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=60 $MEMVIZ %s -q", all[i].arguments);
+        mvt_run r = mvt_here_in(snapshots, "COLUMNS=60 $MEMVIZ %s -q", all[i].arguments);
         cr_expect(strstr(r.out, all[i].text), "%s: %s", all[i].arguments, r.out);
     }
 }
@@ -254,9 +248,8 @@ LongTest(prose, reports_fit_the_terminal)
         for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++)
             for (unsigned k = 0; k < sizeof files / sizeof *files; k++) {
                 /* Paths cannot be wrapped: the one to this folder may be longer than a line. */
-                mvt_run r =
-                    mvt_sh("cd $SNAPS; SNAPS=.; COLUMNS=%u LINES=%u $MEMVIZ %s -q $SNAPS/%s",
-                           sizes[s][0], sizes[s][1], reports[i], files[k]);
+                mvt_run r = mvt_here_in(snapshots, "COLUMNS=%u LINES=%u $MEMVIZ %s -q %s",
+                                        sizes[s][0], sizes[s][1], reports[i], files[k]);
                 unsigned lines;
                 cr_expect_leq(longest_line(r.out, &lines), sizes[s][0], "%s %s:\n%s", reports[i],
                               files[k], r.out);

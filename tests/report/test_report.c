@@ -2,18 +2,11 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-    cr_assert(item != NULL, "no member %s", key);
-    return item;
-}
-
 Test(report, trace_has_the_members_of_the_contract)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ trace --json $SNAPS/gpt_train.pickle");
-    const cJSON *events = member(report, "events"), *stacks = member(report, "stacks"), *event;
+    const cJSON *events = mvt_member(report, "events"), *stacks = mvt_member(report, "stacks"),
+                *event;
     int at = 0;
 
     cr_expect_str_eq(mvt_json_text(report, "command"), "trace");
@@ -39,10 +32,10 @@ Test(report, trace_stacks_are_those_of_its_events)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ trace --json --limit 2 $SNAPS/gpt_train.pickle");
 
-    cr_expect_eq(cJSON_GetArraySize(member(report, "events")), 2);
-    cr_expect_eq(cJSON_GetArraySize(member(report, "stacks")), 1);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "events")), 2);
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(report, "stacks")), 1);
     report = mvt_json(0, "$MEMVIZ trace --json --device 1 $SNAPS/two_devices.pickle");
-    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(member(report, "events"), 0), "device"), 1);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(mvt_member(report, "events"), 0), "device"), 1);
 }
 
 Test(report, oom_has_free_bytes_in_place_of_an_address)
@@ -51,12 +44,12 @@ Test(report, oom_has_free_bytes_in_place_of_an_address)
     const cJSON *event;
     int ooms = 0;
 
-    cJSON_ArrayForEach(event, member(report, "events"))
+    cJSON_ArrayForEach(event, mvt_member(report, "events"))
     {
         if (strcmp(mvt_json_text(event, "action"), "oom") != 0)
             continue;
         ooms++;
-        cr_expect(cJSON_IsNull(member(event, "addr")));
+        cr_expect(cJSON_IsNull(mvt_member(event, "addr")));
         cr_expect_gt(mvt_json_number(event, "device_free"), 0);
     }
     cr_expect_eq(ooms, 1);
@@ -65,18 +58,19 @@ Test(report, oom_has_free_bytes_in_place_of_an_address)
 Test(report, info_has_the_members_of_the_contract)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json $SNAPS/annotated.pickle");
-    const cJSON *device = cJSON_GetArrayItem(member(report, "devices"), 0);
+    const cJSON *device = cJSON_GetArrayItem(mvt_member(report, "devices"), 0);
 
     mvt_json_has(report, "format devices history annotations settings notes");
     mvt_json_has(device, "device events segments first_us last_us stacks events_with_stack");
     cr_expect_str_eq(mvt_json_text(report, "format"), "pickle");
     cr_expect_str_eq(mvt_json_text(report, "history"), "complete");
     cr_expect_gt(mvt_json_number(report, "annotations"), 0);
-    cr_expect_eq(mvt_json_number(member(report, "settings"), "max_split_size"), -1);
-    cr_expect(cJSON_IsObject(member(member(report, "settings"), "roundup_power2_divisions")));
+    cr_expect_eq(mvt_json_number(mvt_member(report, "settings"), "max_split_size"), -1);
+    cr_expect(
+        cJSON_IsObject(mvt_member(mvt_member(report, "settings"), "roundup_power2_divisions")));
     cr_expect_eq(mvt_json_number(report, "protocol"), 4);
     report = mvt_json(0, "printf junk | cat $SNAPS/oom.pickle - | $MEMVIZ info --json -");
-    const cJSON *note = cJSON_GetArrayItem(member(report, "notes"), 0);
+    const cJSON *note = cJSON_GetArrayItem(mvt_member(report, "notes"), 0);
     mvt_json_has(note, "code count text");
     cr_expect_str_eq(mvt_json_text(note, "code"), "trailing_bytes");
 }
@@ -85,37 +79,37 @@ Test(report, info_has_the_members_of_the_contract)
 Test(report, stats_has_the_members_of_the_contract)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ stats --json $SNAPS/gpt_train.pickle");
-    const cJSON *device = cJSON_GetArrayItem(member(report, "devices"), 0);
-    const cJSON *pool = cJSON_GetArrayItem(member(device, "pools"), 0);
+    const cJSON *device = cJSON_GetArrayItem(mvt_member(report, "devices"), 0);
+    const cJSON *pool = cJSON_GetArrayItem(mvt_member(device, "pools"), 0);
     cJSON *truth = mvt_json(0, "printf '{\"memviz\":0,\"command\":0,\"file\":0,\"truth\":';"
                                "cat $SNAPS/gpt_train.truth.json; echo '}'");
 
     mvt_json_has(device, "device current peak total pools audit");
-    mvt_json_has(member(device, "current"),
+    mvt_json_has(mvt_member(device, "current"),
                  "allocated active requested reserved segments allocations");
-    mvt_json_has(member(device, "peak"), "allocated active requested reserved allocated_event "
-                                         "active_event requested_event reserved_event");
-    mvt_json_has(member(device, "total"), "allocated freed");
-    mvt_json_has(member(device, "audit"), "exact residual notes");
+    mvt_json_has(mvt_member(device, "peak"), "allocated active requested reserved allocated_event "
+                                             "active_event requested_event reserved_event");
+    mvt_json_has(mvt_member(device, "total"), "allocated freed");
+    mvt_json_has(mvt_member(device, "audit"), "exact residual notes");
     mvt_json_has(pool, "pool pool_id current peak");
-    cr_expect_eq(cJSON_GetArraySize(member(pool, "pool_id")), 2);
-    cr_expect_eq(mvt_json_number(member(device, "current"), "allocated"),
-                 mvt_json_number(member(truth, "truth"), "allocated"));
-    cr_expect_eq(mvt_json_number(member(device, "peak"), "reserved"),
-                 mvt_json_number(member(truth, "truth"), "max_reserved"));
+    cr_expect_eq(cJSON_GetArraySize(mvt_member(pool, "pool_id")), 2);
+    cr_expect_eq(mvt_json_number(mvt_member(device, "current"), "allocated"),
+                 mvt_json_number(mvt_member(truth, "truth"), "allocated"));
+    cr_expect_eq(mvt_json_number(mvt_member(device, "peak"), "reserved"),
+                 mvt_json_number(mvt_member(truth, "truth"), "max_reserved"));
 }
 
 Test(report, leaks_has_the_members_of_the_contract)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/leak_in_training.pickle");
-    const cJSON *leak = cJSON_GetArrayItem(member(report, "leaks"), 0);
+    const cJSON *leak = cJSON_GetArrayItem(mvt_member(report, "leaks"), 0);
 
     cr_expect_str_eq(mvt_json_text(report, "verdict"), "leak");
-    mvt_json_has(member(report, "steps"), "source count");
+    mvt_json_has(mvt_member(report, "steps"), "source count");
     mvt_json_has(leak, "bytes blocks bytes_per_step first_event last_event confidence kind frames "
                        "advice");
-    mvt_json_has(cJSON_GetArrayItem(member(leak, "frames"), 0), "function file line");
-    mvt_json_has(cJSON_GetArrayItem(member(report, "retained"), 0), "bytes blocks frames");
+    mvt_json_has(cJSON_GetArrayItem(mvt_member(leak, "frames"), 0), "function file line");
+    mvt_json_has(cJSON_GetArrayItem(mvt_member(report, "retained"), 0), "bytes blocks frames");
 }
 
 Test(report, fail_on_leak)

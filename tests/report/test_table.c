@@ -149,14 +149,14 @@ Test(table, csv_is_one_table)
                      "known.why\r\n");
 }
 
-Test(table, rows_of_an_inner_table_say_whose_they_are)
+Test(table, rows_of_an_inner_table_name_their_owner)
 {
     cr_assert_str_eq(printed(MV_HAS(CSV), "toys.parts", 2),
                      "name,part,even\r\nplain,0,true\r\nplain,1,false\r\n"
                      "\"a, \"\"b\"\"\",0,true\r\n\"a, \"\"b\"\"\",1,false\r\n");
 }
 
-Test(table, text_has_columns_by_place_and_says_what_is_hidden)
+Test(table, text_has_columns_by_place_and_counts_hidden_rows)
 {
     cr_assert_str_eq(printed(0, NULL, 2), "\n"
                                           "      bytes     change  share  toy\n"
@@ -328,7 +328,7 @@ static void expect_rows(check *c, const mv_table *tables, const cJSON *item, con
 static int compare_table(const mv_command *command, const cJSON *json, const char *arguments,
                          const char *path)
 {
-    mvt_run run = mvt_sh("$MEMVIZ %s -q --csv --table %s %s", command->name, path, arguments);
+    mvt_run run = mvt_here("$MEMVIZ %s -q --csv --table %s %s", command->name, path, arguments);
     check c = {.command = command->name, .path = path, .at = run.out};
 
     cr_assert(run.out_length > 0, "%s %s: %s", command->name, path, run.err);
@@ -338,22 +338,25 @@ static int compare_table(const mv_command *command, const cJSON *json, const cha
     else
         expect_row(&c, command->report, json);
     cr_expect_eq(*c.at, 0, "%s %s: more rows than in JSON: %s", command->name, path, c.at);
+    mvt_end_now(run.out); /* hundreds of them */
     return c.cells;
 }
 
 static int compare_report(const mv_command *command, int status, const char *arguments)
 {
-    cJSON *json = mvt_json(status, "$MEMVIZ %s -q --json %s 2>/dev/null", command->name, arguments);
+    mvt_run run = mvt_here("$MEMVIZ %s -q --json %s", command->name, arguments);
+    const cJSON *json = mvt_json_of(run.out);
     char paths[MV_TABLE_PATHS], *rest;
     int cells = 0;
 
+    cr_assert_eq(run.status, status, "%s %s: %s", command->name, arguments, run.err);
     mv_table_paths(command->report, paths);
     for (char *path = strtok_r(paths, ", ", &rest); path; path = strtok_r(NULL, ", ", &rest))
         cells += compare_table(command, json, arguments, path);
     return cells;
 }
 
-LongTest(table, csv_of_every_report_says_what_its_json_says, .timeout = 300)
+LongTest(table, csv_of_every_report_equals_its_json, .timeout = 300)
 {
     static const char *const snapshots[] = {"gpt_train", "two_devices", "oom_fragmented",
                                             "leak_in_training"};
@@ -392,7 +395,7 @@ Test(table, wrong_usage_of_csv)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ %s", all[i].arguments);
+        mvt_run run = mvt_here("$MEMVIZ %s", all[i].arguments);
         cr_expect_eq(run.status, 2);
         cr_expect(strstr(run.err, all[i].message), "%s: %s", all[i].arguments, run.err);
     }

@@ -109,36 +109,23 @@ static const char *paste(void *user)
     return ((clipboard *)user)->text;
 }
 
-static void key(mv_view *view, uint32_t code, uint8_t mods)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = code, .mods = mods});
-    mvt_view_frame(view);
-}
-
-static void type(mv_view *view, const char *text)
-{
-    for (; *text; text++)
-        mv_view_input(view, &(mv_input){.kind = MV_INPUT_TEXT, .text = {*text}});
-    mvt_view_frame(view);
-}
-
 /* `/` selects the old search: letters replace it, an arrow keeps it; Back brings it again. */
 Test(field, a_fresh_search)
 {
     mv_view *view = mvt_view("gpt_train");
 
-    key(view, '/', 0);
-    type(view, "forward");
-    key(view, MV_KEY_ESCAPE, 0);
-    key(view, '/', 0);
-    type(view, "leak");
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "forward");
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "leak");
     cr_assert_str_eq(view->now->search, "leak");
-    key(view, MV_KEY_ESCAPE, 0);
-    key(view, '/', 0);
-    key(view, MV_KEY_END, 0);
-    type(view, " size>1M");
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, '/', 0);
+    mvt_view_key(view, MV_KEY_END, 0);
+    mvt_view_type(view, " size>1M");
     cr_assert_str_eq(view->now->search, "leak size>1M");
-    key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_str_eq(view->now->search, "leak");
     mv_view_do(view, MV_DO_back, 0);
@@ -153,18 +140,18 @@ Test(field, clipboard)
     mv_view *view = mvt_view_new(&(mv_view_opts){.copy = copy, .paste = paste, .user = &clip});
 
     mvt_view_open(view, mvt_snapshot("gpt_train"));
-    key(view, '/', 0);
-    type(view, "size>64M forward");
-    key(view, MV_KEY_LEFT, MV_MOD_CTRL | MV_MOD_SHIFT);
-    key(view, 'C', MV_MOD_CTRL);
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "size>64M forward");
+    mvt_view_key(view, MV_KEY_LEFT, MV_MOD_CTRL | MV_MOD_SHIFT);
+    mvt_view_key(view, 'C', MV_MOD_CTRL);
     cr_assert_str_eq(clip.text, "forward");
     cr_assert_str_eq(view->now->search, "size>64M forward");
-    key(view, 'A', MV_MOD_CTRL);
-    key(view, 'X', MV_MOD_CTRL);
+    mvt_view_key(view, 'A', MV_MOD_CTRL);
+    mvt_view_key(view, 'X', MV_MOD_CTRL);
     cr_assert_str_eq(clip.text, "size>64M forward");
     cr_assert_str_eq(view->now->search, "");
-    key(view, 'V', MV_MOD_CTRL);
-    key(view, 'V', MV_MOD_CTRL);
+    mvt_view_key(view, 'V', MV_MOD_CTRL);
+    mvt_view_key(view, 'V', MV_MOD_CTRL);
     cr_assert_str_eq(view->now->search, "size>64M forwardsize>64M forward");
 }
 
@@ -185,9 +172,9 @@ Test(field, the_pointer)
     mv_text_field *f = &view->chrome->search;
     float wide;
 
-    key(view, '/', 0);
-    type(view, "train.py:62 forward");
-    key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "train.py:62 forward");
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
     mv_view_frame(view, 1920, 720, 0); /* there is room for all of the text */
     wide = mv_ui_text_width(&view->ui, MV_UI_TEXT, "train.py:62 ");
     point(view, MV_INPUT_PRESS, f->box.x + wide + 1, 1);
@@ -203,6 +190,6 @@ Test(field, the_pointer)
     point(view, MV_INPUT_PRESS, f->box.x + wide + 20, 2);
     expect(f, f->text, 12, 19);
     point(view, MV_INPUT_RELEASE, f->box.x + wide + 20, 2);
-    type(view, "backward");
+    mvt_view_type(view, "backward");
     cr_assert_str_eq(view->now->search, "train.py:62 backward");
 }

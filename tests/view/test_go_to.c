@@ -4,12 +4,6 @@
 #include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
 
-static void key(mv_view *view, uint32_t code, uint8_t mods)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = code, .mods = mods});
-    mvt_view_frame(view);
-}
-
 static void type(mv_view *view, const char *text)
 {
     mv_input input = {.kind = MV_INPUT_TEXT};
@@ -21,11 +15,11 @@ static void type(mv_view *view, const char *text)
 /* Types a place after Ctrl+G; false: the field is still open. */
 static bool go(mv_view *view, const char *where)
 {
-    key(view, 'G', MV_MOD_CTRL);
+    mvt_view_key(view, 'G', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_GO);
-    key(view, MV_KEY_DELETE, 0);
+    mvt_view_key(view, MV_KEY_DELETE, 0);
     type(view, where);
-    key(view, MV_KEY_ENTER, 0);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     return view->desk->focus == MV_FOCUS_PANES;
 }
 
@@ -64,7 +58,7 @@ Test(go_to, annotations)
 }
 
 /* An invalid position gives the reason, and the field stays open with its text. */
-Test(go_to, says_what_is_wrong)
+Test(go_to, explains_the_error)
 {
     static const char *const wrong[][2] = {
         {"9999999", "9999999"},           {"99s", "99s"},           {"soon", "is not a position"},
@@ -80,7 +74,7 @@ Test(go_to, says_what_is_wrong)
                   view->message);
         cr_assert_eq(view->now->cursor, cursor);
         cr_assert_str_eq(view->chrome->go.text, wrong[i][0]);
-        key(view, MV_KEY_ESCAPE, 0);
+        mvt_view_key(view, MV_KEY_ESCAPE, 0);
     }
 }
 
@@ -136,11 +130,11 @@ Test(go_to, blocks_above_and_below)
 
 static void set(mv_view *view, const char *name)
 {
-    key(view, 'B', MV_MOD_CTRL);
+    mvt_view_key(view, 'B', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_BOOKMARK);
     if (*name)
         type(view, name);
-    key(view, MV_KEY_ENTER, 0);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
 }
 
@@ -160,9 +154,9 @@ Test(bookmarks, keep_cursor_window_and_interval)
     mv_view_move_cursor(view, 5000);
     set(view, "sp\xc3\xa4ter");
     cr_assert_eq(view->bookmarks->count, 2);
-    key(view, 'B', MV_MOD_CTRL | MV_MOD_SHIFT);
+    mvt_view_key(view, 'B', MV_MOD_CTRL | MV_MOD_SHIFT);
     cr_assert_eq(view->desk->focus, MV_FOCUS_MENU);
-    key(view, MV_KEY_ENTER, 0);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->now->cursor, 1500);
     cr_assert_eq(view->now->from, there.from);
     cr_assert_eq(view->now->to, there.to);
@@ -171,8 +165,8 @@ Test(bookmarks, keep_cursor_window_and_interval)
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_eq(view->now->cursor, 5000); /* and the bookmarks stay */
     cr_assert_eq(view->bookmarks->count, 2);
-    key(view, 'B', MV_MOD_CTRL | MV_MOD_SHIFT);
-    key(view, MV_KEY_DELETE, 0);
+    mvt_view_key(view, 'B', MV_MOD_CTRL | MV_MOD_SHIFT);
+    mvt_view_key(view, MV_KEY_DELETE, 0);
     cr_assert_eq(view->bookmarks->count, 1);
     cr_assert_str_eq(view->bookmarks->rows[0].name, "sp\xc3\xa4ter");
 }
@@ -216,7 +210,7 @@ Test(bookmarks, are_bounded)
 
     for (int i = 0; i < MV_MOST_BOOKMARKS; i++)
         set(view, "name");
-    key(view, 'B', MV_MOD_CTRL);
+    mvt_view_key(view, 'B', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
     cr_assert(view->is_alarm && strstr(view->message, "delete one"));
     cr_assert_eq(view->bookmarks->count, MV_MOST_BOOKMARKS);
@@ -232,10 +226,10 @@ static void check_menu(mv_view *view, mv_command_id opens, uint32_t count, const
         mv_view_do(view, opens, 0);
         mvt_view_frame(view);
         for (uint32_t up = 0; up < count; up++)
-            key(view, MV_KEY_UP, 0);
+            mvt_view_key(view, MV_KEY_UP, 0);
         for (uint32_t down = 0; down < i; down++)
-            key(view, MV_KEY_DOWN, 0);
-        key(view, MV_KEY_ENTER, 0);
+            mvt_view_key(view, MV_KEY_DOWN, 0);
+        mvt_view_key(view, MV_KEY_ENTER, 0);
         cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
         cr_assert_eq(*value, i);
     }
@@ -260,9 +254,9 @@ LongTest(menus, choose_colour_clock_and_view)
     check_menu(view, MV_DO_colour_menu, MV_COLOUR_COUNT, &view->now->colour);
     check_menu(view, MV_DO_clock_menu, MV_CLOCKS, &view->now->clock);
     check_menu(view, MV_DO_view_menu, 3, &view->now->main);
-    key(view, 'C', 0); /* cycles */
+    mvt_view_key(view, 'C', 0); /* cycles */
     cr_assert_eq(view->now->colour, 1);
-    key(view, 'X', 0);
+    mvt_view_key(view, 'X', 0);
     cr_assert_eq(view->now->clock, 1);
 }
 

@@ -42,19 +42,6 @@ static void remove_folder(const char *folder)
     cr_assert_eq(system(command), 0);
 }
 
-static void key(mv_view *view, uint32_t code)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = code});
-    mvt_view_frame(view);
-}
-
-static void type(mv_view *view, const char *text)
-{
-    for (; *text; text++)
-        mv_view_input(view, &(mv_input){.kind = MV_INPUT_TEXT, .text = {*text}});
-    mvt_view_frame(view);
-}
-
 static const char *name_of(const mv_view *view, uint32_t row)
 {
     const mv_open_dialogue *open = &view->chrome->open;
@@ -71,24 +58,24 @@ Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
     static const char *const expected[] = {"..", "b.pickle", "a.pickle", "runs", "notes.txt"};
 
     mv_view_do(view, MV_DO_open_file, 0);
-    type(view, folder);
-    type(view, "/");
+    mvt_view_type(view, folder);
+    mvt_view_type(view, "/");
     cr_assert_eq(view->chrome->open.count, 5);
     for (uint32_t i = 0; i < 5; i++)
         cr_assert_str_eq(name_of(view, i), expected[i]);
     for (int i = 0; i < 4; i++)
-        key(view, MV_KEY_DOWN);
-    key(view, MV_KEY_ENTER); /* into runs */
+        mvt_view_key(view, MV_KEY_DOWN, 0);
+    mvt_view_key(view, MV_KEY_ENTER, 0); /* into runs */
     cr_assert_eq(view->desk->focus, MV_FOCUS_OPEN);
     cr_assert_eq(view->chrome->open.count, 2);
     cr_assert_str_eq(name_of(view, 1), "gpt_long_name.pickle");
-    key(view, MV_KEY_DOWN);
-    key(view, MV_KEY_ENTER); /* and up again */
+    mvt_view_key(view, MV_KEY_DOWN, 0);
+    mvt_view_key(view, MV_KEY_ENTER, 0); /* and up again */
     cr_assert_eq(view->chrome->open.count, 5);
-    type(view, "B");
+    mvt_view_type(view, "B");
     cr_assert_eq(view->chrome->open.count, 1);
-    key(view, MV_KEY_DOWN);
-    key(view, MV_KEY_ENTER);
+    mvt_view_key(view, MV_KEY_DOWN, 0);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
     cr_assert_eq(view->document_count, 1);
     cr_assert_str_eq(view->documents[0]->name, "b.pickle");
@@ -105,9 +92,9 @@ Test(open_dialogue, sessions_are_marked)
     snprintf(command, sizeof command, "touch -d '2999-01-01' %s/a.pickle.session", folder);
     cr_assert_eq(system(command), 0);
     mv_view_do(view, MV_DO_open_file, 0);
-    type(view, folder);
+    mvt_view_type(view, folder);
     cr_assert(!mvt_scene_says(mvt_view_frame(view), "session"));
-    type(view, "/");
+    mvt_view_type(view, "/");
     cr_assert_str_eq(name_of(view, 1), "a.pickle.session");
     cr_assert(mvt_scene_says(mvt_view_frame(view), "session"));
     remove_folder(folder);
@@ -122,19 +109,19 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
 
     mv_view_do(view, MV_DO_open_file, 0);
     snprintf(text, sizeof text, "%s/r", folder);
-    type(view, text);
-    key(view, MV_KEY_TAB);
+    mvt_view_type(view, text);
+    mvt_view_key(view, MV_KEY_TAB, 0);
     snprintf(text, sizeof text, "%s/runs/", folder);
     cr_assert_str_eq(view->chrome->open.field.text, text);
-    key(view, MV_KEY_TAB);
+    mvt_view_key(view, MV_KEY_TAB, 0);
     snprintf(text, sizeof text, "%s/runs/gpt_long_name.pickle", folder);
     cr_assert_str_eq(view->chrome->open.field.text, text);
-    type(view, "x");
-    key(view, MV_KEY_TAB); /* nothing begins like that: nothing changes */
+    mvt_view_type(view, "x");
+    mvt_view_key(view, MV_KEY_TAB, 0); /* nothing begins like that: nothing changes */
     cr_assert_eq(strlen(view->chrome->open.field.text), strlen(text) + 1);
     zone = mvt_view_zone(view, MV_DO_open_row, 0);
     cr_assert_null(zone);
-    key(view, MV_KEY_BACKSPACE);
+    mvt_view_key(view, MV_KEY_BACKSPACE, 0);
     zone = mvt_view_zone(view, MV_DO_open_row, 0);
     cr_assert_not_null(zone);
     mvt_view_click(view, zone->box.x + 4, zone->box.y + 4);
@@ -238,19 +225,19 @@ Test(open_dialogue, works_without_a_file_system)
     mv_view *view = mvt_view_new(NULL);
 
     mv_view_do(view, MV_DO_open_file, 0);
-    type(view, mvt_snapshot("no_history"));
-    key(view, MV_KEY_DOWN);
-    key(view, MV_KEY_ENTER);
+    mvt_view_type(view, mvt_snapshot("no_history"));
+    mvt_view_key(view, MV_KEY_DOWN, 0);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->document_count, 1);
 }
 
-Test(open_dialogue, says_what_cannot_be_read)
+Test(open_dialogue, reports_unreadable_files)
 {
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
     bool is_said = false;
 
     mv_view_do(view, MV_DO_open_file, 0);
-    type(view, "/no/such/folder/");
+    mvt_view_type(view, "/no/such/folder/");
     for (uint32_t i = 0; i < view->ui.scene.shape_count; i++)
         is_said |= view->ui.scene.shapes[i].kind == MV_SHAPE_TEXT &&
                    strcmp(view->ui.scene.shapes[i].text, "this folder cannot be read") == 0;

@@ -4,17 +4,6 @@
 #include "view/intents/intents.h"
 #include "view/panes/panels.h"
 
-static void key_mods(mv_view *view, uint32_t key, uint8_t mods)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods});
-    mvt_view_frame(view);
-}
-
-static void key(mv_view *view, uint32_t code)
-{
-    key_mods(view, code, 0);
-}
-
 typedef struct {
     uint64_t seen[4096][3]; /* command, number, copy */
     uint32_t count;
@@ -49,7 +38,7 @@ static void walk(mv_view *view, uint32_t arrow, reached *r)
             r->seen[r->count][1] = before.arg;
             r->seen[r->count++][2] = before.copy;
         }
-        key(view, arrow);
+        mvt_view_key(view, arrow, 0);
         if (memcmp(&before, &view->spot, sizeof before) == 0)
             return;
     }
@@ -67,7 +56,7 @@ static void check_zones(mv_view *view, const char *what)
     memcpy(zones, view->ui.zones, count * sizeof *zones);
     r.count = 0;
     for (int place = 0; place < MV_PART_COUNT; place++) {
-        key(view, MV_KEY_TAB);
+        mvt_view_key(view, MV_KEY_TAB, 0);
         cr_assert(view->spot.is_shown);
         walk(view, MV_KEY_LEFT, &r);
         walk(view, MV_KEY_RIGHT, &r);
@@ -87,7 +76,7 @@ static void check_view(const char *name)
     mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
     for (uint32_t i = 0; i < 9; i++) {
         static const char keys[] = "123456789";
-        key(view, (uint32_t)keys[i]);
+        mvt_view_key(view, (uint32_t)keys[i], 0);
         snprintf(what, sizeof what, "%s after %c", name, keys[i]);
         check_zones(view, what);
     }
@@ -127,10 +116,10 @@ Test(spot, enter_is_a_click)
         zone = mvt_view_zone(by_click, MV_DO_report_row, row);
         cr_assert_not_null(zone);
         mvt_view_click(by_click, zone->box.x + 5, zone->box.y + 5);
-        key(by_key, row == 0 ? MV_KEY_HOME : MV_KEY_DOWN);
+        mvt_view_key(by_key, row == 0 ? MV_KEY_HOME : MV_KEY_DOWN, 0);
         cr_assert_eq(by_key->spot.command, MV_DO_report_row);
         cr_assert_eq(by_key->spot.arg, row);
-        key(by_key, MV_KEY_ENTER);
+        mvt_view_key(by_key, MV_KEY_ENTER, 0);
         cr_assert_eq(memcmp(by_key->now, by_click->now, sizeof *by_key->now), 0, "row %u", row);
     }
 }
@@ -151,27 +140,27 @@ Test(spot, a_table_scrolls_to_its_row)
     mvt_view_frame(view);
     mvt_view_frame(view);
     last = view->panels->table_shown->table.count - 1;
-    key(view, MV_KEY_TAB);
+    mvt_view_key(view, MV_KEY_TAB, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_row);
-    key(view, MV_KEY_END);
+    mvt_view_key(view, MV_KEY_END, 0);
     cr_assert_eq(view->spot.arg, last);
     cr_assert(is_painted(view));
-    key(view, MV_KEY_PAGE_UP);
-    key(view, MV_KEY_PAGE_UP);
+    mvt_view_key(view, MV_KEY_PAGE_UP, 0);
+    mvt_view_key(view, MV_KEY_PAGE_UP, 0);
     cr_assert_lt(view->spot.arg, last - 8);
     cr_assert(is_painted(view));
-    key(view, MV_KEY_ENTER);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->now->cursor, view->spot.arg);
-    key(view, MV_KEY_HOME);
+    mvt_view_key(view, MV_KEY_HOME, 0);
     cr_assert_eq(view->spot.arg, 0);
     cr_assert(is_painted(view));
-    key(view, MV_KEY_UP);
+    mvt_view_key(view, MV_KEY_UP, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_kind); /* events cannot be sorted */
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
     mvt_view_frame(view);
-    key(view, MV_KEY_DOWN);
+    mvt_view_key(view, MV_KEY_DOWN, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_sort);
-    key(view, MV_KEY_DOWN);
+    mvt_view_key(view, MV_KEY_DOWN, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_row);
 }
 
@@ -201,16 +190,16 @@ Test(spot, places_in_turn_and_back)
 
     mvt_view_frame(view);
     for (uint32_t i = 0; i < 5; i++) {
-        key(view, i % 2 ? MV_KEY_F6 : MV_KEY_TAB);
+        mvt_view_key(view, i % 2 ? MV_KEY_F6 : MV_KEY_TAB, 0);
         cr_assert_eq(view->spot.place, order[i]);
     }
     for (int i = 3; i >= 0; i--) {
-        key_mods(view, MV_KEY_TAB, MV_MOD_SHIFT);
+        mvt_view_key(view, MV_KEY_TAB, MV_MOD_SHIFT);
         cr_assert_eq(view->spot.place, order[i]);
     }
-    key_mods(view, MV_KEY_TAB, MV_MOD_CTRL);
+    mvt_view_key(view, MV_KEY_TAB, MV_MOD_CTRL);
     cr_assert_eq(view->now->tab, MV_TAB_FLAME); /* after the reports */
-    key_mods(view, MV_KEY_TAB, MV_MOD_CTRL | MV_MOD_SHIFT);
+    mvt_view_key(view, MV_KEY_TAB, MV_MOD_CTRL | MV_MOD_SHIFT);
     cr_assert_eq(view->now->tab, MV_TAB_REPORTS);
 }
 
@@ -222,7 +211,7 @@ Test(spot, its_mark)
     const mv_zone *zone;
 
     before = mvt_view_frame(view)->shape_count;
-    key(view, MV_KEY_TAB);
+    mvt_view_key(view, MV_KEY_TAB, 0);
     with = mvt_view_frame(view)->shape_count;
     cr_assert_eq(with, before + 3);
     mvt_view_click(view, 640, 300);
@@ -233,7 +222,7 @@ Test(spot, its_mark)
     mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
     mvt_view_frame(view);
     cr_assert_not(view->spot.is_shown);
-    key(view, MV_KEY_RIGHT); /* from the clicked item */
+    mvt_view_key(view, MV_KEY_RIGHT, 0); /* from the clicked item */
     cr_assert_eq(view->spot.command, MV_DO_table_kind);
     cr_assert_eq(view->spot.arg, MV_LISTING_SIZES + 1);
 }
@@ -245,7 +234,7 @@ Test(spot, own_keys_come_first)
 
     mvt_view_open(view, mvt_snapshot("gpt_train"));
     mvt_view_frame(view);
-    key(view, MV_KEY_UP);
+    mvt_view_key(view, MV_KEY_UP, 0);
     cr_assert_not(view->spot.is_shown);
     cr_assert_lt(view->now->to - view->now->from, 6000);
 }

@@ -33,19 +33,6 @@ static mv_view *open_with(clipboard *clip, const char *name)
     return view;
 }
 
-static void key(mv_view *view, uint32_t key, uint8_t mods)
-{
-    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods});
-    mv_view_frame(view, 1280, 720, 0);
-}
-
-static void type(mv_view *view, const char *text)
-{
-    for (; *text; text++)
-        mv_view_input(view, &(mv_input){.kind = MV_INPUT_TEXT, .text = {*text}});
-    mv_view_frame(view, 1280, 720, 0);
-}
-
 /* Going somewhere, as a command does it. */
 static void show(mv_view *view, double from, double to)
 {
@@ -181,10 +168,10 @@ Test(view_going, typed_letters_are_one_place)
 
     show(view, 100, 900);
     before = *view->now;
-    key(view, '/', 0);
-    type(view, "forward");
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "forward");
     cr_assert_eq(view->now->show, MV_SHOW_HIGHLIGHT);
-    key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_eq(memcmp(view->now, &before, sizeof before), 0);
     mv_view_do(view, MV_DO_forward, 0);
@@ -330,7 +317,7 @@ static mv_view *begin(const mv_view_start *start, const char *name)
     return view;
 }
 
-Test(view_going, begins_where_the_command_line_says)
+Test(view_going, begins_at_the_moment_of_the_command_line)
 {
     mv_view_start start = {.from = "1000",
                            .to = "1999",
@@ -401,9 +388,9 @@ Test(view_going, a_copied_command_line_shows_the_same)
     mv_view_frame(view, 1280, 720, 0);
     show(view, 3, 9);
     mv_view_move_cursor(view, 5);
-    key(view, '/', 0);
-    type(view, "size>1 -\"it's\"");
-    key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "size>1 -\"it's\"");
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
     cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
     count = shell_words(clip.copied, words, 16);
     cr_assert_geq(count, 11, "%s", clip.copied);
@@ -437,11 +424,11 @@ Test(view_going, a_stack_is_copied)
     mv_view *view = open_with(&clip, "leak_in_training");
 
     cr_assert_not(mv_view_do(view, MV_DO_copy_stack, 0));
-    key(view, '/', 0);
-    type(view, "leak");
-    key(view, MV_KEY_ENTER, 0);
-    key(view, MV_KEY_ESCAPE, 0);
-    key(view, 'C', MV_MOD_CTRL);
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "leak");
+    mvt_view_key(view, MV_KEY_ENTER, 0);
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, 'C', MV_MOD_CTRL);
     cr_assert(strstr(clip.copied, "train.py:62 forward\n"), "%s", clip.copied);
     cr_assert_gt(strlen(clip.copied), 100);
 }
@@ -478,11 +465,11 @@ Test(view_going, nothing_that_is_copied_is_obeyed)
     cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
     check_copied(&clip, "");
     cr_expect(strstr(clip.copied, "\\x1b[201~\\x0arm -r x"), "%s", clip.copied);
-    key(view, '/', 0);
-    type(view, "size>1");
-    key(view, MV_KEY_ENTER, 0);
-    key(view, MV_KEY_ESCAPE, 0);
-    key(view, 'C', MV_MOD_CTRL);
+    mvt_view_key(view, '/', 0);
+    mvt_view_type(view, "size>1");
+    mvt_view_key(view, MV_KEY_ENTER, 0);
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
+    mvt_view_key(view, 'C', MV_MOD_CTRL);
     check_copied(&clip, "\n");
     unlink(path);
 }
@@ -492,10 +479,10 @@ Test(view_going, text_is_pasted_into_fields)
     clipboard clip = {"size>1M\nand more"};
     mv_view *view = open_with(&clip, "gpt_train");
 
-    key(view, 'F', MV_MOD_CTRL);
-    key(view, 'V', MV_MOD_CTRL);
+    mvt_view_key(view, 'F', MV_MOD_CTRL);
+    mvt_view_key(view, 'V', MV_MOD_CTRL);
     cr_assert_str_eq(view->now->search, "size>1Mand more");
-    key(view, 'U', MV_MOD_CTRL);
+    mvt_view_key(view, 'U', MV_MOD_CTRL);
     cr_assert_str_eq(view->now->search, "");
 }
 
@@ -507,11 +494,11 @@ static void export_as(mv_view *view, const char *folder, const char *name, const
     FILE *in;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    key(view, 'E', MV_MOD_CTRL);
+    mvt_view_key(view, 'E', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_EXPORT);
-    key(view, 'U', MV_MOD_CTRL);
-    type(view, path);
-    key(view, MV_KEY_ENTER, 0);
+    mvt_view_key(view, 'U', MV_MOD_CTRL);
+    mvt_view_type(view, path);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES, "%s", view->message);
     in = fopen(path, "rb");
     cr_assert_not_null(in, "%s", path);
@@ -535,9 +522,9 @@ Test(view_going, views_are_exported)
     export_as(view, folder, "a.svg", "<svg");
     export_as(view, folder, "a.html", "<!DOCTYPE html");
     export_as(view, folder, "a.tsv", "bytes\t");
-    key(view, 'E', MV_MOD_CTRL);
-    type(view, ".unheard");
-    key(view, MV_KEY_ENTER, 0);
+    mvt_view_key(view, 'E', MV_MOD_CTRL);
+    mvt_view_type(view, ".unheard");
+    mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_EXPORT);
     cr_assert(view->is_alarm && *view->message);
     rmdir(folder);
@@ -551,9 +538,9 @@ Test(view_going, two_devices_are_compared)
     mv_view *view = open_with(&clip, "two_devices");
 
     cr_assert_null(mv_view_other(view));
-    key(view, 'C', MV_MOD_SHIFT);
+    mvt_view_key(view, 'C', MV_MOD_SHIFT);
     cr_assert_not_null(mv_view_other(view));
     cr_assert_neq(mv_view_other(view), mv_view_device(view));
-    key(view, 'C', MV_MOD_SHIFT);
+    mvt_view_key(view, 'C', MV_MOD_SHIFT);
     cr_assert_null(mv_view_other(view));
 }

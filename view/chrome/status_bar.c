@@ -128,8 +128,8 @@ static const char *work_text(mv_view *view)
     if (waiting)
         return mv_scene_format(&view->ui.scene,
                                waiting == 1 ? "reading a file" : "reading %u files", waiting);
-    if (shown && mv_view_device(view) && !mv_view_is_judged(view))
-        return atomic_load_explicit(&mv_view_device(view)->is_unjudged, memory_order_acquire)
+    if (shown && mv_view_device(view) && !mv_view_is_evaluated(view))
+        return atomic_load_explicit(&mv_view_device(view)->is_unevaluated, memory_order_acquire)
                    ? "out of memory for the reports"
                    : "looking for leaks ...";
     return "";

@@ -61,7 +61,7 @@ static void button(bar *b, bool is_right, bool is_on, mv_command_id command, con
     mv_ui *ui = &b->view->ui;
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD) + 2;
     mv_box box = take(b, width, is_right);
-    const char *lack = mv_view_command_lack(b->view, command);
+    const char *lack = mv_view_command_unavailable_reason(b->view, command);
 
     if (!is_on)
         mv_ui_frame(ui, box, ui->theme->grid);
@@ -344,7 +344,7 @@ void mv_file_heading_paint(mv_view *view, mv_box box)
     mv_box_cut_left(&box, mv_ui_text(ui, name, MV_UI_TEXT + 2, ui->theme->text, MV_ANCHOR_START,
                                      device_text(view)) +
                               gap);
-    if (mv_view_is_judged(view))
+    if (mv_view_is_evaluated(view))
         mv_ui_text(ui, box, MV_UI_TEXT,
                    mv_view_device(view)->headline.alarms ? ui->theme->alarm : ui->theme->faint_text,
                    MV_ANCHOR_START, mv_view_device(view)->headline.line);

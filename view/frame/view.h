@@ -56,11 +56,11 @@ typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, h
 
 typedef struct {
     bool is_dark;
-    bool is_threaded;         /* false: every frame is complete, for tests */
-    bool in_turns;            /* with is_threaded: a single thread, which calls mv_view_turn */
-    bool tries_settings;      /* reports say what other settings would save, once replayed */
-    float scale;              /* 0: 1 */
-    uint64_t tile_bytes;      /* limit for the memory of tiles; 0: 64 MiB */
+    bool is_threaded;    /* false: every frame is complete, for tests */
+    bool is_cooperative; /* with is_threaded: a single thread, which calls mv_view_run_one_task */
+    bool tries_settings; /* reports say what other settings would save, once replayed */
+    float scale;         /* 0: 1 */
+    uint64_t tile_bytes; /* limit for the memory of tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads: a new frame would look different */
     void (*copy)(void *user, const char *text); /* copies to the clipboard */
     const char *(*paste)(void *user); /* pastes from it; valid until the next call; may be NULL */
@@ -195,9 +195,9 @@ void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE]);
 /* Whether the next frame would look different even without an input: something moves. */
 bool mv_view_is_animating(const mv_view *view);
 
-/* With opts.in_turns: runs one piece of pending work: a tile, a query, a loading stage. False:
+/* With opts.is_cooperative: runs one piece of pending work: a tile, a query, a loading stage. False:
  * nothing to do. Frames and inputs may come between calls. */
-bool mv_view_turn(mv_view *view);
+bool mv_view_run_one_task(mv_view *view);
 
 /* Nothing is loading, computing or moving: a script's `wait idle` waits for this. */
 bool mv_view_is_idle(const mv_view *view);
@@ -207,7 +207,7 @@ bool mv_view_is_idle(const mv_view *view);
 /* The shown document and device; NULL when there is none, or it is not ready. */
 const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
-bool mv_view_is_judged(const mv_view *view);                   /* shown, with its reports */
+bool mv_view_is_evaluated(const mv_view *view);                /* shown, with its reports */
 
 /* The selected device once its thread has made it, which may happen in the middle of a frame; NULL
  * before. It is shown from the next frame on. */
@@ -226,7 +226,7 @@ const mv_level_list *mv_view_levels(const mv_view *view);
 uint32_t mv_view_level(const mv_view *view);
 
 /* Whether a key has just moved the keyboard to a row of this command: a list scrolls to it. */
-bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row);
+bool mv_focus_reached(const mv_view *view, mv_command_id command, uint32_t *row);
 
 /* Number of devices of all files that are open so far. */
 uint32_t mv_view_device_count(const mv_view *view);
@@ -251,7 +251,7 @@ const char *mv_clock_name(uint8_t clock);
 /* The allocations that match a search, for workers. False when the search is invalid, or when out
  * of memory. */
 bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
-                      bool is_judged, const char *search, mv_filter_bits *out);
+                      bool is_evaluated, const char *search, mv_filter_bits *out);
 
 /* Finds the matches of the search: once a frame. */
 bool mv_search_open(mv_view *view);

@@ -47,7 +47,7 @@ static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, s
         at += (size_t)snprintf(out ? out + at : NULL, out ? size - at : 0, "%s%s%s", file, line,
                                function);
         if (out) { /* one line for each frame, without characters that a terminal obeys */
-            mv_utf8_tame(out + from);
+            mv_utf8_sanitize(out + from);
             at = from + strlen(out + from);
             out[at] = '\n';
             out[at + 1] = '\0';

@@ -19,7 +19,7 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     const mv_lives *lives;
-    const mv_event_story *story;
+    const mv_event_explanation *story;
     const mv_allocation_history *history; /* NULL: not known yet, or not an allocation */
     mv_panel_lines lines;                 /* of the current column */
     uint32_t longest;                     /* of the columns, in lines */
@@ -187,7 +187,7 @@ static void put_age(details_frame *p)
 
 static void put_life(details_frame *p)
 {
-    const mv_event_story *s = p->story;
+    const mv_event_explanation *s = p->story;
 
     if (p->lives->events.count == 0)
         return;
@@ -248,7 +248,7 @@ static void put_alloc_facts(details_frame *p)
     uint32_t alloc = p->story->alloc;
 
     put_life(p);
-    if (mv_view_is_judged(p->view)) {
+    if (mv_view_is_evaluated(p->view)) {
         put_fact(p, "category",
                  d->attribution.categories.name[d->attribution.categories.of_alloc[alloc]]);
         if (d->leaks.is_leaked[alloc])
@@ -278,7 +278,7 @@ static void put_failure(details_frame *p)
     const mv_ooms *found = &p->device->ooms;
     uint32_t colour = p->view->ui.theme->text;
 
-    for (uint32_t i = 0; mv_view_is_judged(p->view) && i < found->count; i++) {
+    for (uint32_t i = 0; mv_view_is_evaluated(p->view) && i < found->count; i++) {
         if (found->ooms[i].event != p->story->event || found->ooms[i].api_call != MV_NO_ROW)
             continue;
         put_title(p, "why it failed");
@@ -396,7 +396,7 @@ enum { FOLD_MADE, FOLD_FORWARD, FOLD_CPP, FOLD_ENDED };
 static void put_made_stacks(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
-    const mv_event_story *s = p->story;
+    const mv_event_explanation *s = p->story;
     uint32_t birth = s->alloc == MV_NO_ROW && s->segment == MV_NO_ROW ? s->event : s->born;
     mv_stack_id forward = MV_NO_STACK, cpp = MV_NO_STACK;
 
@@ -418,7 +418,7 @@ static void put_made_stacks(details_frame *p)
 
 static void put_end_stack(details_frame *p)
 {
-    const mv_event_story *s = p->story;
+    const mv_event_explanation *s = p->story;
     bool is_alloc = s->alloc != MV_NO_ROW;
 
     if (!is_alloc && s->segment == MV_NO_ROW)
@@ -482,10 +482,10 @@ static void put_history(details_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-mv_story_question mv_details_question(const mv_view *view)
+mv_explanation_question mv_details_question(const mv_view *view)
 {
     const mv_view_state *now = view->now;
-    mv_story_question q;
+    mv_explanation_question q;
 
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
@@ -511,7 +511,7 @@ uint32_t mv_details_alloc(const mv_view *view)
 }
 
 /* Rows of a device that is no longer shown have no story. */
-static bool is_question(const mv_story_question *q)
+static bool is_question(const mv_explanation_question *q)
 {
     const mv_lives *lives = &q->device->lives;
 
@@ -519,10 +519,10 @@ static bool is_question(const mv_story_question *q)
            q->event < lives->events.count;
 }
 
-static const mv_story_answer *ask(mv_view *view, const mv_story_question *q)
+static const mv_explanation_answer *ask(mv_view *view, const mv_explanation_question *q)
 {
     bool is_current;
-    const mv_story_answer *a = mv_slot_ask(view->panels->details, q, &is_current);
+    const mv_explanation_answer *a = mv_slot_query(view->panels->details, q, &is_current);
 
     if (!is_current)
         a = NULL;
@@ -530,10 +530,10 @@ static const mv_story_answer *ask(mv_view *view, const mv_story_question *q)
     return a;
 }
 
-const mv_event_story *mv_details_story(mv_view *view)
+const mv_event_explanation *mv_details_explanation(mv_view *view)
 {
-    mv_story_question q = mv_details_question(view);
-    const mv_story_answer *a = is_question(&q) ? ask(view, &q) : NULL;
+    mv_explanation_question q = mv_details_question(view);
+    const mv_explanation_answer *a = is_question(&q) ? ask(view, &q) : NULL;
 
     return a ? &a->story : NULL;
 }
@@ -630,8 +630,8 @@ void mv_details_paint(mv_view *view, mv_box box)
 {
     mv_panels *panels = view->panels;
     details_frame p = {.view = view};
-    const mv_story_answer *a;
-    mv_story_question q;
+    const mv_explanation_answer *a;
+    mv_explanation_question q;
 
     if (!mv_panels_device(view, box, &p.document, &p.device))
         return;
@@ -649,7 +649,7 @@ void mv_details_paint(mv_view *view, mv_box box)
         panels->details_of = q;
     }
     a = ask(view, &q);
-    p.story = a ? &a->story : mv_panels_tell(view, &q);
+    p.story = a ? &a->story : mv_panels_explain(view, &q);
     if (!p.story)
         return;
     p.history = a && a->story.alloc != MV_NO_ROW ? &a->history : NULL;

@@ -63,7 +63,7 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
         q.b = b;
     }
     if (counts_hits(q.source) && mv_panels_isolated(view, q.only))
-        q.is_judged = mv_view_is_judged(view);
+        q.is_evaluated = mv_view_is_evaluated(view);
     return q;
 }
 
@@ -507,7 +507,7 @@ static bool open_frame(mv_view *view, mv_box box, flame_frame *p)
                        .box = levels_of(view, box),
                        .level = mv_ui_px(&view->ui, MV_FLAME_LEVEL)};
     if (q.source != MV_FLAMES_CHANGE || q.other_device)
-        p->answer = mv_slot_ask(view->panels->flames, &q, &is_current);
+        p->answer = mv_slot_query(view->panels->flames, &q, &is_current);
     if (p->answer &&
         (p->answer->ask.device != q.device ||
          (p->answer->ask.source == MV_FLAMES_CHANGE) != (q.source == MV_FLAMES_CHANGE) ||

@@ -11,9 +11,9 @@ enum {
     LEAST_CULPRIT = 120,
     NARROW = 600, /* below, a row has its words under its line of code */
     NARROW_KIND = 84,
-    MOST_LINES = 3,       /* of words, */
-    NARROW_LINES = 8,     /* and in a narrow pane */
-    MOST_IN_TURNS = 20000 /* events: the replays of more would take a page's thread too long */
+    MOST_LINES = 3,          /* of words, */
+    NARROW_LINES = 8,        /* and in a narrow pane */
+    MOST_COOPERATIVE = 20000 /* events: the replays of more would take a page's thread too long */
 };
 
 typedef struct {
@@ -37,10 +37,10 @@ static const mv_findings_answer *ask(mv_view *view)
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
-    can_try =
-        view->opts.tries_settings && (!view->opts.in_turns || q.device->events <= MOST_IN_TURNS);
+    can_try = view->opts.tries_settings &&
+              (!view->opts.is_cooperative || q.device->events <= MOST_COOPERATIVE);
     q.tries = can_try && a && a->ask.device == q.device;
-    a = mv_slot_ask(view->panels->findings, &q, &is_current);
+    a = mv_slot_query(view->panels->findings, &q, &is_current);
     if (a && a->ask.device != q.device)
         a = NULL;
     view->panels->findings_shown = a;
@@ -63,7 +63,7 @@ static void add(mv_panels *panels, mv_report_row row)
 }
 
 /* Whether a verdict about another level or device is worth a row here. */
-static bool is_told(const mv_view *view, const mv_verdict *v)
+static bool is_reported(const mv_view *view, const mv_verdict *v)
 {
     bool is_shown = strcmp(v->level, mv_view_level_name(view)) == 0 &&
                     v->device == mv_view_device(view)->device;
@@ -78,7 +78,7 @@ static void add_other_levels(mv_view *view)
     const mv_file_verdicts *v = view->verdicts;
 
     for (uint32_t i = 0; v && i < v->count; i++)
-        if (is_told(view, &v->rows[i]))
+        if (is_reported(view, &v->rows[i]))
             add(view->panels,
                 (mv_report_row){.finding = MV_NO_ROW,
                                 .level = v->rows[i].level,
@@ -97,7 +97,7 @@ static void add_other_devices(mv_view *view)
     for (uint32_t i = 0; !view->verdicts && i < document->device_count; i++) {
         const mv_document_device *d = &document->devices[i];
         if (d == mv_view_device(view) ||
-            atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DEVICE_JUDGED)
+            atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DEVICE_REPORTED)
             continue;
         for (uint32_t k = 0; k < d->headline.alarms; k++)
             add(view->panels, (mv_report_row){.finding = MV_NO_ROW,
@@ -283,7 +283,7 @@ static void paint_findings(reports_frame *p, mv_box box)
     mv_box below = {box.x, p->lines.y, box.w, box.y + box.h - p->lines.y};
     uint32_t *first = &p->view->panels->report_first, room = mv_panel_room(p->view, below);
     uint32_t wanted, begin = *first;
-    bool has_come = mv_spot_came_to(p->view, MV_DO_report_row, &wanted);
+    bool has_come = mv_focus_reached(p->view, MV_DO_report_row, &wanted);
 
     for (uint32_t i = 0; i < p->count; i++) {
         uint32_t top = p->lines.count;
@@ -313,7 +313,7 @@ void mv_reports_paint(mv_view *view, mv_box box)
 
     if (!mv_panels_device(view, box, &document, &device))
         return;
-    if (mv_view_is_judged(view))
+    if (mv_view_is_evaluated(view))
         answer = ask(view);
     if (!answer) {
         panels->findings_shown = NULL;

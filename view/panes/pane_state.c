@@ -91,11 +91,11 @@ static mv_box rows_of(const mv_view *view, mv_box box)
     return box;
 }
 
-mv_heap_ask mv_state_question(const mv_view *view, mv_box box)
+mv_heap_query mv_state_question(const mv_view *view, mv_box box)
 {
     mv_box rows = rows_of(view, box);
     float most = rows.h / mv_ui_px(&view->ui, ROW);
-    mv_heap_ask ask;
+    mv_heap_query ask;
 
     memset(&ask, 0, sizeof ask);
     ask.document = mv_view_document(view);
@@ -207,7 +207,7 @@ static const char *title(void *user, const mv_state_box *box)
 
 static const mv_oom *oom_at(const mv_view *view, const mv_document_device *device, uint32_t event)
 {
-    for (uint32_t i = 0; mv_view_is_judged(view) && i < device->ooms.count; i++)
+    for (uint32_t i = 0; mv_view_is_evaluated(view) && i < device->ooms.count; i++)
         if (device->ooms.ooms[i].event == event && device->ooms.ooms[i].api_call == MV_NO_ROW)
             return &device->ooms.ooms[i];
     return NULL;
@@ -241,7 +241,7 @@ static const char *oom_text(state_frame *p)
 static const char *event_text(state_frame *p)
 {
     const char *moment = mv_panel_moment(p->view, p->answer->ask.event);
-    const mv_event_story *story = mv_panels_cursor_story(p->view);
+    const mv_event_explanation *story = mv_panels_cursor_explanation(p->view);
 
     if (!story || story->event != p->answer->ask.event)
         return mv_panel_say(p->view, "%s%s", moment,
@@ -406,14 +406,14 @@ static mv_state_place place_of(const state_frame *p, mv_box rows)
 
 static bool open_frame(mv_view *view, mv_box box, state_frame *p)
 {
-    mv_heap_ask ask = mv_state_question(view, box);
+    mv_heap_query ask = mv_state_question(view, box);
     bool is_current;
 
     *p = (state_frame){.view = view,
                        .ui = &view->ui,
                        .document = ask.document,
                        .device = ask.device,
-                       .answer = mv_slot_ask(view->panels->heap, &ask, &is_current)};
+                       .answer = mv_slot_query(view->panels->heap, &ask, &is_current)};
     view->panels->heap_shown = NULL;
     if (!p->answer || p->answer->ask.device != ask.device)
         return false;

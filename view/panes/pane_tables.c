@@ -35,7 +35,7 @@ static mv_listing_question question_of(mv_view *view)
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
     q.kind = mv_tables_kind(now);
-    q.is_judged = mv_view_is_judged(view);
+    q.is_evaluated = mv_view_is_evaluated(view);
     q.sort = MV_NO_ROW;
     if (q.kind != MV_LISTING_LEDGER) { /* the ledger keeps its report's order */
         q.sort = now->table_sort[q.kind];
@@ -59,7 +59,7 @@ static const mv_listing_answer *ask(mv_view *view)
 {
     mv_listing_question q = question_of(view);
     bool is_current;
-    const mv_listing_answer *a = mv_slot_ask(view->panels->table, &q, &is_current);
+    const mv_listing_answer *a = mv_slot_query(view->panels->table, &q, &is_current);
 
     if (a && (a->question.device != q.device || a->question.kind != q.kind))
         a = NULL;
@@ -202,7 +202,7 @@ static void follow_spot(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind], row;
 
-    if (!mv_spot_came_to(p->view, MV_DO_table_row, &row))
+    if (!mv_focus_reached(p->view, MV_DO_table_row, &row))
         return;
     if (row < *first)
         *first = row;

@@ -61,7 +61,7 @@ static void read_line(const char *path, int64_t number, char out[MV_SOURCE_LINE]
         !scan(file, number, out))
         *out = '\0';
     close(file);
-    mv_utf8_tame(out);
+    mv_utf8_sanitize(out);
 }
 
 static const char *line(const char *path, int64_t number)

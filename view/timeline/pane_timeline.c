@@ -34,19 +34,19 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
 
     for (int i = 0; i < 4; i++) {
         mv_slot *slot =
-            mv_slot_open(jobs, mv_timeline_rows_make, NULL, sizeof(mv_timeline_rows_ask));
+            mv_slot_open(jobs, mv_timeline_rows_make, NULL, sizeof(mv_timeline_rows_query));
         if (!slot)
             return false;
         pane->asked_rows[i / 2][i % 2].slot = slot;
     }
-    pane->marks_slot = mv_slot_open(jobs, mv_device_marks_find, NULL, sizeof(mv_marks_ask));
-    pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_ask));
-    pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
-    pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
-    pane->requested_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
-    pane->requested_at_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
-    pane->pools_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
-    pane->device_slot = mv_slot_open(jobs, mv_device_lane_find, NULL, sizeof(mv_device_lane_ask));
+    pane->marks_slot = mv_slot_open(jobs, mv_device_marks_find, NULL, sizeof(mv_marks_query));
+    pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_query));
+    pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_query));
+    pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_query));
+    pane->requested_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_query));
+    pane->requested_at_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_query));
+    pane->pools_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_query));
+    pane->device_slot = mv_slot_open(jobs, mv_device_lane_find, NULL, sizeof(mv_device_lane_query));
     pane->ledger_slot = mv_slot_open(jobs, mv_ledger_moment_find, NULL, sizeof(mv_ledger_question));
     pane->pointed_slot =
         mv_slot_open(jobs, mv_ledger_moment_find, NULL, sizeof(mv_ledger_question));
@@ -67,8 +67,9 @@ static uint64_t scratch_of(const mv_view *view, uint32_t makers)
 bool mv_timeline_pane_open(mv_view *view)
 {
     mv_timeline_pane *pane = mv_push_struct(&view->arena, mv_timeline_pane);
-    uint32_t threads = view->opts.is_threaded && !view->opts.in_turns ? mv_tiles_threads() : 0;
-    mv_tiles_opts opts = {.threads = view->opts.in_turns ? MV_IN_TURNS : threads,
+    uint32_t threads =
+        view->opts.is_threaded && !view->opts.is_cooperative ? mv_tiles_threads() : 0;
+    mv_tiles_opts opts = {.threads = view->opts.is_cooperative ? MV_COOPERATIVE : threads,
                           .bytes = view->opts.tile_bytes,
                           .scratch = scratch_of(view, threads + 1),
                           .wake = view->opts.wake,
@@ -100,9 +101,9 @@ bool mv_timeline_is_idle(const mv_view *view)
     return !view->timeline || mv_tiles_are_idle(view->timeline->tiles);
 }
 
-bool mv_timeline_turn(mv_view *view)
+bool mv_timeline_run_one_task(mv_view *view)
 {
-    return mv_tiles_turn(view->timeline->tiles);
+    return mv_tiles_run_one_task(view->timeline->tiles);
 }
 
 /* ---- the moving window ------------------------------------------------------------------- */

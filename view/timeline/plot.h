@@ -114,7 +114,7 @@ uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use; returns the key of its co
 
 /* ---- timeline_pools.c: in place of the stack, the curves and the axis of bytes ---- */
 void mv_plot_pools(mv_plot *p);
-mv_pools_ask mv_plot_pools_ask(const mv_plot *p);
+mv_pools_query mv_plot_pools_query(const mv_plot *p);
 
 /* ---- timeline_requested.c ---- */
 #define MV_REQUESTED_COLOUR 0x009e73ff

@@ -163,10 +163,10 @@ static bool is_in_window(const mv_plot *p, uint32_t event)
 }
 
 /* A moving window keeps its last count, so that rows do not flicker. */
-static mv_legend_ask ask_of(const mv_plot *p)
+static mv_legend_query ask_of(const mv_plot *p)
 {
-    const mv_legend_ask *last = &p->pane->legend.ask;
-    mv_legend_ask ask;
+    const mv_legend_query *last = &p->pane->legend.ask;
+    mv_legend_query ask;
 
     memset(&ask, 0, sizeof ask);
     ask.device = p->device;
@@ -188,7 +188,7 @@ static mv_legend_ask ask_of(const mv_plot *p)
     return ask;
 }
 
-static bool is_of(const mv_legend *l, const mv_legend_ask *ask)
+static bool is_of(const mv_legend *l, const mv_legend_query *ask)
 {
     return memcmp(&l->ask, ask, sizeof *ask) == 0;
 }
@@ -196,7 +196,7 @@ static bool is_of(const mv_legend *l, const mv_legend_ask *ask)
 static void update(mv_plot *p, const mv_colouring *colouring)
 {
     mv_timeline_pane *pane = p->pane;
-    mv_legend_ask ask = ask_of(p);
+    mv_legend_query ask = ask_of(p);
     uint32_t part = p->view->opts.is_threaded ? PART : UINT32_MAX;
     mv_legend_source from = {.colouring = *colouring,
                              .index = p->of_segments ? p->index : &p->device->index,
@@ -370,7 +370,7 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 /* "at the peak": the moment of the rows' bytes. */
 static const char *moment_of(const mv_plot *p)
 {
-    const mv_legend_ask *ask = &p->pane->legend.ask;
+    const mv_legend_query *ask = &p->pane->legend.ask;
     const mv_paper_sheet *sheet = p->view->sheet;
 
     if (p->device->lives.events.count == 0)
@@ -428,7 +428,7 @@ mv_colouring mv_plot_colouring(const mv_plot *p)
     if (p->of_segments) {
         colouring.lives = p->lives;
         colouring.mode = MV_COLOUR_SITE;
-        colouring.is_judged = false;
+        colouring.is_evaluated = false;
     }
     return colouring;
 }
@@ -526,7 +526,8 @@ static void paint_keys(mv_plot *p, mv_box *box)
     const char *reserved = p->trace->origin.level ? "reserved" : "reserved by PyTorch";
     const char *held = has_reserve ? "allocated: in use" : mv_level_held(p->trace);
 
-    if (p->of_segments && mv_trace_lacks_reserved(p->trace)) { /* the file has no reserved bytes */
+    if (p->of_segments &&
+        mv_trace_is_missing_reserved(p->trace)) { /* the file has no reserved bytes */
         mv_plot_key_line(p, box, theme->outline, false, held);
     } else if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, reserved);

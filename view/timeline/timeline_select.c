@@ -10,7 +10,7 @@
 
 /* ---- the sums of an interval -------------------------------------------------------------- */
 
-static void add_walk(const mv_index *x, const mv_interval_ask *ask, mv_interval_sums *out)
+static void add_walk(const mv_index *x, const mv_interval_query *ask, mv_interval_sums *out)
 {
     mv_index_walk walk = mv_index_walk_from(x, ask->a, ask->b);
 
@@ -33,7 +33,7 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
 {
     mv_interval_sums *out = mv_push_struct(arena, mv_interval_sums);
     mv_pyramid_reader reader;
-    mv_interval_ask what;
+    mv_interval_query what;
     mv_extent extent;
 
     (void)context;
@@ -168,9 +168,9 @@ static const char *interval_part(mv_plot *p, bool has_times)
 static const char *interval_line(mv_plot *p, float width)
 {
     const mv_view_state *now = p->view->now;
-    mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b, p->of_segments};
+    mv_interval_query ask = {p->index, &p->device->pyramid, now->a, now->b, p->of_segments};
     bool is_current;
-    const mv_interval_sums *sums = mv_slot_ask(p->pane->interval_slot, &ask, &is_current);
+    const mv_interval_sums *sums = mv_slot_query(p->pane->interval_slot, &ask, &is_current);
     const char *text = "";
 
     for (int words = 0; words < 4; words++) {
