@@ -30,7 +30,7 @@ mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, 
     va_start(args, format);
     vsnprintf(err->detail, sizeof err->detail, format, args);
     va_end(args);
-    mv_utf8_tame(err->detail);
+    mv_utf8_sanitize(err->detail);
     return code;
 }
 

@@ -2,7 +2,7 @@
  * differ between equal values. Within
  *
  *     MV_PLAIN_BEGIN
- *     typedef struct { ... } mv_some_ask;
+ *     typedef struct { ... } mv_some_query;
  *     MV_PLAIN_END
  *
  * a struct with padding does not compile. Pointers in the page have four bytes: put pointers and

@@ -11,7 +11,7 @@
  *
  *     mv_bisect b = mv_bisect_over(0, count);
  *     while (mv_bisect_next(&b))
- *         mv_bisect_tell(&b, rows[b.middle].event < event);
+ *         mv_bisect_narrow(&b, rows[b.middle].event < event);
  *     return b.low;
  *
  * All take O(log n) and never fail. */
@@ -40,7 +40,7 @@ static inline bool mv_bisect_next(mv_bisect *b)
 }
 
 /* Whether row `middle` is before the wanted position: true for the first rows, then false. */
-static inline void mv_bisect_tell(mv_bisect *b, bool is_before)
+static inline void mv_bisect_narrow(mv_bisect *b, bool is_before)
 {
     if (is_before)
         b->low = b->middle + 1;
@@ -58,14 +58,14 @@ static inline void mv_bisect_tell(mv_bisect *b, bool is_before)
     {                                                                                        \
         mv_bisect b = mv_bisect_over(0, count);                                              \
         while (mv_bisect_next(&b))                                                           \
-            mv_bisect_tell(&b, keys[b.middle] < key);                                        \
+            mv_bisect_narrow(&b, keys[b.middle] < key);                                      \
         return b.low;                                                                        \
     }                                                                                        \
     static inline uint64_t mv_upper_bound_##name(const type *keys, uint64_t count, type key) \
     {                                                                                        \
         mv_bisect b = mv_bisect_over(0, count);                                              \
         while (mv_bisect_next(&b))                                                           \
-            mv_bisect_tell(&b, keys[b.middle] <= key);                                       \
+            mv_bisect_narrow(&b, keys[b.middle] <= key);                                     \
         return b.low;                                                                        \
     }
 MV_BOUND_LIST(MV_BOUND)

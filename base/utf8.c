@@ -93,7 +93,7 @@ uint64_t mv_utf8_cut(const char *text, uint64_t most)
     return cut - begin < (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 0) ? begin : cut;
 }
 
-void mv_utf8_tame(char *text)
+void mv_utf8_sanitize(char *text)
 {
     mv_span whole = {(const uint8_t *)text, strlen(text)};
     char *to = text;

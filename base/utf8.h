@@ -58,6 +58,6 @@ static inline bool mv_utf8_is_hidden(uint32_t code)
 
 /* Replaces every hidden character (including line ends) and every byte that is not UTF-8 with a
  * question mark. */
-void mv_utf8_tame(char *text);
+void mv_utf8_sanitize(char *text);
 
 #endif

@@ -61,7 +61,7 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
             continue;
         mv_arena_init(&work, &cli->budget);
         if (mv_lives_find(&work, trace, i, &lives, err) == MV_OK)
-            mv_viewer_page_judge(&cli->arena, &work, trace, &lives, &page, err);
+            mv_viewer_page_evaluate(&cli->arena, &work, trace, &lives, &page, err);
         mv_arena_release(&work);
         if (err->code != MV_OK)
             return err->code;

@@ -349,7 +349,7 @@ int mv_cmd_ctl(mv_cli *cli)
 
     if (!request)
         return MV_EXIT_USAGE;
-    if (mv_control_ask(&cli->arena, r.pid, request, &answer, &err) != MV_OK)
+    if (mv_control_query(&cli->arena, r.pid, request, &answer, &err) != MV_OK)
         return mv_complain(NULL, &err);
     if (cli->confine)
         cli->confine(cli);

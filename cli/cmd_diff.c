@@ -419,7 +419,8 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
 /* A file from another tool does not record reserved memory. */
 static bool knows_reserved(const diff_report *c)
 {
-    return !mv_trace_lacks_reserved(&c->trace[0]) && !mv_trace_lacks_reserved(&c->trace[1]);
+    return !mv_trace_is_missing_reserved(&c->trace[0]) &&
+           !mv_trace_is_missing_reserved(&c->trace[1]);
 }
 
 /* The change of reserved memory, and its causes: the rows add up to it. */
@@ -461,7 +462,7 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
         snprintf(at, sizeof at, " has no memory on device %u%s", pair->device[1 - s],
                  is_side_unknown(c, pair, s) ? ", and no history" : "");
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
-    if (!mv_trace_lacks_reserved(&c->trace[s]))
+    if (!mv_trace_is_missing_reserved(&c->trace[s]))
         snprintf(held, sizeof held, ", %9s reserved",
                  mv_size_text(reserved, pair->found.level[s].reserved));
     mv_prose_put(c->out, 10, 10, "%9s allocated%s; %s%s",
@@ -517,8 +518,8 @@ static uint64_t share_of(uint64_t bytes, double percent)
 
 /* The growth gates of --fail-on. If `before` may be too low, or `after` too high, the growth may be
  * smaller; in the opposite case it may be larger. */
-static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
-                         const char *what)
+static void evaluate_growth(diff_report *c, mv_gate gate, int measure, uint64_t before,
+                            uint64_t after, const char *what)
 {
     double percent = c->cli->gates.percent[gate];
     uint64_t bound = percent > 0 ? share_of(before, percent) : c->cli->gates.bound[gate];
@@ -533,19 +534,20 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
     if (percent > 0)
         mv_text_append(most, sizeof most, " (%g%% of %s)", percent, mv_size_text(was, before));
     if (c->missing[s] != MV_NO_DEVICE)
-        mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s has no memory on device %u, and no history: whether %s memory grew by "
-                      "more than %s is unknown",
-                      c->name[s], c->missing[s], what, most);
+        mv_gate_evaluate(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
+                         "%s has no memory on device %u, and no history: whether %s memory grew by "
+                         "more than %s is unknown",
+                         c->name[s], c->missing[s], what, most);
     else if (over || under)
-        mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s: %s more %s as far as the files show, but %s: it may be %s than %s",
-                      c->name[under ? s : 1 - s], is, what,
-                      under ? "memory from before the trace is unknown"
-                            : "the events do not show when all of it was freed",
-                      is_above ? "less" : "more", most);
+        mv_gate_evaluate(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
+                         "%s: %s more %s as far as the files show, but %s: it may be %s than %s",
+                         c->name[under ? s : 1 - s], is, what,
+                         under ? "memory from before the trace is unknown"
+                               : "the events do not show when all of it was freed",
+                         is_above ? "less" : "more", most);
     else if (is_above)
-        mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
+        mv_gate_evaluate(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what,
+                         most);
 }
 
 /* ---- as a picture ------------------------------------------------------------------------ */
@@ -635,12 +637,12 @@ static int put_report(diff_report *c)
 {
     int status = MV_EXIT_DONE;
 
-    judge_growth(c, MV_GATE_DELTA, ALLOCATED, c->level[0].allocated, c->level[1].allocated,
-                 "allocated");
+    evaluate_growth(c, MV_GATE_DELTA, ALLOCATED, c->level[0].allocated, c->level[1].allocated,
+                    "allocated");
     if (mv_gate_knows_reserved(&c->cli->gates, &c->trace[0], c->name[0]) &&
         mv_gate_knows_reserved(&c->cli->gates, &c->trace[1], c->name[1]))
-        judge_growth(c, MV_GATE_RESERVED, RESERVED, c->reserved[0].reserved,
-                     c->reserved[1].reserved, "reserved");
+        evaluate_growth(c, MV_GATE_RESERVED, RESERVED, c->reserved[0].reserved,
+                        c->reserved[1].reserved, "reserved");
     if (is_picture(c->cli)) {
         status = put_picture(c);
     } else if (is_written_as(c->cli, ".folded")) {
@@ -715,11 +717,11 @@ static mv_code find_bounds(diff_report *c, const device_pair *pair, int s, mv_er
 static bool find_reserved(diff_report *c, device_pair *pair, int s)
 {
     bool is_peak = mv_at_is_peak(c->cli);
-    mv_moment_ask *ask = &pair->sides.reserved[s];
+    mv_moment_query *ask = &pair->sides.reserved[s];
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    *ask = (mv_moment_ask){.kind = is_peak ? MV_MOMENT_RESERVED_PEAK : MV_MOMENT_AFTER,
-                           .event = pair->sides.moment[s].event};
+    *ask = (mv_moment_query){.kind = is_peak ? MV_MOMENT_RESERVED_PEAK : MV_MOMENT_AFTER,
+                             .event = pair->sides.moment[s].event};
     if (!mv_window_find_in(c->cli, c->name[s], &c->trace[s], pair->device[s], &ask->window))
         return false;
     return find_bounds(c, pair, s, &err) == MV_OK || mv_complain(c->name[s], &err) == MV_EXIT_DONE;

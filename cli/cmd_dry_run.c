@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/beside.h"
+#include "base/resource_path.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "record/launch.h"
@@ -22,7 +22,7 @@ static bool find_hook(char *path, size_t size)
     if (given && *given)
         return snprintf(path, size, "%s/" HOOK, given) < (int)size && access(path, F_OK) == 0;
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++)
-        if (mv_beside(path, size, places[i]) && access(path, F_OK) == 0)
+        if (mv_resource_path(path, size, places[i]) && access(path, F_OK) == 0)
             return true;
     return snprintf(path, size, "%s", MV_SOURCE_PYTHON "/" HOOK) < (int)size &&
            access(path, F_OK) == 0;

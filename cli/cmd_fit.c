@@ -270,6 +270,7 @@ int mv_cmd_fit(mv_cli *cli)
         return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     r->cli = cli;
     r->out = &cli->out;
+    cli->kept = NULL; /* it holds two files, and all are needed at once here */
     if (!read_points(r) || !check_sizes(r))
         return MV_EXIT_USAGE;
     for (int i = 0; i < cli->options.files; i++)

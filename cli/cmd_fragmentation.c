@@ -7,7 +7,7 @@
 #include "analyze/floor/floor.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/levels/levels.h"
-#include "base/side_by_side.h"
+#include "base/parallel_for.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -230,7 +230,7 @@ static const mv_table waiting_table = {MV_TABLE(WAITING_FIELDS, list_waiting)};
     MEMBER("replay.not_replayed", f->not_replayed ? f->not_replayed : "")   \
     MEMBER("replay.meets", mv_value_if(f->meets, mv_value_text(f->meets)))  \
     MEMBER("replay.spare", mv_value_if(f->meets, mv_value_bytes(f->spare))) \
-    MEMBER("replay.lacks_memory", mv_value_if(f->meets, mv_value_bool(f->lacks_memory)))
+    MEMBER("replay.lacks_memory", mv_value_if(f->meets, mv_value_bool(f->ran_out_of_memory)))
 
 #define BYTES_FIELDS(MEMBER, bytes, unused)                    \
     MEMBER("reserved", (bytes)->reserved)                      \
@@ -442,17 +442,17 @@ static void put_device(const void *all, uint32_t device)
 /* ---- both -------------------------------------------------------------------------------- */
 
 /* Checks the --fail-on gates. */
-static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
+static mv_code evaluate_gates(fragmentation_report *r, uint32_t index, mv_err *err)
 {
     const mv_fragmentation *f = &r->found[index];
     mv_totals totals;
 
     if (!mv_option_given(&r->cli->options, MV_HAS(FAIL_ON)))
         return MV_OK;
-    mv_gate_judge_fragmentation(&r->cli->gates, r->trace, r->first + index, f);
+    mv_gate_evaluate_fragmentation(&r->cli->gates, r->trace, r->first + index, f);
     if (mv_totals_find(&r->cli->arena, r->trace, &r->lives[index], &totals, err) != MV_OK)
         return err->code;
-    mv_gate_judge_totals(&r->cli->gates, r->trace, &totals);
+    mv_gate_evaluate_totals(&r->cli->gates, r->trace, &totals);
     return MV_OK;
 }
 
@@ -489,7 +489,7 @@ static mv_code inspect_parts(inspection *q, mv_err *err)
 
     q->has_floor = window.first == 0 && window.end >= r->lives[q->index].events.count &&
                    (!level || strcmp(level, "pytorch") == 0);
-    mv_side_by_side(2, 0, inspect_part, q);
+    mv_parallel_for(2, 0, inspect_part, q);
     *err = q->err[q->err[0].code == MV_OK];
     if (err->code != MV_OK)
         return err->code;
@@ -512,7 +512,7 @@ static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
             return false;
         q.opts.at = &at;
     }
-    return inspect_parts(&q, err) == MV_OK && judge_gates(r, index, err) == MV_OK;
+    return inspect_parts(&q, err) == MV_OK && evaluate_gates(r, index, err) == MV_OK;
 }
 
 static bool find_all(fragmentation_report *r)
@@ -547,7 +547,7 @@ int mv_cmd_fragmentation(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (!find_all(&r))
         return MV_EXIT_FAILED;
-    mv_gate_judge_idle(&cli->gates, &trace, r.first, r.end);
+    mv_gate_evaluate_idle(&cli->gates, &trace, r.first, r.end);
     if (r.end == r.first)
         r.found[0].why = "the file has no device";
     if (mv_table_is_wanted(cli))

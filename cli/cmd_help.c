@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "base/names.h"
+#include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
-#include "cli/nearest.h"
 #include "cli/report/prose.h"
 #include "cli/report/table.h"
 #include "cli/terms.h"

@@ -156,7 +156,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     const facts *f = all;
 
     (void)one;
-    if (mv_trace_lacks_reserved(f->trace)) /* the file does not record reserved memory */
+    if (mv_trace_is_missing_reserved(f->trace)) /* the file does not record reserved memory */
         mv_rows_head(rows, "reserved", NULL);
     else if (mv_trace_allocator(f->trace))
         mv_rows_head(rows, "segments", NULL);
@@ -462,7 +462,7 @@ static void put_history(const facts *f)
     if (f->history == MV_HISTORY_NONE && is_of_calls(f->trace))
         why = "PyTorch's allocator recorded no events; the levels show other allocators";
     else if (!mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
-        why = mv_level_lack(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
+        why = mv_level_missing_text(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
     put_label(f->out, "history");
     mv_prose_put(f->out, LABEL, LABEL, "%s%s%s", mv_history_name(f->history), why ? ": " : "",
                  why ? why : "");

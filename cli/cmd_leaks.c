@@ -681,7 +681,7 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
 }
 
 /* The gate of --fail-on: the first device that leaks, or that cannot be judged, speaks. */
-static void judge_gate(leak_report *r)
+static void evaluate_gate(leak_report *r)
 {
     char where[MV_PLACE_TEXT];
 
@@ -690,7 +690,7 @@ static void judge_gate(leak_report *r)
         mv_level_place(r->trace, i, where);
         if (found->verdict == MV_VERDICT_LEAK ||
             (r->verdict == MV_VERDICT_UNKNOWN && (!is_idle(r, i) || i + 1 == r->end)))
-            mv_gate_judge_leaks(&r->cli->gates, where, found);
+            mv_gate_evaluate_leaks(&r->cli->gates, where, found);
     }
 }
 
@@ -702,8 +702,8 @@ static int put_report(leak_report *r)
         status = mv_table_put(r->cli, r);
     else
         mv_devices_put(r->out, r->trace, r->first, r->end, put_device, r);
-    judge_gate(r);
-    mv_gate_judge_idle(&r->cli->gates, r->trace, r->first, r->end);
+    evaluate_gate(r);
+    mv_gate_evaluate_idle(&r->cli->gates, r->trace, r->first, r->end);
     return mv_gate_status(&r->cli->gates, status);
 }
 

@@ -84,7 +84,7 @@ static void list_rows(mv_rows *rows, const void *all, const void *one)
         snprintf(who, sizeof who, "%s %.60s", name, mv_string_text(r->trace, row->api));
         MV_ROWS_ADD(rows, ROW_FIELDS);
     }
-    if (mv_rows_are_text(rows) && ledger->used != MV_NO_BYTES && !ledger->lacks_calls) {
+    if (mv_rows_are_text(rows) && ledger->used != MV_NO_BYTES && !ledger->is_missing_calls) {
         add_remainder(rows, "context and code (estimate)", ledger->context_estimate);
         add_remainder(rows, "unexplained", ledger->unexplained);
     }
@@ -118,7 +118,7 @@ static void list_libraries(mv_rows *rows, const void *all, const void *one)
 static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 
 /* Some calls are lost in damaged parts of the file. */
-static bool lacks_calls(const ledger_report *r)
+static bool is_missing_calls(const ledger_report *r)
 {
     return r->trace->notes[MV_NOTE_LOST_CALLS].count > 0;
 }
@@ -136,7 +136,7 @@ static bool lacks_calls(const ledger_report *r)
 static void list_samples(mv_rows *rows, const void *all, const void *one)
 {
     const mv_ledger_series *series = one;
-    bool is_known = !lacks_calls(all);
+    bool is_known = !is_missing_calls(all);
     mv_value null = mv_value_of(MV_VALUE_NULL);
 
     for (uint32_t i = 0; i < series->count; i++) {
@@ -180,7 +180,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     for (uint32_t i = 0; i < r->count; i++) {
         const mv_ledger *ledger = &r->devices[i].at;
         bool is_used = ledger->used != MV_NO_BYTES;
-        bool is_known = is_used && !ledger->lacks_calls;
+        bool is_known = is_used && !ledger->is_missing_calls;
         const char *basis = !is_used ? "none" : ledger->is_process ? "process" : "device";
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
@@ -257,7 +257,7 @@ typedef struct {
     const ledger_report *report;
     const mv_ledger_series *series;
     uint32_t point[3]; /* first, peak, end */
-} ledger_story;
+} ledger_explanation;
 
 #define PART_FIELDS(COLUMN, MEMBER, LIST)                  \
     COLUMN(NULL, "first", 1, MV_UNIT_BYTES, 10, values[0]) \
@@ -274,7 +274,7 @@ static void add_part(mv_rows *rows, const char *what, const int64_t bytes[3])
 
 static void list_parts(mv_rows *rows, const void *all, const void *one)
 {
-    const ledger_story *story = one;
+    const ledger_explanation *story = one;
     const mv_ledger_series *series = story->series;
     const char *what = "";
     char times[3][SHORT_TEXT];
@@ -296,7 +296,7 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
             held[k] = (int64_t)mv_ledger_series_by(series, story->point[k])[i];
         add_part(rows, series->libraries[i].name, held);
     }
-    if (lacks_calls(all))
+    if (is_missing_calls(all))
         return;
     add_part(rows, "context and code (estimate)", context);
     add_part(rows, "unexplained", unexplained);
@@ -305,9 +305,9 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
 static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 
 /* Nothing for a use that was sampled only once. */
-static void put_story(const ledger_report *r, const mv_ledger_series *series)
+static void put_explanation(const ledger_report *r, const mv_ledger_series *series)
 {
-    ledger_story story = {r, series, {series->first, series->peak, series->end}};
+    ledger_explanation story = {r, series, {series->first, series->peak, series->end}};
 
     if (series->first != series->end)
         mv_table_print(r->cli, &part_table, r, &story, "\n");
@@ -343,7 +343,7 @@ static int put_report(const ledger_report *r)
         put_verdict(r, &r->devices[i].at);
         put_moment(r, &r->devices[i].at);
         mv_table_print(r->cli, &row_table, r, &r->devices[i].at, "\n");
-        put_story(r, &r->devices[i].series);
+        put_explanation(r, &r->devices[i].series);
         put_outside_sums(r, &r->devices[i].at);
     }
     return MV_EXIT_DONE;
@@ -380,7 +380,7 @@ static bool read_refused(const ledger_report *r, uint32_t device, const char *at
 
 /* A time, an annotation, an event of a level of CUDA calls, or a refused call. */
 static bool read_time_at(const ledger_report *r, uint32_t device, const char *at,
-                         mv_ledger_ask *ask)
+                         mv_ledger_query *ask)
 {
     bool is_oom = mv_moment_oom_number(at) > 0;
     char why[MV_WHY];
@@ -398,12 +398,12 @@ static bool read_time_at(const ledger_report *r, uint32_t device, const char *at
 }
 
 /* False, with a message, when --at names no moment. */
-static bool read_at(const ledger_report *r, const mv_lives *lives, mv_ledger_ask *ask)
+static bool read_at(const ledger_report *r, const mv_lives *lives, mv_ledger_query *ask)
 {
     const char *at = r->cli->options.at;
     mv_moment moment;
 
-    *ask = (mv_ledger_ask){.when = MV_LEDGER_MOST_USED};
+    *ask = (mv_ledger_query){.when = MV_LEDGER_MOST_USED};
     if (!at)
         return true;
     if (strcmp(at, "end") == 0) {
@@ -428,7 +428,7 @@ static int find_device(ledger_report *r, uint32_t device)
     device_ledger *out = &r->devices[r->count];
     mv_arena *arena = &r->cli->arena;
     mv_err err = {.offset = MV_NO_OFFSET};
-    mv_ledger_ask ask;
+    mv_ledger_query ask;
     mv_lives lives;
 
     if (mv_lives_find(arena, r->trace, device, &lives, &err) != MV_OK)

@@ -66,15 +66,35 @@ static bool empty(int file)
 }
 
 /* Reading pipes and devices could block forever. */
-static const char *odd_file(char **words, int count)
+static bool is_odd(const char *path)
 {
     struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* The file of FILE=SIZE. */
+static bool is_odd_before_size(char *word)
+{
+    char *sign = strrchr(word, '=');
+    bool is_it;
+
+    if (!sign)
+        return false;
+    *sign = '\0';
+    is_it = is_odd(word);
+    *sign = '=';
+    return is_it;
+}
+
+static const char *odd_file(char **words, int count)
+{
     int i = 0;
 
     while (i < count && strcmp(words[i], "--") != 0)
         i++;
     for (; i < count; i++)
-        if (stat(words[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        if (is_odd(words[i]) || is_odd_before_size(words[i]))
             return words[i];
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* memviz oom: why each request for memory failed, and what would have helped. */
 #include <stdio.h>
 
+#include "analyze/advice/remedies.h"
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/oom/oom.h"
@@ -11,6 +12,7 @@
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/input/window.h"
+#include "cli/report/command_text.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
@@ -20,6 +22,10 @@
 #define TEXT_ROWS   8
 #define OTHER_LINES 14
 
+/* The search for a remedy is bounded, so that the report takes about as long as without it. */
+#define MOST_REMEDY_STEPS  ((uint64_t)1 << 23)
+#define MOST_REMEDY_EVENTS ((uint32_t)1 << 18)
+
 typedef struct {
     mv_cli *cli;
     mv_out *out;
@@ -28,9 +34,11 @@ typedef struct {
     bool is_of_calls;
     mv_sites sites;
     int64_t start_us;
-    uint32_t first, end; /* devices */
-    mv_lives *lives;     /* [end - first] */
-    mv_ooms *found;      /* [end - first] */
+    uint32_t first, end;   /* devices */
+    mv_lives *lives;       /* [end - first] */
+    mv_ooms *found;        /* [end - first] */
+    mv_remedies *remedies; /* [end - first] for the last failure; `tried` is 0: not looked for */
+    const char *more;      /* the command that shows all of them; "" */
     uint64_t limit;
     const mv_error_report *errors; /* in place of a snapshot; or NULL */
 } oom_report;
@@ -173,6 +181,31 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
            mv_value_if(has_biggest, mv_value_culprit(r->trace, r->sites.kinds, biggest))) \
     MEMBER("smallest_change.frames", mv_value_if(has_biggest, mv_value_frames(r->trace, biggest)))
 
+/* The change that is enough for the last failure of a device. NULL: none is known. */
+static const mv_remedy *remedy_of(const oom_report *r, uint32_t index, const mv_oom *oom)
+{
+    const mv_ooms *all = &r->found[index];
+    const mv_remedies *found = &r->remedies[index];
+
+    return oom == &all->ooms[all->count - 1] && found->count && found->rows->reaches ? found->rows
+                                                                                     : NULL;
+}
+
+static const mv_remedy no_remedy = {.change = ""};
+
+#define REMEDY_FIELDS(MEMBER)                                                                \
+    MEMBER("remedy.name",                                                                    \
+           best ? mv_value_text(mv_remedy_name(remedy)) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
+    MEMBER("remedy.change", remedy->change)                                                  \
+    MEMBER("remedy.setting",                                                                 \
+           *remedy->change ? mv_value_of(MV_VALUE_NULL) : mv_value_text(remedy->trial.conf)) \
+    MEMBER("remedy.saves", mv_value_i64(remedy->saves))                                      \
+    MEMBER("remedy.spare", mv_value_bytes(remedy->spare))                                    \
+    MEMBER("remedy.needs", mv_value_u64(r->remedies[index].rest))                            \
+    MEMBER("remedy.recomputed_bytes", remedy->recomputed)                                    \
+    MEMBER("remedy.copied_bytes", remedy->copied)                                            \
+    MEMBER("remedy.command", r->more)
+
 #define OOM_FIELDS(COLUMN, MEMBER, LIST)                                                 \
     MEMBER("device", mv_value_u64(r->first + index))                                     \
     FIGURE_FIELDS(MEMBER)                                                                \
@@ -185,6 +218,7 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("advice", oom->advice)                                                        \
     LIST("held_by", &pin_table, mv_value_if(oom->detailed, mv_value_rows(&holders)))     \
     CHANGE_FIELDS(MEMBER)                                                                \
+    REMEDY_FIELDS(MEMBER)                                                                \
     MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, oom->stack))            \
     MEMBER("frames", mv_value_frames(r->trace, oom->stack))
 
@@ -193,6 +227,7 @@ static void add_oom(mv_rows *rows, const oom_report *r, uint32_t index, const mv
     const mv_oom_outlook *f = &oom->outlook;
     const mv_oom_change *c = &oom->change;
     pin_list pins = pins_of(oom), holders = holders_of(oom);
+    const mv_remedy *best = remedy_of(r, index, oom), *remedy = best ? best : &no_remedy;
     bool has_biggest = oom->detailed && c->biggest != MV_NO_ROW;
     mv_stack_id biggest = has_biggest ? r->lives[index].allocs.stack[c->biggest] : MV_NO_STACK;
     char label[512];
@@ -297,6 +332,28 @@ static void put_sums(const oom_report *r, const mv_oom *oom)
         oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free), limit);
 }
 
+static void put_remedy(const oom_report *r, uint32_t index, const mv_oom *oom)
+{
+    const mv_remedies *found = &r->remedies[index];
+    const mv_remedy *remedy = remedy_of(r, index, oom);
+    char saves[MV_SIZE_TEXT];
+    const char *what;
+
+    if (oom != &r->found[index].ooms[r->found[index].count - 1] || !found->count ||
+        !found->rows->serves || (!*found->rows->change && oom->outlook.serves))
+        return; /* the advice names the setting */
+    what = *found->rows->change ? "change of the code" : "setting";
+    mv_out_style(r->out, MV_STYLE_YELLOW);
+    mv_out_text(r->out, "  -> ");
+    mv_out_style(r->out, MV_STYLE_NONE);
+    if (remedy)
+        mv_prose_put(r->out, 5, 5, "a replayed %s: %s; it reserves %s less (others: %s)", what,
+                     found->verdict,
+                     mv_size_text(saves, remedy->saves > 0 ? (uint64_t)remedy->saves : 0), r->more);
+    else
+        mv_prose_put(r->out, 5, 5, "a replayed %s: %s (others: %s)", what, found->verdict, r->more);
+}
+
 static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
 {
     pin_list list = oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY ? pins_of(oom)
@@ -312,6 +369,7 @@ static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
     mv_out_text(r->out, "  -> ");
     mv_out_style(r->out, MV_STYLE_NONE);
     mv_prose_put(r->out, 5, 5, "%s", oom->advice);
+    put_remedy(r, index, oom);
     mv_stack_put(r->out, r->trace, r->sites.kinds, oom->stack, r->cli->options.all_frames, 6);
     mv_table_print(r->cli, &pin_table, r, &list, "");
 }
@@ -349,6 +407,21 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
                         err) == MV_OK;
 }
 
+/* Looks for the cheapest remedy of the last failure. A leak needs another one. */
+static bool find_remedies(oom_report *r, uint32_t index, mv_err *err)
+{
+    const mv_ooms *found = &r->found[index];
+    const mv_oom *last = found->count ? &found->ooms[found->count - 1] : NULL;
+    mv_remedies_opts opts = {.failure = last, .steps = MOST_REMEDY_STEPS};
+    uint32_t events = r->lives[index].events.count;
+
+    if (!last || last->api_call != MV_NO_ROW || last->outlook.has_leak ||
+        events > MOST_REMEDY_EVENTS || mv_option_given(&r->cli->options, MV_HAS(TO)))
+        return true;
+    return mv_remedies_find(&r->cli->arena, r->trace, &r->lives[index], &r->sites, opts,
+                            &r->remedies[index], err) == MV_OK;
+}
+
 static bool find_all(oom_report *r)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -356,12 +429,14 @@ static bool find_all(oom_report *r)
 
     r->lives = mv_push_array(&r->cli->arena, mv_lives, r->end - r->first);
     r->found = mv_push_array(&r->cli->arena, mv_ooms, r->end - r->first);
-    if (!r->lives || !r->found)
+    r->remedies = mv_push_array(&r->cli->arena, mv_remedies, r->end - r->first);
+    r->more = mv_command_text(&r->cli->arena, "whatif", "--target oom", mv_input_name(r->cli));
+    if (!r->lives || !r->found || !r->remedies || !r->more)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     else
         mv_sites_find(&r->cli->arena, r->trace, &r->sites, &err);
     for (uint32_t i = 0; i < r->end - r->first && err.code == MV_OK && found; i++)
-        found = inquire(r, i, &err);
+        found = inquire(r, i, &err) && find_remedies(r, i, &err);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(r->cli), &err);
     return err.code == MV_OK && found;
@@ -393,7 +468,7 @@ static int explain_errors(oom_report *r, const mv_error_texts *texts)
         return mv_complain(NULL, &err);
     errors.limit = r->limit;
     r->errors = &errors;
-    mv_errors_judge(r->cli, texts);
+    mv_errors_evaluate(r->cli, texts);
     if (mv_table_is_wanted(r->cli)) {
         r->cli->options.table = r->cli->options.table ? r->cli->options.table : "texts";
         return mv_gate_status(&r->cli->gates, mv_table_put(r->cli, r));
@@ -423,8 +498,8 @@ int mv_cmd_oom(mv_cli *cli)
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);
     for (uint32_t i = 0; i < r.end - r.first; i++)
-        mv_gate_judge_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
-    mv_gate_judge_idle(&cli->gates, &trace, r.first, r.end);
+        mv_gate_evaluate_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
+    mv_gate_evaluate_idle(&cli->gates, &trace, r.first, r.end);
     if (mv_table_is_wanted(cli))
         return mv_gate_status(&cli->gates, mv_table_put(cli, &r));
     for (uint32_t i = r.first; i < r.end; i++)

@@ -2,11 +2,14 @@
 #include <stdio.h>
 
 #include "analyze/advice/recording.h"
+#include "analyze/advice/without_sites.h"
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
+#include "analyze/leaks/leaks.h"
 #include "analyze/levels/levels.h"
 #include "analyze/peak/peak_words.h"
 #include "analyze/peak/site_layers.h"
+#include "analyze/steps/low_points.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
@@ -41,7 +44,9 @@ typedef struct {
     mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
-    mv_grouped grouped; /* --by */
+    mv_reserved_falls falls; /* of the first sites */
+    mv_low_held held;        /* --at low: at every low point, as in leaks */
+    mv_grouped grouped;      /* --by */
     mv_layers layers;
     mv_site_layers *split; /* [found.count] the sites by layer */
     mv_site_tensors tensors;
@@ -136,13 +141,15 @@ static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
     COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, site->blocks)               \
     COLUMN("share", "share", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 5,                               \
            mv_value_share(site->bytes, whole))                                                  \
-    COLUMN("category", "category", 5, MV_UNIT_TEXT, 10, found->categories.name[site->category]) \
+    COLUMN("category", "category", 6, MV_UNIT_TEXT, 10, found->categories.name[site->category]) \
     MEMBER("annotation", mv_value_string(r->trace, site->annotation))                           \
     MEMBER("op", mv_value_known(r->trace, r->trace->tags.op[site->tag.row]))                    \
     MEMBER("shapes", mv_value_known(r->trace, r->trace->tags.shapes[site->tag.row]))            \
     COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, site->marginal)   \
+    COLUMN("marginal_reserved_bytes", "of reserved", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,       \
+           mv_value_if(i < d->falls.count, mv_value_i64(fall)))                                 \
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, site->stack))                        \
-    COLUMN("label", "by", 6, MV_UNIT_TEXT, 0,                                                   \
+    COLUMN("label", "by", 7, MV_UNIT_TEXT, 0,                                                   \
            mv_value_label(labels, i, r->trace, r->kinds, site->stack))                          \
     MEMBER("frames", mv_value_frames(r->trace, site->stack))                                    \
     MEMBER("loop.line", loop ? mv_value_text(line) : mv_value_of(MV_VALUE_NULL_OBJECT))         \
@@ -185,8 +192,11 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
 
     if (!d->has_peak)
         mv_rows_head(rows, "marginal_bytes", NULL);
+    if (d->falls.count == 0)
+        mv_rows_head(rows, "marginal_reserved_bytes", NULL);
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_site *site = &found->sites[i];
+        int64_t fall = i < d->falls.count ? d->falls.fall[i] : 0;
         const mv_layer_loop *loop = loop_of(r, d, i, line);
         labelled_split split = {&d->split[i], loop,
                                 mv_value_label(labels, i, r->trace, r->kinds, site->stack)};
@@ -367,11 +377,15 @@ static mv_value reaches_value(const mv_peak_target *t)
     MEMBER("target.peak", d->target.peak)                                                \
     LIST("target.sites", &target_site_table, mv_value_rows(d))
 
+#define HELD_FIELDS(MEMBER) \
+    MEMBER("held_bytes", mv_value_if(d->held.points, mv_value_u64(d->held.bytes)))
+
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                        \
     MEMBER("device", d->device)                                                    \
     MV_DOUBT_FIELDS(MEMBER, &d->doubts)                                            \
     MEMBER("peak_of_allocator", mv_value_if(d->least > 0, mv_value_u64(d->least))) \
     MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                       \
+    HELD_FIELDS(MEMBER)                                                            \
     MOMENT_FIELDS(COLUMN, MEMBER, LIST)                                            \
     LIST("annotations", &range_table, mv_value_rows(found))                        \
     TARGET_FIELDS(COLUMN, MEMBER, LIST)                                            \
@@ -398,6 +412,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                     \
     MV_WITH_FIELDS(MEMBER, r->cli)                                                              \
     MEMBER("device", d->device)                                                                 \
+    HELD_FIELDS(MEMBER)                                                                         \
     MOMENT_FIELDS(COLUMN, MEMBER, LIST)                                                         \
     LIST("categories", &category_table, mv_value_rows(found))                                   \
     MEMBER("unattributed", found->unattributed)                                                 \
@@ -481,17 +496,21 @@ static void put_levels(const peak_report *r, const device_peak *d)
     const mv_attribution *found = &d->found;
     const mv_levels *l = &found->at.bytes;
     char requested[MV_SIZE_TEXT], active[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
-    char at[MV_AT_TEXT], peak[MV_SIZE_TEXT], lower[64] = "", held[48] = "";
+    char at[MV_AT_TEXT], peak[MV_SIZE_TEXT], lower[64] = "", held[48] = "", low[MV_LOW_TEXT];
 
     if (d->has_peak && found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
-    if (!mv_trace_lacks_reserved(r->trace)) /* else it is unknown */
+    if (!mv_trace_is_missing_reserved(r->trace)) /* else it is unknown */
         snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active%s%s",
                  d->is_held ? "then" : mv_at_text(at, r->trace, &found->at),
                  mv_size_text(requested, l->requested), mv_size_text(active, l->active), held,
                  lower);
+    if (*mv_low_held_text(r->trace, r->kinds, &d->held, low)) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", low);
+    }
 }
 
 /* Indices of the categories in use, most bytes first; returns their number. */
@@ -615,10 +634,10 @@ static bool load_rules(peak_report *r)
 }
 
 /* Checks the --fail-on gates, in the window. */
-static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window window,
-                           mv_totals *totals, uint64_t peak, mv_err *err)
+static mv_code evaluate_gates(peak_report *r, const mv_lives *lives, mv_window window,
+                              mv_totals *totals, uint64_t peak, mv_err *err)
 {
-    mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = window};
+    mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = window};
     mv_moment reserved;
 
     if (mv_moment_find(&r->cli->arena, lives, ask, &reserved, err) != MV_OK)
@@ -629,7 +648,7 @@ static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window wind
     }
     if (window.first > 0)
         totals->audit.peak = mv_bounds_within(lives);
-    mv_gate_judge_totals(&r->cli->gates, r->trace, totals);
+    mv_gate_evaluate_totals(&r->cli->gates, r->trace, totals);
     return MV_OK;
 }
 
@@ -650,7 +669,7 @@ static mv_code find_answers(peak_report *r, const mv_lives *lives, mv_window win
         mv_peak_reach(&r->cli->arena, &d->found, aim, &d->target, err) != MV_OK)
         return err->code;
     if (mv_option_given(o, MV_HAS(FAIL_ON)))
-        return judge_gates(r, lives, window, &totals, d->found.peak, err);
+        return evaluate_gates(r, lives, window, &totals, d->found.peak, err);
     return MV_OK;
 }
 
@@ -661,6 +680,7 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_doubted about;
     mv_moment at;
+    mv_leaks leaks;
     mv_lives lives;
 
     if (mv_lives_find(&cli->arena, r->trace, device, &lives, &err) != MV_OK) {
@@ -693,6 +713,13 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         mv_by_find(cli, r->trace, &lives, r->kinds, at.event, r->limit, &d->grouped, &err);
     if (err.code == MV_OK)
         find_answers(r, &lives, opts.window, d, &err);
+    if (err.code == MV_OK && cli->options.at && strncmp(cli->options.at, "low", 3) == 0 &&
+        mv_leaks_find(&cli->arena, r->trace, &lives, &leaks, &err) == MV_OK)
+        mv_low_held_find(&cli->arena, r->trace, &lives, &leaks.steps, leaks.floor.steps, &d->held,
+                         &err);
+    if (err.code == MV_OK && d->has_peak && opts.window.first == 0 &&
+        opts.window.end >= lives.events.count && at.event == d->found.peak_event)
+        mv_without_sites(&cli->arena, r->trace, &lives, &d->found, TEXT_ROWS, &d->falls, &err);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);
     return err.code == MV_OK;
@@ -736,7 +763,7 @@ static int put_report(peak_report *r)
         status = mv_table_put(r->cli, r);
     else
         put_text_report(r);
-    mv_gate_judge_idle(&r->cli->gates, r->trace, r->first, r->end);
+    mv_gate_evaluate_idle(&r->cli->gates, r->trace, r->first, r->end);
     return mv_gate_status(&r->cli->gates, status);
 }
 

@@ -114,7 +114,7 @@ static void list_ranks(mv_rows *rows, const void *all, const void *one)
 
     (void)one;
     for (uint32_t i = 0; i < r->count; i++)
-        is_said = is_said || !r->ranks[i]->lacks_reserved;
+        is_said = is_said || !r->ranks[i]->is_missing_reserved;
     if (!is_said)
         mv_rows_head(rows, "peak_reserved", NULL);
     for (uint32_t i = 0, rank = 0; i < r->files.count; i++) {
@@ -331,7 +331,7 @@ static mv_code line_up(ranks_report *r, mv_err *err)
 }
 
 /* Checks the --fail-on gates, for every rank. */
-static void judge_gate(ranks_report *r)
+static void evaluate_gate(ranks_report *r)
 {
     mv_gates *gates = &r->cli->gates;
     char what[320], why[48], size[MV_SIZE_TEXT];
@@ -342,31 +342,31 @@ static void judge_gate(ranks_report *r)
         const char *name = r->found.names[i];
         mv_gate_next(gates, gates->file);
         if (s->verdict == MV_VERDICT_LEAK)
-            mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s leaks: %s in all", name,
-                          mv_size_text(size, s->leaked_bytes));
+            mv_gate_evaluate(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s leaks: %s in all", name,
+                             mv_size_text(size, s->leaked_bytes));
         else if (s->verdict == MV_VERDICT_UNKNOWN)
-            mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
-                          "%s: unknown whether it leaks; see memviz leaks", name);
+            mv_gate_evaluate(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
+                             "%s: unknown whether it leaks; see memviz leaks", name);
         if (s->ooms)
-            mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %llu request%s failed", name,
-                          (unsigned long long)s->ooms, s->ooms == 1 ? "" : "s");
-        else if (s->lacks_failures)
-            mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                          "%s: the file does not record whether a request failed", name);
+            mv_gate_evaluate(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %llu request%s failed", name,
+                             (unsigned long long)s->ooms, s->ooms == 1 ? "" : "s");
+        else if (s->is_missing_failures)
+            mv_gate_evaluate(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
+                             "%s: the file does not record whether a request failed", name);
         else if (s->history != MV_HISTORY_COMPLETE)
-            mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                          "%s: no request failed in the recorded events, but the history is %s",
-                          name, mv_history_name(s->history));
+            mv_gate_evaluate(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
+                             "%s: no request failed in the recorded events, but the history is %s",
+                             name, mv_history_name(s->history));
         snprintf(why, sizeof why, "history %s", mv_history_name(s->history));
         doubt = s->history == MV_HISTORY_COMPLETE ? "see memviz stats" : why;
         snprintf(what, sizeof what, "%s: peak allocated", name);
-        mv_gate_judge_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->allocated, doubt, what);
+        mv_gate_evaluate_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->allocated, doubt, what);
         snprintf(what, sizeof what, "%s: peak reserved", name);
-        if (s->reserved == MV_BOUND_EXACT && s->lacks_reserved)
+        if (s->reserved == MV_BOUND_EXACT && s->is_missing_reserved)
             doubt = "the file does not record what was taken from the device";
-        mv_gate_judge_bytes(gates, MV_GATE_RESERVED, s->peak_reserved,
-                            s->lacks_reserved ? s->reserved | MV_BOUND_LEAST : s->reserved, doubt,
-                            what);
+        mv_gate_evaluate_bytes(gates, MV_GATE_RESERVED, s->peak_reserved,
+                               s->is_missing_reserved ? s->reserved | MV_BOUND_LEAST : s->reserved,
+                               doubt, what);
     }
 }
 
@@ -392,7 +392,7 @@ static int put_report(ranks_report *r)
         if (r->files.files[i].err.code != MV_OK)
             mv_complain(r->files.files[i].path, &r->files.files[i].err);
     r->cli->keeps_report = true;
-    judge_gate(r);
+    evaluate_gate(r);
     return r->files.failed ? MV_EXIT_FAILED : mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
 }
 

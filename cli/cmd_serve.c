@@ -53,7 +53,7 @@ static bool make_token(char token[MV_SERVE_TOKEN + 1])
 static mv_code open_site(mv_cli *cli, mv_serve_site *site, served *s, mv_err *err)
 {
     const char *const *paths = (const char *const *)cli->options.file;
-    mv_shelf_list list;
+    mv_served_files_list list;
     mv_span page;
 
     site->budget = &cli->budget;
@@ -63,9 +63,9 @@ static mv_code open_site(mv_cli *cli, mv_serve_site *site, served *s, mv_err *er
         snprintf(site->host, sizeof site->host, "localhost");
     if (mv_page_file_read(&cli->arena, &page, err) != MV_OK ||
         mv_served_page_make(&cli->arena, page, &site->page, err) != MV_OK ||
-        mv_shelf_open(&cli->arena, paths, (uint32_t)cli->options.files, MOST_KEPT, &site->shelf,
-                      err) != MV_OK ||
-        mv_shelf_look(site->shelf, &cli->scratch, &list, err) != MV_OK)
+        mv_served_files_open(&cli->arena, paths, (uint32_t)cli->options.files, MOST_KEPT,
+                             &site->served, err) != MV_OK ||
+        mv_served_files_look(site->served, &cli->scratch, &list, err) != MV_OK)
         return err->code;
     s->files = list.count;
     for (uint32_t i = 0; i < list.count; i++)
@@ -156,7 +156,7 @@ int mv_cmd_serve(mv_cli *cli)
     status = run(cli, site, &ends, &err);
     /* From here on a second Ctrl+C ends it at once. */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    mv_shelf_close(site->shelf);
+    mv_served_files_close(site->served);
     if (err.code != MV_OK)
         mv_complain(NULL, &err);
     return status;

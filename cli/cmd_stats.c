@@ -198,7 +198,7 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
          t->peak.requested_event},
         {"reserved", now->reserved, peak->reserved, audit->peak.reserved, t->peak.reserved_event},
     };
-    bool is_unsaid = mv_trace_lacks_reserved(trace); /* what is reserved */
+    bool is_unsaid = mv_trace_is_missing_reserved(trace); /* what is reserved */
     mv_events e = mv_trace_events(trace, t->device);
     int64_t start = mv_position_start_us(trace);
     char text[MV_BOUND_TEXT], time[40];
@@ -273,7 +273,8 @@ static void put_device(const survey *s, const device_stats *stats)
                      stats->history_why);
     mv_table_print(cli, &level_table, s, t, "");
     mv_out_text(out, "  ");
-    if (!mv_trace_allocator(trace) || mv_trace_lacks_reserved(trace)) /* else not in the file */
+    if (!mv_trace_allocator(trace) ||
+        mv_trace_is_missing_reserved(trace)) /* else not in the file */
         snprintf(segments, sizeof segments, "%llu segment%s, ",
                  (unsigned long long)t->current.segments, mv_plural(t->current.segments));
     mv_prose_put(out, 2, 4, "%s%s allocated in all, %s%s freed; now %s%llu allocation%s", least,
@@ -425,8 +426,8 @@ int mv_cmd_stats(mv_cli *cli)
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
     for (uint32_t i = 0; i < s.count; i++)
-        mv_gate_judge_totals(&cli->gates, &trace, &s.devices[i].totals);
-    mv_gate_judge_idle(&cli->gates, &trace, s.first, s.end);
+        mv_gate_evaluate_totals(&cli->gates, &trace, &s.devices[i].totals);
+    mv_gate_evaluate_idle(&cli->gates, &trace, s.first, s.end);
     if (mv_table_is_wanted(cli))
         status = mv_table_put(cli, &s);
     else

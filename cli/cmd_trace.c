@@ -382,7 +382,7 @@ static void add_event(const listing *l, mv_rows *rows, uint32_t device, const mv
     MV_ROWS_ADD(rows, EVENT_FIELDS);
 }
 
-static bool lacks_memory(const listing *l)
+static bool ran_out_of_memory(const listing *l)
 {
     mv_complain_of(mv_input_name(l->cli), "%s", mv_code_text(MV_NOMEM));
     return false;
@@ -418,12 +418,12 @@ static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
     if (!rows)
         put_heading(l, device, window, e.count);
     if (!open_part(l, device, &versions, &first))
-        return lacks_memory(l);
+        return ran_out_of_memory(l);
     for (uint32_t i = first; i < window.end; i++) {
         if (e.action[i] == MV_ACTION_ALLOC) {
             uint32_t *version = mv_map_value(&versions, e.addr[i]);
             if (!version)
-                return lacks_memory(l);
+                return ran_out_of_memory(l);
             ++*version;
         }
         if (i < window.first)

@@ -33,6 +33,9 @@ typedef struct {
     bool by_failure;      /* `capacity` comes from a failed request */
     bool at_least;        /* it is a lower bound */
     uint64_t used, total; /* of the device; MV_NO_BYTES: unknown */
+    bool has_floor;
+    uint64_t lower, separation, placement; /* of the reserved peak: docs/floor.md */
+    const char *floor;                     /* the same as a sentence; "" */
     const char *history;
     const char *worst; /* the label of its first verdict: "LEAK" */
 } device_row;
@@ -108,6 +111,10 @@ static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
     MEMBER("capacity_below", mv_value_bytes(d->below))                                  \
     MEMBER("used", mv_value_bytes(d->used))                                             \
     MEMBER("total", mv_value_bytes(d->total))                                           \
+    MEMBER("floor.lower",                                                               \
+           d->has_floor ? mv_value_u64(d->lower) : mv_value_of(MV_VALUE_NULL_OBJECT))   \
+    MEMBER("floor.separation", d->separation)                                           \
+    MEMBER("floor.placement", d->placement)                                             \
     COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)        \
     COLUMN("worst", "first", 6, MV_UNIT_TEXT, 0, d->worst)
 
@@ -249,6 +256,10 @@ static void put_device(const triage_report *r, const device_row *d)
     mv_out_text(r->out, d->place);
     mv_out_style(r->out, MV_STYLE_NONE);
     mv_prose_put(r->out, (uint32_t)strlen(d->place), 2, ": %s", rest);
+    if (!*d->floor)
+        return;
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4, "%s", d->floor);
 }
 
 static mv_style style_of(mv_finding_kind kind)
@@ -369,6 +380,24 @@ static void find_capacity(const mv_triage_device *d, device_row *row)
         row->below = limit->limit_most + 1;
 }
 
+/* The floor that whatif found, if it is about the same peak. False when memory is out. */
+static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *row)
+{
+    const mv_minimum *f = &d->whatif.floor;
+
+    row->floor = "";
+    row->has_floor = d->has_whatif && f->is_known && f->reserved && !row->is_of_host &&
+                     f->reserved == row->peak.reserved;
+    if (!row->has_floor)
+        return true;
+    row->lower = f->lower;
+    row->separation = f->separation;
+    row->placement = f->placement;
+    if (row->reserved == MV_BOUND_EXACT) /* else the peak of the run has other parts */
+        row->floor = mv_minimum_verdict(arena, f);
+    return row->floor != NULL;
+}
+
 static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint32_t file)
 {
     const mv_audit *audit = &d->totals.audit;
@@ -379,7 +408,7 @@ static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint3
                       .allocated = audit->peak.allocated,
                       .reserved = audit->peak.reserved,
                       .is_of_host = mv_level_is_host(trace->origin.level),
-                      .is_of_other = mv_trace_lacks_reserved(trace),
+                      .is_of_other = mv_trace_is_missing_reserved(trace),
                       .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
                       .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
                       .history = mv_history_name(d->lives.history)};
@@ -421,7 +450,8 @@ static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t,
         for (uint32_t k = t->count; k-- > 0;)
             if (t->rows[k].device == device.device)
                 device.worst = mv_finding_name(t->rows[k].finding->kind);
-        if (!mv_append(arena, r->devices, r->device_count, r->device_room, device))
+        if (!keep_floor(arena, &t->devices[i], &device) ||
+            !mv_append(arena, r->devices, r->device_count, r->device_room, device))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     }
     for (uint32_t i = 0; i < t->count; i++) {
@@ -444,36 +474,36 @@ static const char *where_of(const mv_triage_other *o, char text[80])
 }
 
 /* Found leaks take precedence over unknown verdicts. */
-static void judge_leaks(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
+static void evaluate_leaks(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
     char where[80];
 
     for (uint32_t i = 0; i < t->other_count; i++) {
         const mv_triage_other *o = &t->others[i];
-        if (o->is_told && o->leaks.verdict == MV_VERDICT_LEAK)
-            mv_gate_judge_leaks(gates, where_of(o, where), &o->leaks);
+        if (o->is_reported && o->leaks.verdict == MV_VERDICT_LEAK)
+            mv_gate_evaluate_leaks(gates, where_of(o, where), &o->leaks);
     }
     for (uint32_t i = 0; i < t->device_count; i++) {
         mv_level_place(trace, t->devices[i].device, where);
-        mv_gate_judge_leaks(gates, where, &t->devices[i].leaks);
+        mv_gate_evaluate_leaks(gates, where, &t->devices[i].leaks);
     }
     for (uint32_t i = 0; i < t->other_count; i++) {
         const mv_triage_other *o = &t->others[i];
-        if (o->is_told && o->leaks.verdict != MV_VERDICT_LEAK)
-            mv_gate_judge_leaks(gates, where_of(o, where), &o->leaks);
+        if (o->is_reported && o->leaks.verdict != MV_VERDICT_LEAK)
+            mv_gate_evaluate_leaks(gates, where_of(o, where), &o->leaks);
     }
 }
 
-static void judge_gates(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
+static void evaluate_gates(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
-    judge_leaks(gates, trace, t);
+    evaluate_leaks(gates, trace, t);
     for (uint32_t i = 0; i < t->device_count; i++) {
         const mv_triage_device *d = &t->devices[i];
         if (d->has_ooms || mv_trace_allocator(trace))
-            mv_gate_judge_ooms(gates, trace, d->device, &d->ooms);
+            mv_gate_evaluate_ooms(gates, trace, d->device, &d->ooms);
         if (!d->fragmentation.is_unseen || (gates->asked & MV_GATES(FRAGMENTED) && !gates->any))
-            mv_gate_judge_fragmentation(gates, trace, d->device, &d->fragmentation);
-        mv_gate_judge_totals(gates, trace, &d->totals);
+            mv_gate_evaluate_fragmentation(gates, trace, d->device, &d->fragmentation);
+        mv_gate_evaluate_totals(gates, trace, &d->totals);
     }
 }
 
@@ -538,7 +568,7 @@ static mv_code keep_errors(triage_report *r, uint32_t file, const mv_error_texts
             !mv_append(arena, r->verdicts, r->verdict_count, r->verdict_room, verdict))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     }
-    mv_errors_judge(r->cli, texts);
+    mv_errors_evaluate(r->cli, texts);
     return MV_OK;
 }
 
@@ -547,7 +577,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     mv_cli *cli = r->cli;
     file_row *f = &r->files[file];
     mv_trace read, trace;
-    mv_triage_ask ask = {
+    mv_triage_query ask = {
         .read = &read, .trace = &trace, .with_others = !cli->options.level, .end = UINT32_MAX};
     mv_triage triage;
     mv_error_texts texts = {0};
@@ -577,9 +607,9 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     if (mv_triage_find(&cli->budget, ask, 0, &triage, err) == MV_OK) {
         f->devices = triage.device_count;
         f->idle = devices - triage.device_count;
-        judge_gates(&cli->gates, &trace, &triage);
-        mv_gate_judge_idle(&cli->gates, &trace, ask.first,
-                           ask.end == UINT32_MAX ? devices : ask.end);
+        evaluate_gates(&cli->gates, &trace, &triage);
+        mv_gate_evaluate_idle(&cli->gates, &trace, ask.first,
+                              ask.end == UINT32_MAX ? devices : ask.end);
         if (keep(r, &trace, &triage, file, err) == MV_OK && triage.device_count == 0)
             mv_recording_describe(&cli->arena, &read, f->path, &f->contents, err);
     }

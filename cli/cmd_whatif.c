@@ -30,16 +30,10 @@ typedef struct {
 
 /* Whether the replay shows that a run serves the requests that failed: within a given limit, or one
  * that refuses them under the recorded settings. */
-static bool tells_failures(const mv_trials *t, const mv_trial *run)
+static bool records_failures(const mv_trials *t, const mv_trial *run)
 {
     return run->result.recorded_ooms > 0 &&
-           (t->limit_source == MV_LIMIT_GIVEN || mv_trials_tell_failures(t));
-}
-
-/* Whether more requests fail than in the recorded run: then a lower peak is not a saving. */
-static bool fails_more(const mv_trials *t, const mv_trial *run)
-{
-    return run->result.counts.ooms > t->recorded_ooms;
+           (t->limit_source == MV_LIMIT_GIVEN || mv_trials_record_failures(t));
 }
 
 /* The settings of a run as shown in the table. */
@@ -47,9 +41,9 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
 {
     char met[64] = "";
 
-    if (run->fits && tells_failures(t, run) && t->recorded_ooms == 1)
+    if (run->fits && records_failures(t, run) && t->recorded_ooms == 1)
         snprintf(met, sizeof met, ": the failed request succeeds");
-    else if (run->fits && tells_failures(t, run))
+    else if (run->fits && records_failures(t, run))
         snprintf(met, sizeof met, ": all %u failed requests succeed", t->recorded_ooms);
     snprintf(text, 600, "%s%s%s%s", *run->conf ? run->conf : "''",
              run->is_recorded ? " (as recorded)" : "", run->is_changed ? ", with the changes" : "",
@@ -67,11 +61,13 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
     COLUMN("segment_frees", "freed", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.segment_frees) \
     COLUMN("oom_events", "failed", 7, MV_UNIT_COUNT, 0, s->counts.ooms)                            \
     COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9,                                                  \
-           mv_value_shown(mv_value_i64(run->saves), fails_more(&w->trials, run) ? "-" : NULL))     \
+           mv_value_shown(mv_value_if(s->counts.ooms == 0 || mv_rows_are_text(rows),               \
+                                      mv_value_i64(run->saves)),                                   \
+                          s->counts.ooms ? "-" : NULL))                                            \
     COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.retries)           \
     MEMBER("first_oom_event", mv_value_event(s->first_oom))                                        \
-    MEMBER("avoids_recorded_oom", tells_failures(&w->trials, run) ? mv_value_bool(run->fits)       \
-                                                                  : mv_value_of(MV_VALUE_NULL))    \
+    MEMBER("avoids_recorded_oom", records_failures(&w->trials, run) ? mv_value_bool(run->fits)     \
+                                                                    : mv_value_of(MV_VALUE_NULL))  \
     MEMBER("recorded", run->is_recorded)                                                           \
     MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))            \
     MEMBER("changes", mv_value_texts(w->changes.changes, run->is_changed ? w->changes.count : 0))  \
@@ -133,13 +129,8 @@ static const char *remedy_cost(const mv_remedy *row, char text[MV_SIZE_TEXT + 24
     return text;
 }
 
-static const char *remedy_name(const mv_remedy *row)
-{
-    return *row->change ? row->change : *row->trial.conf ? row->trial.conf : "''";
-}
-
 #define REMEDY_FIELDS(COLUMN, MEMBER, LIST)                                                       \
-    COLUMN("name", "change", 5, MV_UNIT_TEXT | MV_UNIT_END, 0, remedy_name(row))                  \
+    COLUMN("name", "change", 5, MV_UNIT_TEXT | MV_UNIT_END, 0, mv_remedy_name(row))               \
     COLUMN("peak_reserved", "reserved", 1, MV_UNIT_BYTES, 9, row->trial.result.peak.reserved)     \
     COLUMN("peak_allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,                    \
            row->trial.result.peak.allocated)                                                      \
@@ -148,7 +139,9 @@ static const char *remedy_name(const mv_remedy *row)
     COLUMN("cost", "cost", 4, MV_UNIT_TEXT, 0, remedy_cost(row, cost))                            \
     MEMBER("change", row->change)                                                                 \
     MEMBER("setting", *row->change ? mv_value_of(MV_VALUE_NULL) : mv_value_text(row->trial.conf)) \
-    MEMBER("saves", mv_value_i64(row->trial.saves))                                               \
+    MEMBER("serves", mv_value_bool(row->serves))                                                  \
+    MEMBER("spare", mv_value_bytes(row->spare))                                                   \
+    MEMBER("saves", mv_value_i64(row->saves))                                                     \
     MEMBER("segment_allocs", row->trial.result.counts.segment_allocs)                             \
     MEMBER("retries", row->trial.result.counts.retries)                                           \
     MEMBER("recomputed_bytes", row->recomputed)                                                   \
@@ -191,15 +184,19 @@ static const mv_table remedy_table = {MV_TABLE(REMEDY_FIELDS, list_remedies)};
     LIST("runs", &run_table, mv_value_rows(w))                                        \
     LIST("advice", &advice_table, mv_value_rows(w))
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                    \
-    MEMBER("device", mv_value_u64(r->first + i))                                               \
-    TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                                         \
-    MEMBER("no_advice", w->advice_none)                                                        \
-    MEMBER("target.bytes",                                                                     \
-           w->has_target ? mv_value_u64(w->remedies.target) : mv_value_of(MV_VALUE_NO_OBJECT)) \
-    MEMBER("target.met", mv_value_bool(w->remedies.is_met))                                    \
-    MEMBER("target.verdict", w->has_target ? w->remedies.verdict : "")                         \
-    LIST("target.remedies", &remedy_table, mv_value_rows(w))                                   \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                          \
+    MEMBER("device", mv_value_u64(r->first + i))                                     \
+    TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                               \
+    MEMBER("no_advice", w->advice_none)                                              \
+    MEMBER("target.bytes", !w->has_target       ? mv_value_of(MV_VALUE_NO_OBJECT)    \
+                           : w->remedies.target ? mv_value_bytes(w->remedies.target) \
+                                                : mv_value_of(MV_VALUE_NULL))        \
+    MEMBER("target.source", w->remedies.is_of_failure ? "oom" : "given")             \
+    MEMBER("target.rest", w->remedies.is_of_failure ? mv_value_u64(w->remedies.rest) \
+                                                    : mv_value_of(MV_VALUE_NULL))    \
+    MEMBER("target.met", mv_value_bool(w->remedies.is_met))                          \
+    MEMBER("target.verdict", w->has_target ? w->remedies.verdict : "")               \
+    LIST("target.remedies", &remedy_table, mv_value_rows(w))                         \
     MEMBER("floor", w->floor.is_known ? mv_value_u64(w->floor.lower) : mv_value_of(MV_VALUE_NULL))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -408,7 +405,8 @@ static mv_code find_all(whatif_report *r, mv_err *err)
         .change_count = o->changes,
         .change = r->changes,
         .capacity = mv_option_given(o, MV_HAS(CAPACITY)) ? o->capacity : 0,
-        .target = mv_option_given(o, MV_HAS(TARGET)) ? o->target : 0,
+        .has_target = mv_option_given(o, MV_HAS(TARGET)),
+        .target = o->target,
     };
     mv_code code = mv_sites_find(&r->cli->arena, r->trace, &r->sites, err);
 
@@ -427,6 +425,19 @@ static mv_code find_all(whatif_report *r, mv_err *err)
     return code;
 }
 
+/* Whether the target is that of a failed request, and there is none. */
+static bool is_missing_failure(const whatif_report *r)
+{
+    const mv_options *o = &r->cli->options;
+
+    if (!mv_option_given(o, MV_HAS(TARGET)) || o->target)
+        return false;
+    for (uint32_t i = 0; i < r->end - r->first; i++)
+        if (r->found[i].trials.recorded_ooms)
+            return false;
+    return true;
+}
+
 int mv_cmd_whatif(mv_cli *cli)
 {
     mv_trace trace;
@@ -442,6 +453,10 @@ int mv_cmd_whatif(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (find_all(&r, &err) != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
+    if (is_missing_failure(&r)) {
+        mv_complain_of(mv_input_name(cli), "no request failed: pass --target SIZE");
+        return MV_EXIT_FAILED;
+    }
     if (mv_table_is_wanted(cli))
         return mv_table_put(cli, &r);
     mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);

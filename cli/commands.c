@@ -409,10 +409,13 @@ const mv_command mv_commands[] = {
             "it.\n"
             "--target looks for the cheapest changes that keep the run within SIZE: settings,\n"
             "empty_cache(), recomputing the loops over modules and moving activations to the\n"
-            "host, each replayed.\n",
+            "host, each replayed. --target oom looks for those that serve the request that "
+            "failed\n"
+            "and leave room for the rest of the step.\n",
         .example = "memviz whatif train.pickle\n"
                    "memviz whatif --recompute 'site:model.py:62' --drop aux_loss train.pickle\n"
                    "memviz whatif --target 20GiB train.pickle\n"
+                   "memviz whatif --target oom failed.pickle\n"
                    "memviz whatif --conf expandable_segments:True --capacity 40GiB train.pickle\n"
                    "memviz whatif --json train.pickle | jq '.runs[0]'\n",
     },

@@ -15,7 +15,7 @@ static void put_line(char *line)
 {
     size_t length;
 
-    mv_utf8_tame(line);
+    mv_utf8_sanitize(line);
     length = strlen(line);
     line[length] = '\n';
     fwrite(line, 1, length + 1, stderr);

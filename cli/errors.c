@@ -210,7 +210,7 @@ static bool is_failure(const mv_error_text *error)
     return !error->is_summary || (error->failures > 0 && error->failures != MV_NO_BYTES);
 }
 
-void mv_errors_judge(mv_cli *cli, const mv_error_texts *texts)
+void mv_errors_evaluate(mv_cli *cli, const mv_error_texts *texts)
 {
     static const mv_gate others[] = {MV_GATE_LEAK, MV_GATE_FRAGMENTED, MV_GATE_PEAK,
                                      MV_GATE_RESERVED};
@@ -218,12 +218,12 @@ void mv_errors_judge(mv_cli *cli, const mv_error_texts *texts)
 
     for (uint32_t i = 0; i < texts->count; i++)
         if (is_failure(&texts->rows[i])) {
-            mv_gate_judge(&cli->gates, MV_GATE_OOM, MV_GATE_FAILS, "%s",
-                          mv_error_title(&texts->rows[i], title));
+            mv_gate_evaluate(&cli->gates, MV_GATE_OOM, MV_GATE_FAILS, "%s",
+                             mv_error_title(&texts->rows[i], title));
             break;
         }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (cli->command->gates & (1u << others[i]))
-            mv_gate_judge(&cli->gates, others[i], MV_GATE_CANNOT_KNOW,
-                          "the text of an error does not show it: record the run");
+            mv_gate_evaluate(&cli->gates, others[i], MV_GATE_CANNOT_KNOW,
+                             "the text of an error does not show it: record the run");
 }

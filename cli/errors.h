@@ -28,7 +28,7 @@ mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_rep
 const char *mv_error_title(const mv_error_text *error, char text[MV_ERROR_TITLE]);
 
 /* The gates that a text answers, or cannot. */
-void mv_errors_judge(mv_cli *cli, const mv_error_texts *texts);
+void mv_errors_evaluate(mv_cli *cli, const mv_error_texts *texts);
 
 /* The report as text. */
 void mv_errors_put(mv_cli *cli, const mv_error_report *errors);

@@ -189,13 +189,13 @@ void mv_gate_next(mv_gates *gates, const char *file)
     memset(gates->printed, 0, sizeof gates->printed);
 }
 
-static void tell(mv_gates *gates, mv_gate gate, mv_told_kind kind, const char *reason)
+static void tell(mv_gates *gates, mv_gate gate, mv_gate_outcome_kind kind, const char *reason)
 {
-    mv_gate_told *told = gates->arena ? mv_push_struct(gates->arena, mv_gate_told) : NULL;
+    mv_gate_outcome *told = gates->arena ? mv_push_struct(gates->arena, mv_gate_outcome) : NULL;
 
     if (!told)
         return;
-    *told = (mv_gate_told){.gate = gate, .kind = kind};
+    *told = (mv_gate_outcome){.gate = gate, .kind = kind};
     told->text = gates->file ? mv_arena_printf(gates->arena, "%s: %s", gates->file, reason)
                              : mv_arena_text(gates->arena, reason, strlen(reason));
     *(gates->last ? &gates->last->next : &gates->told) = told;
@@ -211,11 +211,11 @@ static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *rea
         return;
     gates->printed[is_unknown] |= 1u << gate;
     *(is_unknown ? &gates->is_unknown : &gates->is_found) = true;
-    tell(gates, gate, is_unknown ? MV_TOLD_UNKNOWN : MV_TOLD_MET, reason);
+    tell(gates, gate, is_unknown ? MV_GATE_OUTCOME_UNKNOWN : MV_GATE_OUTCOME_MET, reason);
     mv_complain_of(gates->file, "--fail-on %s: %s%s", gates_table[gate].word, reason, more);
 }
 
-void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
+void mv_gate_evaluate(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
 {
     bool asked = gates->asked & (1u << gate);
     char reason[600];
@@ -233,13 +233,13 @@ void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const c
     if (gates->asked & MV_GATES(UNKNOWN))
         fail(gates, MV_GATE_UNKNOWN, true, reason, "");
     else if (asked && gates->known)
-        tell(gates, gate, MV_TOLD_WAIVED, reason);
+        tell(gates, gate, MV_GATE_OUTCOME_WAIVED, reason);
     else if (asked)
         fail(gates, gate, true, reason, " (',known' after the gate lets that pass)");
 }
 
-void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
-                         const char *doubt, const char *what)
+void mv_gate_evaluate_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
+                            const char *doubt, const char *what)
 {
     bool is_above = bytes > gates->bound[gate];
     char size[MV_SIZE_TEXT], bound[MV_SIZE_TEXT];
@@ -251,45 +251,46 @@ void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound
         snprintf(bound, sizeof bound, "%llu B", (unsigned long long)gates->bound[gate]);
     }
     if (is & (is_above ? MV_BOUND_MOST : MV_BOUND_LEAST))
-        mv_gate_judge(gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s %s%s; whether it was above %s is unknown: %s", what, mv_bound_words(is),
-                      size, bound, doubt);
+        mv_gate_evaluate(gates, gate, MV_GATE_CANNOT_KNOW,
+                         "%s %s%s; whether it was above %s is unknown: %s", what,
+                         mv_bound_words(is), size, bound, doubt);
     else if (is_above)
-        mv_gate_judge(gates, gate, MV_GATE_FAILS, "%s %s%s, above %s", what, mv_bound_words(is),
-                      size, bound);
+        mv_gate_evaluate(gates, gate, MV_GATE_FAILS, "%s %s%s, above %s", what, mv_bound_words(is),
+                         size, bound);
 }
 
-void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
-                        const mv_ooms *found)
+void mv_gate_evaluate_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                           const mv_ooms *found)
 {
     const mv_recorder *recorder = mv_recorder_of(trace);
     char size[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
 
     mv_level_place(trace, device, place);
     if (found->count)
-        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %s, the first of %s", place,
-                      found->verdict, mv_size_text(size, found->ooms[0].requested));
-    else if (recorder->lacks_failures)
-        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                      "%s: %s does not record whether a request failed", place, recorder->writer);
+        mv_gate_evaluate(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %s, the first of %s", place,
+                         found->verdict, mv_size_text(size, found->ooms[0].requested));
+    else if (recorder->is_missing_failures)
+        mv_gate_evaluate(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
+                         "%s: %s does not record whether a request failed", place,
+                         recorder->writer);
     else if (!found->is_known)
-        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "%s: %s: %s", place, found->verdict,
-                      found->why);
+        mv_gate_evaluate(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "%s: %s: %s", place,
+                         found->verdict, found->why);
 }
 
-void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *found)
+void mv_gate_evaluate_leaks(mv_gates *gates, const char *where, const mv_leaks *found)
 {
     char size[MV_SIZE_TEXT];
 
     if (found->verdict == MV_VERDICT_LEAK && found->count == 0)
-        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s: %s", where, found->why);
+        mv_gate_evaluate(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s: %s", where, found->why);
     else if (found->verdict == MV_VERDICT_LEAK)
-        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s: %u leak%s, %s in all", where,
-                      found->count, mv_plural(found->count),
-                      mv_size_text(size, found->leaked_bytes));
+        mv_gate_evaluate(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s: %u leak%s, %s in all", where,
+                         found->count, mv_plural(found->count),
+                         mv_size_text(size, found->leaked_bytes));
     else if (found->verdict == MV_VERDICT_UNKNOWN)
-        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW, "%s: unknown whether it leaks: %s",
-                      where, found->why);
+        mv_gate_evaluate(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
+                         "%s: unknown whether it leaks: %s", where, found->why);
 }
 
 enum { DOUBT = 120 };
@@ -298,7 +299,7 @@ enum { DOUBT = 120 };
  * allocator took from the device. NULL: they are known. */
 static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
-    if (!mv_trace_lacks_reserved(trace))
+    if (!mv_trace_is_missing_reserved(trace))
         return NULL;
     snprintf(out, DOUBT, "%s does not record what was taken from the device",
              mv_recorder_of(trace)->writer);
@@ -320,25 +321,25 @@ bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *
 
     if (!reserved_doubt(trace, doubt))
         return true;
-    mv_gate_judge(gates, MV_GATE_RESERVED, MV_GATE_CANNOT_KNOW, "%s: %s", name, doubt);
+    mv_gate_evaluate(gates, MV_GATE_RESERVED, MV_GATE_CANNOT_KNOW, "%s: %s", name, doubt);
     return false;
 }
 
-void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
-                                 const mv_fragmentation *found)
+void mv_gate_evaluate_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                                    const mv_fragmentation *found)
 {
     char doubt[DOUBT], place[MV_PLACE_TEXT];
 
     mv_level_place(trace, device, place);
     if (segments_doubt(trace, doubt))
-        mv_gate_judge(gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW, "%s: %s", place, doubt);
+        mv_gate_evaluate(gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW, "%s: %s", place, doubt);
     else if (found->fragmented || !found->is_known)
-        mv_gate_judge(gates, MV_GATE_FRAGMENTED,
-                      found->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "%s: %s: %s", place,
-                      found->figures, found->why);
+        mv_gate_evaluate(gates, MV_GATE_FRAGMENTED,
+                         found->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "%s: %s: %s",
+                         place, found->figures, found->why);
 }
 
-void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals)
+void mv_gate_evaluate_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals)
 {
     const mv_audit *audit = &totals->audit;
     const char *doubt = audit->count ? audit->notes[0] : "the events contradict each other";
@@ -347,22 +348,22 @@ void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_total
 
     mv_level_place(trace, totals->device, place);
     snprintf(what, sizeof what, "%s: peak allocated", place);
-    mv_gate_judge_bytes(gates, MV_GATE_PEAK, totals->peak.bytes.allocated, audit->peak.allocated,
-                        doubt, what);
+    mv_gate_evaluate_bytes(gates, MV_GATE_PEAK, totals->peak.bytes.allocated, audit->peak.allocated,
+                           doubt, what);
     snprintf(what, sizeof what, "%s: peak reserved", place);
-    mv_gate_judge_bytes(gates, MV_GATE_RESERVED, totals->peak.bytes.reserved,
-                        lack ? audit->peak.reserved | MV_BOUND_LEAST : audit->peak.reserved,
-                        lack && audit->peak.reserved == MV_BOUND_EXACT ? lack : doubt, what);
+    mv_gate_evaluate_bytes(gates, MV_GATE_RESERVED, totals->peak.bytes.reserved,
+                           lack ? audit->peak.reserved | MV_BOUND_LEAST : audit->peak.reserved,
+                           lack && audit->peak.reserved == MV_BOUND_EXACT ? lack : doubt, what);
 }
 
-void mv_gate_judge_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end)
+void mv_gate_evaluate_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end)
 {
     if (mv_devices_in_use(trace, first, end) > 0)
         return;
     for (mv_gate gate = 0; gate < MV_GATE_COUNT; gate++)
         if (gates->asked & (1u << gate))
-            mv_gate_judge(gates, gate, MV_GATE_CANNOT_KNOW, "%s",
-                          "the file has no events and no memory");
+            mv_gate_evaluate(gates, gate, MV_GATE_CANNOT_KNOW, "%s",
+                             "the file has no events and no memory");
 }
 
 int mv_gate_status(const mv_gates *gates, int status)

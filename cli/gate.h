@@ -10,7 +10,7 @@
  *
  * A command names its gates in its row of the command table, and answers each of them:
  *
- *     mv_gate_judge(&cli->gates, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
+ *     mv_gate_evaluate(&cli->gates, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
  *     return mv_gate_status(&cli->gates, status);
  *
  * Gates that --fail-on did not name are ignored. For each file, or rank of `ranks`, the first
@@ -46,13 +46,17 @@ typedef enum {
 #define MV_GATES(id) (1u << MV_GATE_##id)
 
 /* One reason, for a page of the gates (cli/report/gate_page.h). */
-typedef enum { MV_TOLD_MET, MV_TOLD_UNKNOWN, MV_TOLD_WAIVED } mv_told_kind;
-typedef struct mv_gate_told {
-    struct mv_gate_told *next;
+typedef enum {
+    MV_GATE_OUTCOME_MET,
+    MV_GATE_OUTCOME_UNKNOWN,
+    MV_GATE_OUTCOME_WAIVED
+} mv_gate_outcome_kind;
+typedef struct mv_gate_outcome {
+    struct mv_gate_outcome *next;
     mv_gate gate;
-    mv_told_kind kind; /* WAIVED: unknown, and `known` lets it pass */
-    const char *text;  /* "train.pickle: device 0: 1 leak, 24.0 MiB in all" */
-} mv_gate_told;
+    mv_gate_outcome_kind kind; /* WAIVED: unknown, and `known` lets it pass */
+    const char *text;          /* "train.pickle: device 0: 1 leak, 24.0 MiB in all" */
+} mv_gate_outcome;
 
 typedef struct {
     const char *file;              /* its name in messages; NULL: none */
@@ -64,7 +68,7 @@ typedef struct {
     bool any;                      /* `any` was named: with `known` all gates except `unknown` */
     bool is_found, is_unknown;     /* of any file */
     mv_arena *arena;               /* for the reasons; NULL: they are only printed */
-    mv_gate_told *told, *last;     /* in order */
+    mv_gate_outcome *told, *last;  /* in order */
 } mv_gates;
 
 typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;
@@ -92,28 +96,28 @@ const char *mv_gate_text(const mv_gates *gates, mv_gate gate, char text[MV_GATE_
 void mv_gate_next(mv_gates *gates, const char *file);
 
 /* Gives one gate its answer for one device, and the reason as a sentence. */
-void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
+void mv_gate_evaluate(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Answers a gate with a bound: `what` was `bytes`, up to the direction `is`; `doubt` is the reason
  * of an inexact figure. */
-void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
-                         const char *doubt, const char *what);
+void mv_gate_evaluate_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
+                            const char *doubt, const char *what);
 
 /* The gates `oom`, `leak` and `fragmented` of one device, or of the memory named by `where`. Files
  * from other tools contain no segments, and most of them no failed requests. */
-void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
-                        const mv_ooms *found);
-void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *found);
-void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
-                                 const mv_fragmentation *found);
+void mv_gate_evaluate_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                           const mv_ooms *found);
+void mv_gate_evaluate_leaks(mv_gates *gates, const char *where, const mv_leaks *found);
+void mv_gate_evaluate_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                                    const mv_fragmentation *found);
 
 /* The gates `peak` and `reserved` of one device. */
-void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
+void mv_gate_evaluate_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
 
 /* If none of the devices [first, end) is in use, the answer of every requested gate is unknown: the
  * file may be of another process, or of a moment before the work. */
-void mv_gate_judge_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end);
+void mv_gate_evaluate_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end);
 
 /* Whether the file records reserved memory; else answers the gate `reserved` with the reason and
  * the file's name. */

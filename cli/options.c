@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/nearest.h"
 #include "base/numbers.h"
 #include "base/size.h"
-#include "cli/nearest.h"
 #include "record/ring.h"
 #include "viz/scene/raster.h"
 
@@ -28,7 +28,10 @@ static const struct {
 } elsewhere[] = {
     {MV_OPTION_FRAMES, MV_OPTION_BENCH,
      "frames of stacks to show: user (default) or all; with --bench the number to play", NULL},
-    {MV_OPTION_TARGET, MV_OPTION_CONF, "find the cheapest changes that reserve at most SIZE", NULL},
+    {MV_OPTION_TARGET, MV_OPTION_CONF,
+     "find the cheapest changes that reserve at most SIZE, or with oom that serve the failed "
+     "request",
+     NULL},
     {MV_OPTION_AT, MV_OPTION_CAPACITY, "sizes to predict the peaks for, such as 16,24", NULL},
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
@@ -294,10 +297,24 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
 };
 
 /* A small number without a unit is a mistake: no device, and no report, has 80 bytes. */
-static bool lacks_unit(const char *text, uint64_t bytes)
+static bool is_missing_unit(const char *text, uint64_t bytes)
 {
     return bytes > 0 && bytes < LEAST_WITHOUT_UNIT &&
            isdigit((unsigned char)text[strlen(text) - 1]);
+}
+
+/* whatif --target oom: what the request that failed needed. */
+#define SHORTFALL "oom"
+
+static bool may_be_shortfall(mv_option_set allowed, int id)
+{
+    return id == MV_OPTION_TARGET && (allowed & MV_HAS(CONF));
+}
+
+static bool is_shortfall(mv_options *o, mv_option_id id, const char *argument)
+{
+    o->target = id == MV_OPTION_TARGET ? 0 : o->target;
+    return may_be_shortfall(o->allowed, (int)id) && strcmp(argument, SHORTFALL) == 0;
 }
 
 static bool take(mv_options *o, mv_option_id id, const char *argument)
@@ -320,8 +337,10 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     case IS_NUMBER:
         return read_number(argument, r->most, member);
     case IS_SIZE:
+        if (is_shortfall(o, id, argument))
+            return true;
         return argument && mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
-               !lacks_unit(argument, *(uint64_t *)member);
+               !is_missing_unit(argument, *(uint64_t *)member);
     case IS_CHANGE:
         return take_change(o, id, argument);
     case IS_DURATION:
@@ -441,6 +460,16 @@ static void explain(int result, mv_option_set allowed, char **argv, char *why, u
         explain_unknown(allowed, word, why, size);
 }
 
+/* Whether the argument is itself an option without one: --format=json for --json. */
+static bool is_flag(mv_option_set allowed, const char *argument)
+{
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if ((allowed & MV_OPTION_BIT(i)) && !mv_option_table[i].argument &&
+            strcmp(mv_option_table[i].name, argument) == 0)
+            return true;
+    return false;
+}
+
 /* The expected kind of number or size, if the option's name does not show it. */
 static const char *bounds_of(mv_option_id id)
 {
@@ -468,6 +497,10 @@ bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *o
     opterr = 0;
     optind = 0;
     while ((result = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+        if (result == ':' && may_be_shortfall(allowed, optopt - LONG_BASE)) {
+            optarg = (char[]){SHORTFALL};
+            result = optopt;
+        }
         if (result == '?' || result == ':') {
             explain(result, allowed, argv, why, why_size);
             return false;
@@ -481,8 +514,11 @@ bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *o
         if (!take(out, id, optarg)) {
             const mv_option *o = &mv_option_table[id];
             const char *words = mv_option_words(id, allowed);
-            snprintf(why, why_size, "--%s %s: expected %s%s%s", o->name, optarg,
-                     words ? "one of: " : "", words ? words : o->argument, bounds_of(id));
+            snprintf(why, why_size, "--%s %s: expected %s%s%s%s%s%s", o->name, optarg,
+                     words ? "one of: " : "", words ? words : o->argument, bounds_of(id),
+                     may_be_shortfall(allowed, (int)id) ? "; or oom" : "",
+                     is_flag(allowed, optarg) ? "; or --" : "",
+                     is_flag(allowed, optarg) ? optarg : "");
             return false;
         }
     }

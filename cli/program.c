@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "analyze/totals/moment.h"
+#include "base/nearest.h"
 #include "base/numbers.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/input/folder_files.h"
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
-#include "cli/nearest.h"
 #include "cli/output_limit.h"
 #include "cli/output_name.h"
 #include "cli/report/gate_page.h"
@@ -111,7 +111,7 @@ static bool wants_pager(const mv_cli *cli)
 
 /* Out of memory fails the whole report or picture: parts of it could be missing. Commands that
  * continue after that (a window, a server, a recorded program) handle it themselves. */
-static bool lacks_memory(const mv_cli *cli)
+static bool ran_out_of_memory(const mv_cli *cli)
 {
     const mv_command *c = cli->command;
 
@@ -150,7 +150,7 @@ static int run_in_output(mv_cli *cli)
         if (is_page)
             mv_gate_page_end(&page, cli, status);
     }
-    if (lacks_memory(cli) && status != MV_EXIT_FAILED) {
+    if (ran_out_of_memory(cli) && status != MV_EXIT_FAILED) {
         status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
         cli->keeps_report = false;
     }

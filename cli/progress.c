@@ -21,7 +21,7 @@ void mv_progress_start(mv_progress *progress, const char *what, bool quiet)
 {
     *progress = (mv_progress){.silent = quiet || !isatty(STDERR_FILENO)};
     snprintf(progress->what, sizeof progress->what, "%s", what);
-    mv_utf8_tame(progress->what);
+    mv_utf8_sanitize(progress->what);
     progress->started_ms = now_ms();
 }
 

@@ -174,7 +174,7 @@ static mv_code ask(mv_attach *attach, const char *what, uint32_t entries, bool i
 
     path_in(path, sizeof path, attach->inside, "script");
     if (write_script(attach, what, entries, is_ours, err) == MV_OK &&
-        mv_running_python_ask(&attach->python, path, err) == MV_OK &&
+        mv_running_python_query(&attach->python, path, err) == MV_OK &&
         wait_for_answer(attach, text, size, wait, user, err) == MV_OK)
         mv_running_python_tidy(&attach->python);
     else if (!mv_attach_is_alive(attach))

@@ -78,8 +78,8 @@ static mv_code exchange(mv_arena *arena, int link, const char *line, const char 
     return MV_OK;
 }
 
-mv_code mv_control_ask(mv_arena *arena, uint32_t pid, const char *line, const char **answer,
-                       mv_err *err)
+mv_code mv_control_query(mv_arena *arena, uint32_t pid, const char *line, const char **answer,
+                         mv_err *err)
 {
     uint32_t launcher = 0, control = 0;
     char status[MV_STATUS_PATH + 24];

@@ -8,7 +8,7 @@
 /* Sends a request, a line without its end, to the launcher of the run that process `pid` belongs
  * to, or is the launcher of. *answer is its text, in `arena`. Fails with a sentence if there is no
  * launcher, or it does not answer. */
-mv_code mv_control_ask(mv_arena *arena, uint32_t pid, const char *line, const char **answer,
-                       mv_err *err);
+mv_code mv_control_query(mv_arena *arena, uint32_t pid, const char *line, const char **answer,
+                         mv_err *err);
 
 #endif

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/beside.h"
+#include "base/resource_path.h"
 #include "record/forward.h"
 #include "record/random_word.h"
 
@@ -70,7 +70,7 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
         return check_shim(path, err);
     }
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!mv_beside(candidate, sizeof candidate, places[i]) || !realpath(candidate, full))
+        if (!mv_resource_path(candidate, sizeof candidate, places[i]) || !realpath(candidate, full))
             continue;
         snprintf(path, size, "%s", full);
         return check_shim(path, err);

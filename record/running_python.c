@@ -392,7 +392,7 @@ static mv_code ask_by_ptrace(mv_running_python *python, const char *path, mv_err
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-mv_code mv_running_python_ask(mv_running_python *python, const char *path, mv_err *err)
+mv_code mv_running_python_query(mv_running_python *python, const char *path, mv_err *err)
 {
     if (strlen(path) > 1000 || strpbrk(path, "'\"\\\n"))
         return mv_fail(

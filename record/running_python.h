@@ -40,7 +40,7 @@ mv_code mv_running_python_find(pid_t pid, mv_running_python *out, mv_err *err);
 /* Asks the process to run the script at `path`, as that process sees it, of at most 1,000 bytes
  * without quotes and backslashes. Returns when the request is made; when the script runs, or
  * whether, depends on the program. Its variables are its own; an exception is swallowed. */
-mv_code mv_running_python_ask(mv_running_python *python, const char *path, mv_err *err);
+mv_code mv_running_python_query(mv_running_python *python, const char *path, mv_err *err);
 
 /* Gives back the memory that the request needed. Call it when the script has run. */
 void mv_running_python_tidy(mv_running_python *python);

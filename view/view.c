@@ -34,8 +34,8 @@ static uint32_t worker_count(const mv_view_opts *opts)
 
     if (!opts->is_threaded)
         return 0;
-    if (opts->in_turns)
-        return MV_IN_TURNS;
+    if (opts->is_cooperative)
+        return MV_COOPERATIVE;
     return processors < 3 ? 1 : processors > MOST_WORKERS ? MOST_WORKERS : processors - 1;
 }
 
@@ -245,7 +245,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
     ui->zone_count = ui->zone_capacity = ui->list_count = 0;
     ui->has_no_buttons = view->chrome->only_panes;
     ui->is_animating = false;
-    ui->lacks_memory = false;
+    ui->ran_out_of_memory = false;
     view->chrome->hover_before = view->hover;
     view->chrome->hover_segment_before = view->hover_segment;
     mv_view_settle(view);
@@ -292,6 +292,7 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
     uint64_t before = mv_jobs_missed(view->jobs);
 
     paint_frame(view, width, height, ms);
+    view->chrome->dropped = 0;
     view->is_incomplete = mv_jobs_missed(view->jobs) != before;
     return &view->ui.scene;
 }
@@ -325,7 +326,8 @@ static const mv_scene *bare_frame(mv_view *view)
     return scene;
 }
 
-bool mv_view_turn(mv_view *view)
+bool mv_view_run_one_task(mv_view *view)
 {
-    return mv_timeline_turn(view) || mv_jobs_turn(view->jobs) || mv_loader_turn(view->loader);
+    return mv_timeline_run_one_task(view) || mv_jobs_run_one_task(view->jobs) ||
+           mv_loader_run_one_task(view->loader);
 }

@@ -16,7 +16,7 @@
 #include "cli/program.h"
 #include "parse/source/same_file.h"
 #include "parse/source/text_file.h"
-#include "view/chrome/chrome.h"
+#include "view/chrome/spoken.h"
 #include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
@@ -86,7 +86,7 @@ bool EXPORT(mv_web_open)(bool is_dark, float scale)
 {
     mv_view_opts opts = {.is_dark = is_dark,
                          .is_threaded = true,
-                         .in_turns = true,
+                         .is_cooperative = true,
                          .tries_settings = true,
                          .scale = scale,
                          .copy = copy,
@@ -120,7 +120,7 @@ void EXPORT(mv_web_begin)(void)
 
 void EXPORT(mv_web_add)(void)
 {
-    mv_view_add(page.view, page.texts);
+    mv_view_drop(page.view, page.texts);
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */
@@ -178,6 +178,12 @@ double EXPORT(mv_web_scale)(void)
     return page.view->desk->scale;
 }
 
+/* The frame for a screen reader (view/chrome/spoken.h), valid until the next frame. */
+const char *EXPORT(mv_web_spoken)(void)
+{
+    return mv_view_spoken(page.view);
+}
+
 /* Four numbers: where the caret of the field is. */
 const mv_box *EXPORT(mv_web_caret)(void)
 {
@@ -199,7 +205,7 @@ void EXPORT(mv_web_paste)(void)
 /* 0: no work is left. */
 bool EXPORT(mv_web_turn)(void)
 {
-    return mv_view_turn(page.view);
+    return mv_view_run_one_task(page.view);
 }
 
 /* Draws a frame; returns the number of rectangles that changed since the previous one. -1: out of
@@ -227,9 +233,9 @@ const uint8_t *EXPORT(mv_web_image)(void)
 }
 
 /* A device is shown and only its reports are missing: a long piece of work. */
-static bool lacks_reports(const mv_view *view)
+static bool is_missing_reports(const mv_view *view)
 {
-    return mv_view_device(view) && !mv_view_is_judged(view) && mv_jobs_are_idle(view->jobs) &&
+    return mv_view_device(view) && !mv_view_is_evaluated(view) && mv_jobs_are_idle(view->jobs) &&
            mv_timeline_is_idle(view);
 }
 
@@ -239,7 +245,7 @@ uint32_t EXPORT(mv_web_state)(void)
 {
     return (mv_view_is_animating(page.view) ? 1u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
            (page.view->is_closing ? 4u : 0) | (page.view->desk->is_dark ? 8u : 0) |
-           (mv_view_is_idle(page.view) ? 16u : 0) | (lacks_reports(page.view) ? 32u : 0) |
+           (mv_view_is_idle(page.view) ? 16u : 0) | (is_missing_reports(page.view) ? 32u : 0) |
            (mv_view_device(page.view) ? 64u : 0);
 }
 

@@ -63,7 +63,7 @@ let next = null, session = null; // the second viewer; a session waiting for its
 
 function startViewer(isHidden) {
   const worker = startWorker('viewer'), canvas = document.createElement('canvas'), surface = canvas.transferControlToOffscreen();
-  Object.assign(worker, {canvas, files: [], stages: [], failed: [], state: {}});
+  Object.assign(worker, {canvas, files: [], stages: [], failed: [], state: {}, spoken: ''});
   canvas.className = isHidden ? 'waits' : '';
   picture.prepend(canvas);
   worker.onerror = event => tells.stopped(event.message || 'its worker cannot start.', {}, worker);
@@ -120,6 +120,7 @@ function takeOver() {
   showReading(null);
   listFiles();
   tells.state(viewer.state, {}, viewer);
+  speak(viewer.spoken);
   if (session) showLacks(viewer.lacks);
 }
 
@@ -366,6 +367,48 @@ function followScale() {
   matchMedia('(resolution: ' + shownScale + 'dppx)').addEventListener('change', followScale, {once: true});
 }
 
+// ---- for screen readers --------------------------------------------------------------------------
+
+const GROUPS = {toolbar: 'Toolbar', picture: 'In the picture', legend: 'Legend', tab: 'Tabs', heading: 'Columns', row: 'Rows'};
+
+// A button for a part of the picture; a click on it is one at its place.
+function spokenPart([, chosen, x, y, text]) {
+  const button = document.createElement('button');
+  Object.assign(button, {type: 'button', tabIndex: -1, textContent: text});
+  if (chosen === '1') button.setAttribute('aria-pressed', 'true');
+  button.onclick = () => {
+    for (const what of [0, 1, 2]) viewer.postMessage({pointer: {what, button: 0, clicks: 1, x: +x, y: +y, mods: 0}});
+  };
+  return button;
+}
+
+// The parts of the frame at rest (view/chrome/spoken.h) as lists of buttons, which nobody sees. A list that did not
+// change stays, and the one that has the focus keeps it.
+function speak(text) {
+  const parts = text.split('\n').filter(Boolean).map(line => line.split('\t'));
+  for (const group of Object.keys(GROUPS)) {
+    const list = byId('spoken_' + group), lines = parts.filter(part => part[0] === group), now = JSON.stringify(lines);
+    if (list.dataset.lines === now) continue;
+    const focused = [...list.children].indexOf(document.activeElement);
+    list.dataset.lines = now;
+    list.replaceChildren(...lines.map(spokenPart));
+    list.hidden = lines.length === 0;
+    if (focused >= 0 && list.children[focused]) list.children[focused].focus();
+  }
+  byId('spoken_status').textContent = parts.filter(part => part[0] === 'status').map(part => part[4]).join();
+}
+
+function beginSpoken() {
+  const lists = Object.entries(GROUPS).map(([group, label]) => {
+    const list = document.createElement('div');
+    Object.assign(list, {id: 'spoken_' + group, hidden: true});
+    list.setAttribute('role', 'group');
+    list.setAttribute('aria-label', label);
+    return list;
+  });
+  byId('spoken').prepend(...lists);
+}
+
 // ---- paper ---------------------------------------------------------------------------------------
 
 // A worker's canvas does not print: an image of it does.
@@ -489,6 +532,10 @@ const tells = {
     else if (worker === viewer) session = null;
   },
   failed(list, data, worker) { if (list.length && worker === viewer) show(list.join(' · ')); },
+  spoken(text, data, worker) {
+    worker.spoken = text;
+    if (worker === viewer) speak(text);
+  },
   copy(text) { toClipboard(text); },
   download(name, data) { download(name, data.blob || new Blob([data.bytes])); },
   stopped(why, data, worker) {
@@ -524,6 +571,7 @@ async function begin() {
   compiled = await WebAssembly.compile(await unpacked(fromLetters(byId('core').textContent)));
   byId('core').remove();
   viewer = startViewer(false);
+  beginSpoken();
   listen();
   openEmbedded();
   if (byId('served')) await beginServed();

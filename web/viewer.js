@@ -5,7 +5,7 @@ const QUIET_MS = 150;   // after an event, the slow stages of loading wait this 
 const MEMORY = 'out of memory: a page can use at most 4 GiB, and some browsers allow less. Use memviz on the machine itself, which has no such limit.';
 const reader = new FileReaderSync();
 let core, canvas, context, width = 1, height = 1, files = [], isCalm = false;
-let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', isMeasured = false;
+let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', spoken = '', isMeasured = false;
 
 const say = message => self.postMessage(message);
 const frame = self.requestAnimationFrame ? f => self.requestAnimationFrame(f) : f => setTimeout(f, 16);
@@ -45,6 +45,7 @@ const paint = guarded(() => {
   const state = core.exports.mv_web_state();
   if (state & 1) askFrame();
   report(state);
+  speak(state);
   if (isMeasured) say({timing: performance.now() - begin, mark: isMeasured, moves: !!(state & 1), isIdle: !!(state & 16)});
   turnSoon();
 });
@@ -66,6 +67,13 @@ function report(state) {
   say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16), hasPicture: !!(state & 64), caret: [...caret]},
        stages, failed});
   files.forEach((name, i) => { if (stages[i] >= 2) core.forget(name); });
+}
+
+// Sends the words of a frame at rest to the page, for screen readers.
+function speak(state) {
+  if (!(state & 16)) return;
+  const now = core.textAt(core.exports.mv_web_spoken());
+  if (now !== spoken) say({spoken: spoken = now});
 }
 
 function turnSoon() {

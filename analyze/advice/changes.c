@@ -17,6 +17,7 @@ typedef struct {
     mv_arena *arena;
     const mv_trace *trace;
     const mv_lives *lives;
+    const mv_code_facts *facts; /* NULL: not found yet */
     const mv_code_change *change;
     mv_edit *edit;
     const char *about, *assumed;
@@ -130,13 +131,30 @@ static mv_code match(reading *r, mv_err *err)
     return code;
 }
 
-static mv_code find_categories(reading *r, mv_categories *out, mv_err *err)
+mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           const uint8_t *kinds, mv_code_facts *out, mv_err *err)
 {
-    uint8_t *kinds = mv_frame_kinds(r->arena, r->trace);
+    if (mv_categories_find(arena, trace, lives, kinds, NULL, &out->categories, err) != MV_OK ||
+        mv_layers_find(arena, trace, lives, &out->categories, &out->layers, err) != MV_OK)
+        return err->code;
+    return mv_steps_find(arena, trace, lives, &out->steps, err);
+}
 
-    if (!kinds)
-        return no_memory(err);
-    return mv_categories_find(r->arena, r->trace, r->lives, kinds, NULL, out, err);
+/* NULL when memory is out. */
+static const mv_code_facts *facts_of(reading *r, mv_err *err)
+{
+    mv_code_facts *facts;
+    uint8_t *kinds;
+
+    if (r->facts)
+        return r->facts;
+    facts = mv_push_struct(r->arena, mv_code_facts);
+    kinds = mv_frame_kinds(r->arena, r->trace);
+    if (!facts || !kinds)
+        no_memory(err);
+    else if (mv_code_facts_find(r->arena, r->trace, r->lives, kinds, facts, err) == MV_OK)
+        r->facts = facts;
+    return r->facts;
 }
 
 /* ---- changes of their own ---------------------------------------------------------------- */
@@ -144,12 +162,12 @@ static mv_code find_categories(reading *r, mv_categories *out, mv_err *err)
 static mv_code shard(reading *r, mv_err *err)
 {
     uint32_t stage = (uint32_t)(*r->change->text - '0');
-    mv_categories categories = {0};
+    const mv_code_facts *facts = facts_of(r, err);
 
-    if (find_categories(r, &categories, err) != MV_OK || !categories.of_alloc)
+    if (!facts)
         return err->code;
     for (uint32_t i = 0; i < r->lives->allocs.count; i++) {
-        uint16_t c = categories.of_alloc[i];
+        uint16_t c = facts->categories.of_alloc[i];
         r->rows[i] = c == MV_CATEGORY_OPTIMIZER_STATE || (stage > 1 && c == MV_CATEGORY_GRADIENT) ||
                      (stage > 2 && c == MV_CATEGORY_PARAMETER);
     }
@@ -171,7 +189,7 @@ static uint32_t event_after(const mv_events *ev, int64_t time)
     mv_bisect b = mv_bisect_over(0, ev->count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, ev->time_us[b.middle] <= time);
+        mv_bisect_narrow(&b, ev->time_us[b.middle] <= time);
     return (uint32_t)b.low;
 }
 
@@ -180,7 +198,7 @@ static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err
 {
     const mv_annotations *a = &r->trace->annotations;
     uint32_t capacity = 0;
-    mv_steps steps;
+    const mv_code_facts *facts;
 
     *count = 0;
     *at = NULL;
@@ -193,10 +211,11 @@ static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err
             return no_memory(err);
     if (*count || strcasecmp(r->change->text, "step") != 0)
         return MV_OK;
-    if (mv_steps_find(r->arena, r->trace, r->lives, &steps, err) != MV_OK)
+    facts = facts_of(r, err);
+    if (!facts)
         return err->code;
-    *at = steps.at;
-    *count = steps.count;
+    *at = facts->steps.at;
+    *count = facts->steps.count;
     return MV_OK;
 }
 
@@ -222,34 +241,77 @@ static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_e
 {
     const mv_alloc_lives *a = &r->lives->allocs;
     uint32_t last_loop = MV_NO_ROW, last_index = 0, last_row = MV_NO_ROW, last_bin = 0;
-    mv_categories categories;
-    mv_layers layers;
-    mv_steps steps;
+    const mv_code_facts *facts = facts_of(r, err);
 
     *instance = mv_push_array(r->arena, uint32_t, a->count);
     *count = 0;
     if (!*instance)
         return no_memory(err);
-    if (find_categories(r, &categories, err) != MV_OK ||
-        mv_layers_find(r->arena, r->trace, r->lives, &categories, &layers, err) != MV_OK ||
-        mv_steps_find(r->arena, r->trace, r->lives, &steps, err) != MV_OK)
+    if (!facts)
         return err->code;
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t bin;
         (*instance)[i] = MV_NO_ROW;
         if (!r->rows[i] || a->birth[i] == MV_BEFORE)
             continue;
-        bin = mv_steps_bin(&steps, a->birth[i]);
-        if (last_row == MV_NO_ROW || layers.loop[i] != last_loop || bin != last_bin ||
-            (layers.loop[i] == MV_NO_ROW ? i != last_row + 1 : layers.index[i] != last_index))
+        bin = mv_steps_bin(&facts->steps, a->birth[i]);
+        if (last_row == MV_NO_ROW || facts->layers.loop[i] != last_loop || bin != last_bin ||
+            (facts->layers.loop[i] == MV_NO_ROW ? i != last_row + 1
+                                                : facts->layers.index[i] != last_index))
             ++*count;
         (*instance)[i] = *count - 1;
         last_row = i;
-        last_loop = layers.loop[i];
-        last_index = layers.index[i];
+        last_loop = facts->layers.loop[i];
+        last_index = facts->layers.index[i];
         last_bin = bin;
     }
     return MV_OK;
+}
+
+/* Whether the last request of the trace failed. */
+static bool ends_in_failure(const mv_lives *lives)
+{
+    for (uint32_t e = lives->events.count; e-- > 0;) {
+        if (lives->events.action[e] == MV_ACTION_ALLOC)
+            return false;
+        if (lives->events.action[e] == MV_ACTION_OOM)
+            return true;
+    }
+    return false;
+}
+
+/* Activations that are alive at the end of a run that failed: the step would have freed them. */
+static mv_code find_cut(reading *r, mv_err *err)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    const mv_code_facts *facts;
+    uint8_t *cut;
+
+    if (!ends_in_failure(r->lives))
+        return MV_OK;
+    facts = facts_of(r, err);
+    if (!facts)
+        return err->code;
+    cut = mv_push_array(r->arena, uint8_t, a->count);
+    if (!cut)
+        return no_memory(err);
+    for (uint32_t i = 0; i < a->count; i++)
+        cut[i] =
+            a->completed[i] == MV_NEVER && facts->categories.of_alloc[i] == MV_CATEGORY_ACTIVATION;
+    r->edit->cut = cut;
+    r->assumed = mv_arena_printf(
+        r->arena, "%s; activations in use when the last request failed do not come back",
+        r->assumed);
+    return r->assumed ? MV_OK : no_memory(err);
+}
+
+static mv_code offload(reading *r, mv_err *err)
+{
+    r->edit->kind = MV_EDIT_OFFLOAD;
+    r->assumed = "each is on the host from the allocation after the next one until before the "
+                 "allocations that precede its free, since events do not show uses; blocks "
+                 "that are never freed stay, and each of the others is copied twice";
+    return match(r, err) == MV_OK ? find_cut(r, err) : err->code;
 }
 
 static mv_code recompute(reading *r, mv_err *err)
@@ -265,7 +327,7 @@ static mv_code recompute(reading *r, mv_err *err)
         "what a call keeps for the backward pass, except its last allocation, is freed when "
         "the call ends and made again in the same order before the backward pass uses it, "
         "which takes the time of another forward pass";
-    return MV_OK;
+    return find_cut(r, err);
 }
 
 static mv_code prealloc(reading *r, mv_err *err)
@@ -323,11 +385,7 @@ static mv_code read_change(reading *r, mv_err *err)
     case MV_CODE_CHANGE_EMPTY_CACHE:
         return empty_each(r, err);
     case MV_CODE_CHANGE_OFFLOAD:
-        r->edit->kind = MV_EDIT_OFFLOAD;
-        r->assumed = "each is on the host from the allocation after the next one until before the "
-                     "allocations that precede its free, since events do not show uses; blocks "
-                     "that are never freed stay, and each of the others is copied twice";
-        return match(r, err);
+        return offload(r, err);
     case MV_CODE_CHANGE_FREE_EARLY:
         r->edit->kind = MV_EDIT_FREE_EARLY;
         r->assumed = "their frees wait for no stream: the program waits for the work itself";
@@ -340,8 +398,8 @@ static mv_code read_change(reading *r, mv_err *err)
 }
 
 mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                             const mv_code_change *changes, uint32_t count, mv_code_changes *out,
-                             mv_err *err)
+                             const mv_code_facts *facts, const mv_code_change *changes,
+                             uint32_t count, mv_code_changes *out, mv_err *err)
 {
     static const char *const names[] = {
 #define MV_CODE_CHANGE_NAME(name, text) text,
@@ -359,6 +417,7 @@ mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_li
         reading r = {.arena = arena,
                      .trace = trace,
                      .lives = lives,
+                     .facts = facts,
                      .change = &changes[i],
                      .edit = &out->edits[i],
                      .rows = mv_push_array(arena, uint8_t, lives->allocs.count)};
@@ -367,6 +426,7 @@ mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_li
         r.edit->rows = r.rows;
         if (read_change(&r, err) != MV_OK)
             return err->code;
+        facts = r.facts;
         if (!r.about)
             r.about = count_rows(&r);
         out->assumed[i] = r.assumed;

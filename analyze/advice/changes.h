@@ -6,7 +6,9 @@
 #define MV_CHANGES_H
 
 #include "analyze/filter/filter.h"
+#include "analyze/peak/layers.h"
 #include "analyze/replay/replay_edit.h"
+#include "analyze/steps/steps.h"
 
 #define MV_CODE_CHANGE_LIST(X)                         \
     X(DROP, "drop")                                    \
@@ -43,10 +45,21 @@ typedef struct {
 /* Whether the argument can be read, without any trace; else a sentence in `why`. */
 bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char why[MV_FILTER_WHY]);
 
-/* The edits of one device, in order. O(n log n) for each. All of it lives in `arena`. Fails only
+/* What changes are found from: found once for several calls. */
+typedef struct {
+    mv_categories categories;
+    mv_layers layers;
+    mv_steps steps;
+} mv_code_facts;
+
+mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           const uint8_t *kinds, mv_code_facts *out, mv_err *err);
+
+/* The edits of one device, in order. O(n log n) for each. All of it lives in `arena`. `facts` NULL:
+ * they are found when a change needs them. Fails only
  * when memory is out. */
 mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                             const mv_code_change *changes, uint32_t count, mv_code_changes *out,
-                             mv_err *err);
+                             const mv_code_facts *facts, const mv_code_change *changes,
+                             uint32_t count, mv_code_changes *out, mv_err *err);
 
 #endif

@@ -254,6 +254,27 @@ static void add_piles(findings_builder *g)
         add_pile(g, first, count - 1);
 }
 
+/* What stays in a program that offloads its model, or sleeps: at its low points it holds less than
+ * the parameters and optimizer state that it has at the peak. In others these are held at each low
+ * point, and nothing is worth a look. */
+static void add_held(findings_builder *g, const mv_low_held *held)
+{
+    mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "held", held->bytes);
+    char text[MV_LOW_TEXT];
+
+    if (held->count == 0 ||
+        held->bytes >= g->of->peak->category_bytes[MV_CATEGORY_PARAMETER] +
+                           g->of->peak->category_bytes[MV_CATEGORY_OPTIMIZER_STATE])
+        return;
+    f.is_aside = true;
+    blame(g, &f, held->lines[0].stack);
+    f.title = f.text =
+        mv_say(&g->words, "%s", mv_low_held_text(g->of->trace, g->of->sites->kinds, held, text));
+    f.what = mv_say(&g->words, "the least in each of the last %u whole steps", held->points);
+    f.advice = "memviz peak --at low shows all that is held then";
+    add(g, f);
+}
+
 static void add_leaks(findings_builder *g)
 {
     const mv_leaks *found = g->of->leaks;
@@ -269,6 +290,8 @@ static void add_leaks(findings_builder *g)
                         mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz leaks lists them all");
     add_piles(g);
+    if (g->of->held && found->verdict != MV_VERDICT_LEAK)
+        add_held(g, g->of->held);
 }
 
 /* "after event 417". */
@@ -477,9 +500,9 @@ static void add_device(findings_builder *g)
         if (ledger->by[i].is_framework)
             others -= ledger->by[i].bytes < others ? ledger->by[i].bytes : others;
     f = finding(MV_FINDING_DEVICE, MV_REPORT_LEDGER,
-                !is_known || ledger->lacks_calls ? "unknown"
-                : others > all / 2               ? "outside_pytorch"
-                                                 : "pytorch",
+                !is_known || ledger->is_missing_calls ? "unknown"
+                : others > all / 2                    ? "outside_pytorch"
+                                                      : "pytorch",
                 others);
     f.title = f.text = ledger->verdict;
     f.what = ledger->basis;
@@ -652,7 +675,7 @@ static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *ou
     *g = (findings_builder){.words.arena = arena,
                             .of = reports,
                             .out = out,
-                            .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 19};
+                            .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 20};
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g->capacity)};
     return out->rows ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
 }

@@ -19,6 +19,7 @@
 #include "analyze/ledger/ledger.h"
 #include "analyze/oom/oom.h"
 #include "analyze/peak/peak.h"
+#include "analyze/steps/low_points.h"
 #include "base/text.h"
 
 #define MV_FINDING_LIST(X)      \
@@ -110,6 +111,7 @@ typedef struct {
     const mv_fragmentation *fragmentation;
     const mv_attribution *peak;
     const mv_whatif *whatif; /* NULL: no finding about other settings */
+    const mv_low_held *held; /* NULL: no finding about memory at the low points */
     const mv_ledger *ledger; /* NULL: no finding about the whole device */
 } mv_reports;
 

@@ -48,7 +48,7 @@ static const char *add(mv_arena *arena, mv_recording_contents *out, const char *
 static mv_code add_device(mv_arena *arena, const mv_trace *trace, uint32_t device,
                           mv_recording_contents *out, mv_err *err)
 {
-    mv_ledger_ask ask = {.when = MV_LEDGER_MOST_USED};
+    mv_ledger_query ask = {.when = MV_LEDGER_MOST_USED};
     mv_ledger ledger;
     mv_lives lives;
     char line[400];

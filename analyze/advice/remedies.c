@@ -18,10 +18,14 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_sites *sites;
+    mv_remedies_opts opts;
     mv_trials within; /* with the target as the limit */
     mv_trials free;   /* without a limit */
-    mv_categories categories;
-    mv_layers layers;
+    mv_oom failure;   /* the last failed request, without a target */
+    bool has_failure;
+    uint32_t change_count;
+    const char *changes[MOST_REMEDIES]; /* that were tried: two lines may have one filter */
+    mv_code_facts facts;
     uint32_t peak; /* event after which most is allocated */
     mv_remedies *out;
     mv_err *err;
@@ -38,25 +42,85 @@ static mv_remedy *new_row(remedy_search *s)
     return s->out->count < MOST_REMEDIES ? &s->out->rows[s->out->count] : NULL;
 }
 
+/* ---- one change -------------------------------------------------------------------------- */
+
+/* What the run needs after the failed request, beside what was in use with it. */
+static uint64_t find_rest(const mv_oom *oom)
+{
+    const mv_oom_outlook *f = &oom->outlook;
+    uint64_t with = oom->bytes.allocated + oom->requested;
+
+    if (!f->forecast.peak)
+        return f->rise;
+    return f->forecast.peak > with ? f->forecast.peak - with : 0;
+}
+
+/* Whether the rest of the run fits, too. A forecast continues from the failed request; growth, from
+ * the most that was ever in use. A forecast that is a lower bound needs both. */
+static bool has_room(const remedy_search *s, const mv_remedy *row)
+{
+    const mv_replay_result *r = &row->trial.result;
+    const mv_oom_outlook *f = &s->failure.outlook;
+
+    if (!s->has_failure)
+        return true;
+    if (f->forecast.peak && row->spare < s->out->rest)
+        return false;
+    return (f->forecast.peak && !f->forecast.is_least) ||
+           r->peak.allocated + f->rise <= s->out->target;
+}
+
+static bool is_used_up(const remedy_search *s)
+{
+    return *s->within.left == 0;
+}
+
+static bool try_free(remedy_search *s, const mv_remedy *row, mv_trial *out)
+{
+    return mv_trials_try_edits(&s->free, row->trial.conf, row->edit, row->edit != NULL, out,
+                               s->err) == MV_OK;
+}
+
+/* Takes the replay of a row within the target, and keeps the row if it helps. */
+static bool keep_row(remedy_search *s, mv_remedy *row)
+{
+    const mv_replay_result *r = &row->trial.result;
+    mv_trial free;
+
+    s->out->tried += !r->gave_up;
+    row->serves = r->counts.ooms == 0 && !r->gave_up;
+    row->spare = s->has_failure ? r->spare : MV_NO_BYTES;
+    row->reaches = row->serves && has_room(s, row);
+    if (s->opts.steps || (row->serves && !s->has_failure)) {
+        s->out->count += row->serves;
+        row->saves = (int64_t)(s->out->needs - r->peak.reserved);
+        return true;
+    }
+    if (!try_free(s, row, &free))
+        return false;
+    row->saves = (int64_t)(s->out->needs - free.result.peak.reserved);
+    if (!row->serves)
+        row->trial = free;
+    s->out->count += !free.result.gave_up && (row->serves || row->saves > 0);
+    return true;
+}
+
 /* ---- settings ---------------------------------------------------------------------------- */
 
 static bool try_settings(remedy_search *s)
 {
     mv_trial_list list;
 
-    if (mv_trials_try_set(&s->within, MV_TRY_ALL, &list, s->err) != MV_OK)
+    if (mv_trials_try_set(&s->within, s->opts.steps ? MV_TRY_EXPANDABLE : MV_TRY_ALL, &list,
+                          s->err) != MV_OK)
         return false;
     for (uint32_t i = 0; i < list.count && i < MOST_SETTINGS; i++) {
         mv_remedy *row = new_row(s);
         if (!row || list.rows[i].is_recorded)
             continue;
-        *row = (mv_remedy){
-            .change = "", .trial = list.rows[i], .reaches = list.rows[i].result.counts.ooms == 0};
-        if (!row->reaches &&
-            mv_trials_try(&s->free, list.rows[i].conf, &row->trial, s->err) != MV_OK)
+        *row = (mv_remedy){.change = "", .trial = list.rows[i]};
+        if (!keep_row(s, row))
             return false;
-        s->out->count += !row->trial.result.gave_up &&
-                         (row->reaches || row->trial.result.peak.reserved < s->out->recorded);
     }
     return true;
 }
@@ -72,6 +136,20 @@ static uint64_t requested_by(const mv_replay_script *script)
     return sum;
 }
 
+/* Whether the change is new: two lines may have the same filter. */
+static bool add_change(remedy_search *s, const char **out, const char *word, const char *text)
+{
+    *out = mv_arena_printf(s->arena, "--%s%s%s", word, text ? " " : "", text ? text : "");
+    if (!*out)
+        return no_memory(s);
+    for (uint32_t i = 0; i < s->change_count; i++)
+        if (strcmp(s->changes[i], *out) == 0)
+            return false;
+    if (s->change_count < MOST_REMEDIES)
+        s->changes[s->change_count++] = *out;
+    return true;
+}
+
 /* Replays a change, and keeps it if it saves anything. `word` is its option, without dashes. */
 static bool try_change(remedy_search *s, mv_code_change_kind kind, const char *word,
                        const char *text)
@@ -83,27 +161,18 @@ static bool try_change(remedy_search *s, mv_code_change_kind kind, const char *w
     mv_replay_script changed;
     uint64_t more;
 
-    if (!row)
-        return true;
-    if (mv_code_changes_find(s->arena, s->trace, s->lives, &change, 1, &found, s->err) != MV_OK ||
+    if (!row || is_used_up(s) || !add_change(s, &row->change, word, text))
+        return s->err->code == MV_OK;
+    if (mv_code_changes_find(s->arena, s->trace, s->lives, &s->facts, &change, 1, &found, s->err) !=
+            MV_OK ||
         mv_edit_apply(s->arena, &s->within.script, found.edits, 1, &changed, s->err) != MV_OK)
         return false;
-    *row = (mv_remedy){
-        .change = mv_arena_printf(s->arena, "--%s%s%s", word, text ? " " : "", text ? text : "")};
-    if (!row->change)
-        return no_memory(s);
-    more = requested_by(&changed) - requested_by(&s->within.script);
+    *row = (mv_remedy){.change = row->change, .edit = found.edits};
+    more = requested_by(&changed) - requested_by(&s->within.script) + changed.owed;
     row->recomputed = kind == MV_CODE_CHANGE_RECOMPUTE ? more : 0;
     row->copied = kind == MV_CODE_CHANGE_OFFLOAD ? 2 * more : 0;
-    if (mv_trials_try_edits(&s->within, conf, found.edits, 1, &row->trial, s->err) != MV_OK)
-        return false;
-    row->reaches = row->trial.result.counts.ooms == 0 && !row->trial.result.gave_up;
-    if (!row->reaches &&
-        mv_trials_try_edits(&s->free, conf, found.edits, 1, &row->trial, s->err) != MV_OK)
-        return false;
-    s->out->count += !row->trial.result.gave_up &&
-                     (row->reaches || row->trial.result.peak.reserved < s->out->recorded);
-    return true;
+    return mv_trials_try_edits(&s->within, conf, found.edits, 1, &row->trial, s->err) == MV_OK &&
+           keep_row(s, row);
 }
 
 typedef struct {
@@ -141,7 +210,7 @@ static heavy_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
         rows[i].row = i;
     for (uint32_t i = 0; rows && i < a->count; i++)
         if ((a->birth[i] == MV_BEFORE || a->birth[i] <= s->peak) && a->completed[i] > s->peak &&
-            key[i] < keys && s->categories.of_alloc[i] == MV_CATEGORY_ACTIVATION)
+            key[i] < keys && s->facts.categories.of_alloc[i] == MV_CATEGORY_ACTIVATION)
             rows[key[i]].bytes += a->block[i];
     if (rows)
         mv_sort_rows(s->arena, rows, keys, MV_FALLING(heavy_row, bytes));
@@ -162,12 +231,12 @@ static const char *filter_through(remedy_search *s, mv_frame_id line)
 
 static bool try_loops(remedy_search *s)
 {
-    heavy_row *heavy = weigh(s, s->layers.loop, s->layers.loop_count);
+    heavy_row *heavy = weigh(s, s->facts.layers.loop, s->facts.layers.loop_count);
 
     if (!heavy)
         return no_memory(s);
-    for (uint32_t i = 0; i < s->layers.loop_count && i < MOST_LOOPS && heavy[i].bytes; i++) {
-        const char *filter = filter_through(s, s->layers.loops[heavy[i].row].line);
+    for (uint32_t i = 0; i < s->facts.layers.loop_count && i < MOST_LOOPS && heavy[i].bytes; i++) {
+        const char *filter = filter_through(s, s->facts.layers.loops[heavy[i].row].line);
         if (filter && (!try_change(s, MV_CODE_CHANGE_RECOMPUTE, "recompute", filter) ||
                        !try_change(s, MV_CODE_CHANGE_OFFLOAD, "cpu", filter)))
             return false;
@@ -234,6 +303,8 @@ static int by_cost(const void *left, const void *right, const void *context)
     (void)context;
     if (a->reaches != b->reaches)
         return a->reaches ? -1 : 1;
+    if (a->serves != b->serves)
+        return a->serves ? -1 : 1;
     if (a->reaches && cost_a != cost_b)
         return cost_a < cost_b ? -1 : 1;
     if (a->reaches && cost_a == 0 &&
@@ -243,72 +314,185 @@ static int by_cost(const void *left, const void *right, const void *context)
     return (is_a > is_b) - (is_a < is_b);
 }
 
+const char *mv_remedy_name(const mv_remedy *remedy)
+{
+    return *remedy->change       ? remedy->change
+           : *remedy->trial.conf ? remedy->trial.conf
+                                 : "the default settings";
+}
+
+static const char *tell_rest(remedy_search *s)
+{
+    char rest[MV_SIZE_TEXT];
+    const char *text;
+
+    if (s->out->rest == 0)
+        return "";
+    mv_size_text(rest, s->out->rest);
+    text = s->failure.outlook.forecast.peak
+               ? mv_arena_printf(s->arena, "; the step still needs %s%s",
+                                 s->failure.outlook.forecast.is_least ? "at least " : "", rest)
+               : mv_arena_printf(s->arena,
+                                 "; the need rose by %s over the second half of the events", rest);
+    return text ? text : "";
+}
+
+/* The same for the last failed request. */
+static const char *tell_failure(remedy_search *s, const mv_remedy *best)
+{
+    char target[MV_SIZE_TEXT], spare[MV_SIZE_TEXT];
+
+    mv_size_text(target, s->out->target);
+    if (s->failure.outlook.has_leak)
+        return "a leak filled the memory: nothing but its end helps for long (memviz leaks)";
+    if (!best || !best->serves)
+        return mv_arena_printf(s->arena,
+                               "none of the changes tried serves the request that failed "
+                               "within %s",
+                               target);
+    mv_size_text(spare, best->spare);
+    if (!best->reaches)
+        return mv_arena_printf(s->arena,
+                               "%s would serve the request that failed, with %s of %s to spare, "
+                               "but that is not enough%s",
+                               mv_remedy_name(best), spare, target, tell_rest(s));
+    return mv_arena_printf(s->arena, "%s serves the request that failed, with %s of %s to spare%s",
+                           mv_remedy_name(best), spare, target, tell_rest(s));
+}
+
 static const char *find_verdict(remedy_search *s)
 {
     const mv_remedies *r = s->out;
     const mv_remedy *best = r->count ? &r->rows[0] : NULL;
     char target[MV_SIZE_TEXT], is[MV_SIZE_TEXT];
-    const char *name = best ? *best->change ? best->change : best->trial.conf : "";
 
     mv_size_text(target, r->target);
-    if (!mv_trials_can_tell(&s->within))
+    if (s->opts.target == 0 && !s->has_failure)
+        return "no request failed, so no memory is missing: pass --target SIZE";
+    if (!mv_trials_are_conclusive(&s->within) && s->has_failure)
+        return mv_arena_printf(s->arena,
+                               "whether a change serves the request that failed is not known: %s",
+                               s->within.trust_why);
+    if (!mv_trials_are_conclusive(&s->within))
         return mv_arena_printf(s->arena, "whether a change reaches %s is not known: %s", target,
                                s->within.trust_why);
+    if (s->has_failure && s->within.unexplained)
+        return "the limit that refused the request is not in the file: pass --target SIZE";
     if (r->is_met)
         return mv_arena_printf(s->arena,
                                "the recorded settings serve every request within %s, with %u "
                                "release%s of cached memory",
                                target, r->retries, mv_plural(r->retries));
+    if (s->has_failure)
+        return tell_failure(s, best);
     if (!best)
         return mv_arena_printf(s->arena, "none of the changes tried saves anything");
     mv_size_text(is, best->trial.result.peak.reserved);
     if (!best->reaches)
         return mv_arena_printf(s->arena, "none of the changes tried reaches %s; %s comes to %s",
-                               target, *name ? name : "the default settings", is);
+                               target, mv_remedy_name(best), is);
     if (*best->change)
         return mv_arena_printf(s->arena, "no setting reaches %s; %s does, with %s reserved", target,
-                               name, is);
-    return mv_arena_printf(s->arena, "%s reaches %s, with %s reserved",
-                           *name ? name : "the default settings", target, is);
+                               mv_remedy_name(best), is);
+    return mv_arena_printf(s->arena, "%s reaches %s, with %s reserved", mv_remedy_name(best),
+                           target, is);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static bool find_failure(remedy_search *s)
+{
+    mv_window all = {0, s->lives->events.count};
+
+    if (s->opts.failure) {
+        s->failure = *s->opts.failure;
+        s->has_failure = true;
+        return true;
+    }
+    return mv_oom_last_find(s->arena, s->trace, s->lives, s->sites, all, &s->failure,
+                            &s->has_failure, s->err) == MV_OK;
+}
+
+/* Opens the replays within the target and without one. */
+static bool open_trials(remedy_search *s)
+{
+    mv_remedies *out = s->out;
+    mv_trial recorded;
+
+    if (mv_trials_open(s->arena, s->trace, s->lives, (mv_trials_opts){.capacity = s->opts.target},
+                       &s->within, s->err) != MV_OK)
+        return false;
+    out->target = s->within.limit;
+    if (s->opts.steps && *s->within.left > s->opts.steps)
+        *s->within.left = s->opts.steps;
+    s->free = s->within;
+    s->free.limit = UINT64_MAX;
+    if (mv_trials_try_edits(&s->free, s->within.recorded_conf, NULL, 0, &recorded, s->err) != MV_OK)
+        return false;
+    s->free.self = recorded.result;
+    out->needs =
+        s->within.recorded_ooms ? recorded.result.peak.reserved : s->within.recorded_reserved;
+    return true;
 }
 
 static bool search(remedy_search *s)
 {
     mv_remedies *out = s->out;
+    bool ran_out_of_memory;
 
-    if (mv_trials_open(s->arena, s->trace, s->lives, (mv_trials_opts){.capacity = out->target},
-                       &s->within, s->err) != MV_OK ||
-        mv_trials_open(s->arena, s->trace, s->lives, (mv_trials_opts){0}, &s->free, s->err) !=
-            MV_OK)
+    if (s->opts.target == 0 && (!find_failure(s) || !s->has_failure))
+        return s->err->code == MV_OK;
+    if (!open_trials(s))
         return false;
-    out->recorded = s->within.recorded_reserved;
-    if (!mv_trials_can_tell(&s->within))
+    if (!mv_trials_are_conclusive(&s->within) || (s->has_failure && s->within.unexplained))
         return true;
+    out->is_of_failure = s->has_failure;
+    out->rest = s->has_failure ? find_rest(&s->failure) : 0;
     out->is_met = mv_trials_self_fits(&s->within);
     out->retries = (uint32_t)s->within.self.counts.retries;
     if (out->is_met)
         return true;
     find_peak(s);
-    if (mv_categories_find(s->arena, s->trace, s->lives, s->sites->kinds, NULL, &s->categories,
-                           s->err) != MV_OK ||
-        mv_layers_find(s->arena, s->trace, s->lives, &s->categories, &s->layers, s->err) != MV_OK ||
-        !try_settings(s) || !try_changes(s))
+    ran_out_of_memory = s->has_failure && s->failure.verdict == MV_OOM_CAPACITY;
+    if (mv_code_facts_find(s->arena, s->trace, s->lives, s->sites->kinds, &s->facts, s->err) !=
+            MV_OK ||
+        (!ran_out_of_memory && !try_settings(s)) || !try_changes(s))
         return false;
     mv_sort_by(s->arena, out->rows, out->count, sizeof *out->rows, by_cost, NULL);
     return true;
 }
 
-mv_code mv_remedies_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         const mv_sites *sites, uint64_t target, mv_remedies *out, mv_err *err)
+/* With bounded steps the best row alone is replayed without a limit. */
+static bool find_first_saving(remedy_search *s)
 {
-    remedy_search s = {
-        .arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out, .err = err};
+    mv_remedy *best = s->out->rows;
+    mv_trial free;
 
-    *out = (mv_remedies){
-        .target = target, .rows = mv_push_array(arena, mv_remedy, MOST_REMEDIES), .verdict = ""};
+    if (!s->opts.steps || !s->has_failure || s->out->count == 0)
+        return true;
+    *s->within.left += s->opts.steps;
+    if (!try_free(s, best, &free))
+        return false;
+    best->saves = (int64_t)(s->out->needs - free.result.peak.reserved);
+    return true;
+}
+
+mv_code mv_remedies_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_sites *sites, mv_remedies_opts opts, mv_remedies *out,
+                         mv_err *err)
+{
+    remedy_search s = {.arena = arena,
+                       .trace = trace,
+                       .lives = lives,
+                       .sites = sites,
+                       .opts = opts,
+                       .out = out,
+                       .err = err};
+
+    *out = (mv_remedies){.rows = mv_push_array(arena, mv_remedy, MOST_REMEDIES), .verdict = ""};
     if (!out->rows)
         return no_memory(&s) ? MV_OK : err->code;
-    if (!search(&s))
+    if (!search(&s) || !find_first_saving(&s))
         return err->code;
     out->verdict = find_verdict(&s);
     return out->verdict ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

@@ -7,7 +7,7 @@
 #include "analyze/totals/host_totals.h"
 
 #include "base/numbers.h"
-#include "base/side_by_side.h"
+#include "base/parallel_for.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "parse/model/sums.h"
@@ -17,8 +17,8 @@ typedef struct {
     bool is_level; /* `trace` is not `read` */
     bool no_whatif;
     uint32_t first, end;
-    mv_beat beat; /* of all levels */
-    mv_err beat_err;
+    mv_step_marks beat; /* of all levels */
+    mv_err step_err;
     mv_triage *out;
 } triage_run;
 
@@ -26,7 +26,7 @@ typedef struct {
 
 static mv_code find_peak(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
-    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, d->lives.events.count}};
+    mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = {0, d->lives.events.count}};
     mv_peak_opts opts = {.window = ask.window, .kinds = q->out->sites.kinds};
     mv_moment peak;
 
@@ -45,7 +45,7 @@ static mv_code lives_as_read(const triage_run *q, const mv_triage_device *d, mv_
 
 static mv_code find_ledger(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
-    mv_ledger_ask ask = {.when = MV_LEDGER_MOST_USED};
+    mv_ledger_query ask = {.when = MV_LEDGER_MOST_USED};
     mv_lives lives;
 
     if (!mv_trace_is_captured(q->read) || d->device >= 64 ||
@@ -78,7 +78,9 @@ static mv_code find_ooms(const triage_run *q, mv_triage_device *d, mv_arena *are
 
 static mv_code find_leaks(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
-    if (mv_leaks_find(arena, q->trace, &d->lives, &d->leaks, err) != MV_OK)
+    if (mv_leaks_find(arena, q->trace, &d->lives, &d->leaks, err) != MV_OK ||
+        mv_low_held_find(arena, q->trace, &d->lives, &d->leaks.steps, d->leaks.floor.steps,
+                         &d->held, err) != MV_OK)
         return err->code;
     return mv_leaks_outlook(arena, q->trace, &d->lives, &d->leaks, MV_NO_BYTES, &d->outlook, err);
 }
@@ -214,6 +216,7 @@ static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
                         .sites = &q->out->sites,
                         .lives = &d->lives,
                         .leaks = &d->leaks,
+                        .held = &d->held,
                         .ooms = &d->ooms,
                         .fragmentation = &d->fragmentation,
                         .peak = &d->peak,
@@ -231,7 +234,7 @@ static void do_lives_or_beat(void *user, uint32_t i)
     if (i < q->out->device_count)
         do_part(q, i, MV_TRIAGE_LIVES);
     else
-        mv_level_beat(&q->out->arena, q->read, &q->beat, &q->beat_err);
+        mv_level_step_marks(&q->out->arena, q->read, &q->beat, &q->step_err);
 }
 
 static void do_level(void *user, uint32_t i)
@@ -310,11 +313,11 @@ static mv_code open_others(mv_budget *budget, const triage_run *q, mv_err *err)
 
 static mv_code find_levels(mv_budget *budget, triage_run *q, uint32_t threads, mv_err *err)
 {
-    if (q->beat_err.code != MV_OK) {
-        *err = q->beat_err;
+    if (q->step_err.code != MV_OK) {
+        *err = q->step_err;
         return err->code;
     }
-    mv_side_by_side(q->out->level_count, threads, do_level, q);
+    mv_parallel_for(q->out->level_count, threads, do_level, q);
     return open_others(budget, q, err);
 }
 
@@ -397,8 +400,8 @@ static mv_code add_others(const triage_run *q, mv_telling *words, mv_err *err)
 
     for (uint32_t i = 0; i < t->other_count; i++) {
         mv_triage_other *o = &t->others[i];
-        o->is_told = is_worth_telling(t, o);
-        if (o->is_told && add_other(q, o, words, err) != MV_OK)
+        o->is_reported = is_worth_telling(t, o);
+        if (o->is_reported && add_other(q, o, words, err) != MV_OK)
             return err->code;
     }
     for (uint32_t i = 0; i < own && t->count > own; i++)
@@ -506,7 +509,7 @@ static mv_code open_devices(mv_budget *budget, const triage_run *q, uint32_t end
     return MV_OK;
 }
 
-mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, mv_triage *out,
+mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads, mv_triage *out,
                        mv_err *err)
 {
     uint32_t devices = mv_trace_devices(ask.trace);
@@ -516,7 +519,7 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, m
                     .no_whatif = ask.no_whatif,
                     .first = ask.first,
                     .end = ask.end,
-                    .beat_err.offset = MV_NO_OFFSET,
+                    .step_err.offset = MV_NO_OFFSET,
                     .out = out};
     bool has_beat;
 
@@ -527,10 +530,10 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, m
         mv_sites_find(&out->arena, ask.trace, &out->sites, err) != MV_OK)
         return err->code;
     has_beat = out->level_count > 0 && (ask.read->api_calls.count || ask.read->heap_calls.count);
-    mv_side_by_side(out->device_count + has_beat, threads, do_lives_or_beat, &q);
+    mv_parallel_for(out->device_count + has_beat, threads, do_lives_or_beat, &q);
     if (first_error(out, err) != MV_OK || find_levels(budget, &q, threads, err) != MV_OK)
         return err->code;
-    mv_side_by_side(out->other_count + out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);
+    mv_parallel_for(out->other_count + out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);
     return first_error(out, err) == MV_OK ? build_rows(&q, err) : err->code;
 }
 

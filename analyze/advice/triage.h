@@ -1,7 +1,7 @@
 /* The first look at a file: all reports on all devices, and the verdict of each, the weightiest
  * first. `memviz FILE` prints it.
  *
- *     mv_triage_find(&budget, (mv_triage_ask){&read, &trace, .end = UINT32_MAX}, 0, &triage, &err);
+ *     mv_triage_find(&budget, (mv_triage_query){&read, &trace, .end = UINT32_MAX}, 0, &triage, &err);
  *     for (i < triage.count)  triage.rows[i].text
  *     mv_triage_release(&triage);
  *
@@ -43,6 +43,7 @@ typedef struct {
     mv_lives lives;
     mv_totals totals;
     mv_leaks leaks;
+    mv_low_held held;        /* at the low points of its steps */
     mv_leak_outlook outlook; /* its capacity: what PyTorch can get of the device */
     mv_fragmentation fragmentation;
     mv_ooms ooms;
@@ -69,7 +70,7 @@ typedef struct {
     uint32_t device; /* of the host: 0 */
     mv_lives lives;
     mv_leaks leaks;
-    bool is_told; /* not leaks of the main level or of the whole device */
+    bool is_reported; /* not leaks of the main level or of the whole device */
     mv_arena arena;
     mv_err err;
 } mv_triage_other;
@@ -94,11 +95,11 @@ typedef struct {
     bool with_others;      /* leaks on other levels, too: `trace` is of the default level */
     bool no_whatif;        /* other settings, which take longest, are not tried */
     uint32_t first, end;   /* devices; UINT32_MAX: all, and the host */
-} mv_triage_ask;
+} mv_triage_query;
 
 /* Uses up to `threads` threads, 0: as many as pay off; the result does not depend on it. Fails only
  * when memory or rows run out. mv_triage_release must be called in any case. */
-mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, mv_triage *out,
+mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads, mv_triage *out,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
 

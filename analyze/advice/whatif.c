@@ -17,7 +17,7 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool lacks_memory; /* the last failed request was short of memory, by the out-of-memory
+    bool ran_out_of_memory; /* the last failed request was short of memory, by the out-of-memory
                         * report */
     bool out_of_memory;
 } whatif_state;
@@ -60,7 +60,7 @@ static mv_code keep_run(whatif_state *s, mv_code code)
 static mv_code run_changes(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     mv_whatif *w = s->out;
-    mv_code code = mv_code_changes_find(s->arena, s->trace, s->lives, opts->change,
+    mv_code code = mv_code_changes_find(s->arena, s->trace, s->lives, NULL, opts->change,
                                         opts->change_count, &w->changes, err);
 
     w->runs = mv_push_array(s->arena, mv_trial, 2 * (uint64_t)opts->conf_count + 2);
@@ -83,7 +83,7 @@ static mv_code run_all(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
     if (opts->change_count)
         return run_changes(s, opts, err);
     if (opts->conf_count == 0)
-        return mv_trials_can_tell(&s->out->trials) ? run_built_in(s, err) : MV_OK;
+        return mv_trials_are_conclusive(&s->out->trials) ? run_built_in(s, err) : MV_OK;
     s->out->runs = mv_push_array(s->arena, mv_trial, opts->conf_count);
     if (!s->out->runs)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
@@ -107,7 +107,7 @@ static mv_code find_line(whatif_state *s, mv_err *err)
 {
     mv_whatif_line *line = &s->out->line;
     mv_fragmentation f;
-    if (!mv_trials_can_tell(&s->out->trials) || !is_wasteful(s->out))
+    if (!mv_trials_are_conclusive(&s->out->trials) || !is_wasteful(s->out))
         return MV_OK;
     if (mv_fragmentation_find(s->arena, s->trace, s->lives, s->sites,
                               (mv_fragmentation_opts){.window = MV_ALL_EVENTS, .no_advice = true},
@@ -187,7 +187,7 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
     const char *text;
 
     mv_size_text(is, run->result.peak.reserved);
-    if (mv_trials_tell_failures(trials))
+    if (mv_trials_record_failures(trials))
         text = mv_arena_printf(
             s->arena,
             "With %s %s would have been met, with %s reserved and %s of the limit to spare. The "
@@ -216,7 +216,7 @@ static void advise_line(whatif_state *s)
 {
     const mv_whatif_line *line = &s->out->line;
     char label[256], pinned[MV_SIZE_TEXT], bytes[MV_SIZE_TEXT], is[MV_SIZE_TEXT];
-    bool meets = mv_trials_tell_failures(&s->out->trials) && line->apart.fits;
+    bool meets = mv_trials_record_failures(&s->out->trials) && line->apart.fits;
     bool is_one = line->pin.blocks == 1;
 
     add_advice(
@@ -293,12 +293,12 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
         return none_within(s);
     if (s->out->advice_count == 0 && s->out->trials.unexplained && !exceeds_limit(&s->out->trials))
         return none_is_known(s);
-    if (s->lacks_memory && best)
+    if (s->ran_out_of_memory && best)
         return keep(s, mv_arena_printf(
                            s->arena,
                            "%s would have met %s, but not the next requests: memviz oom shows why",
                            name_of(best->conf), failed_requests(s)));
-    if (s->lacks_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
+    if (s->ran_out_of_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
         return keep(s, mv_arena_printf(s->arena, "none of the settings tried meets %s",
                                        failed_requests(s)));
     return s->out->advice_count == 0 ? "none of the settings tried saves 1% or more" : NULL;
@@ -306,9 +306,9 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
 
 static void advise(whatif_state *s)
 {
-    const mv_trial *best = mv_trials_can_tell(&s->out->trials) ? best_run(s) : NULL;
+    const mv_trial *best = mv_trials_are_conclusive(&s->out->trials) ? best_run(s) : NULL;
 
-    if (!s->lacks_memory) {
+    if (!s->ran_out_of_memory) {
         bool line_helps = line_is_worth(s);
         bool line_first = line_helps && (!best || s->out->line.apart.saves > best->saves);
         if (line_first)
@@ -345,14 +345,15 @@ static const char *tell_changes(whatif_state *s)
 
     if (!run || !run->is_changed)
         return "the changes could not be replayed";
-    return keep(s, mv_arena_printf(s->arena,
-                                   "with the changes %s reserved instead of %s, %s allocated "
-                                   "instead of %s%s",
-                                   mv_size_text(is, run->result.peak.reserved),
-                                   mv_size_text(was, mv_trials_base(t)),
-                                   mv_size_text(allocated, run->result.peak.allocated),
-                                   mv_size_text(before, t->recorded_allocated),
-                                   mv_trials_can_tell(t) ? "" : "; the replay is inconclusive"));
+    return keep(s,
+                mv_arena_printf(s->arena,
+                                "with the changes %s reserved instead of %s, %s allocated "
+                                "instead of %s%s",
+                                mv_size_text(is, run->result.peak.reserved),
+                                mv_size_text(was, mv_trials_base(t)),
+                                mv_size_text(allocated, run->result.peak.allocated),
+                                mv_size_text(before, t->recorded_allocated),
+                                mv_trials_are_conclusive(t) ? "" : "; the replay is inconclusive"));
 }
 
 /* The result of the advice, in a few words. */
@@ -368,7 +369,7 @@ static const char *find_verdict(whatif_state *s)
     if (w->advice_count == 0)
         return w->advice_none;
     what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);
-    if (mv_trials_tell_failures(&w->trials))
+    if (mv_trials_record_failures(&w->trials))
         return keep(s, mv_arena_printf(s->arena, "%s would have met %s", what, failed_requests(s)));
     if (exceeds_limit(&w->trials))
         return keep(s, mv_arena_printf(s->arena,
@@ -420,13 +421,14 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         code = run_all(&s, &opts, err);
     if (code == MV_OK)
         code = find_line(&s, err);
-    out->has_target = opts.target > 0;
+    out->has_target = opts.has_target;
     if (code == MV_OK && out->has_target)
-        code = mv_remedies_find(arena, trace, lives, sites, opts.target, &out->remedies, err);
+        code = mv_remedies_find(arena, trace, lives, sites,
+                                (mv_remedies_opts){.target = opts.target}, &out->remedies, err);
     if (code == MV_OK)
         code = mv_minimum_find(arena, trace, lives, true, &out->floor, err);
     if (code == MV_OK)
-        code = mv_last_failure_lacks_memory(&out->trials, sites, &s.lacks_memory, err);
+        code = mv_last_failure_is_out_of_memory(&out->trials, sites, &s.ran_out_of_memory, err);
     if (code != MV_OK)
         return code;
     advise(&s);

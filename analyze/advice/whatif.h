@@ -57,7 +57,8 @@ typedef struct {
     uint32_t change_count;        /* all of them make one run, also under each of `conf` */
     const mv_code_change *change; /* [change_count] for which mv_code_change_is_fine holds */
     uint64_t capacity;            /* bytes of the device or the process; 0: none */
-    uint64_t target;              /* of reserved memory: the changes that reach it; 0: none */
+    bool has_target;              /* the changes that reach it are looked for: */
+    uint64_t target;              /* of reserved memory; 0: what the last failed request needed */
 } mv_whatif_opts;
 
 /* O(n log n) for each run. Everything returned lives in `arena`, or belongs to the caller (conf).

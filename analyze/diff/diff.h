@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
     const mv_lives *lives[2];
     mv_moment moment[2];
-    mv_moment_ask reserved[2]; /* moments for reserved memory */
+    mv_moment_query reserved[2]; /* moments for reserved memory */
 } mv_diff_sides;
 
 typedef struct {

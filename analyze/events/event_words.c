@@ -15,7 +15,7 @@ typedef struct {
     mv_telling words;
     const mv_event_facts *of;
     const mv_events *events;
-    mv_event_story *out;
+    mv_event_explanation *out;
 } event_writer;
 
 static const char *size_of(event_writer *t, uint64_t bytes)
@@ -458,18 +458,18 @@ static void write_event(event_writer *t, uint32_t event)
 }
 
 static event_writer begin(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
-                          mv_event_story *out)
+                          mv_event_explanation *out)
 {
-    *out = (mv_event_story){.event = event,
-                            .alloc = MV_NO_ROW,
-                            .segment = MV_NO_ROW,
-                            .born = MV_NEVER,
-                            .freed = MV_NEVER,
-                            .completed = MV_NEVER,
-                            .previous = MV_NO_ROW,
-                            .next = MV_NO_ROW,
-                            .what = "",
-                            .then = ""};
+    *out = (mv_event_explanation){.event = event,
+                                  .alloc = MV_NO_ROW,
+                                  .segment = MV_NO_ROW,
+                                  .born = MV_NEVER,
+                                  .freed = MV_NEVER,
+                                  .completed = MV_NEVER,
+                                  .previous = MV_NO_ROW,
+                                  .next = MV_NO_ROW,
+                                  .what = "",
+                                  .then = ""};
     return (event_writer){
         .words.arena = arena, .of = facts, .events = &facts->lives->events, .out = out};
 }
@@ -481,8 +481,8 @@ static bool end(event_writer *t)
     return !t->words.failed;
 }
 
-bool mv_event_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
-                         mv_event_story *out)
+bool mv_event_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
+                               mv_event_explanation *out)
 {
     event_writer t = begin(arena, facts, event, out);
 
@@ -490,8 +490,8 @@ bool mv_event_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t 
     return end(&t);
 }
 
-bool mv_alloc_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
-                         mv_event_story *out)
+bool mv_alloc_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
+                               mv_event_explanation *out)
 {
     event_writer t = begin(arena, facts, facts->lives->allocs.birth[alloc], out);
 
@@ -499,8 +499,8 @@ bool mv_alloc_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t 
     return end(&t);
 }
 
-bool mv_segment_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,
-                           mv_event_story *out)
+bool mv_segment_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,
+                                 mv_event_explanation *out)
 {
     const mv_segment_lives *s = &facts->lives->segments;
     uint32_t event = s->birth[segment];

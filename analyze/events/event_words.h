@@ -40,23 +40,23 @@ typedef struct {
     const char *what;        /* "Allocates 2.00 MiB ... at ... in train.py:62 forward" */
     const char *then;        /* "freed after 12 ms by event 9,120; the address ..."; "": nothing */
     const char *text;        /* both, with "; " between them */
-} mv_event_story;
+} mv_event_explanation;
 
 /* `event` is below lives->events.count. O(1), except that a segment looks for the allocation that
  * needed it among the events of its call. The texts are in `arena`. False when out of memory. */
-bool mv_event_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
-                         mv_event_story *out);
+bool mv_event_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
+                               mv_event_explanation *out);
 
 /* The story of an allocation: by its alloc event, or by its row if it is from before the first
  * event: "Allocated before the first event: 2.00 MiB at 0x7f1200000000; freed by event 12; ...". */
-bool mv_alloc_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
-                         mv_event_story *out);
+bool mv_alloc_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
+                               mv_event_explanation *out);
 
 /* The story of a row of lives->segments: by its segment event, or by its row if it is a part or
  * from before the first event: "A segment of 20.0 MiB at 0x7f..., held since before the first
  * event". */
-bool mv_segment_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,
-                           mv_event_story *out);
+bool mv_segment_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,
+                                 mv_event_explanation *out);
 
 /* "event 9,133 (layers.py:40 forward)", or "a block from before the first event": an allocation as
  * sentences name it. NULL when out of memory. */

@@ -65,7 +65,7 @@ static const mv_recorder xla = {
     .writer = "XLA's profiler",
     .nothing = "XLA's profiler writes some when GPU memory is allocated or freed within "
                "jax.profiler.trace().",
-    .lacks_failures = true,
+    .is_missing_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("use jax.profiler.trace() on a GPU, with host_tracer_level=2 or more"),
     .begin =
@@ -82,7 +82,7 @@ static const mv_recorder jax = {
     .writer = "JAX's device memory profile",
     .nothing = "JAX's device memory profile contains the buffers alive at one moment: save it "
                "while there are arrays on a device.",
-    .lacks_failures = true,
+    .is_missing_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("jax.profiler.trace() records events, and memviz diff compares two profiles"),
     .begin = "jax.profiler.trace() records events",

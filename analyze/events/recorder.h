@@ -6,12 +6,12 @@
 #include "parse/model/trace.h"
 
 typedef struct {
-    const char *allocator; /* "PyTorch's allocator", "XLA's allocator" */
-    const char *about;     /* its level, in a few words; for other tools alone */
-    const char *writer;    /* "XLA's profiler"; NULL: from the keys (analyze/replay/release.h) */
-    const char *nothing;   /* a sentence on how memory gets into a file */
-    bool lacks_failures;   /* failed requests are not recorded */
-    const char *call;      /* the call that records events */
+    const char *allocator;    /* "PyTorch's allocator", "XLA's allocator" */
+    const char *about;        /* its level, in a few words; for other tools alone */
+    const char *writer;       /* "XLA's profiler"; NULL: from the keys (analyze/replay/release.h) */
+    const char *nothing;      /* a sentence on how memory gets into a file */
+    bool is_missing_failures; /* failed requests are not recorded */
+    const char *call;         /* the call that records events */
     /* Advice, without a full stop. */
     const char *events, *no_events; /* how to record some; the same as the rest of a sentence */
     const char *stacks, *no_stacks; /* for stacks */

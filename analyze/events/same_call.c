@@ -2,7 +2,7 @@
 
 #include "analyze/lives/address_ranks.h"
 
-bool mv_calls_tell(const mv_events *events)
+bool mv_calls_have_ids(const mv_events *events)
 {
     for (uint32_t i = 1; i < events->count; i++)
         if (events->action[i] == MV_ACTION_ALLOC && events->call[i] != MV_NO_CALL &&

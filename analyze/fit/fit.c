@@ -63,7 +63,7 @@ static const char *refuse_run(fit_state *f, const mv_sized_run *run)
     const mv_lives *lives = run->lives;
     unsigned long long size = run->size;
 
-    if (lives->events.count == 0 || lives->lacks_allocs)
+    if (lives->events.count == 0 || lives->is_missing_allocs)
         return mv_arena_printf(f->arena,
                                "the recording at %llu has no allocations: record from the start of "
                                "the program",
@@ -179,7 +179,7 @@ static bool build(fit_state *f, uint32_t base)
         mv_size_functions_find(f->arena, f->runs, f->count, base, &b->functions, f->err) != MV_OK ||
         mv_steps_find(f->arena, run->trace, run->lives, &b->steps, f->err) != MV_OK)
         return false;
-    if (!mv_trials_can_tell(&b->trials))
+    if (!mv_trials_are_conclusive(&b->trials))
         b->refused =
             mv_arena_printf(f->arena, "the replay of the recording at %llu is not exact: %s",
                             (unsigned long long)run->size, b->trials.trust_why);

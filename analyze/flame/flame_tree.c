@@ -202,7 +202,7 @@ static bool add_root(tree_builder *p)
             .parent = MV_NO_ROW, .kind = MV_FLAME_ROOT, .frame = MV_NO_FRAME, .label = "all"});
 }
 
-static bool plant(tree_builder *p, const mv_lives *lives, const mv_flame *flame)
+static bool alloc_nodes(tree_builder *p, const mv_lives *lives, const mv_flame *flame)
 {
     for (uint32_t i = 0; i < p->sides; i++) {
         p->label_of_frame[i] = mv_push_array(&p->scratch, uint32_t, p->code[i].trace->frames.count);
@@ -249,7 +249,7 @@ mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t si
     *out = (mv_flame_tree){0};
     mv_arena_init(&p.scratch, arena->budget);
     p.by_step.arena = p.by_text.arena = &p.scratch;
-    is_done = plant(&p, lives, flame);
+    is_done = alloc_nodes(&p, lives, flame);
     mv_arena_release(&p.scratch);
     return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
 }

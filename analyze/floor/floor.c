@@ -342,11 +342,11 @@ static bool find_apart(floor_state *s, uint64_t *most)
 
 static const char *why_unknown(const floor_state *s)
 {
-    if (s->lives->lacks_memory_events || s->lives->events.count == 0)
+    if (s->lives->is_missing_memory_events || s->lives->events.count == 0)
         return "the file has no memory events: block lifetimes are unknown";
-    if (s->lives->lacks_allocs)
+    if (s->lives->is_missing_allocs)
         return "no allocations were recorded: block lifetimes are unknown";
-    if (s->lives->lacks_segment_events)
+    if (s->lives->is_missing_segment_events)
         return "no segments were recorded: the peak of reserved memory is unknown";
     if (s->trace->notes[MV_NOTE_THINNED].count)
         return "this file was thinned: without all blocks the floor of the run is unknown";

@@ -89,7 +89,7 @@ static bool find_loads(const mv_near *s, ordered *keys)
         uint64_t load = 0;
         mv_bisect b = mv_bisect_over(i, p->count);
         while (mv_bisect_next(&b))
-            mv_bisect_tell(&b, p->blocks[p->by_birth[b.middle]].birth < death);
+            mv_bisect_narrow(&b, p->blocks[p->by_birth[b.middle]].birth < death);
         for (uint32_t low = leaves + i, high = leaves + (uint32_t)b.low; low < high;
              low /= 2, high /= 2) {
             if (low & 1) {

@@ -74,7 +74,7 @@ static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t
     mv_bisect b = mv_bisect_over(0, count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, rows[b.middle].key < key || (inclusive && rows[b.middle].key == key));
+        mv_bisect_narrow(&b, rows[b.middle].key < key || (inclusive && rows[b.middle].key == key));
     return sums[b.low];
 }
 

@@ -37,9 +37,9 @@ static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, m
 {
     const mv_demand *d = &q->out->growths.demand;
     bool is_old = q->lives->history != MV_HISTORY_COMPLETE && d->taken <= d->before;
-    mv_moment_ask ask = {.kind = is_old ? MV_MOMENT_PEAK : MV_MOMENT_AFTER,
-                         .event = d->taken_event,
-                         .window = opts.window};
+    mv_moment_query ask = {.kind = is_old ? MV_MOMENT_PEAK : MV_MOMENT_AFTER,
+                           .event = d->taken_event,
+                           .window = opts.window};
 
     q->out->chosen = opts.at == NULL;
     if (!opts.at)
@@ -163,7 +163,7 @@ static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
 /* Whether the reserved memory at moments of the trace is unknown. */
 static bool is_reserved_unknown(const mv_lives *lives)
 {
-    return lives->lacks_segment_events ||
+    return lives->is_missing_segment_events ||
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
 }
 
@@ -184,9 +184,9 @@ static const char *why_unknown(const fragmentation_state *q)
                                "whether the free memory was needed at another moment is unknown: "
                                "the file has no history (%s)",
                                mv_recorder_of(q->trace)->events);
-    if (lives->lacks_allocs)
+    if (lives->is_missing_allocs)
         return "memory in use is unknown: allocations were not recorded";
-    if (lives->lacks_segment_events)
+    if (lives->is_missing_segment_events)
         return "reserved memory at other moments is uncertain: the file contains no segment events";
     if (is_reserved_unknown(lives))
         return "memory reserved before the trace is unknown: the file has no final heap";
@@ -326,9 +326,9 @@ static bool decide(fragmentation_state *q)
     f->over_plain = f->bytes.reserved > f->bytes.allocated &&
                     f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
     is_far = is_far_beyond(f->beyond, f->base);
-    f->fragmented = (is_far || is_hollow(q)) && !q->lives->lacks_allocs && !is_too_high(q);
+    f->fragmented = (is_far || is_hollow(q)) && !q->lives->is_missing_allocs && !is_too_high(q);
     f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
-    f->is_known = f->fragmented || (!f->is_unseen && !q->lives->lacks_allocs &&
+    f->is_known = f->fragmented || (!f->is_unseen && !q->lives->is_missing_allocs &&
                                     !is_reserved_unknown(q->lives) && is_surely_near(q, taken));
     f->waits = !f->fragmented && !f->is_unseen && is_waiting(f);
     f->allowed = allowance(f->base);

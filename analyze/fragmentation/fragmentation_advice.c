@@ -104,9 +104,9 @@ static void about_line(adviser *a, const mv_pin *line, mv_err *err)
             a->failed = true;
             return;
         }
-        if (a->f->lacks_memory || !mv_trials_helps(&a->trials, &apart))
+        if (a->f->ran_out_of_memory || !mv_trials_helps(&a->trials, &apart))
             return;
-        if (mv_trials_tell_failures(&a->trials))
+        if (mv_trials_record_failures(&a->trials))
             snprintf(gain, sizeof gain,
                      "; in a pool of their own %s would have been met (replayed)",
                      failed_requests(a));
@@ -261,7 +261,7 @@ static void advise_setting(adviser *a, const mv_trial *trial)
 {
     char saves[MV_SIZE_TEXT], is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], why[640];
     const char *about = mv_trials_about(&a->trials, trial->conf);
-    bool meets = mv_trials_tell_failures(&a->trials);
+    bool meets = mv_trials_record_failures(&a->trials);
     mv_advice *advice;
 
     explain(a, trial->change, why, sizeof why);
@@ -296,8 +296,8 @@ static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
         const mv_trial *trial = &list.rows[i];
         if ((said & trial->change) || !trial->fits)
             continue;
-        if (a->f->lacks_memory || !mv_trials_is_worth(&a->trials, trial->conf, trial->saves)) {
-            if (mv_trials_tell_failures(&a->trials) && count == 0 && !a->f->meets) {
+        if (a->f->ran_out_of_memory || !mv_trials_is_worth(&a->trials, trial->conf, trial->saves)) {
+            if (mv_trials_record_failures(&a->trials) && count == 0 && !a->f->meets) {
                 a->f->meets = trial->conf;
                 a->f->spare = trial->result.spare;
             }
@@ -438,12 +438,13 @@ static void open_trials(adviser *a, mv_err *err)
         a->failed = true;
         return;
     }
-    a->f->is_replayed = mv_trials_can_tell(&a->trials);
+    a->f->is_replayed = mv_trials_are_conclusive(&a->trials);
     mv_trials_end_early(&a->trials);
     a->f->not_replayed = a->f->is_replayed ? NULL : a->trials.trust_why;
     a->f->trust = a->trials.trust;
     a->f->trust_why = a->trials.trust_why;
-    if (mv_last_failure_lacks_memory(&a->trials, a->sites, &a->f->lacks_memory, err) != MV_OK)
+    if (mv_last_failure_is_out_of_memory(&a->trials, a->sites, &a->f->ran_out_of_memory, err) !=
+        MV_OK)
         a->failed = true;
 }
 
@@ -456,7 +457,7 @@ static void note_trials(adviser *a)
 
     for (uint32_t i = 0; i < f->advice_count; i++)
         gain += f->advice[i].setting != NULL;
-    if (f->meets && f->lacks_memory)
+    if (f->meets && f->ran_out_of_memory)
         f->trials_note =
             mv_arena_printf(a->arena,
                             "no setting is advised: %s would have met %s (replayed), but not the "

@@ -101,7 +101,7 @@ uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool, 
         int order = compare(kind, mv_domain_pool(pool).row, stream.row, &row);
         if (order == 0)
             return (uint32_t)b.middle;
-        mv_bisect_tell(&b, order > 0);
+        mv_bisect_narrow(&b, order > 0);
     }
     return MV_NO_ROW;
 }

@@ -68,7 +68,7 @@ static void order_size(mv_holes *h, uint32_t domain, uint64_t old, uint64_t size
     if (row != MV_NO_GAP)
         sizes->gaps[row].owner++;
     else if (size && !mv_gaps_add(sizes, size, size, 1))
-        h->lacks_sizes = true;
+        h->is_missing_sizes = true;
 }
 
 bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes)
@@ -82,7 +82,7 @@ bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes)
         if (start != MV_NO_RANK)
             order_size(holes, holes->domains->of_segment[holes->held.row[start]], 0, size);
     }
-    return holes->by_size && !holes->lacks_sizes;
+    return holes->by_size && !holes->is_missing_sizes;
 }
 
 static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)

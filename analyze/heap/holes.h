@@ -36,7 +36,7 @@ typedef struct {
     uint64_t free_all;     /* in all domains */
     mv_gaps *by_size;      /* [domains] distinct sizes of holes; owner: their number. NULL unless
                             * mv_holes_order_sizes was called */
-    bool lacks_sizes;      /* out of memory for one of them */
+    bool is_missing_sizes; /* out of memory for one of them */
 } mv_holes;
 
 /* Nothing is held yet. All three must outlive the holes. False when out of memory. */
@@ -44,7 +44,7 @@ bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_rank
                    const mv_domains *domains, mv_holes *out);
 
 /* Must be called before mv_holes_least. False when out of memory; later failures set
- * `lacks_sizes`. */
+ * `is_missing_sizes`. */
 bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes);
 
 /* A segment row begins or ends. Clear its used blocks before it ends. */

@@ -117,7 +117,7 @@ static uint32_t after_request(const mv_lives *lives, uint32_t event, uint32_t en
 }
 
 static mv_code sort_out(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
-                        mv_moment_ask ask, mv_reserved *out, mv_err *err)
+                        mv_moment_query ask, mv_reserved *out, mv_err *err)
 {
     parts_search s;
     mv_moment at;
@@ -145,7 +145,7 @@ static mv_code sort_out(mv_arena *scratch, const mv_trace *trace, const mv_lives
 }
 
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         mv_moment_ask ask, mv_reserved *out, mv_err *err)
+                         mv_moment_query ask, mv_reserved *out, mv_err *err)
 {
     mv_arena scratch;
     mv_code code;

@@ -35,7 +35,7 @@ typedef struct {
 /* At the moment that `ask` names; its window also bounds the need. O(n log n). Temporary memory
  * comes from the budget of `arena`. Fails only when memory or row numbers run out. */
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         mv_moment_ask ask, mv_reserved *out, mv_err *err);
+                         mv_moment_query ask, mv_reserved *out, mv_err *err);
 
 const char *mv_reserved_part_name(mv_reserved_part part); /* "holes" */
 const char *mv_reserved_part_text(mv_reserved_part part);

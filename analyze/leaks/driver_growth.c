@@ -82,8 +82,8 @@ static bool list_objects(search *s)
 }
 
 /* Whether the objects [first, end) of one line grow step by step. */
-static bool judge_objects(const search *s, uint32_t first, uint32_t end, uint32_t *born,
-                          uint32_t *lived, mv_growth *growth, uint32_t *alive)
+static bool evaluate_objects(const search *s, uint32_t first, uint32_t end, uint32_t *born,
+                             uint32_t *lived, mv_growth *growth, uint32_t *alive)
 {
     mv_growth_site site = {.marks = s->steps, .born = born, .lived = lived, .sizes_recur = true};
 
@@ -95,7 +95,7 @@ static bool judge_objects(const search *s, uint32_t first, uint32_t end, uint32_
     *alive = site.alive;
     if (site.alive < 2)
         return false;
-    *growth = mv_growth_judge(&site);
+    *growth = mv_growth_evaluate(&site);
     return growth->kind == MV_GROWTH_STEADY;
 }
 
@@ -113,7 +113,7 @@ static bool find_line(search *s, uint32_t *first, uint32_t *end, mv_growth *grow
         uint32_t alive;
         for (next = i; next < s->count && s->objects[next].group == s->objects[i].group;)
             next++;
-        if (!judge_objects(s, i, next, born, lived, &found, &alive) || alive <= s->out->objects)
+        if (!evaluate_objects(s, i, next, born, lived, &found, &alive) || alive <= s->out->objects)
             continue;
         s->out->objects = alive;
         *first = i;

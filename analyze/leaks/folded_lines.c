@@ -67,12 +67,10 @@ static bool read_fact(folded_lines *f, const char *text)
     while (*text) {
         folded_line *row = &f->rows[f->count];
         if (!take_line(&text, row) || row->spans != sum.spans)
-            break;
+            return true;
         f->count++;
     }
-    if (*text)
-        f->count = 0;
-    f->w->out->has_grown = !*text;
+    f->w->out->has_grown = true;
     return true;
 }
 

@@ -179,7 +179,7 @@ uint32_t mv_growth_first_bin(uint32_t marks)
     return marks >= MARKS_FOR_WARM_UP ? 2 : 1;
 }
 
-mv_growth mv_growth_judge(const mv_growth_site *s)
+mv_growth mv_growth_evaluate(const mv_growth_site *s)
 {
     mv_growth g = {.first = mv_growth_first_bin(s->marks)};
     uint32_t age = believable_age(s, g.first);

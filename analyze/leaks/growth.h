@@ -50,6 +50,6 @@ typedef struct {
 uint32_t mv_growth_first_bin(uint32_t marks);
 
 /* O(n log n) in the blocks given. Allocates nothing. */
-mv_growth mv_growth_judge(const mv_growth_site *site);
+mv_growth mv_growth_evaluate(const mv_growth_site *site);
 
 #endif

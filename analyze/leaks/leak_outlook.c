@@ -6,7 +6,7 @@
 static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t first, uint32_t end,
                              uint64_t *out, mv_err *err)
 {
-    mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {first, end}};
+    mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {first, end}};
     mv_moment moment;
     mv_code code = mv_moment_find(arena, lives, ask, &moment, err);
 
@@ -126,7 +126,7 @@ mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives 
                          mv_err *err)
 {
     const mv_steps *steps = &leaks->steps;
-    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK};
+    mv_moment_query ask = {.kind = MV_MOMENT_PEAK};
     uint64_t grows = 0;
     mv_moment peak;
     double each;

@@ -178,7 +178,7 @@ static uint32_t find_kept(const mv_leak_state *w, const mv_site_use *use)
 static void leak_site(mv_leak_state *w, mv_site_use *use)
 {
     const mv_growth *g = &use->growth;
-    uint64_t judged_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
+    uint64_t evaluated_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
     uint32_t count = find_kept(w, use);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -186,9 +186,9 @@ static void leak_site(mv_leak_state *w, mv_site_use *use)
 
         leak_block(w, use, w->kept[i]);
         if (bin >= g->first && bin <= g->last)
-            judged_bytes += w->lives->allocs.block[w->kept[i]];
+            evaluated_bytes += w->lives->allocs.block[w->kept[i]];
     }
-    use->bytes_per_step = (judged_bytes + bins / 2) / bins;
+    use->bytes_per_step = (evaluated_bytes + bins / 2) / bins;
 }
 
 /* How the sizes of the blocks that a site keeps repeat. */
@@ -227,19 +227,24 @@ static bool is_nameless(const mv_leak_state *w, uint32_t site)
     return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
 }
 
-/* Whether all that a site keeps may be freed all at once, as before: it has not waited twice as
- * long as ever before, or the garbage collector, which runs at any time, did it. */
-static bool may_be_freed_at_once(const mv_leak_state *w, uint32_t s)
+/* Whether all that a growing site keeps may be freed all at once, as before: it has not waited
+ * twice as long as ever before, or the garbage collector, which runs at any time, did it. Blocks
+ * that were in use when the collector ran wait for one of its rarer runs. Sets w->waiting. */
+static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
 {
     const mv_bulks *b = &w->bulks[w->sites.group[s]];
     uint32_t count = b->times > 0 ? find_kept(w, &w->uses[s]) : 0;
     uint32_t waits = w->out->steps.count - mv_steps_bin(&w->out->steps, b->last_event);
 
-    return count > 0 && w->lives->allocs.birth[w->kept[0]] > b->youngest &&
-           (b->of_collector || waits <= 2 * (uint64_t)b->most_steps);
+    if (count == 0 || (!b->of_collector && (w->lives->allocs.birth[w->kept[0]] <= b->youngest ||
+                                            waits > 2 * (uint64_t)b->most_steps)))
+        return false;
+    if (w->waiting == MV_NO_ROW || w->uses[s].alive > w->uses[w->waiting].alive)
+        w->waiting = s;
+    return true;
 }
 
-static void judge_births(mv_leak_state *w, uint32_t s)
+static void evaluate_births(mv_leak_state *w, uint32_t s)
 {
     mv_site_use *use = &w->uses[s];
     mv_growth_site site = {.marks = w->out->steps.count,
@@ -251,18 +256,17 @@ static void judge_births(mv_leak_state *w, uint32_t s)
 
     site.sizes_recur = habit.recur;
     site.is_one_size = habit.is_one;
-    use->growth = mv_growth_judge(&site);
+    use->growth = mv_growth_evaluate(&site);
     if (use->growth.kind != MV_GROWTH_STEADY) {
         w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;
     } else if (is_nameless(w, s)) {
         w->is_nameless = true;
         use->growth.kind = MV_GROWTH_NONE;
-    } else if (may_be_freed_at_once(w, s)) {
-        w->is_doubtful = true;
-        use->growth.kind = MV_GROWTH_MAYBE;
-    } else if (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1)) {
-        /* The steps are a loop of lines that calls no module. If the sizes differ, the loop may go
-         * over parameters; if each step keeps several blocks, over layers that are not modules. */
+    } else if (w->is_one_pass ||
+               (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1))) {
+        /* The steps may be layers of one pass, or they are a loop of lines that calls no module. If
+         * the sizes differ, the loop may go over parameters; if each step keeps several blocks,
+         * over layers that are not modules. */
         w->is_doubtful = true;
         use->growth.kind = MV_GROWTH_MAYBE;
     }
@@ -502,16 +506,35 @@ static bool add_growing_lines(mv_leak_state *w)
     return true;
 }
 
-bool mv_leak_sites_judge(mv_leak_state *w)
+/* Whether steps that the program does not mark may be layers of one pass: a block that was freed
+ * before the first judged step ended still waits for a stream, so the program is ahead of the
+ * device by all these steps. */
+static bool is_one_pass(const mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const mv_steps *steps = &w->out->steps;
+    uint32_t first = mv_growth_first_bin(steps->count), end;
+
+    if (steps->source != MV_STEPS_INFERRED || first >= steps->count)
+        return false;
+    end = steps->at[first];
+    for (uint32_t i = a->preexisting; i < a->count && a->birth[i] < end; i++)
+        if (a->freed[i] < end && a->completed[i] == MV_NEVER)
+            return true;
+    return false;
+}
+
+bool mv_leak_sites_evaluate(mv_leak_state *w)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), count;
     mv_kept_block *kept;
 
     if (!gather(w))
         return false;
+    w->is_one_pass = is_one_pass(w);
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_candidate(&w->uses[s]))
-            judge_births(w, s);
+            evaluate_births(w, s);
     if (!check_state(w))
         return false;
     kept = list_kept(w, &count);
@@ -519,7 +542,7 @@ bool mv_leak_sites_judge(mv_leak_state *w)
         (count > 0 && (!check_sizes(w, kept, count, first) || !check_floor(w, kept, count, first))))
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
-        if (is_steady(&w->uses[s]))
+        if (is_steady(&w->uses[s]) && !may_be_freed_at_once(w, s))
             leak_site(w, &w->uses[s]);
     return add_growing_blocks(w) && add_growing_lines(w);
 }

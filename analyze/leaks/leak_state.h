@@ -61,7 +61,10 @@ typedef struct {
     bool explains_more;     /* more has been explained since the floor was last checked */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
+    uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as
+                             * before; MV_NO_ROW: none */
     bool is_nameless;       /* blocks without a stack grow */
+    bool is_one_pass;       /* the steps may be layers: leak_sites.c */
     mv_leaks *out;
 } mv_leak_state;
 
@@ -94,6 +97,6 @@ void mv_leak_sites_count(mv_leak_state *w);
 
 /* Marks the blocks of the sites that grow, and adds them up in `uses`. Needs steps, floor and
  * outer. False when memory is out. */
-bool mv_leak_sites_judge(mv_leak_state *w);
+bool mv_leak_sites_evaluate(mv_leak_state *w);
 
 #endif

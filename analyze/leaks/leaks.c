@@ -451,18 +451,75 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
         set_unknown(out, "no steps found", "no steps were found in the trace", mark_steps(w));
 }
 
+static void decide_with_waiting(mv_leak_state *w)
+{
+    const mv_bulks *b = &w->bulks[w->sites.group[w->waiting]];
+    char label[160];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[w->waiting], label, sizeof label);
+    set_unknown(w->out, "the next bulk free",
+                mv_arena_printf(w->arena,
+                                "%u blocks of %s are alive, but blocks of this line were freed all "
+                                "at once before, %u time%s",
+                                w->uses[w->waiting].alive, label, b->times, mv_plural(b->times)),
+                b->of_collector ? "call gc.collect() before the recording ends"
+                                : "record until they are freed, or twice as long");
+}
+
 /* If frees are missing, a line that seems to keep blocks may have freed them: no line is judged. */
 static bool is_unsure(const mv_leak_state *w)
 {
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
 }
 
+/* How the floor came to its highest value in the last step, without a trend. */
+static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
+{
+    const uint64_t *least = w->floor.least;
+    uint64_t most = least[first], fall = 0;
+    uint32_t rises = 0;
+    char text[MV_SIZE_TEXT];
+
+    if (least[last + 1] < least[last])
+        return "; the floor falls again after the last whole step";
+    for (uint32_t b = first + 1; b <= last; b++) {
+        rises += least[b] > least[b - 1];
+        most = least[b] > most ? least[b] : most;
+        fall = most - least[b] > fall ? most - least[b] : fall;
+    }
+    if (fall > 0)
+        return mv_arena_printf(w->arena, "; the floor fell by up to %s in between",
+                               mv_size_text(text, fall));
+    if (rises <= 2)
+        return rises == 1 ? "; the floor rose once" : "; the floor rose twice";
+    return mv_arena_printf(w->arena, "; the floor rose in %u of %u steps", rises, last - first);
+}
+
+/* Why the floor is higher in the last step than in the first one although nothing grows; "" if it
+ * is not. */
+static const char *why_risen(mv_leak_state *w)
+{
+    const mv_leak_floor *f = &w->out->floor;
+    uint32_t last = w->out->steps.count - 1, first = last + 1 - f->steps, step = first;
+
+    if (w->rises_by)
+        return mv_arena_printf(w->arena, "; the floor rises by %s", w->rises_by);
+    if (f->last <= f->first)
+        return "";
+    while (step < last && w->floor.least[step] < w->floor.least[last])
+        step++;
+    if (step == last)
+        return why_highest(w, first, last);
+    return mv_arena_printf(w->arena, "; the floor was as high in step %u of %u", step,
+                           w->out->steps.count);
+}
+
 static const char *why_clean(mv_leak_state *w)
 {
-    static const char why[] = "no line keeps memory step after step";
+    const char *risen = why_risen(w);
 
-    return w->rises_by ? mv_arena_printf(w->arena, "%s; the floor rises by %s", why, w->rises_by)
-                       : why;
+    return risen ? mv_arena_printf(w->arena, "no line keeps memory step after step%s", risen)
+                 : NULL;
 }
 
 static void decide(mv_leak_state *w, const no_growth *o)
@@ -483,7 +540,7 @@ static void decide(mv_leak_state *w, const no_growth *o)
                     w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0 ? w->lives->history_why
                                                                    : "the file has no events",
                     mv_recorder_of(w->trace)->events);
-    else if (w->lives->lacks_allocs)
+    else if (w->lives->is_missing_allocs)
         set_unknown(out, "no allocations",
                     "allocations were not recorded (skip_actions), so no line can be named",
                     "record events of all kinds");
@@ -499,6 +556,8 @@ static void decide(mv_leak_state *w, const no_growth *o)
             out, "too few steps",
             "memory was kept in several steps, but too few to distinguish growth from warm-up",
             RECORD_STEPS);
+    else if (w->waiting != MV_NO_ROW)
+        decide_with_waiting(w);
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record longer: a cache stops growing once it is full");
@@ -544,7 +603,7 @@ static bool find(mv_leak_state *w, mv_err *err)
     mv_leak_sites_count(w);
     if (!mv_piles_find(w) || (w->out->floor.rises && !mv_made_once_explain(w)))
         return false;
-    if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_judge(w))
+    if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_evaluate(w))
         return false;
     add_retained(w);
     if (!find_in_progress(w) || !mv_own_threads_join(w) || !list_leaks(w) || !list_retained(w) ||
@@ -566,6 +625,7 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 
+    w.waiting = MV_NO_ROW;
     *out =
         (mv_leaks){.lacks = "", .why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
     code = mv_steps_find(arena, trace, lives, &out->steps, err);

@@ -153,7 +153,7 @@ static double held_before(const sizes *s, uint64_t size, uint32_t end)
 
     while (mv_bisect_next(&b)) {
         const change *c = &s->changes[b.middle];
-        mv_bisect_tell(&b, c->size < size || (c->size == size && c->bin < end));
+        mv_bisect_narrow(&b, c->size < size || (c->size == size && c->bin < end));
     }
     last = b.low > 0 ? &s->changes[b.low - 1] : NULL;
     if (!last || last->size != size)

@@ -96,7 +96,7 @@ const char *mv_pile_cause_name(mv_pile_cause cause)
                                       : mv_leak_kind_name(MV_LEAK_UNKNOWN);
 }
 
-bool mv_pile_tell(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_pile *pile)
+bool mv_pile_report(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_pile *pile)
 {
     pile->every = every_of(arena, pile);
     pile->evidence = evidence_of(arena, trace, kinds, pile);

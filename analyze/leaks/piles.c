@@ -527,7 +527,7 @@ static bool finish(search *s)
         pile->peak = s->peak;
         if (!is_worth_telling(pile))
             continue;
-        if (!mv_pile_tell(s->w->arena, s->w->trace, s->w->sites.kinds, pile))
+        if (!mv_pile_report(s->w->arena, s->w->trace, s->w->sites.kinds, pile))
             return false;
         out->piles[count++] = *pile;
     }

@@ -30,7 +30,7 @@ static uint32_t events_until(const mv_trace *trace, uint32_t device, int64_t tim
     return i;
 }
 
-mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event)
+mv_ledger_query mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event)
 {
     mv_events events = mv_trace_events(trace, device);
     uint32_t until = event == MV_BEFORE ? 0 : event + 1, calls = 0;
@@ -43,13 +43,13 @@ mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint
            (c->device[calls] == (int32_t)device ? c->event[calls] < until
                                                 : until && c->time_us[calls] <= time_us))
         calls++;
-    return (mv_ledger_ask){MV_LEDGER_AFTER, calls, until, time_us};
+    return (mv_ledger_query){MV_LEDGER_AFTER, calls, until, time_us};
 }
 
-mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)
+mv_ledger_query mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
-    return (mv_ledger_ask){MV_LEDGER_AFTER, calls_until(trace, time_us),
-                           events_until(trace, device, time_us), time_us};
+    return (mv_ledger_query){MV_LEDGER_AFTER, calls_until(trace, time_us),
+                             events_until(trace, device, time_us), time_us};
 }
 
 /* ---- use ---------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger 
 
     if (k == use->count)
         return;
-    out->why = out->lacks_calls ? out->why : NULL;
+    out->why = out->is_missing_calls ? out->why : NULL;
     out->used = use->used[k];
     out->is_process = use->is_process;
     out->sample_us = trace->samples.time_us[use->row[k]];
@@ -192,8 +192,8 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const mv_device_use *use,
-                            mv_ledger_ask ask)
+static mv_ledger_query settle(const mv_trace *trace, uint32_t device, const mv_device_use *use,
+                              mv_ledger_query ask)
 {
     const mv_api_calls *c = &trace->api_calls;
     uint32_t most = use->most;
@@ -207,29 +207,29 @@ static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const mv_dev
         most = c->count;
     if (most > 0)
         time_us = c->time_us[most - 1];
-    return (mv_ledger_ask){MV_LEDGER_AFTER, most,
-                           ask.when == MV_LEDGER_END ? mv_trace_events(trace, device).count
-                                                     : events_until(trace, device, time_us),
-                           time_us};
+    return (mv_ledger_query){MV_LEDGER_AFTER, most,
+                             ask.when == MV_LEDGER_END ? mv_trace_events(trace, device).count
+                                                       : events_until(trace, device, time_us),
+                             time_us};
 }
 
 /* Without calls and samples: the moment when PyTorch's allocator held most. */
-static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_ledger_ask *ask,
+static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_ledger_query *ask,
                                     mv_err *err)
 {
-    mv_moment_ask highest = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, lives->events.count}};
+    mv_moment_query highest = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, lives->events.count}};
     mv_moment moment;
 
     if (mv_moment_find(arena, lives, highest, &moment, err) != MV_OK)
         return err->code;
-    *ask = (mv_ledger_ask){MV_LEDGER_AFTER, 0, moment.event == MV_BEFORE ? 0 : moment.event + 1,
-                           moment.time_us};
+    *ask = (mv_ledger_query){MV_LEDGER_AFTER, 0, moment.event == MV_BEFORE ? 0 : moment.event + 1,
+                             moment.time_us};
     return MV_OK;
 }
 
 /* Without a call between a sample and the moment, the moment moves to the sample's place, which may
  * be next to a call under way. */
-static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_ledger_ask ask)
+static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_ledger_query ask)
 {
     const int64_t *times = trace->samples.time_us;
     uint32_t k = 0;
@@ -242,7 +242,7 @@ static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_led
 }
 
 /* The events up to the moment moved by calls_at, with the segment of the call. */
-static uint32_t events_at(const mv_trace *trace, const mv_holdings *h, mv_ledger_ask ask,
+static uint32_t events_at(const mv_trace *trace, const mv_holdings *h, mv_ledger_query ask,
                           uint32_t calls)
 {
     mv_events events = mv_trace_events(trace, (uint32_t)h->device);
@@ -259,7 +259,7 @@ static uint32_t events_at(const mv_trace *trace, const mv_holdings *h, mv_ledger
     return ask.events;
 }
 
-static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, mv_ledger_ask ask,
+static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, mv_ledger_query ask,
                        mv_ledger *out, mv_err *err)
 {
     const mv_trace *trace = h->trace;
@@ -290,7 +290,7 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
 }
 
 mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                       mv_ledger_ask ask, mv_ledger *out, mv_err *err)
+                       mv_ledger_query ask, mv_ledger *out, mv_err *err)
 {
     mv_holdings h;
     mv_code code;
@@ -310,8 +310,8 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         out->why = "samples are lost in damaged parts of the file";
     if (!mv_trace_is_captured(trace))
         out->why = mv_trace_may_be_captured(trace) ? MV_LEDGER_LOST_CAPTURE : MV_LEDGER_NO_CAPTURE;
-    out->lacks_calls = trace->notes[MV_NOTE_LOST_CALLS].count > 0;
-    if (out->lacks_calls)
+    out->is_missing_calls = trace->notes[MV_NOTE_LOST_CALLS].count > 0;
+    if (out->is_missing_calls)
         out->why = mv_arena_printf(arena, "CUDA calls are lost in damaged parts of the file (%s)",
                                    trace->notes[MV_NOTE_LOST_CALLS].first);
     if (!out->why)

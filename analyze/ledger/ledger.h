@@ -37,7 +37,7 @@ typedef struct {
     mv_ledger_when when;
     uint32_t calls, events; /* MV_LEDGER_AFTER */
     int64_t time_us;        /* MV_LEDGER_AFTER */
-} mv_ledger_ask;
+} mv_ledger_query;
 
 typedef struct {
     mv_string_id library; /* MV_NO_STRING: unknown */
@@ -56,7 +56,7 @@ typedef struct {
 
     uint64_t used;            /* MV_NO_BYTES: unknown, see `why` */
     const char *why;          /* NULL when `used` and its holders are known */
-    bool lacks_calls;         /* some calls are lost in damaged parts of the file: holders are
+    bool is_missing_calls;    /* some calls are lost in damaged parts of the file: holders are
                                * unknown, `by` has the other calls, and the rest is `unexplained` */
     bool is_process;          /* `used` is NVML's figure for the process */
     uint64_t total;           /* bytes of the device; MV_NO_BYTES: unknown */
@@ -83,11 +83,11 @@ typedef struct {
 
 /* The moment after an event of the device, or at a time (event MV_BEFORE and a time: all calls up
  * to then). */
-mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event);
-mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us);
+mv_ledger_query mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event);
+mv_ledger_query mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us);
 
 /* O(n log n). `lives` is of the same device. Fails only when out of memory. */
 mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                       mv_ledger_ask ask, mv_ledger *out, mv_err *err);
+                       mv_ledger_query ask, mv_ledger *out, mv_err *err);
 
 #endif

@@ -42,7 +42,7 @@ static const char *find_verdict(mv_arena *arena, const mv_trace *trace, const mv
     bool is_known = ledger->used != MV_NO_BYTES;
     char size[MV_SIZE_TEXT], text[SENTENCE] = "";
 
-    if (ledger->lacks_calls)
+    if (ledger->is_missing_calls)
         return mv_arena_printf(arena, "%s used; who holds it is unknown: %s",
                                is_known ? mv_size_text(size, ledger->used) : "unknown",
                                ledger->why);
@@ -67,7 +67,7 @@ static const char *find_basis(mv_arena *arena, const mv_ledger *ledger)
     char total[MV_SIZE_TEXT], others[MV_SIZE_TEXT];
     bool has_others = ledger->others != MV_NO_BYTES;
 
-    if (ledger->why && !ledger->lacks_calls) /* the verdict includes it */
+    if (ledger->why && !ledger->is_missing_calls) /* the verdict includes it */
         return mv_arena_printf(arena, "use of the device is unknown: %s", ledger->why);
     if (ledger->total == MV_NO_BYTES)
         return "";
@@ -110,7 +110,7 @@ static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv
     char excess[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
     uint64_t managed = managed_bytes(trace, ledger);
 
-    if (ledger->used == MV_NO_BYTES || ledger->unexplained >= 0 || ledger->lacks_calls)
+    if (ledger->used == MV_NO_BYTES || ledger->unexplained >= 0 || ledger->is_missing_calls)
         return "";
     mv_size_text(excess, -(uint64_t)ledger->unexplained);
     if (ledger->by_sum > ledger->held_at_sample)

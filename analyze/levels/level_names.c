@@ -145,7 +145,7 @@ bool mv_level_reserves(const mv_trace *trace)
     const char *level = trace->origin.level;
 
     return !level || strcmp(level, names[MV_LEVEL_ALL]) == 0 ||
-           (strcmp(level, names[MV_LEVEL_PYTORCH]) == 0 && !mv_trace_lacks_reserved(trace));
+           (strcmp(level, names[MV_LEVEL_PYTORCH]) == 0 && !mv_trace_is_missing_reserved(trace));
 }
 
 const char *mv_level_held(const mv_trace *trace)
@@ -180,7 +180,7 @@ const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_P
     return out;
 }
 
-const char *mv_level_lack(mv_level level)
+const char *mv_level_missing_text(mv_level level)
 {
     return missing_texts[level < MV_LEVEL_HEAP ? level : MV_LEVEL_HEAP];
 }
@@ -244,6 +244,6 @@ mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, 
     if (is_named && !mv_level_read(trace, name, &level))
         return no_such_level(trace, name, err);
     if (is_named && !mv_level_has(trace, level))
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", mv_level_lack(level));
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", mv_level_missing_text(level));
     return mv_level_take(arena, trace, level, err);
 }

@@ -2,10 +2,10 @@
 
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/holdings.h"
-#include "analyze/levels/beat.h"
 #include "analyze/levels/call_stacks.h"
 #include "analyze/levels/heap_blocks.h"
 #include "analyze/levels/heap_stacks.h"
+#include "analyze/levels/step_marks.h"
 #include "base/grow.h"
 #include "base/sort.h"
 
@@ -515,7 +515,7 @@ static mv_code take_calls(mv_arena *arena, mv_trace *made, maker m, mv_err *err)
 }
 
 /* The steps of the program, from all levels together. */
-mv_code mv_level_beat(mv_arena *arena, const mv_trace *trace, mv_beat *out, mv_err *err)
+mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_marks *out, mv_err *err)
 {
     mv_trace whole = *trace;
     mv_arena scratch;
@@ -542,12 +542,12 @@ static maker wanted_of(mv_level level)
                    .heap = level >= MV_LEVEL_HEAP ? level : MV_LEVEL_DEFAULT};
 }
 
-static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, const mv_beat *beat,
+static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, const mv_step_marks *beat,
                           mv_trace *made, mv_err *err)
 {
-    mv_beat own;
+    mv_step_marks own;
 
-    if (!beat && mv_level_beat(arena, trace, &own, err) != MV_OK)
+    if (!beat && mv_level_step_marks(arena, trace, &own, err) != MV_OK)
         return err->code;
     return mv_beat_mark(arena, beat ? beat : &own, made)
                ? MV_OK
@@ -559,8 +559,8 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
     return mv_level_take_with(arena, trace, level, NULL, err);
 }
 
-mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level, const mv_beat *beat,
-                           mv_err *err)
+mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,
+                           const mv_step_marks *beat, mv_err *err)
 {
     mv_trace made = *trace, *as_read;
     mv_code code = MV_OK;

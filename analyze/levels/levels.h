@@ -23,7 +23,7 @@
 #ifndef MV_LEVELS_H
 #define MV_LEVELS_H
 
-#include "analyze/levels/beat.h"
+#include "analyze/levels/step_marks.h"
 #include "parse/model/trace.h"
 
 #define MV_LEVEL_ADDRESS ((uint64_t)1 << 62)
@@ -84,7 +84,7 @@ bool mv_level_is_host(const char *name);
 const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_PLACE_TEXT]);
 
 /* The text for a trace without memory of the level. */
-const char *mv_level_lack(mv_level level);
+const char *mv_level_missing_text(mv_level level);
 
 /* mv_level_take by its text of --level; NULL or "": MV_LEVEL_DEFAULT. Also fails with MV_ABSENT and
  * a sentence if the level does not exist, or is missing from the trace. */
@@ -99,8 +99,9 @@ mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, 
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err);
 
 /* For several levels of one trace: finds their common steps once, and takes a level with them. */
-mv_code mv_level_beat(mv_arena *arena, const mv_trace *trace, mv_beat *out, mv_err *err);
-mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level, const mv_beat *beat,
-                           mv_err *err);
+mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_marks *out,
+                            mv_err *err);
+mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,
+                           const mv_step_marks *beat, mv_err *err);
 
 #endif

@@ -76,12 +76,14 @@ typedef struct {
     uint32_t ring;    /* size of the full buffer of events: older events were dropped, and a larger
                        * max_entries would have kept them. 0: not known to be full */
     mv_events events; /* of that device: columns of the trace */
-    bool has_later_events;     /* later events are not in the table (lives_window.h) */
-    bool has_no_heap;          /* the file has no final heap: no comparison with it */
-    bool lacks_segment_events; /* apparently not recorded, or dropped: the reserved memory is taken
+    bool has_later_events; /* later events are not in the table (lives_window.h) */
+    bool has_no_heap;      /* the file has no final heap: no comparison with it */
+    bool
+        is_missing_segment_events; /* apparently not recorded, or dropped: the reserved memory is taken
                                 * to be the final heap's at all times */
-    bool lacks_memory_events;  /* there are events, but no event of any device is about memory */
-    bool lacks_allocs;         /* no event is an allocation, but frees, added segments or the final
+    bool
+        is_missing_memory_events; /* there are events, but no event of any device is about memory */
+    bool is_missing_allocs; /* no event is an allocation, but frees, added segments or the final
                                 * heap show that there were some */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
@@ -146,7 +148,7 @@ void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segmen
                            uint32_t as);
 
 /* Whether there may have been more lives before the first event. */
-static inline bool mv_lives_lack_past(const mv_lives *lives)
+static inline bool mv_lives_are_missing_past(const mv_lives *lives)
 {
     return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap;
 }

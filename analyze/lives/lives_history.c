@@ -12,7 +12,7 @@ typedef struct {
     uint32_t with_stack;    /* allocations and segments alive at the end, with a stack */
     uint32_t without_stack; /* allocations alive at the end, without a stack */
     bool events_have_stacks;
-    bool lacks_segment_events; /* with_stack counts only segments, and no event is about a
+    bool is_missing_segment_events; /* with_stack counts only segments, and no event is about a
                                 * segment */
 } evidence;
 
@@ -30,11 +30,11 @@ static evidence gather(const mv_lives_sweep *r)
         else
             e.without_stack++;
     }
-    e.lacks_segment_events = e.preexisting == 0 && r->ranks.segment_events == 0;
+    e.is_missing_segment_events = e.preexisting == 0 && r->ranks.segment_events == 0;
     /* a mapped range may have the stack of a later range that it merged with */
     for (uint32_t i = 0; i < s->count; i++)
         if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER &&
-            (!s->is_expandable[i] || e.lacks_segment_events) && s->stack[i].row != MV_NO_ROW)
+            (!s->is_expandable[i] || e.is_missing_segment_events) && s->stack[i].row != MV_NO_ROW)
             e.with_stack++;
     for (uint32_t i = 0; i < r->ev.count && !e.events_have_stacks; i++)
         e.events_have_stacks = r->ev.call[i] != MV_NO_CALL;
@@ -270,7 +270,7 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
  * has totals. */
 static const char *why_empty(const mv_lives_sweep *r)
 {
-    if (!mv_trace_lacks_reserved(r->trace) ||
+    if (!mv_trace_is_missing_reserved(r->trace) ||
         mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
         return "the heap was empty before the first event";
     return "no block from before the first event was freed; others from that time are not visible";
@@ -302,7 +302,7 @@ static bool uses_older_segments(const mv_lives_sweep *r)
 
 /* Whether segments ended without an event, and no event is the end of one: a segment from before the
  * first event would leave no trace. */
-static bool lacks_segment_ends(const mv_lives_sweep *r)
+static bool is_missing_segment_ends(const mv_lives_sweep *r)
 {
     for (uint32_t i = 0; i < r->ev.count; i++)
         if (r->ev.action[i] == MV_ACTION_SEGMENT_FREE || r->ev.action[i] == MV_ACTION_SEGMENT_UNMAP)
@@ -328,7 +328,7 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
                "the allocator had allocated memory, and freed it, before recording began");
     else if (uses_older_segments(r))
         decide(r, MV_HISTORY_LATE, 0, "blocks lie in segments from before the first event");
-    else if (!r->lives->has_no_heap && lacks_segment_ends(r))
+    else if (!r->lives->has_no_heap && is_missing_segment_ends(r))
         decide(r, MV_HISTORY_LATE, 0,
                "segments were freed without an event, so earlier ones cannot be excluded");
     else if (!r->lives->has_no_heap)
@@ -347,12 +347,12 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
     bool unrecorded_survive = e->events_have_stacks && e->without_stack > 0;
     uint32_t ring = full == NOT_FULL ? 0 : (uint32_t)r->recorded;
 
-    r->lives->lacks_segment_events =
-        ring != 1 && e->lacks_segment_events && e->with_stack > 0 && !is_full(r, full, ring);
+    r->lives->is_missing_segment_events =
+        ring != 1 && e->is_missing_segment_events && e->with_stack > 0 && !is_full(r, full, ring);
     if (ring == 1)
         decide(r, MV_HISTORY_TRUNCATED, ring,
                "only the last event was kept, as with enabled='state' or max_entries=1");
-    else if (r->lives->lacks_segment_events)
+    else if (r->lives->is_missing_segment_events)
         decide(r, MV_HISTORY_TRUNCATED, 0,
                "the segments have stacks, but the file contains no segment events: they were not "
                "recorded (skip_actions), or older events were dropped");
@@ -379,7 +379,7 @@ static bool has_blocks_without_segments(const mv_lives_sweep *r)
 }
 
 /* A segment is only added for a request, which is the next event of the device. */
-static bool lacks_allocs(const mv_lives_sweep *r)
+static bool is_missing_allocs(const mv_lives_sweep *r)
 {
     const mv_lives *lives = r->lives;
 
@@ -399,7 +399,7 @@ static bool is_about_memory(uint8_t action)
 }
 
 /* skip_actions applies to all devices: an idle device next to a busy one hides nothing. */
-static bool lacks_memory_events(const mv_lives_sweep *r)
+static bool is_missing_memory_events(const mv_lives_sweep *r)
 {
     if (r->ev.count == 0)
         return false;
@@ -436,8 +436,8 @@ bool mv_lives_history(mv_lives_sweep *r)
         decide_empty(r, full);
     else
         decide_used(r, &e, full, lost_ranges);
-    r->lives->lacks_allocs = lacks_allocs(r);
-    r->lives->lacks_memory_events = lacks_memory_events(r);
-    r->lives->lacks_segment_events |= has_blocks_without_segments(r);
+    r->lives->is_missing_allocs = is_missing_allocs(r);
+    r->lives->is_missing_memory_events = is_missing_memory_events(r);
+    r->lives->is_missing_segment_events |= has_blocks_without_segments(r);
     return true;
 }

@@ -284,6 +284,6 @@ void mv_lives_settle_segments(mv_lives_sweep *r)
     }
     inherit_from_kin(r);
     guess_kinds(&r->lives->segments);
-    if (mv_trace_allocator(r->trace) && !mv_trace_lacks_reserved(r->trace))
+    if (mv_trace_allocator(r->trace) && !mv_trace_is_missing_reserved(r->trace))
         join_passed_bytes(r);
 }

@@ -61,7 +61,7 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
         return false;
     count = r->ranks.count;
     count_actions(r);
-    r->lives->has_no_heap = mv_trace_lacks_heap(r->trace);
+    r->lives->has_no_heap = mv_trace_is_missing_heap(r->trace);
     r->final_block = filled(scratch, count);
     r->first_free = filled(scratch, count);
     r->alloc_row = mv_push_array(scratch, uint32_t, count);

@@ -217,7 +217,7 @@ static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, ch
 }
 
 /* Whether the device has events, and no event has a time. */
-static bool lacks_times(const mv_trace *trace, uint32_t device)
+static bool is_missing_times(const mv_trace *trace, uint32_t device)
 {
     return mv_trace_events(trace, device).count > 0 && mv_position_start_us(trace) == MV_NO_TIME;
 }
@@ -251,7 +251,7 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
     if (*x == '@') {
         if (!find_annotation(trace, x, &time, why, why_size))
             return false;
-        if (lacks_times(trace, device)) {
+        if (is_missing_times(trace, device)) {
             snprintf(why, why_size, NO_TIMES, x);
             return false;
         }
@@ -330,7 +330,8 @@ bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x
     uint64_t number;
 
     if (read_time(x, &time))
-        is_beyond = length == MV_NO_TIME ? !lacks_times(trace, device) : time > length + ROUNDED_US;
+        is_beyond =
+            length == MV_NO_TIME ? !is_missing_times(trace, device) : time > length + ROUNDED_US;
     else if (read_number(x, &number))
         is_beyond = number >= events;
     if (!is_beyond)

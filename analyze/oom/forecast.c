@@ -36,7 +36,7 @@ typedef struct {
     const mv_lives *lives;
     const mv_recurrence *found;
     const mv_block_rules *rules;
-    mv_recurrence_ask ask;
+    mv_recurrence_query ask;
     uint64_t allocated;
     uint32_t base; /* the repetition whose remainder is the forecast */
     uint32_t known_count;
@@ -488,8 +488,8 @@ static bool predict(prediction *t, mv_arena *arena, mv_forecast *out)
 }
 
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
-                         const mv_steps *steps, const mv_block_rules *rules, mv_recurrence_ask ask,
-                         uint64_t allocated, mv_forecast *out, mv_err *err)
+                         const mv_steps *steps, const mv_block_rules *rules,
+                         mv_recurrence_query ask, uint64_t allocated, mv_forecast *out, mv_err *err)
 {
     mv_arena scratch;
     mv_recurrence found;

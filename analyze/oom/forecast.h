@@ -37,7 +37,8 @@ typedef struct {
 /* `allocated` are the bytes at the moment, without the request. O(n). The deeds live in `arena`.
  * Fails only when memory is out. */
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
-                         const mv_steps *steps, const mv_block_rules *rules, mv_recurrence_ask ask,
-                         uint64_t allocated, mv_forecast *out, mv_err *err);
+                         const mv_steps *steps, const mv_block_rules *rules,
+                         mv_recurrence_query ask, uint64_t allocated, mv_forecast *out,
+                         mv_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 /* True: the last failed request failed because the memory was too small (its cause is capacity), so
  * no setting helps. False also if nothing failed, if the replay is inconclusive, and within a limit
  * given by the caller, where only a replay can decide. Fails only when memory or rows run out. */
-mv_code mv_last_failure_lacks_memory(const mv_trials *trials, const mv_sites *sites, bool *out,
-                                     mv_err *err);
+mv_code mv_last_failure_is_out_of_memory(const mv_trials *trials, const mv_sites *sites, bool *out,
+                                         mv_err *err);
 
 #endif

@@ -4,8 +4,8 @@
 #include "analyze/events/same_call.h"
 #include "analyze/heap/segment_growth.h"
 #include "analyze/lives/block_size.h"
+#include "analyze/oom/oom_evaluate.h"
 #include "analyze/oom/oom_failures.h"
-#include "analyze/oom/oom_judge.h"
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"
 #include "analyze/steps/step_ranges.h"
@@ -33,7 +33,7 @@ typedef struct {
     uint64_t
         least_refused;  /* the least total that a limit of the process refused; UINT64_MAX: none */
     uint64_t most_seen; /* most bytes reserved and free together, at any failure */
-    bool calls_tell;    /* mv_calls_tell */
+    bool has_call_ids;  /* mv_calls_have_ids */
     uint32_t release;   /* the last event of the call that gives memory back; MV_NO_ROW: none */
     uint64_t held;      /* reserved before that call */
     bool collects;      /* garbage_collection_threshold gives segments back, too */
@@ -268,7 +268,7 @@ static mv_code find_outlook(oom_state *t, mv_oom *o, uint32_t index, mv_err *err
     return code;
 }
 
-static mv_code judge_one(oom_state *t, uint32_t index, mv_err *err)
+static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
 {
     mv_oom *o = &t->out->ooms[index];
     uint32_t domain = domain_of(t, o);
@@ -284,7 +284,7 @@ static mv_code judge_one(oom_state *t, uint32_t index, mv_err *err)
     code = find_outlook(t, o, index, err);
     if (code != MV_OK)
         return code;
-    mv_oom_judge(&this_case, o);
+    mv_oom_evaluate(&this_case, o);
     if (!mv_oom_words(&this_case, o))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
     return index < MV_MOST_OOM_DETAILS && !t->only_last ? detail(t, &this_case, o, err) : MV_OK;
@@ -298,12 +298,12 @@ static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
     uint8_t action = ev->action[event];
 
     if (action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP) {
-        if (t->release == MV_NO_ROW || !mv_is_same_call(ev, t->calls_tell, t->release, event))
+        if (t->release == MV_NO_ROW || !mv_is_same_call(ev, t->has_call_ids, t->release, event))
             t->held = held_before;
         t->release = event;
     } else if (action != MV_ACTION_FREE_COMPLETED) {
         if (t->release != MV_NO_ROW && !t->collects &&
-            mv_is_same_call(ev, t->calls_tell, t->release, event) &&
+            mv_is_same_call(ev, t->has_call_ids, t->release, event) &&
             (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) &&
             t->held + ev->size[event] <= t->least_refused)
             t->least_refused = t->held + ev->size[event] - 1;
@@ -360,7 +360,7 @@ static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
 
 /* The first pass collects the facts about the device from all failures. The second judges each
  * failure. */
-static mv_code judge_all(oom_state *t, mv_err *err)
+static mv_code evaluate_all(oom_state *t, mv_err *err)
 {
     mv_code code = MV_OK;
 
@@ -380,16 +380,16 @@ static mv_code judge_all(oom_state *t, mv_err *err)
             if (seen > t->most_seen)
                 t->most_seen = seen;
             if (pass == 1)
-                code = judge_one(t, i, err);
+                code = evaluate_one(t, i, err);
         }
-        if (code == MV_OK && t->heap.now.lacks_sizes)
+        if (code == MV_OK && t->heap.now.is_missing_sizes)
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the sizes of holes");
         mv_arena_release(&scratch);
     }
     return code;
 }
 
-static mv_code judge_in_scratch(oom_state *t, mv_err *err)
+static mv_code evaluate_in_scratch(oom_state *t, mv_err *err)
 {
     mv_arena scratch;
     mv_code code;
@@ -402,7 +402,7 @@ static mv_code judge_in_scratch(oom_state *t, mv_err *err)
     if (code == MV_OK && t->out->count > 0)
         code = find_first_step(t, &scratch, err);
     if (code == MV_OK)
-        code = judge_all(t, err);
+        code = evaluate_all(t, err);
     mv_oom_prospect_close(&t->prospect);
     mv_arena_release(&scratch);
     return code;
@@ -421,13 +421,13 @@ static mv_code find_all(mv_arena *arena, const mv_trace *trace, const mv_lives *
 
     *out = (mv_ooms){0};
     t.rules = mv_block_rules_of(trace);
-    t.calls_tell = mv_calls_tell(&lives->events);
+    t.has_call_ids = mv_calls_have_ids(&lives->events);
     t.collects = mv_setting_is_on(trace, "garbage_collection_threshold");
     t.prospect = (mv_oom_prospect){
         .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};
     if (!mv_oom_failures_list(arena, trace, lives, window, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    if (out->count && judge_in_scratch(&t, err) != MV_OK)
+    if (out->count && evaluate_in_scratch(&t, err) != MV_OK)
         return err->code;
     return mv_ooms_words(arena, lives, window, out)
                ? MV_OK

@@ -42,7 +42,7 @@ static void find_rise(const mv_oom_prospect *p, mv_oom *o)
 mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_steps *steps, mv_oom *o,
                         mv_err *err)
 {
-    mv_recurrence_ask ask = {events_before(o), o->stack, o->requested};
+    mv_recurrence_query ask = {events_before(o), o->stack, o->requested};
     mv_oom_outlook *out = &o->outlook;
     mv_code code = mv_forecast_find(arena, p->lives, p->sites, steps, p->rules, ask,
                                     o->bytes.allocated, &out->forecast, err);
@@ -118,7 +118,7 @@ static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *e
     if (open_trials(p, err) != MV_OK || mv_trials_until(&p->trials, o->event + 1, out->limit,
                                                         p->most_reserved, &until, err) != MV_OK)
         return err->code;
-    *can = mv_trials_can_tell(&until) && p->most_reserved <= out->limit_most;
+    *can = mv_trials_are_conclusive(&until) && p->most_reserved <= out->limit_most;
     return MV_OK;
 }
 

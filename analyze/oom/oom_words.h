@@ -4,7 +4,7 @@
 #ifndef MV_OOM_WORDS_H
 #define MV_OOM_WORDS_H
 
-#include "analyze/oom/oom_judge.h"
+#include "analyze/oom/oom_evaluate.h"
 
 /* Fills `why` and `advice` of a failure that is judged. False when memory is out. */
 bool mv_oom_words(const mv_oom_case *this_case, mv_oom *oom);

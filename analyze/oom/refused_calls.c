@@ -210,7 +210,7 @@ static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
 
 static mv_code look_at(search *s, const mv_lives *read_lives, mv_oom *o, mv_err *err)
 {
-    mv_ledger_ask ask = {MV_LEDGER_AFTER, o->api_call + 1, 0, o->time_us};
+    mv_ledger_query ask = {MV_LEDGER_AFTER, o->api_call + 1, 0, o->time_us};
     mv_ledger ledger;
 
     if (mv_ledger_find(s->arena, s->read, read_lives, ask, &ledger, err) != MV_OK)
@@ -310,7 +310,7 @@ bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t dev
 }
 
 bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t device,
-                            const char *at, mv_window window, mv_moment_ask *out, char *why,
+                            const char *at, mv_window window, mv_moment_query *out, char *why,
                             uint32_t why_size)
 {
     mv_oom oom = {0};
@@ -318,7 +318,7 @@ bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t d
 
     if (mv_moment_is_low(at, &low)) {
         window = mv_window_cut(window, mv_trace_events(trace, device).count);
-        *out = (mv_moment_ask){.window = window};
+        *out = (mv_moment_query){.window = window};
         return mv_low_point_read(budget, trace, device, low, window.first, window.end, &out->event,
                                  why, why_size);
     }

@@ -36,7 +36,7 @@ bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t dev
 /* mv_moment_read for failed requests, except that in a trace of calls "oom" and "oom#K" name
  * refused calls. It also reads "low" and "low#K", which need the device's lives. */
 bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t device,
-                            const char *at, mv_window window, mv_moment_ask *out, char *why,
+                            const char *at, mv_window window, mv_moment_query *out, char *why,
                             uint32_t why_size);
 
 #endif

@@ -144,7 +144,7 @@ static int64_t highest_since(const sweep *s, uint32_t moment)
     b = mv_bisect_over(step <= high ? high - step : 0, high);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, s->maxima[b.middle].moment < moment);
+        mv_bisect_narrow(&b, s->maxima[b.middle].moment < moment);
     return s->maxima[b.low].level;
 }
 

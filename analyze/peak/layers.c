@@ -39,7 +39,7 @@ typedef struct {
     uint32_t now;
     mv_layers *out;
     uint32_t loops_capacity;
-    bool lacks_memory;
+    bool ran_out_of_memory;
 } layer_search;
 
 /* ---- paths ------------------------------------------------------------------------------- */
@@ -290,7 +290,7 @@ static void keep_starts(layer_search *s, mv_layer_loop *loop, const splitting *b
         first[part++] = s->lives->allocs.birth[s->visits[at].first];
     loop->first = first;
     loop->count = first ? part : 0;
-    s->lacks_memory |= !first;
+    s->ran_out_of_memory |= !first;
 }
 
 static void number_layers(layer_search *s, uint32_t first, const splitting *by, uint32_t depth)
@@ -445,7 +445,7 @@ mv_code mv_layers_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     if (mv_sites_find(&scratch, trace, &s.sites, err) == MV_OK && prepare(&s, &marks) &&
         mv_phases_find(&scratch, lives, marks, &phases, err) == MV_OK &&
         mv_steps_find(&scratch, trace, lives, &steps, err) == MV_OK)
-        found = find_loops(&s, &phases, &steps) && !s.lacks_memory && name_calls(&s);
+        found = find_loops(&s, &phases, &steps) && !s.ran_out_of_memory && name_calls(&s);
     mv_arena_release(&scratch);
     return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "layers");
 }

@@ -181,7 +181,7 @@ static mv_bound bound_of_total(mv_bound blocks)
 
 static mv_line_bounds bounds_of(const line_search *p)
 {
-    unsigned past = mv_lives_lack_past(p->lives) ? MV_BOUND_LEAST : MV_BOUND_EXACT;
+    unsigned past = mv_lives_are_missing_past(p->lives) ? MV_BOUND_LEAST : MV_BOUND_EXACT;
     unsigned all = p->out->has_all ? MV_BOUND_EXACT : MV_BOUND_LEAST;
     mv_bounds of_device = mv_bounds_within(p->lives), of_line;
     mv_lives sized = *p->lives;
@@ -201,7 +201,7 @@ static mv_code profile(mv_arena *arena, line_search *p, mv_err *err)
     mv_arena scratch;
     bool is_done;
 
-    *p->out = (mv_lines){.has_all = p->window.first > 0 || !mv_lives_lack_past(p->lives)};
+    *p->out = (mv_lines){.has_all = p->window.first > 0 || !mv_lives_are_missing_past(p->lives)};
     p->out->has_end = p->window.end == p->lives->events.count;
     p->out->bounds = bounds_of(p);
     mv_arena_init(&scratch, arena->budget);

@@ -44,7 +44,7 @@ bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted abou
         add(out, "the file has no final heap: blocks from before the events may be missing");
     if (about != MV_DOUBTED_END && !add(out, inexact_text(arena, lives->doubts.inexact_blocks)))
         return false;
-    if (about != MV_DOUBTED_END && lives->lacks_segment_events)
+    if (about != MV_DOUBTED_END && lives->is_missing_segment_events)
         add(out,
             "the file contains no segment events: memory reserved before the end is uncertain");
     return add(out, mv_residual_text(arena, lives));

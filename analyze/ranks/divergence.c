@@ -42,8 +42,8 @@ mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, boo
 
     while (mv_bisect_next(&search)) {
         uint64_t count = search.middle << stride;
-        mv_bisect_tell(&search,
-                       are_equal(point_after(a, count), point_after(b, count), sites_alone));
+        mv_bisect_narrow(&search,
+                         are_equal(point_after(a, count), point_after(b, count), sites_alone));
     }
     high = search.low;
     low = high - 1;

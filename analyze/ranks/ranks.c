@@ -261,7 +261,7 @@ static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool large
     return stack[most[1] >= most[0] / 2];
 }
 
-static void judge_leak(comparison *c, uint32_t rank)
+static void evaluate_leak(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
 
@@ -274,7 +274,7 @@ static void judge_leak(comparison *c, uint32_t rank)
                                          .at_stack = MV_NO_BYTES});
 }
 
-static void judge_oom(comparison *c, uint32_t rank)
+static void evaluate_oom(comparison *c, uint32_t rank)
 {
     uint32_t with = 0;
 
@@ -327,7 +327,7 @@ static void find_size_reason(comparison *c, uint32_t rank)
     add_outlier(c, o);
 }
 
-static void judge_sequence(comparison *c, uint32_t rank)
+static void evaluate_sequence(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
     const mv_summary_point *point;
@@ -355,8 +355,8 @@ static void find_reasons(comparison *c, uint32_t rank)
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     uint32_t before = c->out->count;
 
-    judge_leak(c, rank);
-    judge_oom(c, rank);
+    evaluate_leak(c, rank);
+    evaluate_oom(c, rank);
     if (distance(own->peak_allocated, other->peak_allocated) > c->off)
         find_size_reason(c, rank);
     else if (own->peak_reserved > c->reserved && own->peak_reserved - c->reserved > c->reserved_off)
@@ -367,7 +367,7 @@ static void find_reasons(comparison *c, uint32_t rank)
                                          .stack = MV_NO_STACK,
                                          .at_stack = MV_NO_BYTES});
     if (c->out->count == before && c->count > 2)
-        judge_sequence(c, rank);
+        evaluate_sequence(c, rank);
 }
 
 /* ---- sequences --------------------------------------------------------------------------- */

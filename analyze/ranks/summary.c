@@ -239,7 +239,7 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
 static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
                                   uint32_t *peak, mv_err *err)
 {
-    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
+    mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
     uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
     mv_moment allocated, reserved;
     mv_bounds bounds;
@@ -346,8 +346,8 @@ mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device,
 
     *out = (mv_summary){.name = name,
                         .device = device,
-                        .lacks_reserved = mv_trace_lacks_reserved(trace),
-                        .lacks_failures = mv_recorder_of(trace)->lacks_failures,
+                        .is_missing_reserved = mv_trace_is_missing_reserved(trace),
+                        .is_missing_failures = mv_recorder_of(trace)->is_missing_failures,
                         .leak_stack = MV_NO_STACK};
     mv_arena_init(&scratch, arena->budget);
     code = make(arena, &scratch, trace, device, window, out, err);
@@ -360,6 +360,6 @@ const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key)
     mv_bisect b = mv_bisect_over(0, summary->sites);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, summary->site[b.middle].key < key);
+        mv_bisect_narrow(&b, summary->site[b.middle].key < key);
     return b.low < summary->sites && summary->site[b.low].key == key ? &summary->site[b.low] : NULL;
 }

@@ -50,11 +50,13 @@ typedef struct {
     uint32_t steps;
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
-    mv_bound allocated;  /* of peak_allocated */
-    mv_bound reserved;   /* of peak_reserved; files store the doubts of both together, and which is
+    mv_bound allocated; /* of peak_allocated */
+    mv_bound reserved;  /* of peak_reserved; files store the doubts of both together, and which is
                           * exact */
-    bool lacks_reserved; /* the file is from another tool and does not contain reserved memory */
-    bool lacks_failures; /* the file is from another tool and does not contain failed requests */
+    bool
+        is_missing_reserved; /* the file is from another tool and does not contain reserved memory */
+    bool
+        is_missing_failures; /* the file is from another tool and does not contain failed requests */
     uint64_t leaked_bytes;
     mv_stack_id leak_stack; /* of the largest leak, in `code`; MV_NO_STACK if there is none */
     bool is_cut;            /* some sites were dropped */

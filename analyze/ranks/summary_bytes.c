@@ -68,7 +68,7 @@ static uint32_t flags_of(const mv_summary *s)
     mv_bound both = s->allocated | s->reserved;
 
     return (uint32_t)(both == MV_BOUND_EXACT) | (uint32_t)s->is_cut << 1 |
-           (uint32_t)s->lacks_reserved << 2 | (uint32_t)s->lacks_failures << 3 |
+           (uint32_t)s->is_missing_reserved << 2 | (uint32_t)s->is_missing_failures << 3 |
            (uint32_t)((both & MV_BOUND_MOST) != 0) << 4 | (uint32_t)(both == MV_BOUND_MOST) << 5 |
            (uint32_t)(s->allocated == MV_BOUND_EXACT) << 6 |
            (uint32_t)(s->reserved == MV_BOUND_EXACT) << 7;
@@ -252,8 +252,8 @@ static mv_code take_facts(reader *r, mv_summary *s)
     s->allocated = flags & 64 ? MV_BOUND_EXACT : peaks_of(flags);
     s->reserved = flags & 128 ? MV_BOUND_EXACT : peaks_of(flags);
     s->is_cut = flags >> 1 & 1;
-    s->lacks_reserved = flags >> 2 & 1;
-    s->lacks_failures = flags >> 3 & 1;
+    s->is_missing_reserved = flags >> 2 & 1;
+    s->is_missing_failures = flags >> 3 & 1;
     s->steps = mv_take_u32(&r->c);
     s->events = mv_take_u64(&r->c);
     s->allocs = mv_take_u64(&r->c);

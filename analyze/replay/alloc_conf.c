@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/numbers.h"
 
 #define MIB      ((uint64_t)1 << 20)
@@ -252,10 +253,29 @@ static bool skip_value(conf_text *t)
 
 static bool take_other(conf_text *t)
 {
+    /* the keys of take_value */
+    static const char *const with_effect[] = {"max_split_size_mb",
+                                              "max_non_split_rounding_mb",
+                                              "large_segment_size_mb",
+                                              "garbage_collection_threshold",
+                                              "per_process_memory_fraction",
+                                              "roundup_power2_divisions",
+                                              "expandable_segments",
+                                              "roundup_bypass_threshold_mb",
+                                              "backend"};
+    mv_nearest nearest = {0};
+
     for (uint32_t i = 0; i < WITHOUT_EFFECT; i++)
         if (strcmp(t->key, without_effect[i].key) == 0)
             return take_form(t, without_effect[i].form);
-    return t->is_recorded ? skip_value(t) : refuse(t, "no such setting");
+    if (t->is_recorded)
+        return skip_value(t);
+    for (uint32_t i = 0; i < sizeof with_effect / sizeof *with_effect; i++)
+        mv_nearest_try(&nearest, t->key, with_effect[i]);
+    for (uint32_t i = 0; i < WITHOUT_EFFECT; i++)
+        mv_nearest_try(&nearest, t->key, without_effect[i].key);
+    return nearest.word ? refuse(t, "no such setting; did you mean %s?", nearest.word)
+                        : refuse(t, "no such setting");
 }
 
 /* In PyTorch 1.13, larger sizes are not rounded up by divisions. The table of divisions only has

@@ -261,7 +261,8 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
     late->last[at] = late->count - 1;
 }
 
-/* The operations with the inserted ones; frees of a row become frees of `is_now[row]`. */
+/* The operations with the inserted ones; frees of a row become frees of `is_now[row]`, and those of
+ * MV_NO_ROW are left out. */
 static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 {
     for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
@@ -270,8 +271,11 @@ static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
         if (i == e->out->op_count)
             break;
         mv_replay_op op = e->out->ops[i];
-        if (op.id < e->known && (op.kind == MV_OP_FREE || op.kind == MV_OP_COMPLETE))
+        if (op.id < e->known && (op.kind == MV_OP_FREE || op.kind == MV_OP_COMPLETE)) {
+            if (is_now[op.id] == MV_NO_ROW)
+                continue;
             op.id = is_now[op.id];
+        }
         add(e, op);
     }
 }
@@ -280,6 +284,8 @@ static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 typedef struct {
     uint32_t *start;      /* [op_count] of the run of allocations, or of others, that it is in */
     uint32_t *next_alloc; /* [op_count] the first allocation after it; op_count: none */
+    uint32_t *failure;    /* [op_count + 1] the failed request after the last allocation before it;
+                        * MV_NO_ROW: none */
 } op_runs;
 
 static void init_runs(edit_state *e, op_runs *runs)
@@ -288,8 +294,16 @@ static void init_runs(edit_state *e, op_runs *runs)
     uint32_t next = s->op_count;
 
     *runs = (op_runs){.start = mv_push_array(e->arena, uint32_t, s->op_count),
-                      .next_alloc = mv_push_array(e->arena, uint32_t, s->op_count)};
-    e->out_of_memory = e->out_of_memory || !runs->start || !runs->next_alloc;
+                      .next_alloc = mv_push_array(e->arena, uint32_t, s->op_count),
+                      .failure = mv_push_array(e->arena, uint32_t, (uint64_t)s->op_count + 1)};
+    e->out_of_memory = e->out_of_memory || !runs->start || !runs->next_alloc || !runs->failure;
+    for (uint32_t i = 0, last = MV_NO_ROW; !e->out_of_memory && i <= s->op_count; i++) {
+        runs->failure[i] = last;
+        if (i < s->op_count && s->ops[i].kind == MV_OP_ALLOC)
+            last = MV_NO_ROW;
+        if (i < s->op_count && s->ops[i].kind == MV_OP_TRY)
+            last = i;
+    }
     for (uint32_t i = 1; !e->out_of_memory && i < s->op_count; i++)
         runs->start[i] = (s->ops[i].kind == MV_OP_ALLOC) == (s->ops[i - 1].kind == MV_OP_ALLOC)
                              ? runs->start[i - 1]
@@ -315,6 +329,7 @@ static uint32_t end_of_use(const mv_replay_script *s, const op_runs *runs, uint3
     return next < s->op_count ? runs->next_alloc[next] : next;
 }
 
+/* Of the allocations, or of the first free of each: op_count for those that were cut off. */
 static uint32_t *positions(edit_state *e, bool of_frees)
 {
     uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);
@@ -328,7 +343,17 @@ static uint32_t *positions(edit_state *e, bool of_frees)
             at[op->id] == MV_NO_ROW)
             at[op->id] = i;
     }
+    for (uint32_t i = 0; at && of_frees && e->edit->cut && i < e->known; i++)
+        if (e->edit->cut[i] && at[i] == MV_NO_ROW)
+            at[i] = e->out->op_count;
     return at;
+}
+
+/* Whether an exception freed it, rather than the operation that would have used it: then it would
+ * have been needed after the request that failed. */
+static bool is_unwound(const op_runs *runs, uint32_t born, uint32_t freed)
+{
+    return freed != MV_NO_ROW && runs->failure[freed] != MV_NO_ROW && born < runs->failure[freed];
 }
 
 static void offload(edit_state *e)
@@ -348,7 +373,15 @@ static void offload(edit_state *e)
         if (!e->edit->rows[i] || born[i] == MV_NO_ROW || freed[i] == MV_NO_ROW)
             continue;
         leaves = end_of_use(s, &runs, born[i]);
-        returns = begin_of_free(&runs, freed[i]);
+        if (is_unwound(&runs, born[i], freed[i])) {
+            if (leaves >= runs.failure[freed[i]])
+                continue;
+            is_now[i] = MV_NO_ROW;
+            e->out->owed += s->ops[born[i]].bytes;
+            insert(e, &late, leaves, &s->ops[born[i]], MV_OP_COMPLETE, i);
+            continue;
+        }
+        returns = freed[i] < s->op_count ? begin_of_free(&runs, freed[i]) : 0;
         if (leaves >= returns)
             continue;
         is_now[i] = e->out->ids++;
@@ -426,17 +459,33 @@ static void find_calls(call_list *l)
     }
 }
 
+/* Whether a failed request ended the run before the call was needed again. */
+static bool is_cut(const call_list *l, const call_span *c)
+{
+    return is_unwound(&l->runs, c->last, c->back);
+}
+
+/* The end of the first life of a block that a call keeps. */
+static void leave(call_list *l, late_ops *late, uint32_t at)
+{
+    const mv_replay_op *op = &l->e->out->ops[at];
+    const call_span *c = call_of(l, op->id);
+    uint32_t leaves = end_of_use(l->e->out, &l->runs, at);
+
+    insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
+}
+
 /* Makes an allocation of a call again. Blocks that it keeps are gone in between. */
 static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_now)
 {
     const mv_replay_op *op = &l->e->out->ops[at];
     const call_span *c = call_of(l, op->id);
-    uint32_t again = l->e->out->ids++, leaves = end_of_use(l->e->out, &l->runs, at);
+    uint32_t again = l->e->out->ids++;
 
     insert(l->e, late, begin_of_free(&l->runs, c->back), op, MV_OP_ALLOC, again);
     is_now[op->id] = again;
     if (is_kept(l, op->id))
-        insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
+        leave(l, late, at);
 }
 
 /* Calls are made again up to the last allocation that the backward pass needs. */
@@ -460,6 +509,14 @@ static void recompute(edit_state *e)
         const call_span *c = has_id(op) ? call_of(&l, op->id) : NULL;
         if (!c || c->back == MV_NO_ROW || op->id == c->output || at > c->end)
             continue;
+        if (is_cut(&l, c)) {
+            if (op->kind == MV_OP_ALLOC && is_kept(&l, op->id)) {
+                is_now[op->id] = MV_NO_ROW;
+                e->out->owed += op->bytes;
+                leave(&l, &late, at);
+            }
+            continue;
+        }
         if (op->kind == MV_OP_ALLOC && at <= c->last_kept)
             make_again(&l, &late, at, is_now);
         else if (op->kind != MV_OP_ALLOC && is_now[op->id] != op->id)

@@ -56,9 +56,9 @@ static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t 
     if (next == ev->count ||
         (ev->action[next] != MV_ACTION_ALLOC && ev->action[next] != MV_ACTION_OOM))
         return true;
-    if (s->calls_tell && ev->call[next] != MV_NO_CALL)
+    if (s->has_call_ids && ev->call[next] != MV_NO_CALL)
         return ev->call[release] != ev->call[next];
-    if (mv_is_same_call(ev, s->calls_tell, release, next))
+    if (mv_is_same_call(ev, s->has_call_ids, release, next))
         return false;
     if (ev->action[next] == MV_ACTION_OOM)
         return false;
@@ -122,7 +122,7 @@ static bool read_group(script_state *r, uint32_t first, uint32_t next)
         releases_end++;
     for (uint32_t i = first; i < releases_end; i++) {
         note_private_release(s, i);
-        if (was_asked_for(s, i, releases_end, next, s->calls_tell ? before : r->reserved,
+        if (was_asked_for(s, i, releases_end, next, s->has_call_ids ? before : r->reserved,
                           r->most)) {
             if (!add_empty(r->arena, s, &r->capacity, i, i + 1))
                 return false;
@@ -252,7 +252,7 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint64_t i = 0; i < pools; i++)
         out->release_from[i] = i == 0 ? 0 : MV_NEVER;
-    out->calls_tell = mv_calls_tell(out->ev);
+    out->has_call_ids = mv_calls_have_ids(out->ev);
     r.most = highest_reserved(lives, &r.reserved);
     if (!read_events(&r) || !list_segments(arena, out) || !compile_all(arena, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

@@ -32,12 +32,13 @@ struct mv_replay_script {
     const mv_lives *lives;
     const mv_events *ev;
     mv_alloc_conf conf; /* recorded */
-    bool calls_tell;    /* mv_events.call shows which events belong to the same call */
+    bool has_call_ids;  /* mv_events.call shows which events belong to the same call */
     bool is_joined;     /* as if all were of one stream and the default pool */
     bool is_one_stream; /* as if all were of one stream */
     uint32_t op_count;
-    mv_replay_op *ops;     /* [op_count] */
-    uint32_t ids;          /* all ids of the operations are below */
+    mv_replay_op *ops; /* [op_count] */
+    uint32_t ids;      /* all ids of the operations are below */
+    uint64_t owed; /* bytes that edits took away before a failed request, and did not bring back */
     uint64_t *start_bytes; /* [allocs.preexisting] requested bytes of blocks from before the first
                            * event, which are then made again; 0: not made. NULL: the blocks stay as
                            * they were */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/totals/moment.h"
-#include "base/side_by_side.h"
+#include "base/parallel_for.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -59,7 +59,7 @@ static const char *recorded_text(mv_trials *t)
 
 static mv_code find_peaks(mv_trials *t, mv_err *err)
 {
-    mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, t->end}};
+    mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, t->end}};
     mv_moment moment;
     mv_totals totals;
 
@@ -275,7 +275,7 @@ static const char *trust_fully(mv_trials *t)
     return trust_events(t);
 }
 
-static void judge_trust(mv_trials *t)
+static void evaluate_trust(mv_trials *t)
 {
     const mv_replay_fidelity *f = &t->fidelity;
     double met = f->allocs ? (double)f->allocs_matched / f->allocs : 1;
@@ -320,7 +320,7 @@ mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     }
     if (code != MV_OK)
         return code;
-    judge_trust(out);
+    evaluate_trust(out);
     return out->trust_why ? MV_OK : no_memory(err);
 }
 
@@ -332,7 +332,7 @@ mv_code mv_trials_until(const mv_trials *whole, uint32_t end, uint64_t limit, ui
     out->limit = limit;
     out->limit_source = MV_LIMIT_GIVEN;
     out->recorded_reserved = reserved;
-    judge_trust(out);
+    evaluate_trust(out);
     return out->trust_why ? MV_OK : no_memory(err);
 }
 
@@ -490,6 +490,8 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
+enum { MOST_AT_ONCE = 4 }; /* each has a heap and a number for each allocation */
+
 /* Trials beside each other. */
 typedef struct {
     const mv_trials *trials;
@@ -527,7 +529,7 @@ static mv_code try_rows(const mv_trials *t, mv_trial_list *list, mv_err *err)
     if (!set.used)
         return no_memory(err);
     memset(set.used, 0xff, count * sizeof *set.used);
-    mv_side_by_side(count, 0, try_row, &set);
+    mv_parallel_for(count, mv_parallel_for_threads(MOST_AT_ONCE, 0), try_row, &set);
     __atomic_store_n(&t->arena->budget->lacked, lacked, __ATOMIC_RELAXED);
     list->count = 0;
     for (uint32_t i = 0; i < count; i++) {

@@ -3,7 +3,7 @@
  * names a setting uses these trials, so that all reports agree.
  *
  *     mv_trials_open(arena, trace, lives, (mv_trials_opts){0}, &trials, err);
- *     if (mv_trials_can_tell(&trials)) {
+ *     if (mv_trials_are_conclusive(&trials)) {
  *         const char *conf = mv_trials_with(&trials, "expandable_segments", "True");
  *         mv_trials_try(&trials, conf, &trial, err);
  *         trial.saves, trial.fits, trial.result.first_oom ...
@@ -109,7 +109,7 @@ mv_code mv_trials_begin(const mv_trials *trials, const char *conf, bool joined, 
 
 /* Whether trials mean anything: trust is fair or better. If not, trust_why says why, and no report
  * promises what a setting would do. */
-static inline bool mv_trials_can_tell(const mv_trials *trials)
+static inline bool mv_trials_are_conclusive(const mv_trials *trials)
 {
     return trials->trust < MV_TRUST_LOW;
 }
@@ -188,7 +188,7 @@ bool mv_trials_self_fits(const mv_trials *trials);
 
 /* Whether it means anything that a trial meets the failed requests: the recorded settings must fail
  * at each of them within the limit. False also when none failed. */
-static inline bool mv_trials_tell_failures(const mv_trials *trials)
+static inline bool mv_trials_record_failures(const mv_trials *trials)
 {
     return trials->recorded_ooms > 0 && !trials->unexplained;
 }

@@ -73,7 +73,7 @@ static uint32_t symbol_of(const search *s, mv_stack_id stack, uint64_t bytes)
     return mv_site_of(s->sites, stack);
 }
 
-static bool list_symbols(search *s, mv_arena *arena, mv_arena *scratch, mv_recurrence_ask ask)
+static bool list_symbols(search *s, mv_arena *arena, mv_arena *scratch, mv_recurrence_query ask)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     mv_recurrence *r = s->out;
@@ -277,7 +277,7 @@ static bool find_in_steps(search *s, mv_arena *arena)
 /* ---- all --------------------------------------------------------------------------------- */
 
 mv_code mv_recurrence_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
-                           const mv_steps *steps, mv_recurrence_ask ask, mv_recurrence *out,
+                           const mv_steps *steps, mv_recurrence_query ask, mv_recurrence *out,
                            mv_err *err)
 {
     mv_arena scratch;

@@ -45,11 +45,11 @@ typedef struct {
     uint32_t event;    /* the moment: before this event */
     mv_stack_id stack; /* of the request */
     uint64_t bytes;
-} mv_recurrence_ask;
+} mv_recurrence_query;
 
 /* O(n), plus a bounded effort for each repetition. Fails only when out of memory. */
 mv_code mv_recurrence_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
-                           const mv_steps *steps, mv_recurrence_ask ask, mv_recurrence *out,
+                           const mv_steps *steps, mv_recurrence_query ask, mv_recurrence *out,
                            mv_err *err);
 
 /* Pairs the rows after `a` with those after `b`, up to `a_end` and `b_end`: peer[i] is the

@@ -197,20 +197,35 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
     return by_parts || rest[count - third] > most;
 }
 
-/* Whether the part that never falls has stopped rising. The last sixth had no time to fall again,
- * so its beginning counts as the end. */
-static bool has_stopped(const uint64_t *rest, uint32_t count)
+/* Whether the part that never falls rises from `from` to `end` by less than half of an even
+ * share. */
+static bool is_slow(const uint64_t *rest, uint32_t from, uint32_t end)
+{
+    return 2 * (double)(rest[end] - rest[from]) * end <
+           (double)(rest[end] - rest[0]) * (end - from);
+}
+
+/* Whether the part that never falls has stopped rising: the last rise is two of the longest pauses
+ * ago, or late in the last third it is slow. The last sixth had no time to fall again, so its
+ * beginning counts as the end. Stairs are slow within a pause: if nothing ever falls, a time as long
+ * as the longest pause must be slow, too. */
+static bool has_stopped(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;
-    double late = (double)(rest[end] - rest[third]), all = (double)(rest[end] - rest[0]);
+    bool falls = false, is_within_pause;
 
     for (uint32_t b = 1; b < count; b++) {
+        falls = falls || held[b - 1] > rest[b - 1];
         if (rest[b] == rest[b - 1])
             continue;
         pause = latest > 0 && b - latest > pause ? b - latest : pause;
         latest = b;
     }
-    return 2 * late * end < all * (end - third) || count - 1 - latest >= 2 * (uint64_t)pause;
+    if (count - 1 - latest >= 2 * (uint64_t)pause)
+        return true;
+    is_within_pause =
+        !falls && pause > end - third && !is_slow(rest, end > pause ? end - pause : 0, end);
+    return is_slow(rest, third, end) && !is_within_pause;
 }
 
 /* Removes the highest single step of the part that never falls: a one-time allocation is not a
@@ -247,7 +262,7 @@ bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bo
         rest[b] = least;
     }
     level_once(held, rest, count);
-    *rises = count >= LEAST_BINS && has_risen(held, rest, count) && !has_stopped(rest, count);
+    *rises = count >= LEAST_BINS && has_risen(held, rest, count) && !has_stopped(held, rest, count);
     return true;
 }
 

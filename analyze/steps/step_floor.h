@@ -59,9 +59,9 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
  * The highest single step is ignored, since a one-time allocation is not a trend. Then a rise needs
  * three things. The floor is above its whole first third of bins, or its least rises through six
  * parts, which happens by chance once in 720 times; with four to eleven bins, it must never fall.
- * Late in the last third it has risen by at least half of an even share. And it has not stopped:
- * the last rise is less than two of the longest earlier pauses ago. False when out of memory.
- * O(bins). */
+ * Late in the last third it has risen by at least half of an even share; if it never falls, it is
+ * enough that it did so over a time as long as its longest pause. And it has not stopped: the last
+ * rise is less than two of the longest earlier pauses ago. False when out of memory. O(bins). */
 bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises);
 
 /* For runs without steps and without calls of modules: whether a line repeats throughout the last

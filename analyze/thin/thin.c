@@ -438,8 +438,8 @@ static mv_code thin(mv_arena *arena, const mv_trace *trace, const thin_ask *ask,
     return move_calls(arena, out) ? MV_OK : no_memory(err);
 }
 
-mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
-                mv_err *err)
+mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
+                            mv_thinned *out, mv_err *err)
 {
     thin_ask ask = {.most = most_events, .all = count_events(trace)};
 

@@ -30,8 +30,8 @@ typedef struct {
 /* Reduces all devices together to `most_events`, in proportion. If the events that must stay are
  * more, only these are kept. O(n), plus the lives of each device, one device at a time. `trace`
  * must live as long as the result. */
-mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
-                mv_err *err);
+mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
+                            mv_thinned *out, mv_err *err);
 
 /* In the note of a file whose last pause has no end. */
 #define MV_PAUSED_TO_THE_END " in pauses, up to the end,"

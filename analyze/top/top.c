@@ -7,7 +7,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const uint8_t *kinds;
-    mv_top_ask ask;
+    mv_top_query ask;
     mv_top *out;
     uint32_t end, since; /* events: the last one, and the last one before growth counts */
     uint32_t *of_frame;  /* [frames.count + 2] line + 1, 0: none; then the lines for no frames and
@@ -152,7 +152,7 @@ static bool finish(mv_arena *scratch, search *s)
 }
 
 mv_code mv_top_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                    const uint8_t *kinds, mv_top_ask ask, mv_top *out, mv_err *err)
+                    const uint8_t *kinds, mv_top_query ask, mv_top *out, mv_err *err)
 {
     search s = {.trace = trace, .lives = lives, .kinds = kinds, .ask = ask, .out = out};
     mv_arena scratch;

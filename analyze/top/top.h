@@ -21,7 +21,7 @@ typedef struct {
     int64_t now_us;   /* MV_NO_TIME: the time of the last event */
     int64_t grown_us; /* the length of the time over which growth counts */
     int64_t older_us; /* 0: blocks of any age. Blocks of unknown age are younger */
-} mv_top_ask;
+} mv_top_query;
 
 typedef struct {
     uint64_t bytes;
@@ -44,6 +44,6 @@ typedef struct {
 /* O(allocations + frames of all stacks). `kinds` from mv_frame_kinds. Fails only when out of
  * memory. */
 mv_code mv_top_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                    const uint8_t *kinds, mv_top_ask ask, mv_top *out, mv_err *err);
+                    const uint8_t *kinds, mv_top_query ask, mv_top *out, mv_err *err);
 
 #endif

@@ -48,7 +48,7 @@ static unsigned of_sizes(const mv_lives *lives)
     return if_any(lives->doubts.inexact_blocks + lives->doubts.misplaced + lives->doubts.outside,
                   MV_BOUND_LEAST) |
            if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees +
-                      lives->lacks_segment_events,
+                      lives->is_missing_segment_events,
                   MV_BOUND_ABOUT);
 }
 
@@ -99,12 +99,14 @@ static bool hides_past(const mv_lives *lives)
     const mv_events *events = &lives->events;
     uint64_t ended = lives->doubts.lost_frees + lives->doubts.final_over;
 
-    return lives->lacks_allocs || (ended > 0 && !has_free(events)) || lives->lacks_memory_events;
+    return lives->is_missing_allocs || (ended > 0 && !has_free(events)) ||
+           lives->is_missing_memory_events;
 }
 
 mv_bounds mv_bounds_of(const mv_lives *lives)
 {
-    return bounds_of(lives, if_any(mv_lives_lack_past(lives) || hides_past(lives), MV_BOUND_LEAST));
+    return bounds_of(lives,
+                     if_any(mv_lives_are_missing_past(lives) || hides_past(lives), MV_BOUND_LEAST));
 }
 
 mv_bound mv_bound_of_end(const mv_lives *lives)
@@ -120,7 +122,7 @@ mv_bounds mv_bounds_within(const mv_lives *lives)
 {
     mv_bounds bounds = bounds_of(lives, MV_BOUND_EXACT);
 
-    bounds.reserved |= if_any(lives->lacks_segment_events, MV_BOUND_ABOUT);
+    bounds.reserved |= if_any(lives->is_missing_segment_events, MV_BOUND_ABOUT);
     return bounds;
 }
 

@@ -60,14 +60,14 @@ bool mv_moment_is_valid(const char *at)
 }
 
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
-                    mv_moment_ask *out, char *why, uint32_t why_size)
+                    mv_moment_query *out, char *why, uint32_t why_size)
 {
     mv_events events = mv_trace_events(trace, device);
     uint64_t k = mv_moment_oom_number(at);
     mv_position position;
 
     window = mv_window_cut(window, events.count);
-    *out = (mv_moment_ask){.event = event_before(window.end), .window = window};
+    *out = (mv_moment_query){.event = event_before(window.end), .window = window};
     if (strcmp(at, "end") == 0)
         return true;
     if (strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0) {
@@ -133,7 +133,7 @@ static uint64_t height(const mv_levels *levels, mv_moment_kind kind)
 }
 
 /* Goes through the events up to the window's end and keeps the highest moment. */
-static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask ask, mv_moment *out)
+static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_query ask, mv_moment *out)
 {
     mv_window window = mv_window_cut(ask.window, lives->events.count);
     mv_levels now = mv_moment_levels(lives, MV_BEFORE);
@@ -153,7 +153,7 @@ static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask as
     return true;
 }
 
-mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_ask ask, mv_moment *out,
+mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_query ask, mv_moment *out,
                        mv_err *err)
 {
     mv_arena scratch;

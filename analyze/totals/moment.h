@@ -34,7 +34,7 @@ typedef struct {
     uint32_t event;   /* MV_MOMENT_AFTER: that event, or MV_BEFORE */
     mv_window window; /* range to search for peaks */
     bool of_level;    /* MV_MOMENT_RESERVED_PEAK: the trace has an origin.level */
-} mv_moment_ask;
+} mv_moment_query;
 
 /* Totals by the events (mv_lives); the difference from the final heap is the residual of
  * analyze/totals/totals.h. */
@@ -58,11 +58,11 @@ bool mv_moment_is_low(const char *at, uint64_t *number);
 
 /* Reads the text of --at. False with a sentence in `why` when it names no moment. */
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
-                    mv_moment_ask *out, char *why, uint32_t why_size);
+                    mv_moment_query *out, char *why, uint32_t why_size);
 
 /* O(events). Temporary memory comes from the budget of `arena`; it fails only when that runs
  * out. */
-mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_ask ask, mv_moment *out,
+mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_query ask, mv_moment *out,
                        mv_err *err);
 
 /* In the trace of a level (analyze/levels), or of another tool, a call that gets memory is two

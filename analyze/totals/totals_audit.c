@@ -78,7 +78,7 @@ static void note_doubts(note_list *list, const mv_lives *lives)
 {
     if (lives->has_no_heap)
         note(list, "the file has no final heap: the current figures follow from the events");
-    if (lives->lacks_allocs)
+    if (lives->is_missing_allocs)
         note(list, "allocations are missing (recorded with skip_actions?): allocated memory is "
                    "only known by its end, or not at all");
     count_note(

@@ -70,8 +70,8 @@ unsigned mv_heaps_named(const char *name)
     return row + 1;
 }
 
-void mv_heaps_tell(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
-                   const void *caller)
+void mv_heaps_report(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
+                     const void *caller)
 {
     mv_rec_heap_call call = {
         .addr = (uintptr_t)address, .size = bytes, .caller = caller, .action = action};
@@ -99,11 +99,11 @@ unsigned memviz_heap(const char *name)
 void memviz_alloc(unsigned heap, const void *address, size_t bytes)
 {
     if (heap && address)
-        mv_heaps_tell(heap, MV_HEAP_ALLOC, address, bytes, __builtin_return_address(0));
+        mv_heaps_report(heap, MV_HEAP_ALLOC, address, bytes, __builtin_return_address(0));
 }
 
 void memviz_free(unsigned heap, const void *address)
 {
     if (heap && address)
-        mv_heaps_tell(heap, MV_HEAP_FREE, address, 0, __builtin_return_address(0));
+        mv_heaps_report(heap, MV_HEAP_FREE, address, 0, __builtin_return_address(0));
 }

@@ -14,7 +14,7 @@ unsigned mv_heaps_named(const char *name);
 
 /* Records an action on a block of the heap; `heap` 0: the heap that has the address. Does nothing
  * if there is no such heap. `caller`: a return address in the reporting library. */
-void mv_heaps_tell(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
-                   const void *caller);
+void mv_heaps_report(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
+                     const void *caller);
 
 #endif

@@ -129,7 +129,7 @@ static void reset(const void *heap, const void *caller)
 
     /* The last number is shared by all remaining heaps. */
     if (number && number != MV_HEAPS_MOST)
-        mv_heaps_tell(number, MV_HEAP_RESET, NULL, 0, caller);
+        mv_heaps_report(number, MV_HEAP_RESET, NULL, 0, caller);
 }
 
 static void heap_reset(const void *domain, const void *heap)
@@ -163,8 +163,8 @@ static void regions_register(const void *domain, const register_batch *of)
         return;
     for (size_t i = 0; i < of->count; i++) {
         const virtual_range *range = element(of->ranges, of->each_bytes, i);
-        mv_heaps_tell(heap, MV_HEAP_ALLOC, range->address, range->bytes,
-                      __builtin_return_address(0));
+        mv_heaps_report(heap, MV_HEAP_ALLOC, range->address, range->bytes,
+                        __builtin_return_address(0));
         if (of->handles)
             of->handles[i] = range->address;
     }
@@ -178,7 +178,8 @@ static void regions_resize(const void *domain, const resize_batch *of)
         return;
     for (size_t i = 0; i < of->count; i++) {
         const virtual_range *range = element(of->ranges, of->each_bytes, i);
-        mv_heaps_tell(0, MV_HEAP_RESIZE, range->address, range->bytes, __builtin_return_address(0));
+        mv_heaps_report(0, MV_HEAP_RESIZE, range->address, range->bytes,
+                        __builtin_return_address(0));
     }
 }
 
@@ -189,7 +190,7 @@ static void regions_unregister(const void *domain, const unregister_batch *of)
         return;
     for (size_t i = 0; i < of->count; i++) {
         const void *const *address = element(of->references, of->each_bytes, i);
-        mv_heaps_tell(0, MV_HEAP_FREE, *address, 0, __builtin_return_address(0));
+        mv_heaps_report(0, MV_HEAP_FREE, *address, 0, __builtin_return_address(0));
     }
 }
 

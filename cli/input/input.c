@@ -42,15 +42,16 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
     cli->level = cli->options.level ? cli->options.level : mv_level_name_of(trace, level);
     if (!cli->options.level && level != MV_LEVEL_PYTORCH &&
         !mv_option_given(&cli->options, MV_HAS(QUIET)))
-        mv_complain_of(path, "%s; this is %s (--level %s)",
-                       mv_level_lack(mv_trace_allocator(trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH),
-                       mv_level_about(cli->level), cli->level);
+        mv_complain_of(
+            path, "%s; this is %s (--level %s)",
+            mv_level_missing_text(mv_trace_allocator(trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH),
+            mv_level_about(cli->level), cli->level);
 }
 
 static void refuse_for(const mv_command *command, const mv_trace *trace, mv_err *err)
 {
     const mv_recorder *recorder = mv_recorder_of(trace);
-    bool is_of_other = mv_trace_lacks_reserved(trace);
+    bool is_of_other = mv_trace_is_missing_reserved(trace);
 
     mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s needs %s; this file is from %s", command->name,
             is_of_other && command->run != mv_cmd_ledger ? "PyTorch's allocator" : command->needs,

@@ -12,7 +12,7 @@ bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const m
                    const char *otherwise, mv_moment *out)
 {
     const char *at = cli->options.at ? cli->options.at : otherwise;
-    mv_moment_ask ask;
+    mv_moment_query ask;
     mv_window window;
     char why[MV_WHY];
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -39,7 +39,7 @@ bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const
 static bool names_moment(const mv_cli *cli, const mv_trace *trace, uint32_t device)
 {
     mv_window all = {0, mv_trace_events(trace, device).count};
-    mv_moment_ask ask;
+    mv_moment_query ask;
     char why[MV_WHY];
 
     return mv_failure_moment_read(cli->scratch.budget, trace, device, cli->options.at, all, &ask,

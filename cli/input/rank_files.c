@@ -1,7 +1,7 @@
 #include "cli/input/rank_files.h"
 
 #include "analyze/ranks/summary_bytes.h"
-#include "base/side_by_side.h"
+#include "base/parallel_for.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -159,7 +159,7 @@ static void read_again_alone(const job *j)
 
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
 {
-    uint32_t threads = mv_side_by_side_threads((uint32_t)cli->options.files, 0);
+    uint32_t threads = mv_parallel_for_threads((uint32_t)cli->options.files, 0);
     job j = {.files = out, .options = &cli->options, .budget = &cli->budget};
     bool lacked;
 
@@ -173,7 +173,7 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
         out->files[i] = (mv_rank_file){.path = cli->options.file[i],
                                        .is_file = mv_input_is_file(cli, cli->options.file[i])};
     lacked = cli->budget.lacked;
-    mv_side_by_side(out->count, threads, read_one, &j);
+    mv_parallel_for(out->count, threads, read_one, &j);
     if (threads > 1)
         read_again_alone(&j);
     cli->budget.lacked = lacked; /* each file that runs out of memory reports it itself */

@@ -73,7 +73,7 @@ static void put_bytes(FILE *out, const char *name, const mv_top_device *d, uint6
 
 static uint64_t reserved_of(const mv_top_device *d)
 {
-    return d->lacks_reserved ? MV_NO_BYTES : d->reserved;
+    return d->is_missing_reserved ? MV_NO_BYTES : d->reserved;
 }
 
 static void put_help(FILE *out, const char *name, const char *help)

@@ -106,24 +106,24 @@ static mv_value seconds_before(int64_t now_us, int64_t time_us)
                : mv_value_real((double)(now_us - time_us) / 1e6);
 }
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                           \
-    MEMBER("device", d->device)                                                       \
-    MEMBER("file", d->file->path)                                                     \
-    MEMBER("pid", fact_number(&d->file->trace, "pid"))                                \
-    MEMBER("rank", fact_number(&d->file->trace, "rank"))                              \
-    MEMBER("running", mv_value_bool(d->file->is_running))                             \
-    MEMBER("used", mv_value_bytes(d->ledger.used))                                    \
-    MEMBER("total", mv_value_bytes(d->ledger.total))                                  \
-    MEMBER("allocated", d->allocated)                                                 \
-    MEMBER("reserved", mv_value_bytes(d->lacks_reserved ? MV_NO_BYTES : d->reserved)) \
-    MEMBER("listed", d->top.listed)                                                   \
-    MEMBER("younger", d->top.younger)                                                 \
-    MEMBER("residual", d->residual)                                                   \
-    MEMBER("grown", mv_value_i64(d->top.grown))                                       \
-    MEMBER("grown_s", seconds_before(d->top.now_us, d->top.since_us))                 \
-    MEMBER("leak.verdict", mv_leak_verdict_name(d->verdict))                          \
-    MEMBER("leak.why", mv_value_text(d->why))                                         \
-    LIST("libraries", &library_table, mv_value_rows(d))                               \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                \
+    MEMBER("device", d->device)                                                            \
+    MEMBER("file", d->file->path)                                                          \
+    MEMBER("pid", fact_number(&d->file->trace, "pid"))                                     \
+    MEMBER("rank", fact_number(&d->file->trace, "rank"))                                   \
+    MEMBER("running", mv_value_bool(d->file->is_running))                                  \
+    MEMBER("used", mv_value_bytes(d->ledger.used))                                         \
+    MEMBER("total", mv_value_bytes(d->ledger.total))                                       \
+    MEMBER("allocated", d->allocated)                                                      \
+    MEMBER("reserved", mv_value_bytes(d->is_missing_reserved ? MV_NO_BYTES : d->reserved)) \
+    MEMBER("listed", d->top.listed)                                                        \
+    MEMBER("younger", d->top.younger)                                                      \
+    MEMBER("residual", d->residual)                                                        \
+    MEMBER("grown", mv_value_i64(d->top.grown))                                            \
+    MEMBER("grown_s", seconds_before(d->top.now_us, d->top.since_us))                      \
+    MEMBER("leak.verdict", mv_leak_verdict_name(d->verdict))                               \
+    MEMBER("leak.why", mv_value_text(d->why))                                              \
+    LIST("libraries", &library_table, mv_value_rows(d))                                    \
     LIST("lines", &line_table, mv_value_rows(d))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -182,7 +182,7 @@ static void put_use(const mv_top_device *d, char *text, size_t size)
         mv_prose_add(text, size, " of %s", mv_size_text(whole, d->ledger.total));
     mv_prose_add(text, size, "%s%s allocated", *text ? ", " : "",
                  mv_size_text(bytes, d->allocated));
-    if (!d->lacks_reserved)
+    if (!d->is_missing_reserved)
         mv_prose_add(text, size, ", %s reserved", mv_size_text(bytes, d->reserved));
 }
 
@@ -323,7 +323,7 @@ static bool add_up_libraries(mv_cli *cli, mv_top_device *d)
 static mv_code find_ledger(mv_cli *cli, mv_top_device *d, const mv_lives *lives, mv_err *err)
 {
     const mv_trace *read = mv_trace_as_read(&d->file->trace);
-    mv_ledger_ask ask = {.when = MV_LEDGER_END};
+    mv_ledger_query ask = {.when = MV_LEDGER_END};
     mv_lives own;
 
     d->ledger.used = d->ledger.total = MV_NO_BYTES;
@@ -341,9 +341,9 @@ static mv_code find_ledger(mv_cli *cli, mv_top_device *d, const mv_lives *lives,
 static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
 {
     const mv_trace *trace = &d->file->trace;
-    mv_top_ask ask = {.now_us = now_of(d->file),
-                      .grown_us = GROWN_US,
-                      .older_us = (int64_t)cli->options.older_us};
+    mv_top_query ask = {.now_us = now_of(d->file),
+                        .grown_us = GROWN_US,
+                        .older_us = (int64_t)cli->options.older_us};
     char why[600];
     mv_totals totals;
     mv_lives lives;
@@ -356,7 +356,7 @@ static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
         return err->code;
     d->allocated = totals.current.bytes.allocated;
     d->reserved = totals.current.bytes.reserved;
-    d->lacks_reserved = mv_trace_lacks_reserved(trace);
+    d->is_missing_reserved = mv_trace_is_missing_reserved(trace);
     d->residual = (int64_t)(d->allocated - d->top.allocated);
     d->verdict = leaks.verdict;
     if (leaks.verdict == MV_VERDICT_UNKNOWN && *leaks.why) {

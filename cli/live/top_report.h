@@ -31,7 +31,7 @@ typedef struct {
     mv_top top;
     uint64_t allocated, reserved; /* now */
     int64_t residual;             /* bytes of the final heap without a line */
-    bool lacks_reserved;          /* the file does not contain the reserved bytes */
+    bool is_missing_reserved;     /* the file does not contain the reserved bytes */
     mv_ledger ledger;
     uint32_t library_count;
     mv_top_library *libraries; /* [library_count] most bytes first */

@@ -64,7 +64,7 @@ static void put_error(mv_out *out, const cJSON *id, int code, const char *messag
     mv_out_i64(out, code);
     mv_out_words(out, ",\"message\":");
     snprintf(tamed, sizeof tamed, "%s", message);
-    mv_utf8_tame(tamed);
+    mv_utf8_sanitize(tamed);
     mv_json_put_text(out, mv_text_span(tamed));
     mv_out_words(out, "}}");
 }

@@ -37,6 +37,10 @@ static const mv_mcp_tool tools[] = {
     {.name = "oom", .command = "oom"},
     {.name = "whatif", .command = "whatif"},
     {.name = "floor", .command = "floor"},
+    {.name = "fit",
+     .command = "fit",
+     .arguments = "FILE...",
+     .about = "peaks at other input sizes; files: two or more PATH=SIZE"},
     {.name = "diff", .command = "diff"},
     {.name = "ranks", .command = "ranks"},
     {.name = "ledger", .command = "ledger"},
@@ -45,9 +49,13 @@ static const mv_mcp_tool tools[] = {
      .command = "help",
      .word = "terms",
      .arguments = "[TERM]",
-     .about = "Explains the words in the reports: all of them, or one."},
+     .about = "the words in the reports: all, or one"},
     {.name = "picture", .command = "trace_plot", .is_picture = true},
-    {.name = "flame_graph", .command = "memory", .lacks = MV_HAS(BY), .is_picture = true},
+    {.name = "flame_graph",
+     .command = "memory",
+     .about = "live bytes by stack as a picture",
+     .lacks = MV_HAS(BY),
+     .is_picture = true},
 };
 enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
 
@@ -142,17 +150,25 @@ static const char *about_option(mv_option_id id, mv_option_set allowed)
     switch (id) {
     case MV_OPTION_DEVICE:
     case MV_OPTION_LIMIT:
+    case MV_OPTION_TOP:
     case MV_OPTION_JSON:
     case MV_OPTION_TO: /* as `from` */
         return NULL;
     case MV_OPTION_FROM:
         return "event, 1.5s or @NAME#K";
     case MV_OPTION_AT:
-        return "peak reserved-peak end oom low, event, 1.5s or @NAME#K";
+        return (allowed & MV_HAS(CAPACITY)) ? "24 or 24,32"
+               : (allowed & MV_HAS(FROM))
+                   ? "peak reserved-peak end oom low, or as from"
+                   : "peak reserved-peak end oom low, event, 1.5s or @NAME#K";
+    case MV_OPTION_CONF:
+        return "as in PYTORCH_CUDA_ALLOC_CONF";
+    case MV_OPTION_DEPTH:
+        return "levels of the tree";
     case MV_OPTION_FILTER:
         return "text /regex/ size>64M life<10 site:a.py:62 cat:optimizer leak; - negates";
-    case MV_OPTION_TOP:
     case MV_OPTION_TARGET:
+        return (allowed & MV_HAS(CONF)) ? "SIZE or oom" : "SIZE";
     case MV_OPTION_CAPACITY:
     case MV_OPTION_SIZE:
         return mv_option_table[id].argument;
@@ -245,7 +261,7 @@ typedef struct {
     char *words[MOST_WORDS];
     int count;
     uint64_t offset, max_bytes;
-    bool has_limit, is_json, lacks_memory;
+    bool has_limit, is_json, ran_out_of_memory;
     const char *why; /* the arguments are wrong; NULL: no error so far */
 } call;
 
@@ -261,15 +277,15 @@ static void refuse(call *c, const char *format, ...)
     va_start(args, format);
     why = mv_arena_vprintf(c->arena, format, args);
     va_end(args);
-    c->lacks_memory |= !why;
+    c->ran_out_of_memory |= !why;
     if (why)
-        mv_utf8_tame(why); /* it repeats text from the request */
+        mv_utf8_sanitize(why); /* it repeats text from the request */
     c->why = why;
 }
 
 static void add_word(call *c, char *word)
 {
-    c->lacks_memory |= !word;
+    c->ran_out_of_memory |= !word;
     if (c->count + 1 < MOST_WORDS) /* the list ends in NULL */
         c->words[c->count++] = word;
     else
@@ -580,7 +596,7 @@ mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool, const
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
     *c = (call){.arena = arena, .tool = tool, .max_bytes = MV_MCP_TEXT};
     read_arguments(c, arguments);
-    if (c->lacks_memory)
+    if (c->ran_out_of_memory)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
     if (c->why) {
         *out = (mv_mcp_result){.is_error = true, .text = mv_text_span(c->why)};

@@ -73,7 +73,7 @@ static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place 
     count_page(d, lives, place);
     if (mv_page_open_at(d, lives, place, work, err) != MV_OK)
         return err->code;
-    return mv_viewer_page_judge(&d->cli->arena, work, d->trace, lives, &d->page, err);
+    return mv_viewer_page_evaluate(&d->cli->arena, work, d->trace, lives, &d->page, err);
 }
 
 static mv_code write_page(mv_drawing *d, mv_err *err)

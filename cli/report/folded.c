@@ -10,7 +10,7 @@ void mv_folded_put_frame(mv_sink *sink, const char *text, bool is_first)
     char clean[512];
 
     snprintf(clean, sizeof clean, "%s", text);
-    mv_utf8_tame(clean);
+    mv_utf8_sanitize(clean);
     for (char *c = clean; *c; c++)
         if (*c == ';')
             *c = ':';

@@ -21,22 +21,23 @@ bool mv_gate_page_begin(mv_gate_page *page, mv_cli *cli)
 /* ---- what the gates say ------------------------------------------------------------------ */
 
 /* The worst kind of answer of a gate, and its first reason; false: it passes. */
-static bool answer_of(const mv_gates *gates, mv_gate gate, mv_told_kind *kind, const char **first)
+static bool answer_of(const mv_gates *gates, mv_gate gate, mv_gate_outcome_kind *kind,
+                      const char **first)
 {
-    bool is_told = false;
+    bool is_reported = false;
 
-    for (const mv_gate_told *t = gates->told; t; t = t->next)
-        if (t->gate == gate && t->text && (!is_told || t->kind < *kind)) {
+    for (const mv_gate_outcome *t = gates->told; t; t = t->next)
+        if (t->gate == gate && t->text && (!is_reported || t->kind < *kind)) {
             *kind = t->kind;
             *first = t->text;
-            is_told = true;
+            is_reported = true;
         }
-    return is_told;
+    return is_reported;
 }
 
 static uint32_t count_of(const mv_gates *gates, int kind)
 {
-    mv_told_kind is = MV_TOLD_MET;
+    mv_gate_outcome_kind is = MV_GATE_OUTCOME_MET;
     const char *first;
     uint32_t count = 0;
 
@@ -95,13 +96,13 @@ static void put_markdown(const mv_gate_page *page, mv_cli *cli, int status)
     if (gates->asked)
         mv_out_words(out, "| gate | answer | reason |\n|---|---|---|\n");
     for (mv_gate g = 0; g < MV_GATE_COUNT; g++) {
-        mv_told_kind kind;
+        mv_gate_outcome_kind kind;
         const char *first;
         if (!(gates->asked & (1u << g)))
             continue;
         if (!answer_of(gates, g, &kind, &first))
             mv_out_format(out, "| `%s` | passes | |\n", mv_gate_text(gates, g, text));
-        for (const mv_gate_told *t = gates->told; t; t = t->next)
+        for (const mv_gate_outcome *t = gates->told; t; t = t->next)
             if (t->gate == g && t->text) {
                 mv_out_format(out, "| `%s` | %s | ", mv_gate_text(gates, g, text), words[t->kind]);
                 put_code(out, t->text);
@@ -131,20 +132,20 @@ static void put_case(const mv_gates *gates, mv_out *out, const char *command, mv
 {
     static const char *const tags[] = {"failure", "error", "skipped"};
     char text[MV_GATE_TEXT];
-    mv_told_kind kind = MV_TOLD_MET;
+    mv_gate_outcome_kind kind = MV_GATE_OUTCOME_MET;
     const char *first = "";
-    bool is_told = answer_of(gates, gate, &kind, &first);
+    bool is_reported = answer_of(gates, gate, &kind, &first);
 
     mv_out_format(out, "  <testcase classname=\"memviz.%s\" name=\"", command);
     put_xml(out, mv_gate_text(gates, gate, text));
-    if (!is_told) {
+    if (!is_reported) {
         mv_out_words(out, "\"/>\n");
         return;
     }
     mv_out_format(out, "\">\n    <%s message=\"", tags[kind]);
     put_xml(out, first);
     mv_out_words(out, "\">");
-    for (const mv_gate_told *t = gates->told; t; t = t->next)
+    for (const mv_gate_outcome *t = gates->told; t; t = t->next)
         if (t->gate == gate && t->text) {
             put_xml(out, t->text);
             mv_out_char(out, '\n');
@@ -164,8 +165,9 @@ static void put_junit(const mv_gate_page *page, mv_cli *cli, int status)
                   "<testsuite name=\"memviz %s\" tests=\"%d\" failures=\"%u\" errors=\"%u\" "
                   "skipped=\"%u\">\n",
                   command, __builtin_popcount(gates->asked) + is_broken,
-                  count_of(gates, MV_TOLD_MET), count_of(gates, MV_TOLD_UNKNOWN) + is_broken,
-                  count_of(gates, MV_TOLD_WAIVED));
+                  count_of(gates, MV_GATE_OUTCOME_MET),
+                  count_of(gates, MV_GATE_OUTCOME_UNKNOWN) + is_broken,
+                  count_of(gates, MV_GATE_OUTCOME_WAIVED));
     if (is_broken)
         mv_out_format(out,
                       "  <testcase classname=\"memviz.%s\" name=\"files\">\n    <error "

@@ -15,7 +15,7 @@ void mv_sheet_span(mv_sheet *sheet, mv_span text)
     const char *cell = mv_arena_text(sheet->arena, (const char *)text.data, text.length);
 
     if (!cell || !mv_append(sheet->arena, sheet->text, sheet->cells, sheet->capacity, cell))
-        sheet->lacks_memory = true;
+        sheet->ran_out_of_memory = true;
 }
 
 void mv_sheet_text(mv_sheet *sheet, const char *text)
@@ -185,7 +185,7 @@ void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent)
 {
     layout l = {0};
 
-    if (sheet->lacks_memory || sheet->count == 0)
+    if (sheet->ran_out_of_memory || sheet->count == 0)
         return;
     measure(sheet, &l);
     if (out->columns)

@@ -33,8 +33,8 @@ typedef struct {
     uint32_t count; /* columns */
     uint64_t cells;
     uint64_t capacity;
-    const char **text; /* [cells] */
-    bool lacks_memory; /* no memory for a cell: the table is not printed */
+    const char **text;      /* [cells] */
+    bool ran_out_of_memory; /* no memory for a cell: the table is not printed */
 } mv_sheet;
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count);

@@ -60,7 +60,7 @@ static size_t common_objects(mv_span a, mv_span b)
 }
 
 /* Whether the field is the first of an object, and marks the object as null or absent. */
-static bool lacks_object(const mv_value *value)
+static bool is_missing_object(const mv_value *value)
 {
     return value->kind == MV_VALUE_NO_OBJECT || value->kind == MV_VALUE_NULL_OBJECT;
 }
@@ -77,7 +77,7 @@ static bool is_there(const mv_table *table, const mv_value *values, uint32_t fie
         while (!table->fields[first].key ||
                strncmp(table->fields[first].key, key, (size_t)(dot - key) + 1) != 0)
             first++;
-        if (first != field && lacks_object(&values[first]))
+        if (first != field && is_missing_object(&values[first]))
             return false;
     }
     return true;

@@ -62,7 +62,7 @@ static void end_text(mv_serve_site *site, mv_serve_answer *out, char **bytes, si
     out->is_own = true;
 }
 
-static void put_file(mv_out *out, const mv_shelf_file *file)
+static void put_file(mv_out *out, const mv_served_files_file *file)
 {
     mv_out_words(out, "{\"id\":");
     mv_out_u64(out, file->id);
@@ -78,13 +78,13 @@ static void put_file(mv_out *out, const mv_shelf_file *file)
 static void answer_list(mv_serve_site *site, mv_serve_answer *out)
 {
     mv_err err = {0};
-    mv_shelf_list list;
+    mv_served_files_list list;
     mv_arena arena;
     size_t length;
     char *bytes;
 
     mv_arena_init(&arena, site->budget);
-    if (mv_shelf_look(site->shelf, &arena, &list, &err) != MV_OK ||
+    if (mv_served_files_look(site->served, &arena, &list, &err) != MV_OK ||
         !begin_text(site, &bytes, &length)) {
         say(out, 503, "out of memory\n");
     } else {
@@ -155,7 +155,7 @@ static void name_download(mv_serve_answer *out, const char *path)
 }
 
 static void answer_ready(const mv_serve_request *request, uint64_t version,
-                         const mv_shelf_answer *file, mv_serve_answer *out)
+                         const mv_served_files_answer *file, mv_serve_answer *out)
 {
     char tag[24];
     mv_byte_range range;
@@ -180,14 +180,14 @@ static void answer_ready(const mv_serve_request *request, uint64_t version,
 }
 
 static void answer_file(mv_serve_site *site, const mv_serve_request *request,
-                        const mv_serve_ask *ask, mv_serve_answer *out)
+                        const mv_serve_query *ask, mv_serve_answer *out)
 {
-    mv_shelf_answer file;
+    mv_served_files_answer file;
 
     if (ask->what == MV_ASK_SNAPSHOT)
-        mv_shelf_container(site->shelf, ask->file, ask->version, &file);
+        mv_served_files_container(site->served, ask->file, ask->version, &file);
     else
-        mv_shelf_original(site->shelf, ask->file, ask->version, &file);
+        mv_served_files_original(site->served, ask->file, ask->version, &file);
     switch (file.state) {
     case MV_SHELF_ABSENT:
         say(out, 410, "the file no longer exists\n");
@@ -211,7 +211,7 @@ static void answer_file(mv_serve_site *site, const mv_serve_request *request,
 
 static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serve_answer *out)
 {
-    mv_serve_ask ask = mv_serve_request_read(request, site->token);
+    mv_serve_query ask = mv_serve_request_read(request, site->token);
 
     *out = (mv_serve_answer){.status = ask.status, .fd = -1};
     if (ask.status == 404) {

@@ -4,14 +4,14 @@
 
 #include "cli/report/out.h"
 #include "cli/serve/request.h"
-#include "cli/serve/shelf.h"
+#include "cli/serve/served_files.h"
 
 /* The served site. One thread at a time makes answers. */
 typedef struct {
     char token[MV_SERVE_TOKEN + 1];
     char host[256]; /* this machine's name */
     mv_span page;
-    mv_shelf *shelf;
+    mv_served_files *served;
     mv_budget *budget; /* of lists */
     mv_out out;        /* for writing lists */
 } mv_serve_site;

@@ -82,7 +82,7 @@ void mv_peers_close(mv_peers *peers)
     peers->kernel = -1;
 }
 
-mv_peer_state mv_peers_ask(mv_peers *peers, uint16_t from, uint32_t *owner)
+mv_peer_state mv_peers_query(mv_peers *peers, uint16_t from, uint32_t *owner)
 {
     reply r;
 
@@ -149,7 +149,7 @@ bool mv_peer_is_foreign(mv_peers *peers, const struct sockaddr_in *from)
         return true;
     if (own == 0)
         return false;
-    state = mv_peers_ask(peers, port, &owner);
+    state = mv_peers_query(peers, port, &owner);
     if (state == MV_PEER_GONE)
         return true;
     if (state == MV_PEER_UNKNOWN && !look_up(port, peers->port, &owner))

@@ -26,7 +26,7 @@ void mv_peers_close(mv_peers *peers);
 
 /* Queries the kernel for the owner of the connection from 127.0.0.1:`from`. One message, for any
  * number of connections. */
-mv_peer_state mv_peers_ask(mv_peers *peers, uint16_t from, uint32_t *owner);
+mv_peer_state mv_peers_query(mv_peers *peers, uint16_t from, uint32_t *owner);
 
 /* The owner of the connection from 127.0.0.1:`from` to 127.0.0.1:`to`, in a table in the format of
  * /proc/net/tcp and /proc/net/tcp6. False: not found. */

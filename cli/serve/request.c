@@ -61,7 +61,7 @@ static const char *take_number(const char *text, unsigned base, uint64_t most, u
 }
 
 /* "ID/VERSION" */
-static bool take_file(const char *text, mv_serve_ask *ask)
+static bool take_file(const char *text, mv_serve_query *ask)
 {
     uint64_t file;
     const char *at = take_number(text, 10, UINT32_MAX, &file);
@@ -73,7 +73,7 @@ static bool take_file(const char *text, mv_serve_ask *ask)
     return at && !*at;
 }
 
-static mv_serve_what what_of(const char *rest, mv_serve_ask *ask)
+static mv_serve_what what_of(const char *rest, mv_serve_query *ask)
 {
     static const char files[] = "/files", originals[] = "/originals/";
 
@@ -90,10 +90,10 @@ static mv_serve_what what_of(const char *rest, mv_serve_ask *ask)
     return MV_ASK_NOTHING;
 }
 
-mv_serve_ask mv_serve_request_read(const mv_serve_request *request,
-                                   const char token[MV_SERVE_TOKEN + 1])
+mv_serve_query mv_serve_request_read(const mv_serve_request *request,
+                                     const char token[MV_SERVE_TOKEN + 1])
 {
-    mv_serve_ask ask = {.status = 404};
+    mv_serve_query ask = {.status = 404};
 
     if (!is_this_machine(request->host) || !is_own_page(request->origin) ||
         request->path[0] != '/' || !is_token(request->path + 1, token))

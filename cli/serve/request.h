@@ -36,14 +36,14 @@ typedef struct {
     mv_serve_what what;
     uint32_t file;    /* of SNAPSHOT and ORIGINAL */
     uint64_t version; /* likewise */
-} mv_serve_ask;
+} mv_serve_query;
 
 /* A request without the token gets 404 for everything. So does a page of another site whose name
  * was made to resolve to this machine: the header Host must name this machine by 127.0.0.1, ::1 or
  * localhost, with any port, because ssh -L can use another one; and so must Origin, if a browser
  * sends it. */
-mv_serve_ask mv_serve_request_read(const mv_serve_request *request,
-                                   const char token[MV_SERVE_TOKEN + 1]);
+mv_serve_query mv_serve_request_read(const mv_serve_request *request,
+                                     const char token[MV_SERVE_TOKEN + 1]);
 
 /* The bytes out of `length` that the header Range requests. */
 typedef struct {

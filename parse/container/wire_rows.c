@@ -1,6 +1,6 @@
 #include <stdatomic.h>
 
-#include "base/side_by_side.h"
+#include "base/parallel_for.h"
 #include "parse/container/wire_column.h"
 #include "parse/container/wire_load.h"
 
@@ -185,7 +185,7 @@ static void measure(job *j)
 {
     const mv_load *load = j->load;
     uint64_t bytes = 0;
-    uint32_t most = mv_side_by_side_threads(MOST_THREADS, 0);
+    uint32_t most = mv_parallel_for_threads(MOST_THREADS, 0);
 
     for (uint32_t i = 0; i < load->chunk_count; i++) {
         const mv_wire_chunk *head = &load->chunks[i].head;
@@ -230,7 +230,7 @@ mv_code mv_rows_decode(mv_load *load, mv_err *err)
     measure(&j);
     if (!prepare(&j))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
-    mv_side_by_side(j.worker_count, j.worker_count, work, &j);
+    mv_parallel_for(j.worker_count, j.worker_count, work, &j);
     if (atomic_load(&j.no_memory))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
     return MV_OK;

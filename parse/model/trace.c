@@ -145,7 +145,7 @@ void mv_note_describe(mv_note *note, const char *text, uint64_t length)
     note->first[length] = 0;
     for (char *nul; (nul = memchr(note->first, 0, length));)
         *nul = '?';
-    mv_utf8_tame(note->first);
+    mv_utf8_sanitize(note->first);
 }
 
 uint32_t mv_trace_devices(const mv_trace *trace)
@@ -265,7 +265,7 @@ const char *mv_trace_allocator(const mv_trace *trace)
     return NULL;
 }
 
-bool mv_trace_lacks_reserved(const mv_trace *trace)
+bool mv_trace_is_missing_reserved(const mv_trace *trace)
 {
     const char *allocator = mv_trace_allocator(trace);
 

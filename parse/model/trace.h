@@ -687,7 +687,7 @@ bool mv_trace_may_be_captured(const mv_trace *trace);
 
 /* Whether the file has no final heap at all; an empty heap is not missing. Blocks alive at the end
  * then follow from the events, and nothing more is known of the heap before them. */
-static inline bool mv_trace_lacks_heap(const mv_trace *trace)
+static inline bool mv_trace_is_missing_heap(const mv_trace *trace)
 {
     return trace->notes[MV_NOTE_NO_HEAP].count > 0 && trace->segments.count == 0;
 }
@@ -700,7 +700,7 @@ const char *mv_trace_allocator(const mv_trace *trace);
 
 /* Whether the file is without its allocator's reserved bytes: reserved and allocated are equal in
  * the model then. Among other tools' files, those of PyTorch's profiler contain them. */
-bool mv_trace_lacks_reserved(const mv_trace *trace);
+bool mv_trace_is_missing_reserved(const mv_trace *trace);
 
 /* Facts of an XLA file for each device, whose number is at the end: the most that its allocator had
  * allocated at once, and the same peak if it was before the first event. */

@@ -543,7 +543,7 @@ static void pack_root(packing *w)
     bool settings = mv_trace_had_key(t, MV_KEY_SETTINGS);
     bool annotations = mv_trace_had_key(t, MV_KEY_ANNOTATIONS);
     bool host = mv_trace_had_key(t, MV_KEY_HOST);
-    bool heap = !mv_trace_lacks_heap(t);
+    bool heap = !mv_trace_is_missing_heap(t);
 
     put_map(w, 1u + heap + settings + annotations + 2u * host + (t->tensors.count > 0));
     if (heap) {

@@ -198,7 +198,7 @@ static void add_lines(walk *w)
     }
 }
 
-bool mv_symbol_dwarf_ask(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers)
+bool mv_symbol_dwarf_query(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers)
 {
     walk w = {.arena = arena, .answers = answers, .steps = MOST_STEPS, .has_room = true};
     Dwarf_CU *unit = NULL;

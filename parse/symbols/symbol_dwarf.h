@@ -7,6 +7,6 @@
 #include "parse/symbols/symbol_file.h"
 
 /* Fills the answers' frames. False when the budget was spent. */
-bool mv_symbol_dwarf_ask(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers);
+bool mv_symbol_dwarf_query(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers);
 
 #endif

@@ -214,8 +214,8 @@ static Dwarf *begin_dwarf(Elf *elf)
     return has_plain_sections(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
 }
 
-bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symbol_answers *answers,
-                        mv_err *err)
+bool mv_symbol_file_query(mv_arena *arena, const mv_symbol_module *module,
+                          mv_symbol_answers *answers, mv_err *err)
 {
     open_elf own, debug;
     Dwarf *dwarf;
@@ -229,7 +229,7 @@ bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symb
     if (!dwarf && debug.elf)
         dwarf = begin_dwarf(debug.elf);
     if (dwarf) {
-        has_room = has_room && mv_symbol_dwarf_ask(arena, dwarf, answers);
+        has_room = has_room && mv_symbol_dwarf_query(arena, dwarf, answers);
         dwarf_end(dwarf);
     }
     close_elf(&debug);

@@ -28,7 +28,7 @@ typedef struct {
 /* Fills the answers' symbols and frames, which the caller passes as arrays of NULL. False: the file
  * is missing, not the loaded one, or not readable; then all stay NULL. In a damaged file, some stay
  * NULL. MV_NOMEM in `err` when the budget was spent. */
-bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symbol_answers *answers,
-                        mv_err *err);
+bool mv_symbol_file_query(mv_arena *arena, const mv_symbol_module *module,
+                          mv_symbol_answers *answers, mv_err *err);
 
 #endif

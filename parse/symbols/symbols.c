@@ -46,7 +46,7 @@ static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked 
     found.address = address;
     found.count = count;
     err->code = MV_OK;
-    if (module->is_elsewhere || !mv_symbol_file_ask(arena, module, &found, err))
+    if (module->is_elsewhere || !mv_symbol_file_query(arena, module, &found, err))
         ++*missing;
     if (err->code != MV_OK)
         return err->code;

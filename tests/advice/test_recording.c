@@ -19,7 +19,7 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
 }
 
 /* Without a run of events, the viewer opens on the state. */
-LongTest(recording, advice_fits_what_is_missing)
+LongTest(recording, advice_fits_the_missing_data)
 {
     expect_advice("no_history", true, "recorded without history: call torch.cuda.memory._record");
     expect_advice("state_only", true, "recorded without history: call torch.cuda.memory._record");

@@ -48,7 +48,7 @@ Test(remedies, where_no_setting_can_a_change_of_the_code_is_named)
     }
 }
 
-LongTest(remedies, a_change_is_what_its_option_replays)
+LongTest(remedies, a_change_equals_the_replay_of_its_option)
 {
     cJSON *target = target_of("1MiB", "$SNAPS/gpt_train.pickle"), *row;
     uint32_t compared = 0;
@@ -67,6 +67,124 @@ LongTest(remedies, a_change_is_what_its_option_replays)
         compared++;
     }
     cr_expect_gt(compared, 1);
+}
+
+static cJSON *last_oom(const char *file)
+{
+    cJSON *ooms = cJSON_GetObjectItem(mvt_json_here(0, "$MEMVIZ oom --json %s", file), "ooms");
+
+    return cJSON_GetArrayItem(ooms, cJSON_GetArraySize(ooms) - 1);
+}
+
+/* The rest of the run, by the forecast or by growth, decides together with the request itself. */
+Test(remedies, a_failed_request_is_a_target)
+{
+    const char *file = "$SNAPS/../oom/images1_cap.pickle.zst";
+    cJSON *target = target_of("oom", file), *row;
+    const cJSON *forecast = cJSON_GetObjectItem(last_oom(file), "forecast");
+    double rest = mvt_json_number(target, "rest");
+
+    cr_expect_str_eq(mvt_json_text(target, "source"), "oom");
+    cr_expect_gt(rest, 0);
+    cr_expect_leq(rest, mvt_json_number(forecast, "peak"));
+    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(first_of(target), "reaches")));
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(target, "remedies"))
+    {
+        bool serves = cJSON_IsTrue(cJSON_GetObjectItem(row, "serves"));
+        bool reaches = cJSON_IsTrue(cJSON_GetObjectItem(row, "reaches"));
+        const char *setting = cJSON_GetStringValue(cJSON_GetObjectItem(row, "setting"));
+        cr_expect_null(setting, "memory was too small, so settings are not tried");
+        cr_expect_eq(reaches, serves && mvt_json_number(row, "spare") >= rest);
+        if (serves)
+            cr_expect_leq(mvt_json_number(row, "peak_reserved"), mvt_json_number(target, "bytes"));
+    }
+}
+
+Test(remedies, the_report_on_a_failure_names_the_cheapest)
+{
+    static const char *const files[] = {"images1_cap", "gpt-oomforward", "checkpoints1_cap",
+                                        "varlen1_frag"};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char file[128];
+        snprintf(file, sizeof file, "$SNAPS/../oom/%s.pickle.zst", files[i]);
+        cJSON *target = target_of("oom", file);
+        const cJSON *remedy = cJSON_GetObjectItem(last_oom(file), "remedy");
+        cr_expect_str_eq(mvt_json_text(remedy, "name"), mvt_json_text(first_of(target), "name"));
+        cr_expect_eq(mvt_json_number(remedy, "saves"), mvt_json_number(first_of(target), "saves"));
+        cr_expect_eq(mvt_json_number(remedy, "spare"), mvt_json_number(first_of(target), "spare"));
+        cr_expect_gt(mvt_json_number(remedy, "saves"), 0);
+    }
+}
+
+Test(remedies, a_leak_and_a_program_without_activations_have_none)
+{
+    cr_expect(cJSON_IsNull(
+        cJSON_GetObjectItem(last_oom("$SNAPS/../oom/resnet-leakoom.pickle.zst"), "remedy")));
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(last_oom("$SNAPS/oom.pickle"), "remedy")));
+    cr_expect(strstr(
+        mvt_json_text(target_of("oom", "$SNAPS/../oom/resnet-leakoom.pickle.zst"), "verdict"),
+        "a leak filled the memory"));
+}
+
+Test(remedies, a_file_without_a_failure_has_no_shortfall)
+{
+    mvt_run r = mvt_here("$MEMVIZ whatif --target oom $SNAPS/gpt_train.pickle");
+
+    cr_expect_eq(r.status, 1);
+    cr_expect(strstr(r.err, "no request failed: pass --target SIZE"), "%s", r.err);
+    r = mvt_here("$MEMVIZ whatif $SNAPS/gpt_train.pickle --target");
+    cr_expect(strstr(r.err, "no request failed"), "%s", r.err);
+    r = mvt_here("$MEMVIZ peak $SNAPS/gpt_train.pickle --target");
+    cr_expect(strstr(r.err, "needs an argument"), "%s", r.err);
+    r = mvt_here("$MEMVIZ whatif --target $SNAPS/gpt_train.pickle");
+    cr_expect(strstr(r.err, "at least 1048576; or oom"), "%s", r.err);
+}
+
+/* The sites of frag_pinned_by_small are lines that a filter can name. */
+Test(remedies, the_reserved_memory_of_a_site_is_what_dropping_it_saves)
+{
+    const cJSON *report =
+        mvt_json_here(0, "$MEMVIZ peak --json $SNAPS/frag_pinned_by_small.pickle");
+    const cJSON *site;
+    uint32_t compared = 0;
+
+    cJSON_ArrayForEach(site, cJSON_GetObjectItem(report, "sites"))
+    {
+        const char *culprit = mvt_json_text(site, "culprit");
+        char where[64];
+        snprintf(where, sizeof where, "%.*s", (int)strcspn(culprit, " "), culprit);
+        const cJSON *whatif = mvt_json_here(
+            0, "$MEMVIZ whatif --json --drop site:%s $SNAPS/frag_pinned_by_small.pickle", where);
+        const cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(whatif, "runs"), 0);
+        cr_expect_eq(mvt_json_number(run, "saves"),
+                     mvt_json_number(site, "marginal_reserved_bytes"), "%s", where);
+        compared++;
+    }
+    cr_expect_geq(compared, 2);
+}
+
+Test(remedies, reserved_memory_without_a_site_is_unknown_after_a_failure)
+{
+    const cJSON *report = mvt_json_here(0, "$MEMVIZ peak --json $SNAPS/oom_fragmented.pickle");
+    const cJSON *site = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "sites"), 0);
+
+    cr_expect_not(cJSON_HasObjectItem(site, "marginal_reserved_bytes"));
+}
+
+/* A lower peak is not a saving if requests fail. */
+Test(remedies, a_run_with_a_failed_request_saves_nothing)
+{
+    cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json $SNAPS/oom_fragmented.pickle"), *run;
+    uint32_t failed = 0;
+
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(report, "runs"))
+    {
+        bool fails = mvt_json_number(run, "oom_events") > 0;
+        cr_expect_eq(cJSON_HasObjectItem(run, "saves"), !fails);
+        failed += fails;
+    }
+    cr_expect_gt(failed, 0);
 }
 
 Test(remedies, a_target_above_the_peak_is_met)

@@ -136,7 +136,7 @@ Test(whatif, a_request_refused_by_a_lowered_limit_is_unknown)
     question q;
 
     ask_trace(&q, mvt_done(t), (mv_whatif_opts){0});
-    cr_expect(mv_trials_can_tell(&q.found.trials), "%s", q.found.trials.trust_why);
+    cr_expect(mv_trials_are_conclusive(&q.found.trials), "%s", q.found.trials.trust_why);
     cr_expect_eq(q.found.trials.limit_source, MV_LIMIT_NONE);
     cr_expect(q.found.trials.unexplained);
     cr_expect_eq(q.found.advice_count, 0);
@@ -203,7 +203,7 @@ LongTest(whatif, settings_that_fit_within_a_given_limit_are_reported)
 }
 
 /* Garbage collection is tried only where there is a limit. */
-Test(whatif, a_sum_has_only_what_every_device_tried)
+Test(whatif, a_sum_contains_settings_tried_on_every_device)
 {
     mv_trial of_a[] = {{.conf = ""}, {.conf = "gc"}, {.conf = "split"}};
     mv_trial of_b[] = {{.conf = "split"}, {.conf = ""}};
@@ -294,7 +294,7 @@ Test(whatif, frees_that_are_one_event_change_no_trust)
     cr_expect_eq(q.found.trials.trust, MV_TRUST_FAIR, "%s", q.found.trials.trust_why);
 }
 
-LongTest(whatif, with_late_history_it_says_how_sure_it_is)
+LongTest(whatif, with_late_history_it_states_its_certainty)
 {
     question q;
 
@@ -455,7 +455,9 @@ Test(alloc_conf, divisions_end_at_the_threshold_of_old_releases)
 Test(alloc_conf, settings_that_pytorch_refuses_are_named)
 {
     static const char *const rows[][2] = {
-        {"max_split_size:128", "max_split_size: no such setting"},
+        {"max_split_size:128", "max_split_size: no such setting; did you mean max_split_size_mb?"},
+        {"expandable_segment:True", "did you mean expandable_segments?"},
+        {"gc:0.5", "gc: no such setting"},
         {"max_split_size_mb:19", "max_split_size_mb: must be at least 20"},
         {"max_split_size_mb:x", "max_split_size_mb: 'x' is not a whole number"},
         {"max_split_size_mb=128", "max_split_size_mb=128: expected ':'"},
@@ -480,7 +482,7 @@ Test(alloc_conf, settings_that_pytorch_refuses_are_named)
     }
 }
 
-Test(alloc_conf, prints_what_it_parses)
+Test(alloc_conf, prints_the_parsed_expression)
 {
     static const char *const texts[] = {
         "",

@@ -133,7 +133,7 @@ Test(arena, small_pushes_end_at_the_limit)
     mv_arena_release(&arena);
 }
 
-Test(arena, growth_keeps_what_was_there_and_zeroes_the_rest)
+Test(arena, growth_keeps_the_contents_and_zeroes_the_rest)
 {
     mv_budget budget = {.limit = 64 * MEGABYTE};
     mv_arena arena;

@@ -21,7 +21,7 @@ static bool is_in(const char *pattern, const char *text)
     return mv_pattern_is_in(read(pattern), mv_text_span(text));
 }
 
-Test(pattern, what_posix_has)
+Test(pattern, functions_of_posix)
 {
     static const struct {
         const char *pattern, *yes, *no;
@@ -143,7 +143,7 @@ static void compare(const char *pattern, uint64_t *state)
     regfree(&regex);
 }
 
-LongTest(pattern, matches_what_the_c_library_matches)
+LongTest(pattern, matches_like_the_c_library)
 {
     static const char *const parts[] = {
         "a",   "b",   "c",   ".",   "[ab]",  "[^a]",  "[[:alpha:]]", "(", ")",   "|",

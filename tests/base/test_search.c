@@ -32,7 +32,7 @@ Test(search, bounds_are_those_of_a_walk)
     }
 }
 
-Test(search, bisect_asks_about_rows_of_its_part_alone)
+Test(search, bisect_compares_rows_of_its_part_alone)
 {
     for (uint64_t low = 0; low < 20; low++)
         for (uint64_t high = low; high < 20; high++)
@@ -42,7 +42,7 @@ Test(search, bisect_asks_about_rows_of_its_part_alone)
                 while (mv_bisect_next(&b)) {
                     cr_assert(b.middle >= low && b.middle < high);
                     cr_assert(++asked <= 5);
-                    mv_bisect_tell(&b, b.middle < place);
+                    mv_bisect_narrow(&b, b.middle < place);
                 }
                 cr_assert_eq(b.low, place);
             }
@@ -53,7 +53,7 @@ Test(search, ends_of_the_range_of_numbers)
     mv_bisect b = mv_bisect_over(0, UINT64_MAX);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, b.middle < UINT64_MAX - 1);
+        mv_bisect_narrow(&b, b.middle < UINT64_MAX - 1);
     cr_assert_eq(b.low, UINT64_MAX - 1);
     cr_assert_eq(mv_upper_bound_u64((uint64_t[]){UINT64_MAX}, 1, UINT64_MAX), 1);
     cr_assert_eq(mv_lower_bound_i64((int64_t[]){INT64_MIN}, 1, INT64_MIN), 0);

@@ -1,7 +1,7 @@
 #include <math.h>
 
+#include "base/nearest.h"
 #include "base/size.h"
-#include "cli/nearest.h"
 #include "tests/fixture/fixture_test.h"
 
 Test(size, text_has_three_digits_and_a_unit)

@@ -68,7 +68,8 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
         {"$MEMVIZ trace -Z a", 2, NULL, "unknown option -Z"},
         {"$MEMVIZ trace -j a", 2, NULL, "unknown option -j; did you mean --json?"},
         {"$MEMVIZ leaks --top 5 a", 2, NULL, "unknown option --top; did you mean --limit?"},
-        {"$MEMVIZ leaks --format=json a", 2, NULL, "--format json: expected one of: md junit"},
+        {"$MEMVIZ leaks --format=json a", 2, NULL,
+         "--format json: expected one of: md junit; or --json"},
         {"$MEMVIZ trace a --limit", 2, NULL, "option --limit needs an argument"},
         {"$MEMVIZ trace a --json=1", 2, NULL, "option --json takes no argument"},
         {"$MEMVIZ trace --limit ten a", 2, NULL, "--limit ten: expected N, such as 20; 0 is all"},
@@ -97,7 +98,7 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
     CHECK_ALL(all);
 }
 
-LongTest(cli, output_has_the_ending_of_what_is_written)
+LongTest(cli, output_has_the_ending_of_its_format)
 {
     static const expectation wrong[] = {
         {"$MEMVIZ diff a b -o x.html", 2, NULL,
@@ -626,7 +627,7 @@ LongTest(cli, limits_and_ranges_choose_rows)
     }
 }
 
-Test(cli, only_what_a_user_named_may_be_a_pipe)
+Test(cli, only_files_named_by_users_may_be_pipes)
 {
     char *named[] = {(char *)"run", (char *)"a.pickle"};
     mv_kept_files kept = {0};

@@ -24,7 +24,7 @@ LongTest(convert, every_format_keeps_the_dump)
 }
 
 /* The plain form is the very tree that Python packs, where its own msgpack is installed. */
-Test(convert, plain_is_what_python_packs)
+Test(convert, plain_equals_the_output_of_python)
 {
     static const char program[] =
         "import msgpack, pickle, sys; s = pickle.load(open(sys.argv[1], 'rb')); "
@@ -44,7 +44,7 @@ Test(convert, plain_is_what_python_packs)
     }
 }
 
-Test(convert, reports_what_it_did)
+Test(convert, reports_its_actions)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ convert --json $SNAPS/gpt_train.pickle x.bin");
 

@@ -42,7 +42,7 @@ Test(ctl, a_mark_is_in_the_recording_in_its_place)
     expect(WHILE_RUNNING("$MEMVIZ ctl a.bin.*.live mark file") SHOW_MARKS, "one\nfile\ntwo\n");
 }
 
-Test(ctl, status_says_what_is_recorded)
+Test(ctl, status_describes_the_recording)
 {
     const cJSON *s = mvt_json_printed(
         0, run(WHILE_RUNNING("$MEMVIZ ctl $P status --json") "exit $S"), "ctl status");
@@ -175,7 +175,7 @@ static const char phases[] = "cat >phases.c <<'EOF'\n"
                              "EOF\n"
                              "cc -I" MV_SOURCE_DIR " phases.c -o phases || exit 9\n";
 
-LongTest(ctl, pauses_leave_out_what_lived_within_them)
+LongTest(ctl, pauses_omit_blocks_that_lived_within_them)
 {
     mvt_run r =
         mvt_sh("%s"

@@ -287,7 +287,7 @@ LongTest(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
     cr_expect(strstr(all.out, "fragmentation ok"), "%s", all.out);
 }
 
-Test(gate, a_bound_that_is_missing_asks_for_quotes)
+Test(gate, a_missing_bound_suggests_quotes)
 {
     static const gate_case cases[] = {
         {2, "peak --fail-on peak>70GiB $SNAPS/mlp_train.pickle",

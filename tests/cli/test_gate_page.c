@@ -23,7 +23,7 @@ Test(gate_page, junit_has_a_case_for_each_gate)
     cr_expect(strstr(r.out, "-&gt; objects made in"), "%s", r.out);
 }
 
-Test(gate_page, junit_tells_unknown_from_met_and_from_waived)
+Test(gate_page, junit_distinguishes_unknown_met_and_waived)
 {
     mvt_run r = page_of("junit", "leaks --fail-on leak $SNAPS/ring.pickle");
     mvt_run waived = page_of("junit", "leaks --fail-on leak,known $SNAPS/ring.pickle");
@@ -92,7 +92,7 @@ Test(gate_page, names_are_no_markup)
     cr_expect_null(strstr(r.out, "<b>"));
 }
 
-Test(gate_page, what_does_not_fit_is_wrong_usage)
+Test(gate_page, options_that_do_not_fit_are_wrong_usage)
 {
     static const struct {
         const char *command, *why;

@@ -33,7 +33,7 @@ static void expect_tree(const cJSON *tree, double all)
     cr_expect_gt(last, 0);
 }
 
-LongTest(memory, the_tree_is_what_is_allocated)
+LongTest(memory, the_tree_equals_allocated_bytes)
 {
     static const char *const names[] = {"gpt_train", "two_devices", "resnet_all", "annotated"};
     static const char *const at[] = {"peak", "end", "40"};

@@ -145,7 +145,7 @@ Test(run, signals_to_the_programs_group_reach_it_once)
         0, "caught\n");
 }
 
-Test(run, nothing_is_lost_when_no_one_reads_what_is_said)
+Test(run, nothing_is_lost_without_a_reader_of_messages)
 {
     expect("mkfifo said; { $MEMVIZ run -o a.bin sh -c '$MARKING mark x; $MARKING mark y; "
            "until [ -e closed ]; do sleep 0.05; done; exit 3'; echo $? >status; } >said 2>&1 & "
@@ -155,7 +155,7 @@ Test(run, nothing_is_lost_when_no_one_reads_what_is_said)
 
 /* ---- the environment --------------------------------------------------------------------- */
 
-Test(run, the_shim_comes_after_what_is_preloaded_already)
+Test(run, the_shim_comes_after_other_preloaded_libraries)
 {
     expect("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libm.so.6 "
            "$MEMVIZ run -q sh -c 'echo "
@@ -277,7 +277,7 @@ Test(run, an_image_that_becomes_another_leaves_both)
            "4\n2\n");
 }
 
-Test(run, a_process_that_stays_is_left_alone)
+Test(run, a_process_that_stays_is_not_stopped)
 {
     mvt_run run = run_sh(
         "$MEMVIZ run -o a.bin $MARKING mark x leave; ls *.live; " END_OF_LEFT "; for f in *.live;"
@@ -303,7 +303,7 @@ Test(run, a_folder_that_is_not_there_is_said_before_the_program_runs)
     expect("$MEMVIZ run -o no/ echo ran 2>err; echo $?", 0, "1\n");
 }
 
-LongTest(run, files_of_others_do_not_flood_what_is_said)
+LongTest(run, files_of_others_do_not_flood_the_messages)
 {
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for n in $(seq 500); do "
            "ln -s x \"$(ls a.bin.*.live | sed \"s/[0-9]*.live/9$n.live/;q\")\"; done' 2>err; "
@@ -342,15 +342,15 @@ Test(run, a_result_that_cannot_be_is_said_before_the_program_runs)
 /* Files that someone else puts next to those of a run, under similar names. MEMVIZ_OUT is their
  * common beginning.
  */
-static void expect_refused(const char *plant, const char *why)
+static void expect_refused(const char *alloc_nodes, const char *why)
 {
     mvt_run run = run_sh(":");
 
-    setenv("PLANT", plant, 1);
+    setenv("PLANT", alloc_nodes, 1);
     run = mvt_sh("mkdir s v; $MEMVIZ run -o s/x.bin sh -c '$MARKING mark x; o=$MEMVIZ_OUT; "
                  "f=$o.4000000.live; eval \"$PLANT\"; exit 4'; echo $?; ls s v | grep -c bin$");
-    cr_assert_str_eq(run.out, "4\n1\n", "%s: %s%s", plant, run.out, run.err);
-    cr_assert_not_null(strstr(run.err, why), "%s: %s", plant, run.err);
+    cr_assert_str_eq(run.out, "4\n1\n", "%s: %s%s", alloc_nodes, run.out, run.err);
+    cr_assert_not_null(strstr(run.err, why), "%s: %s", alloc_nodes, run.err);
 }
 
 Test(run, files_that_others_put_there_are_not_taken)
@@ -374,7 +374,7 @@ Test(run, a_host_that_looks_like_a_path_is_only_a_word)
 
 /* ---- who still writes -------------------------------------------------------------------- */
 
-Test(run, a_process_that_stays_is_noticed_whatever_the_file_is_called)
+Test(run, a_process_that_stays_is_noticed_with_any_file_name)
 {
     expect("$MEMVIZ run -o \"$(printf 'a\\nb.bin')\" $MARKING mark x leave 2>err; "
            "grep -c 'still running' err; ls | grep -c live; " END_OF_LEFT,

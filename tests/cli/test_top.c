@@ -13,7 +13,7 @@ static const cJSON *device_of(const cJSON *report, int i)
     return device;
 }
 
-Test(top, lines_add_up_to_what_is_allocated)
+Test(top, lines_add_up_to_allocated_bytes)
 {
     const cJSON *report =
         mvt_json_here(0, "$MEMVIZ top --json --once $SNAPS/leak_in_training.pickle");
@@ -33,7 +33,7 @@ Test(top, lines_add_up_to_what_is_allocated)
     cr_expect(cJSON_IsNull(mvt_member(device, "used")));
 }
 
-Test(top, older_leaves_out_what_is_young)
+Test(top, older_omits_young_blocks)
 {
     const cJSON *device = device_of(
         mvt_json_here(0, "$MEMVIZ top --json --older 200ms $SNAPS/leak_in_training.pickle"), 0);

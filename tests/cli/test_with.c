@@ -103,7 +103,7 @@ Test(with, modules_add_up)
     cr_expect_eq(blocks, 309);
 }
 
-Test(with, a_file_without_names_says_how_to_get_them)
+Test(with, a_file_without_names_explains_how_to_record_them)
 {
     mvt_run r = mvt_here("$MEMVIZ memory --by module $SNAPS/gpt_train.pickle");
 

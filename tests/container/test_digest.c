@@ -47,7 +47,7 @@ static char *report_of(const char *name, const char *format)
     return cJSON_Print(report);
 }
 
-LongTest(digest, info_says_the_same_without_the_events)
+LongTest(digest, info_is_unchanged_without_the_events)
 {
     for (unsigned i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
         mvt_run r = mvt_here("$MEMVIZ convert -q $SNAPS/%s a.bin", snapshots[i]);

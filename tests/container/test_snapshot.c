@@ -179,7 +179,7 @@ static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)
     return count;
 }
 
-Test(snapshot, the_documented_example_is_what_is_written)
+Test(snapshot, the_documented_example_equals_the_output)
 {
     FILE *file = fopen(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", "r");
     mvt_trace *t = mvt_new();

@@ -57,7 +57,7 @@ static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
 
 /* ---- every byte -------------------------------------------------------------------------- */
 
-LongTest(snapshot_damage, a_file_cut_anywhere_says_so)
+LongTest(snapshot_damage, a_file_cut_anywhere_is_reported)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
@@ -326,7 +326,7 @@ Test(snapshot_damage, lost_tags_and_pools_are_plain_and_unknown)
     drop_outcome(&o);
 }
 
-Test(snapshot_damage, segments_of_lost_blocks_have_none)
+Test(snapshot_damage, segments_of_lost_blocks_have_no_blocks)
 {
     mv_trace trace;
     outcome o;

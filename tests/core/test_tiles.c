@@ -227,7 +227,7 @@ static mv_tile_frame settle(stage *g, const mv_tile_view *v)
     mv_tile_frame f = mv_tiles_frame(g->tiles, v, g->turn++);
 
     while (f.missing) {
-        if (!mv_tiles_turn(g->tiles))
+        if (!mv_tiles_run_one_task(g->tiles))
             usleep(500);
         f = mv_tiles_frame(g->tiles, v, g->turn++);
     }
@@ -268,7 +268,7 @@ LongTest(tiles, threads_make_the_same_tiles)
 
 LongTest(tiles, turns_make_the_same_tiles)
 {
-    check_same_tiles(MV_IN_TURNS);
+    check_same_tiles(MV_COOPERATIVE);
 }
 
 Test(tiles, without_turns_nothing_is_made)
@@ -277,13 +277,13 @@ Test(tiles, without_turns_nothing_is_made)
     mv_tile_view v;
     mv_tile_frame f;
 
-    open_stage(&g, MV_IN_TURNS, 0);
+    open_stage(&g, MV_COOPERATIVE, 0);
     v = whole(&g);
     for (int i = 0; i < 5; i++)
         f = mv_tiles_frame(g.tiles, &v, g.turn++);
     cr_assert_gt(f.missing, 0);
     cr_assert_not(mv_tiles_are_idle(g.tiles));
-    cr_assert(mv_tiles_turn(g.tiles));
+    cr_assert(mv_tiles_run_one_task(g.tiles));
     close_stage(&g);
 }
 
@@ -353,7 +353,7 @@ LongTest(tiles, scales_are_few_while_zooming)
     close_stage(&g);
 }
 
-Test(tiles, panning_at_one_scale_makes_only_what_comes_in)
+Test(tiles, panning_at_one_scale_makes_only_new_tiles)
 {
     stage g;
     mv_tile_view v;
@@ -392,7 +392,7 @@ LongTest(tiles, memory_stays_within_its_limit)
     close_stage(&g);
 }
 
-Test(tiles, a_view_that_needs_more_than_the_limit_says_what_is_missing)
+Test(tiles, a_view_beyond_the_limit_names_missing_parts)
 {
     stage g;
     mv_tile_view v;

@@ -26,7 +26,7 @@ static void compare_at(compared *c, mv_arena *arena, const mv_trace *before, con
     mvt_ok(mv_diff_code_find(arena, before, after, &c->code, mvt_err()));
     for (int s = 0; s < 2; s++) {
         mv_window all = {0, mv_trace_events(trace[s], 0).count};
-        mv_moment_ask ask;
+        mv_moment_query ask;
         c->lives[s] = mvt_lives(arena, trace[s], 0);
         cr_assert(mv_moment_read(trace[s], 0, at, all, &ask, why, sizeof why), "%s", why);
         mvt_ok(mv_moment_find(arena, &c->lives[s], ask, &c->sides.moment[s], mvt_err()));
@@ -110,7 +110,7 @@ Test(diff, grown_shrunk_new_and_gone)
     cr_expect_eq(c.found.sites[4].status, MV_DIFF_GONE);
 }
 
-Test(diff, a_line_gathers_what_libraries_allocate_for_it)
+Test(diff, a_line_gathers_allocations_of_libraries)
 {
     static const char *const stacks[] = {
         "mm:/v/site-packages/torch/functional.py:1;f:a.py:10",
@@ -307,7 +307,7 @@ Test(diff, devices_are_paired_by_number)
 }
 
 /* A rank that used device 1 alone, beside one that used device 0 alone. */
-Test(diff, lone_devices_are_paired_whatever_their_numbers)
+Test(diff, lone_devices_are_paired_with_any_numbers)
 {
     mvt_trace *t = mvt_new();
     cJSON *report;
@@ -356,7 +356,7 @@ LongTest(diff, fail_on_grown_gives_status_1)
 /* ---- the command ------------------------------------------------------------------------- */
 
 /* The buffer of `ring` held half a step: neither its peak nor its need is the run's. */
-LongTest(diff, a_peak_that_may_have_been_earlier_says_so)
+LongTest(diff, a_peak_that_may_have_been_earlier_is_marked)
 {
     static const char known[] = "as far as the files show", doubt[] = "true peak may be earlier",
                       ever[] = "most ever needed", shown[] = "largest need in the events";

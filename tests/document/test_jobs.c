@@ -65,7 +65,7 @@ static void wait_until_idle(context *c)
 
 static const int *ask_slot(context *c, mv_slot *slot, int number)
 {
-    return mv_slot_ask(slot, &number, &c->is_current);
+    return mv_slot_query(slot, &number, &c->is_current);
 }
 
 static const int *ask(context *c, int number)
@@ -92,15 +92,15 @@ Test(jobs, in_turns_answers_wait_for_their_turn)
 {
     context c;
 
-    begin(&c, MV_IN_TURNS, true);
-    cr_assert_not(mv_jobs_turn(c.jobs), "nothing was asked");
+    begin(&c, MV_COOPERATIVE, true);
+    cr_assert_not(mv_jobs_run_one_task(c.jobs), "nothing was asked");
     cr_assert_null(ask(&c, 20));
     cr_assert_null(ask(&c, 21));
     cr_assert_not(c.is_current);
     cr_assert_eq(c.runs, 0);
     cr_assert_not(mv_jobs_are_idle(c.jobs));
-    cr_assert(mv_jobs_turn(c.jobs));
-    cr_assert_not(mv_jobs_turn(c.jobs), "only the newest ask waited");
+    cr_assert(mv_jobs_run_one_task(c.jobs));
+    cr_assert_not(mv_jobs_run_one_task(c.jobs), "only the newest ask waited");
     cr_assert(mv_jobs_are_idle(c.jobs));
     cr_assert_eq(*ask(&c, 21), 42);
     cr_assert(c.is_current);
@@ -115,9 +115,9 @@ Test(jobs, an_ask_without_its_answer_is_counted_even_if_the_answer_is_there_soon
 {
     context c;
 
-    begin(&c, MV_IN_TURNS, true);
+    begin(&c, MV_COOPERATIVE, true);
     ask(&c, 20);
-    mv_jobs_turn(c.jobs);
+    mv_jobs_run_one_task(c.jobs);
     cr_assert(mv_jobs_are_idle(c.jobs));
     cr_assert_eq(mv_jobs_missed(c.jobs), 1);
     ask(&c, 20);

@@ -258,19 +258,19 @@ Test(saved_index, is_shown_while_the_trace_is_read)
     d = view->documents[0];
     compare(&d->devices[0]);
     cr_assert_not(mv_view_outline(view) || d->has_saved);
-    mv_document_remember(d, MV_LONG_EVENTS);
+    mv_document_save_outline(d, MV_LONG_EVENTS);
     cr_assert_eq(count_files(p.folder), 0, "short traces are read as quickly");
-    mv_document_remember(d, 1);
+    mv_document_save_outline(d, 1);
     cr_assert_eq(count_files(p.folder), 1);
     again = (mv_document){.path = d->path, .level = d->level};
-    mv_document_recall(&again, view->budget);
+    mv_document_load_outline(&again, view->budget);
     cr_assert(again.has_saved);
     cr_assert_eq(again.saved.count, d->device_count);
     d->saved = again.saved;
     d->has_saved = true;
     cr_assert_null(mv_view_outline(view), "the device itself is there");
     stage = d->devices[0].stage;
-    d->devices[0].stage = MV_DEVICE_LIVING; /* as if it were on its way */
+    d->devices[0].stage = MV_DEVICE_BUILDING_LIFETIMES; /* as if it were on its way */
     cr_assert_not_null(mv_view_outline(view));
     cr_assert(mvt_scene_says(mvt_view_frame(view), "from the last run: peak"));
     mvt_scene_check(mvt_view_frame(view), "outline");

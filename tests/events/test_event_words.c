@@ -17,17 +17,17 @@ static void open_device(const mv_trace *trace, uint32_t device)
                              .users = &users};
 }
 
-static mv_event_story story_of(uint32_t event)
+static mv_event_explanation explanation_of(uint32_t event)
 {
-    mv_event_story story;
+    mv_event_explanation story;
 
-    cr_assert(mv_event_story_find(mvt_memory(), &facts, event, &story));
+    cr_assert(mv_event_explanation_find(mvt_memory(), &facts, event, &story));
     return story;
 }
 
 static void expect_text(uint32_t event, const char *text)
 {
-    cr_expect_str_eq(story_of(event).text, text);
+    cr_expect_str_eq(explanation_of(event).text, text);
 }
 
 /* A segment, a block, the next user of its address, which lives to the end. */
@@ -50,13 +50,13 @@ static mvt_trace *two_users(void)
 
 Test(event_words, an_alloc_leads_to_its_free_and_to_the_next_user)
 {
-    mv_event_story story;
+    mv_event_explanation story;
 
     open_device(mvt_done(two_users()), 0);
     expect_text(1,
                 "Allocates 1.97 MiB at 0x10000000 in train.py:62 forward; freed after 12.6 ms by "
                 "event 2; the address is used next by event 4 (layers.py:40 forward)");
-    story = story_of(1);
+    story = explanation_of(1);
     cr_expect_eq(story.alloc, 0);
     cr_expect_eq(story.born, 1);
     cr_expect_eq(story.freed, 2);
@@ -65,7 +65,7 @@ Test(event_words, an_alloc_leads_to_its_free_and_to_the_next_user)
     cr_expect_eq(story.next, 1);
     expect_text(4, "Allocates 4.00 MiB at 0x10000000 in layers.py:40 forward; still allocated at "
                    "the last event");
-    cr_expect_eq(story_of(4).previous, 0);
+    cr_expect_eq(explanation_of(4).previous, 0);
 }
 
 Test(event_words, frees_lead_back_to_the_alloc)
@@ -76,7 +76,7 @@ Test(event_words, frees_lead_back_to_the_alloc)
                    "(layers.py:40 forward)");
     expect_text(3, "Completes the free requested by the event before: 1.97 MiB at 0x10000000 can "
                    "be reused; the address is used next by event 4 (layers.py:40 forward)");
-    cr_expect_eq(story_of(3).born, 1);
+    cr_expect_eq(explanation_of(3).born, 1);
 }
 
 Test(event_words, a_segment_is_said_to_be_held_or_given_back)
@@ -96,14 +96,14 @@ Test(event_words, a_segment_is_said_to_be_held_or_given_back)
     expect_text(
         2,
         "Gets a segment of 2.00 MiB from the device at 0x20000000; still held at the last event");
-    cr_expect_eq(story_of(1).born, 0);
-    cr_expect_eq(story_of(0).freed, 1);
+    cr_expect_eq(explanation_of(1).born, 0);
+    cr_expect_eq(explanation_of(0).freed, 1);
 }
 
 Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
 {
     mvt_trace *t = mvt_new();
-    mv_event_story story;
+    mv_event_explanation story;
 
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 << 20);
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20);
@@ -114,7 +114,7 @@ Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
     cr_assert_eq(lives.segments.count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         bool is_before = lives.segments.birth[i] == MV_BEFORE;
-        cr_assert(mv_segment_story_find(mvt_memory(), &facts, i, &story));
+        cr_assert(mv_segment_explanation_find(mvt_memory(), &facts, i, &story));
         cr_expect_str_eq(story.text,
                          is_before ? "A segment of 20.0 MiB at 0x10000000, held since before the "
                                      "first event; still held at the last event"
@@ -128,16 +128,16 @@ Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
 Test(event_words, a_heap_without_events_has_no_lives)
 {
     mvt_trace *t = mvt_new();
-    mv_event_story story;
+    mv_event_explanation story;
 
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20);
     mvt_block(t, .bytes = 20 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "load:serve.py:9");
     open_device(mvt_done(t), 0);
     cr_assert_eq(lives.events.count, 0);
-    cr_assert(mv_alloc_story_find(mvt_memory(), &facts, 0, &story));
+    cr_assert(mv_alloc_explanation_find(mvt_memory(), &facts, 0, &story));
     cr_expect_str_eq(story.text, "A block of 20.0 MiB at 0x10000000, allocated in serve.py:9 load; "
                                  "no events were recorded, so its lifetime is unknown");
-    cr_assert(mv_segment_story_find(mvt_memory(), &facts, 0, &story));
+    cr_assert(mv_segment_explanation_find(mvt_memory(), &facts, 0, &story));
     cr_expect_str_eq(
         story.text,
         "A segment of 20.0 MiB at 0x10000000; no events were recorded, so its lifetime is unknown");
@@ -156,8 +156,8 @@ Test(event_words, data_that_is_not_recorded_is_reported)
     expect_text(0, "Frees 1.00 MiB at 0x10000000, which was allocated before the first event; the "
                    "address is not used again");
     expect_text(2, "Frees 1.00 MiB at 0x10000000, where no allocation is recorded");
-    cr_expect_eq(story_of(2).alloc, MV_NO_ROW);
-    cr_expect_eq(story_of(0).born, MV_BEFORE);
+    cr_expect_eq(explanation_of(2).alloc, MV_NO_ROW);
+    cr_expect_eq(explanation_of(0).born, MV_BEFORE);
 }
 
 Test(event_words, a_row_that_ends_without_a_free_does_not_name_one)
@@ -172,7 +172,7 @@ Test(event_words, a_row_that_ends_without_a_free_does_not_name_one)
                 "bytes; the address is used next by event 1");
 }
 
-Test(event_words, a_free_that_waits_for_a_stream_says_until_when)
+Test(event_words, a_free_that_waits_for_a_stream_names_its_end)
 {
     mvt_trace *t = mvt_new();
 
@@ -187,7 +187,7 @@ Test(event_words, a_free_that_waits_for_a_stream_says_until_when)
                    "the address is not used again");
 }
 
-Test(event_words, a_failed_request_says_what_was_free)
+Test(event_words, a_failed_request_reports_free_memory)
 {
     mvt_trace *t = mvt_new();
 
@@ -209,7 +209,8 @@ Test(event_words, without_times_events_are_counted)
     for (uint32_t i = 0; i < trace.devices[0].events.count; i++)
         trace.devices[0].events.time_us[i] = MV_NO_TIME;
     open_device(&trace, 0);
-    cr_expect(strstr(story_of(1).text, "freed after 1 event by event 2"), "%s", story_of(1).text);
+    cr_expect(strstr(explanation_of(1).text, "freed after 1 event by event 2"), "%s",
+              explanation_of(1).text);
 }
 
 Test(event_words, without_users_nothing_is_said_of_them)
@@ -219,7 +220,7 @@ Test(event_words, without_users_nothing_is_said_of_them)
     expect_text(1,
                 "Allocates 1.97 MiB at 0x10000000 in train.py:62 forward; freed after 12.6 ms by "
                 "event 2");
-    cr_expect_eq(story_of(1).next, MV_NO_ROW);
+    cr_expect_eq(explanation_of(1).next, MV_NO_ROW);
 }
 
 /* ---- real snapshots: links are those of the events themselves ------------------------------ */
@@ -232,7 +233,7 @@ static bool is_alloc_event(uint32_t event, uint64_t addr)
 static void expect_links(const char *name, uint32_t event)
 {
     const mv_alloc_lives *a = &lives.allocs;
-    mv_event_story s = story_of(event);
+    mv_event_explanation s = explanation_of(event);
 
     cr_assert_gt(strlen(s.what), 8, "%s: event %u", name, event);
     cr_assert(s.text[strlen(s.text) - 1] != '.', "%s: event %u: %s", name, event, s.text);
@@ -247,7 +248,7 @@ static void expect_links(const char *name, uint32_t event)
         cr_assert(a->birth[s.next] != MV_BEFORE && s.next > s.alloc, "%s: event %u", name, event);
 }
 
-static void check_stories(const mv_trace *trace, const char *name)
+static void check_explanations(const mv_trace *trace, const char *name)
 {
     for (uint32_t d = 0; d < trace->device_count; d++) {
         uint32_t step;
@@ -256,8 +257,8 @@ static void check_stories(const mv_trace *trace, const char *name)
         for (uint32_t i = 0; i < lives.events.count; i += step)
             expect_links(name, i);
         for (uint32_t i = 0; i < lives.allocs.preexisting; i++) {
-            mv_event_story s;
-            cr_assert(mv_alloc_story_find(mvt_memory(), &facts, i, &s));
+            mv_event_explanation s;
+            cr_assert(mv_alloc_explanation_find(mvt_memory(), &facts, i, &s));
             cr_assert(strstr(s.what, lives.events.count ? "Allocated before the first event: "
                                                         : "A block of ") == s.what);
         }
@@ -266,14 +267,14 @@ static void check_stories(const mv_trace *trace, const char *name)
 
 LongTest(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named)
 {
-    mvt_each_snapshot(check_stories);
+    mvt_each_snapshot(check_explanations);
 }
 
 Test(event_words, memory_runs_out_at_every_place)
 {
-    mv_event_story story;
+    mv_event_explanation story;
 
     open_device(mvt_done(two_users()), 0);
     for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
-        l.code = mv_event_story_find(&l.arena, &facts, 2, &story) ? MV_OK : MV_NOMEM;
+        l.code = mv_event_explanation_find(&l.arena, &facts, 2, &story) ? MV_OK : MV_NOMEM;
 }

@@ -59,7 +59,7 @@ static sqlite3 *database_by(const char *words, mvt_run *run)
 }
 
 /* The database is in memory that no arena counts. */
-Test(export, a_database_is_of_the_memory_that_is_left)
+Test(export, a_database_fits_into_the_remaining_memory)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
     mv_export export = {.trace = &trace, .name = "gpt_train"};
@@ -192,7 +192,7 @@ Test(export, one_device_of_a_capture)
 /* ---- CSV --------------------------------------------------------------------------------- */
 
 /* The kinds are those of analyze/code/culprit.h, and recordings of C++ have all of them. */
-Test(export, frames_say_whose_code_they_are)
+Test(export, frames_name_the_owner_of_their_code)
 {
     mvt_run run;
     sqlite3 *db = database_of("resnet_all.pickle", &run);

@@ -35,7 +35,7 @@ LongTest(faults, allocations)
     play("memory=ENOMEM+", "4:0:17", "o", "ledger -q " MV_TESTDATA "/captures/train.bin");
 }
 
-Test(faults, steps_whose_names_have_no_row)
+Test(faults, steps_with_names_without_rows)
 {
     play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
 }
@@ -85,7 +85,7 @@ LongTest(faults, a_signal_at_any_call)
 }
 
 /* The error goes to standard error, since the client's line is missing. */
-Test(faults, a_server_for_agents_says_why_it_ends)
+Test(faults, a_server_for_agents_reports_why_it_ends)
 {
     static const char ask[] =
         "{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"method\\\":\\\"ping\\\"}";

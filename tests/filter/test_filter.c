@@ -201,7 +201,7 @@ static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *t
     return bits.matches;
 }
 
-Test(filter, terms_on_stacks_match_what_they_should)
+Test(filter, terms_on_stacks_match_the_right_blocks)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -299,7 +299,7 @@ Test(filter, the_shortest_term_of_a_frame_names_no_other)
     cr_expect_str_eq(mv_site_term(trace, (mv_frame_id){0}, out, 10), "");
 }
 
-Test(filter, terms_on_lives_match_what_they_should)
+Test(filter, terms_on_lives_match_the_right_blocks)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -671,7 +671,7 @@ Test(filter, real_snapshots_match_as_the_slow_version)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-Test(filter, terms_on_segments_match_what_they_should)
+Test(filter, terms_on_segments_match_the_right_blocks)
 {
     mv_arena *arena = mvt_memory();
     uint32_t private = 0, large = 0;

@@ -182,7 +182,7 @@ Test(fit, a_limit_of_workspaces_is_doubted_from_two_sizes_and_seen_from_three)
     }
 }
 
-Test(fit, what_a_library_chooses_has_no_figure_where_it_matters)
+Test(fit, sizes_chosen_by_a_library_give_no_figure)
 {
     static const uint64_t sizes[] = {2, 4, 6};
     uint32_t refused = 0;

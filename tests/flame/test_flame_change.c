@@ -21,7 +21,7 @@ static void compare(change *c, const mv_trace *before, const mv_trace *after, bo
         mv_window all = {0, mv_trace_events(trace[s], 0).count};
         c->lives[s] = mvt_lives(c->arena, trace[s], 0);
         c->sides.lives[s] = &c->lives[s];
-        c->sides.reserved[s] = (mv_moment_ask){.kind = MV_MOMENT_PEAK, .window = all};
+        c->sides.reserved[s] = (mv_moment_query){.kind = MV_MOMENT_PEAK, .window = all};
         mvt_ok(mv_moment_find(c->arena, &c->lives[s], c->sides.reserved[s], &c->sides.moment[s],
                               mvt_err()));
     }

@@ -90,7 +90,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         check_device(trace, i, name);
 }
 
-LongTest(advice, every_setting_gains_what_a_replay_says)
+LongTest(advice, every_setting_saves_the_bytes_of_its_replay)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -151,7 +151,7 @@ Test(advice, settings_that_cannot_be_replayed_are_not_promised)
 }
 
 /* The same program also failed under the limit with expandable segments: no report advises them. */
-LongTest(advice, settings_are_not_advised_where_memory_is_lacking)
+LongTest(advice, settings_are_not_advised_without_enough_memory)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
 

@@ -36,7 +36,7 @@ static result found(mvt_trace *t)
 /* ---- words --------------------------------------------------------------------------------- */
 
 /* "ok" is said by the measure of the other verdict, with the rule. */
-Test(fragmentation, ok_says_what_is_beyond_the_need_and_what_is_usual)
+Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
 {
     mvt_trace *t = mvt_new();
     result r;
@@ -164,9 +164,9 @@ Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
     mvt_free(t, .addr = 0x40000000 + 10 * MIB);
     r.lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
     mvt_ok(mv_moment_find(mvt_arena(t), &r.lives,
-                          (mv_moment_ask){.kind = MV_MOMENT_AFTER,
-                                          .event = r.lives.events.count - 1,
-                                          .window = {0, r.lives.events.count}},
+                          (mv_moment_query){.kind = MV_MOMENT_AFTER,
+                                            .event = r.lives.events.count - 1,
+                                            .window = {0, r.lives.events.count}},
                           &end, mvt_err()));
     find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, &end, &r);
     cr_assert_eq(r.lives.history, MV_HISTORY_LATE);
@@ -177,7 +177,7 @@ Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
     cr_expect(r.f.base == 60 * MIB && r.f.beyond == 0);
 }
 
-Test(fragmentation, json_has_what_the_excess_is_measured_by)
+Test(fragmentation, json_has_the_base_of_the_excess)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/ring.pickle");
     const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
@@ -608,7 +608,7 @@ Test(fragmentation, memory_that_waits_for_a_stream_is_a_verdict)
 }
 
 /* A file whose frees have the stack of the allocation does not say who freed. */
-Test(fragmentation, who_freed_is_not_guessed)
+Test(fragmentation, the_freeing_line_is_not_guessed)
 {
     mvt_trace *t = gathered(12, 12, NULL);
     result r = found(t);

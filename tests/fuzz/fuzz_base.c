@@ -46,7 +46,7 @@ static void cut_and_tame(char *copy)
         cut = next;
     }
     expect(mv_utf8_count(copy, length) <= length);
-    mv_utf8_tame(copy);
+    mv_utf8_sanitize(copy);
     expect(strlen(copy) <= length);
     for (const char *at = copy; *at;) {
         uint32_t code = mv_utf8_next_at(&at);

@@ -30,7 +30,7 @@ static void fail(const char *what)
 static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     mv_peak_opts opts = {{0, lives->events.count}, mv_frame_kinds(arena, trace), NULL};
-    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = opts.window};
+    mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = opts.window};
     mv_attribution found;
     mv_peak_target target;
     mv_flame memory, segments;
@@ -64,7 +64,7 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
 static mv_code group(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     const uint8_t *kinds = mv_frame_kinds(arena, trace);
-    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
+    mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
     mv_moment at;
 
     if (!kinds)
@@ -187,7 +187,7 @@ static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_tr
 /* All reports together, and their advice. */
 static void judge(mv_arena *arena, const mv_trace *trace)
 {
-    mv_triage_ask ask = {.read = trace, .trace = trace, .with_others = true, .end = 8};
+    mv_triage_query ask = {.read = trace, .trace = trace, .with_others = true, .end = 8};
     mv_triage triage;
     mv_err err;
 

@@ -203,7 +203,7 @@ static bool put_other(mv_span bytes)
         for (uint32_t i = 0; i < trace.device_count; i++)
             events += trace.devices[i].events.count;
         is_put =
-            mv_thin(&arena, &trace, events / 2, &half, &err) == MV_OK &&
+            mv_trace_downsample(&arena, &trace, events / 2, &half, &err) == MV_OK &&
             mv_sink_open(&sink, OTHER, &err) == MV_OK &&
             mv_snapshot_write(&arena, &half.trace, &(mv_write_opts){0}, &sink, &err) == MV_OK &&
             mv_sink_commit(&sink, &err) == MV_OK;

@@ -152,28 +152,28 @@ static struct {
     mv_serve_site site;
     mv_server *server;
     uint16_t port;
-    mv_shelf_list list;
+    mv_served_files_list list;
     mv_span first, page; /* contents of the first file, and of the page */
 } served;
 
 /* The leak sanitizer's, in builds that have it. Once in a hundred thousand inputs it misses state
- * that only the thread of libmicrohttpd or of the shelf has; it looks while there is none. */
+ * that only the thread of libmicrohttpd or of the served has; it looks while there is none. */
 int __lsan_is_turned_off(void);                                   // NOLINT
 __attribute__((weak)) int __lsan_do_recoverable_leak_check(void); // NOLINT
 
 int __lsan_is_turned_off(void) // NOLINT
 {
-    return served.site.shelf != NULL;
+    return served.site.served != NULL;
 }
 
 static void end_server(void)
 {
     static unsigned ends;
 
-    if (!served.site.shelf)
+    if (!served.site.served)
         return;
     mv_server_stop(served.server);
-    mv_shelf_close(served.site.shelf);
+    mv_served_files_close(served.site.served);
     mv_arena_release(&served.arena);
     free((void *)(uintptr_t)served.first.data);
     memset(&served, 0, sizeof served);
@@ -198,8 +198,9 @@ static void start_server(void)
     served.site.page = served.page = mv_text_span(page);
     memcpy(served.site.token, TOKEN, sizeof TOKEN);
     snprintf(served.site.host, sizeof served.site.host, "node\x1b[1m");
-    if (mv_shelf_open(&served.arena, paths, 1, 1 << 20, &served.site.shelf, &err) != MV_OK ||
-        mv_shelf_look(served.site.shelf, &served.arena, &served.list, &err) != MV_OK)
+    if (mv_served_files_open(&served.arena, paths, 1, 1 << 20, &served.site.served, &err) !=
+            MV_OK ||
+        mv_served_files_look(served.site.served, &served.arena, &served.list, &err) != MV_OK)
         mvt_stop("the files cannot be served: %s", err.detail);
     if (mv_server_open(&served.arena, &served.port, &served.server, &err) != MV_OK ||
         mv_server_start(served.server, &served.site, &err) != MV_OK)
@@ -417,7 +418,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         talk(in);
         return 0;
     }
-    if (!served.site.shelf) {
+    if (!served.site.served) {
         mvt_memory_file("secret", mv_text_span(SECRET));
         start_server();
     }

@@ -149,7 +149,7 @@ static void turn(world *w, uint32_t most)
 {
     uint32_t done = 0;
 
-    while (done < most && mv_view_turn(w->view))
+    while (done < most && mv_view_run_one_task(w->view))
         done++;
     if (done == MOST_TURNS)
         mvt_finding("never idle", "turns");
@@ -562,7 +562,7 @@ static bool begin(world *w, uint8_t *flags)
     kept = files;
     *flags = take(w);
     opts.is_dark = *flags & 1;
-    opts.is_threaded = opts.in_turns = (*flags & (2 | WORDS)) == 2;
+    opts.is_threaded = opts.is_cooperative = (*flags & (2 | WORDS)) == 2;
     opts.scale = *flags & 4 ? 2 : 0;
     opts.keys = *flags & 8 ? keys : NULL;
     opts.tile_bytes = *flags & 16 ? 1 << 20 : 0;

@@ -89,7 +89,7 @@ static void read_settings(mv_arena *arena, const char *text)
 static void read_moment(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                         const char *text)
 {
-    mv_moment_ask ask;
+    mv_moment_query ask;
     mv_moment at;
     char why[256];
     mv_err err;

@@ -5,7 +5,7 @@
 #include "tests/fixture/fixture_json.h"
 
 static mv_reserved parts_of(mv_arena *arena, const mv_trace *trace, uint32_t device,
-                            mv_moment_ask ask)
+                            mv_moment_query ask)
 {
     mv_reserved found;
     mv_lives lives = mvt_lives(arena, trace, device);
@@ -21,12 +21,12 @@ static void expect_sum(const mv_trace *trace, const char *name)
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         uint32_t count = mv_trace_events(trace, device).count;
         for (uint32_t k = 0; k < 4; k++) {
-            mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS};
+            mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS};
             mv_reserved r;
             int64_t sum = 0;
             if (k > 0)
-                ask = (mv_moment_ask){.event = count ? (count - 1) / k : MV_BEFORE,
-                                      .window = {0, count}};
+                ask = (mv_moment_query){.event = count ? (count - 1) / k : MV_BEFORE,
+                                        .window = {0, count}};
             r = parts_of(mvt_memory(), trace, device, ask);
             for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
                 sum += r.part[i];
@@ -57,7 +57,7 @@ Test(reserved_parts, streams_that_need_much_at_different_times)
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB, .stream = 7);
     mvt_final_heap(t);
     r = parts_of(mvt_memory(), mvt_done(t), 0,
-                 (mv_moment_ask){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
+                 (mv_moment_query){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
     cr_expect_eq(r.reserved, 22 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_APART], (int64_t)(10 * MIB));
@@ -78,7 +78,7 @@ Test(reserved_parts, holes_and_unused_segments_beyond_the_need)
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB);
     mvt_final_heap(t);
     r = parts_of(mvt_memory(), mvt_done(t), 0,
-                 (mv_moment_ask){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
+                 (mv_moment_query){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
     cr_expect_eq(r.reserved, 32 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_UNUSED], (int64_t)(12 * MIB));
@@ -107,7 +107,7 @@ LongTest(reserved_parts, a_setting_that_costs_shows_in_the_difference)
     cr_expect_gt(unused, 1e9);
 }
 
-LongTest(reserved_parts, text_says_what_is_allocated_and_what_is_reserved)
+LongTest(reserved_parts, text_reports_allocated_and_reserved)
 {
     static const char *const at[] = {"", "--at reserved-peak"};
 

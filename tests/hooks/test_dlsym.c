@@ -19,7 +19,7 @@ static void expect_same(const char *program, const char *arguments)
 
 /* RTLD_NEXT from the program itself, names that are there and are not, again and again, with the
  * texts of dlerror; no CUDA: every name of it is missing, even where our own function is found. */
-Test(dlsym, answers_as_without_us_where_there_is_no_cuda)
+Test(dlsym, answers_are_unchanged_without_cuda)
 {
     expect_same("hooked", "lookups");
     expect_same("hooked_orphan", "lookups");
@@ -30,7 +30,7 @@ Test(dlsym, answers_as_without_us_where_cuda_is_linked)
     expect_same("hooked_linked", "lookups");
 }
 
-Test(dlsym, what_dlerror_would_say_survives_our_hooks)
+Test(dlsym, the_message_of_dlerror_survives_our_hooks)
 {
     expect_same("hooked", "dlerror " MV_HOOKED "/plugin12.so");
 }
@@ -75,7 +75,7 @@ static void expect_sanitized(const char *sanitizer)
     }
 }
 
-LongTest(dlsym, sanitizers_find_what_they_look_up)
+LongTest(dlsym, sanitizers_find_their_symbols)
 {
     expect_sanitized("address");
     expect_sanitized("thread");

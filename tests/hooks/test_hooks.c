@@ -297,7 +297,7 @@ Test(hooks, a_linked_runtime_does_not_hide_a_plugins_own)
     cr_assert_str_eq(run.out, "0x130000001000\n0\n0x120000001000\n0\n");
 }
 
-Test(hooks, a_static_runtime_is_seen_through_what_it_looks_up)
+Test(hooks, a_static_runtime_is_recorded_by_its_symbol_lookups)
 {
     mvt_run run = hooked("", "hooked", "local " PLUGIN("plugin_static"));
 
@@ -471,7 +471,7 @@ Test(hooks, nvtx_reports_heaps_and_regions)
 }
 
 /* JAX's profiler has XLA's ranges only where NVTX has no domain for them: the last line. */
-Test(hooks, xlas_domain_is_left_to_its_own_profiler)
+Test(hooks, xlas_domain_belongs_to_its_own_profiler)
 {
     mvt_run run = mvt_sh("export MEMVIZ_NVTX_ALL=1 NVTX_INJECTION64_PATH=" MV_HOOKED
                          "/libhooks_alone.so; " LOG HOOKS MV_HOOKED "/hooked nvtx; "

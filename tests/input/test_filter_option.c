@@ -73,7 +73,7 @@ LongTest(filter_option, wrong_words_are_wrong_usage)
         }
 }
 
-LongTest(filter_option, pictures_say_what_is_shown)
+LongTest(filter_option, pictures_describe_their_contents)
 {
     static const struct {
         const char *command, *says;

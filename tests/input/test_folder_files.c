@@ -91,7 +91,7 @@ Test(folder_files, files_of_one_name_are_distinguished)
     cr_expect(strstr(r.err, "b/rank0.pickle: --fail-on leak: "), "%s", r.err);
 }
 
-Test(folder_files, a_command_that_takes_one_file_says_what_takes_a_folder)
+Test(folder_files, a_command_for_one_file_names_the_commands_for_folders)
 {
     mvt_run r = mvt_sh("mkdir f; cp $SNAPS/graphs.pickle f; $MEMVIZ leaks f");
 

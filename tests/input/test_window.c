@@ -68,7 +68,7 @@ Test(window, times_mean_nothing_without_times)
     const mv_trace *trace;
     static const char *const none[] = {"1s", "0s", "@step", "@step#1"};
     mv_window window;
-    mv_moment_ask ask;
+    mv_moment_query ask;
     mv_position at;
     char why[MV_WHY], says[160];
 
@@ -167,7 +167,7 @@ Test(window, missing_annotations_are_named)
 }
 
 /* Every command that takes them, in text and as JSON, whole output or none. */
-LongTest(window, commands_refuse_what_is_not_a_window)
+LongTest(window, commands_refuse_bad_windows)
 {
     static const char *const commands[] = {"trace",
                                            "leaks",
@@ -202,7 +202,7 @@ LongTest(window, commands_refuse_what_is_not_a_window)
         }
 }
 
-LongTest(window, commands_refuse_what_is_not_a_moment)
+LongTest(window, commands_refuse_bad_moments)
 {
     static const char *const commands[] = {"peak",
                                            "fragmentation",

@@ -74,7 +74,7 @@ static void check_walk(mv_view *view, const char *name, uint64_t seed)
     cr_assert_gt(steps, 8, "%s: %u", name, steps);
 }
 
-LongTest(history, back_and_forward_visit_what_was_shown, .timeout = 250)
+LongTest(history, back_and_forward_visit_earlier_views, .timeout = 250)
 {
     static const char *const names[] = {"gpt_train", "two_devices", "oom", "leak_in_training"};
 

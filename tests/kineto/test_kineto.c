@@ -376,7 +376,7 @@ Test(kineto, every_cut_is_refused)
     }
 }
 
-Test(kineto, commands_say_what_is_not_in_the_file)
+Test(kineto, commands_name_data_missing_from_the_file)
 {
     static const char *const none[] = {"whatif", "fragmentation", "oom", "ledger"};
     static const char *const works[] = {"info",

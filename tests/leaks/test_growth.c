@@ -17,7 +17,7 @@ static mv_growth judge(const char *alive, bool sizes_recur, const uint32_t *live
         memcpy(ages, lived, freed * sizeof *lived);
     site.alive = count;
     site.sizes_recur = site.is_one_size = sizes_recur;
-    return mv_growth_judge(&site);
+    return mv_growth_evaluate(&site);
 }
 
 static mv_growth_kind kind_of(const char *alive)
@@ -78,14 +78,15 @@ Test(growth, a_cache_by_key_fills_unevenly)
     mv_growth_site site = {
         .marks = 30, .born = born, .alive = 10, .sizes_recur = true, .lived = lived};
 
-    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_NONE);
+    cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_NONE);
     site.freed = 2;
-    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_NONE);
+    cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_NONE);
     site.freed = 3;
-    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_STEADY, "requests; most blocks are kept");
+    cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_STEADY,
+                 "requests; most blocks are kept");
     site.freed = 0;
     site.is_one_size = true;
-    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_STEADY);
+    cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_STEADY);
 }
 
 /* A pause ends growth only if it is longer than those before; births that thin out end only if they
@@ -110,10 +111,10 @@ Test(growth, more_than_two_young_births_do_not_count)
     for (uint32_t i = 0; i < 12; i++)
         lived[i] = 45;
     site.is_one_size = true;
-    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_NONE);
+    cr_expect_eq(mv_growth_evaluate(&site).kind, MV_GROWTH_NONE);
 }
 
-Test(growth, windows_are_excused_by_what_they_freed)
+Test(growth, windows_are_excused_by_their_frees)
 {
     uint32_t three[64], mixed[64];
 

@@ -56,7 +56,7 @@ static void judge(const char *folder, const char *name)
 
 /* A window of less than three steps shows no habit. If something that was born in it is alive at
  * its end, it must not say that a run with a leak is clean, however low its floor ends. */
-static void judge_windows(const mv_trace *trace, const mv_lives *whole, const char *name)
+static void evaluate_windows(const mv_trace *trace, const mv_lives *whole, const char *name)
 {
     for (uint32_t first = 0; first < WINDOWS; first++)
         for (uint32_t end = first + 1; end <= WINDOWS; end++) {
@@ -150,11 +150,11 @@ LongTest(leak_cuts, windows_of_few_steps_are_not_clean_because_activations_are_f
         mv_trace trace = mvt_load(arena, names[i]);
         mv_lives lives = mvt_lives(arena, &trace, 0);
 
-        judge_windows(&trace, &lives, names[i]);
+        evaluate_windows(&trace, &lives, names[i]);
     }
 }
 
-static void judge_folder(const char *folder)
+static void evaluate_folder(const char *folder)
 {
     char path[512];
     unsigned count = 0;
@@ -179,15 +179,15 @@ static void judge_folder(const char *folder)
 
 LongTest(leak_cuts, training_and_generation_have_no_false_alarm)
 {
-    judge_folder("snapshots");
+    evaluate_folder("snapshots");
 }
 
 LongTest(leak_cuts, runs_with_leaks_are_named_from_the_sixth_step_on)
 {
-    judge_folder("leaks");
+    evaluate_folder("leaks");
 }
 
-LongTest(leak_cuts, runs_that_end_in_the_middle_are_judged_rightly)
+LongTest(leak_cuts, runs_that_end_in_the_middle_get_the_right_verdict)
 {
-    judge_folder("midway");
+    evaluate_folder("midway");
 }

@@ -41,7 +41,7 @@ static mv_leaks judge(const mv_trace *trace, const mv_lives *lives)
 
 /* Judges the run and its cuts; none may be a leak unless blocks are kept; until a window is full
  * for the first time, all of them are. */
-static mv_leaks judge_all(const char *name, mvt_server_load load, uint32_t *kept)
+static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -71,7 +71,7 @@ static void expect_leak(mvt_server_load load)
 
     snprintf(name, sizeof name, "window %u, one in %u kept, %u sizes, seed %llu", load.window,
              load.keep, load.sizes, (unsigned long long)load.seed);
-    found = judge_all(name, load, &kept);
+    found = evaluate_all(name, load, &kept);
     cr_assert_eq(found.verdict, MV_VERDICT_LEAK, "%s: %s", name, found.why);
     cr_expect_eq(found.count, 1, "%s", name);
     cr_expect(found.leaks[0].blocks + 3 >= kept - kept / 10 &&
@@ -111,7 +111,7 @@ LongTest(leak_servers, so_it_is_by_chance_and_with_many_sizes)
 static void expect(const char *name, mv_leak_verdict verdict, mvt_server_load load)
 {
     uint32_t kept;
-    mv_leaks found = judge_all(name, load, &kept);
+    mv_leaks found = evaluate_all(name, load, &kept);
 
     cr_expect_eq(found.verdict, verdict, "%s: %s", name, found.why);
 }

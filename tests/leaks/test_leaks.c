@@ -88,6 +88,46 @@ Test(leaks, healthy_steps_are_clean)
     cr_expect_eq(found.retained_bytes, 1 << 20);
 }
 
+/* Eight times a line makes a block that stays, and another one a block that another stream uses
+ * after it is freed. */
+static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_leaks found;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (uint64_t i = 0; i < 8; i++) {
+        uint64_t gathered = 0x10000000 + (i << 20), kept = 0x20000000 + (i << 20);
+        char name[32];
+
+        snprintf(name, sizeof name, "ProfilerStep#%u", (unsigned)i);
+        if (is_marked)
+            mvt_annotate(t, name, true, 0);
+        mvt_alloc(t, .addr = gathered, .bytes = 1 << 20,
+                  .stack = "all_gather:fsdp.py:55;main:train.py:1");
+        mvt_alloc(t, .addr = kept, .bytes = 1 << 20,
+                  .stack = "forward:model.py:20;main:train.py:1");
+        mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = gathered});
+        if (!waits)
+            mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = gathered});
+    }
+    mvt_final_heap(t);
+    trace = mvt_done(t);
+    lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
+    return found.verdict;
+}
+
+/* Before the device has passed the first of them, steps that nothing marks may be layers. */
+Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
+{
+    cr_expect_eq(with_waiting_blocks(false, false), MV_VERDICT_LEAK);
+    cr_expect_eq(with_waiting_blocks(true, false), MV_VERDICT_UNKNOWN);
+    cr_expect_eq(with_waiting_blocks(true, true), MV_VERDICT_LEAK);
+}
+
 /* What a paused program freed when it ended is missing: the steps before are clean, the run may
  * not be. A pause that ends hides nothing that stays. */
 Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
@@ -287,7 +327,7 @@ static void expect_unknown(const mv_leaks *found, const char *lacks, const char 
 }
 
 /* All blocks have stacks, but the window has no allocation. */
-Test(leaks, a_window_without_allocations_has_no_line_to_judge)
+Test(leaks, a_window_without_allocations_has_no_line_to_evaluate)
 {
     const mv_trace *trace = mvt_done(ten_steps(1000, "log:train.py:77;train:train.py:21"));
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0), window;

@@ -188,7 +188,7 @@ Test(ledger, host_and_foreign_memory_is_apart)
     cr_assert_eq(host.count, 3);
 }
 
-Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)
+Test(ledger, a_reset_frees_allocations_and_keeps_created_memory)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -213,7 +213,7 @@ Test(ledger, a_multicast_object_holds_nothing)
 }
 
 /* Pools are of the device, not of a context. */
-Test(ledger, a_reset_leaves_what_came_from_a_pool)
+Test(ledger, a_reset_keeps_memory_from_pools)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -269,7 +269,7 @@ Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
 
 /* Walks over all memory at each reset would be 10^10 steps, more than half a minute of the
  * processor's time gives. */
-LongTest(ledger, a_reset_looks_only_at_what_it_frees)
+LongTest(ledger, a_reset_visits_only_the_memory_it_frees)
 {
     enum { MANY = 100000 };
     const struct rlimit most = {30, 30};
@@ -444,7 +444,7 @@ static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
     }
 }
 
-Test(ledger, random_calls_are_held_as_the_obvious_version_says)
+Test(ledger, random_calls_equal_the_obvious_version)
 {
     for (unsigned round = 0; round < 6; round++) {
         mvt_calls *c = mvt_calls_new();
@@ -465,7 +465,7 @@ Test(ledger, random_calls_are_held_as_the_obvious_version_says)
 
 /* ---- the sums ---------------------------------------------------------------------------- */
 
-static mv_ledger ledger_of(mvt_calls *c, mv_ledger_ask ask)
+static mv_ledger ledger_of(mvt_calls *c, mv_ledger_query ask)
 {
     const mv_trace *trace = mvt_calls_done(c);
     mv_ledger ledger;
@@ -519,7 +519,7 @@ static void expect_sums(const mv_ledger *ledger)
 static void expect_training(bool process)
 {
     mvt_calls *c = training(process);
-    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+    mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
     char name[MV_LIBRARY_NAME];
 
     expect_sums(&ledger);
@@ -540,7 +540,7 @@ Test(ledger, rows_context_and_the_rest_add_up_to_the_use_of_the_process)
     expect_training(true);
 }
 
-Test(ledger, without_processes_the_use_of_the_device_less_what_was_there_before)
+Test(ledger, without_processes_the_use_of_the_device_less_earlier_use)
 {
     expect_training(false);
 }
@@ -559,7 +559,7 @@ Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
     mvt_sample(c, .used = 1140 * MIB, .process = 140 * MIB, .time_us = 1600000);
     mvt_call(c, MV_API_LOAD, .api = "cuLaunchKernel", .handle = 7, .time_us = 1660000);
     mvt_sample(c, .used = 1150 * MIB, .process = 150 * MIB, .time_us = 1700000);
-    ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+    ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
     expect_sums(&ledger);
     cr_assert_eq(ledger.context_estimate, (int64_t)((100 + 23 + 10) * MIB));
     cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
@@ -577,7 +577,7 @@ Test(ledger, memory_of_a_call_that_is_under_way_is_not_context)
     mvt_sample(c, .used = 5150 * MIB, .process = 5150 * MIB); /* 40 MiB of code */
     mvt_call(c, MV_API_ALLOC, .addr = 2 << 20, .size = 5000 * MIB, .api = "cudaMalloc");
     mvt_sample(c, .used = 5150 * MIB, .process = 5150 * MIB);
-    ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_END});
+    ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_END});
     expect_sums(&ledger);
     cr_assert_eq(ledger.context_estimate, (int64_t)(140 * MIB));
     cr_assert_eq(ledger.unexplained, 0);
@@ -608,7 +608,7 @@ static mvt_calls *big_calls(void)
 Test(ledger, memory_of_a_call_under_way_is_that_calls)
 {
     mvt_calls *c = big_calls();
-    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+    mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
 
     expect_sums(&ledger);
     cr_expect_eq(ledger.by_sum, 70020 * MIB);
@@ -670,7 +670,7 @@ Test(ledger, calls_after_an_event_are_not_in_its_moment)
 Test(ledger, the_end_is_after_the_last_call)
 {
     mvt_calls *c = training(true);
-    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_END});
+    mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_END});
 
     expect_sums(&ledger);
     cr_assert_eq(ledger.by_sum, 100 * MIB);
@@ -680,7 +680,7 @@ Test(ledger, the_end_is_after_the_last_call)
 Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
 {
     mvt_calls *c = training(true);
-    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_HELD});
+    mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_HELD});
     const mv_trace *trace = mvt_calls_done(c);
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, ledger.by[0].stack, &count);
@@ -696,7 +696,7 @@ Test(ledger, without_samples_the_use_is_not_known)
     mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
     mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 100);
     mvt_call(c, MV_API_FREE, .addr = 0x1000);
-    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+    mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
     cr_assert_eq(ledger.used, MV_NO_BYTES);
     cr_assert_not_null(ledger.why);
     cr_assert_eq(ledger.by_sum, 200, "the moment when most was held");
@@ -704,7 +704,7 @@ Test(ledger, without_samples_the_use_is_not_known)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-Test(ledger, the_command_reports_what_was_found)
+Test(ledger, the_command_reports_the_findings)
 {
     mvt_calls *c = training(true);
     mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
@@ -747,7 +747,7 @@ Test(ledger, a_snapshot_of_pytorch_has_no_calls)
     cr_assert(strstr(cJSON_GetStringValue(cJSON_GetObjectItem(device, "why")), "memviz run"));
 }
 
-Test(ledger, text_of_a_snapshot_says_what_to_record)
+Test(ledger, text_of_a_snapshot_explains_how_to_record)
 {
     mvt_run run = mvt_sh("$MEMVIZ ledger $SNAPS/gpt_train.pickle");
 

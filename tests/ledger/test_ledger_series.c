@@ -71,7 +71,7 @@ static void expect_point(const mv_trace *trace, const mv_lives *lives,
                          const mv_ledger_series *series, uint32_t i)
 {
     const mv_ledger_point *p = &series->points[i];
-    mv_ledger_ask ask = mv_ledger_at_time(trace, 0, p->time_us);
+    mv_ledger_query ask = mv_ledger_at_time(trace, 0, p->time_us);
     char name[MV_LIBRARY_NAME];
     mv_ledger ledger;
 
@@ -321,7 +321,7 @@ static const char *residue_of(mvt_calls *c)
 {
     const mv_trace *trace = mvt_calls_done(c);
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
-    mv_ledger_ask ask = {.when = MV_LEDGER_END};
+    mv_ledger_query ask = {.when = MV_LEDGER_END};
     mv_ledger ledger;
 
     mvt_ok(mv_ledger_find(mvt_memory(), trace, &lives, ask, &ledger, mvt_err()));
@@ -381,7 +381,7 @@ Test(ledger_series, pools_bound_the_context)
         trace = mvt_calls_done(c);
         lives = mvt_lives(mvt_memory(), trace, 0);
         mvt_ok(mv_ledger_find(mvt_memory(), trace, &lives,
-                              (mv_ledger_ask){.when = MV_LEDGER_MOST_USED}, &ledger, mvt_err()));
+                              (mv_ledger_query){.when = MV_LEDGER_MOST_USED}, &ledger, mvt_err()));
         cr_expect_eq(ledger.context_estimate, (int64_t)(99 * MIB), "%lld",
                      (long long)ledger.context_estimate);
         cr_expect_eq(ledger.context_pools, pool ? 99 * MIB : 0);
@@ -434,7 +434,7 @@ static void expect_device_use(const cJSON *device)
     cr_assert_eq(mvt_json_number(use, "unexplained"), (double)(8 * MIB));
 }
 
-Test(ledger_series, reports_on_the_whole_device_say_what_is_in_use_beside)
+Test(ledger_series, reports_on_the_whole_device_add_other_use)
 {
     static const char *const text =
         "the device shows 648 MiB in use (sample at 0.000 s): these 140 MiB, context and code 500 "

@@ -93,7 +93,7 @@ Test(captures, two_devices_of_one_process_are_distinguished)
 
 /* The programs wrote down what their libraries say: CuPy's pool, JAX's, and PyTorch's pinned
  * memory. */
-Test(captures, libraries_hold_what_they_count_themselves)
+Test(captures, libraries_hold_the_bytes_of_their_own_counters)
 {
     static const struct {
         const char *name, *library;

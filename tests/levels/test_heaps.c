@@ -118,7 +118,7 @@ static void random_call(mvt_calls *c, slow_heaps *s, uint64_t *random)
     }
 }
 
-LongTest(heaps, each_heap_holds_what_the_slow_replay_holds)
+LongTest(heaps, each_heap_equals_the_slow_replay)
 {
     static slow_heaps slow;
 
@@ -416,7 +416,7 @@ static mv_leaks leaks_of(mvt_calls *c, const char *level, mv_trace *trace)
     return leaks;
 }
 
-Test(heaps, a_leak_names_the_line_and_what_the_heap_is)
+Test(heaps, a_leak_names_the_line_and_the_heap)
 {
     char text[128];
     mv_trace trace;
@@ -434,7 +434,7 @@ Test(heaps, a_leak_names_the_line_and_what_the_heap_is)
 
 /* The beat of a heap's blocks is a clock for the other levels, too; the heap itself leaks nothing
  * there. */
-Test(heaps, their_beat_is_one_of_all_levels)
+Test(heaps, their_step_marks_are_those_of_all_levels)
 {
     mv_trace trace;
     mv_leaks leaks = leaks_of(keeping(true), "cuda", &trace);

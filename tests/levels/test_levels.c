@@ -63,7 +63,7 @@ static void random_call(mvt_calls *c, uint64_t *random)
     mvt_call_row(c, action, args);
 }
 
-LongTest(levels, each_level_holds_what_the_calls_hold_and_its_peak_is_theirs)
+LongTest(levels, each_level_equals_its_calls_and_their_peak)
 {
     for (uint64_t seed = 1; seed < 9; seed++) {
         mvt_calls *c = mvt_calls_new();
@@ -209,7 +209,7 @@ static mv_leaks leaks_of(mvt_calls *c, mv_level level)
     return leaks;
 }
 
-Test(levels, a_level_without_a_beat_has_the_steps_of_all_levels)
+Test(levels, a_level_without_step_marks_has_the_steps_of_all_levels)
 {
     mv_leaks leaks = leaks_of(rounds(true), MV_LEVEL_HOST);
 
@@ -328,7 +328,7 @@ static const char *listed(const mv_trace *trace)
     return text;
 }
 
-Test(levels, a_list_has_what_the_file_has_and_all_where_it_is_more)
+Test(levels, a_list_is_complete_or_names_the_rest)
 {
     mvt_calls *cuda = mvt_calls_new(), *nothing = mvt_calls_new();
     const mv_trace *trace;
@@ -342,7 +342,7 @@ Test(levels, a_list_has_what_the_file_has_and_all_where_it_is_more)
     cr_assert_not_null(strstr(listed(trace), " all"));
 }
 
-Test(levels, a_level_by_name_says_what_is_wrong)
+Test(levels, a_wrong_level_name_is_explained)
 {
     mv_trace trace = *mvt_calls_done(whole()), made = trace;
     mv_err err = {0};
@@ -356,7 +356,7 @@ Test(levels, a_level_by_name_says_what_is_wrong)
     cr_assert_not_null(strstr(err.detail, "no level nonsense"));
     made = *mvt_calls_done(mvt_calls_new());
     cr_assert_eq(mv_level_take_named(mvt_memory(), &made, "host", &err), MV_ABSENT);
-    cr_assert_str_eq(err.detail, mv_level_lack(MV_LEVEL_HOST));
+    cr_assert_str_eq(err.detail, mv_level_missing_text(MV_LEVEL_HOST));
 }
 
 /* ---- too little memory -------------------------------------------------------------------- */

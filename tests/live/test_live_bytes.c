@@ -202,7 +202,7 @@ static void expect_line(const live_decoded *d, const char *line)
     cr_assert_gt(count, 0, "%s", line);
 }
 
-Test(live_bytes, the_documented_example_is_what_is_written)
+Test(live_bytes, the_documented_example_equals_the_output)
 {
     FILE *file = fopen(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", "r");
     live_decoded d = example("");

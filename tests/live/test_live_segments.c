@@ -103,7 +103,7 @@ Test(live_segments, each_call_is_a_block_without_the_cache)
 }
 
 /* PyTorch empties its caches of all devices while any of them is current. */
-Test(live_segments, an_unmap_ends_what_is_mapped_on_another_device)
+Test(live_segments, an_unmap_ends_mappings_on_another_device)
 {
     mvt_live *l = mvt_live_new();
     mv_totals totals;

@@ -123,7 +123,7 @@ Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
 }
 
 /* The key is_expandable may be missing, but events show it. */
-Test(lives, mapped_ranges_stay_expandable_whatever_the_final_heap_says)
+Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
 {
     enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();

@@ -159,6 +159,8 @@ Test(mcp, arguments_become_options)
         {"diff", "{\"files\":[\"a\",\"b\"]}", "diff\n--\na\nb\n\n"},
         {"whatif", "{\"file\":\"a\",\"conf\":[\"\",\"x:1\"]}",
          "whatif\n--conf=\n--conf=x:1\n--\na\n\n"},
+        {"fit", "{\"files\":[\"a=4\",\"b=8\"],\"at\":\"16,24\"}",
+         "fit\n--at=16,24\n--\na=4\nb=8\n\n"},
         {"trace", "{\"file\":\"a\"}", "trace\n--limit=100\n--\na\n\n"},
         {"peak", "{\"file\":\"a\",\"table\":\"sites\"}", "peak\n--csv\n--table=sites\n--\na\n\n"},
         {"peak", "{\"file\":\"a\",\"json\":true}", "peak\n--json\n--\na\n\n"},
@@ -338,8 +340,8 @@ Test(mcp, the_list_of_tools_is_short)
     cr_expect_leq(strlen(lines), 12000);
 }
 
-/* A ledger is of captures, and says so. */
-Test(mcp, every_tool_answers_and_says_what_it_takes)
+/* A ledger is of captures, and files of fit have sizes: both say so. */
+Test(mcp, every_tool_answers_and_lists_its_arguments)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
     const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
@@ -374,12 +376,13 @@ Test(mcp, every_tool_answers_and_says_what_it_takes)
         const cJSON *answer = mvt_mcp_next(&lines);
         cr_expect_str_eq(mvt_json_text(answer, "id"), name);
         const char *text = mvt_mcp_text(answer, &is_error);
-        cr_expect_eq(is_error, strcmp(name, "ledger") == 0, "%s: %s", name, text);
+        cr_expect_eq(is_error, strcmp(name, "ledger") == 0 || strcmp(name, "fit") == 0, "%s: %s",
+                     name, text);
         cr_expect_leq(strlen(text), MV_MCP_TEXT + 300, "%s", name);
     }
 }
 
-LongTest(mcp, answers_are_what_the_program_prints)
+LongTest(mcp, answers_equal_the_output_of_the_program)
 {
     static const char *const tools[] = {"info", "stats", "leaks", "peak", "oom", "fragmentation"};
     char requests[2048] = "", *lines;
@@ -421,6 +424,8 @@ Test(mcp, errors_of_files_are_results_and_the_server_lives_on)
     mv_text_append(requests, sizeof requests, "%s",
                    mvt_mcp_call("leaks", "{\"file\":\"/dev/zero\"}"));
     mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("fit", "{\"files\":[\"/dev/zero=4\",\"x=8\"],\"at\":16}"));
+    mv_text_append(requests, sizeof requests, "%s",
                    mvt_mcp_call("leaks", "{\"file\":\"snapshots\"}"));
     mv_text_append(requests, sizeof requests, "%s",
                    mvt_mcp_call("peak", "{\"file\":\"snapshots/oom.pickle\",\"at\":\"x\"}"));
@@ -439,6 +444,7 @@ Test(mcp, errors_of_files_are_results_and_the_server_lives_on)
         strstr(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), "opcode that imports or calls"));
     cr_expect(is_error);
     cr_expect_str_eq(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), "/dev/zero: not a file\n");
+    cr_expect_str_eq(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), "/dev/zero=4: not a file\n");
     for (unsigned i = 0; i < 3; i++) {
         const char *text = mvt_mcp_text(mvt_mcp_next(&lines), &is_error);
         cr_expect(is_error, "%s", text);

@@ -34,7 +34,7 @@ static void write_page(const char *page, const char *session, const char *end, c
     fclose(file);
 }
 
-Test(mcp_pages, the_session_is_what_the_server_answers)
+Test(mcp_pages, the_session_equals_the_answers_of_the_server)
 {
     const char *page = text_of(PAGE), *session = strstr(page, "```\n> "), *end;
     char *asked, *answered;

@@ -94,7 +94,7 @@ Test(spill, bytes_stay_when_memory_is_given_back)
     end(&h);
 }
 
-Test(spill, only_what_came_since_is_written)
+Test(spill, only_new_events_are_written)
 {
     heap h;
     mv_spilled moved;

@@ -53,7 +53,7 @@ static mvt_trace *make_run(const uint64_t *inputs, uint32_t count, uint32_t stop
     return t;
 }
 
-static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrence_ask ask)
+static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrence_query ask)
 {
     mv_block_rules rules = mv_block_rules_of(trace);
     mv_sites sites;
@@ -75,7 +75,7 @@ static mv_forecast told(const uint64_t *inputs, uint32_t count, uint32_t stop, u
 {
     mvt_trace *t = make_run(inputs, count, stop);
     const mv_trace *trace;
-    mv_recurrence_ask ask = {.bytes = mib * MIB};
+    mv_recurrence_query ask = {.bytes = mib * MIB};
     mv_forecast out;
 
     mvt_oom(t, .addr = 0, .bytes = mib * MIB, .stack = stack);
@@ -111,7 +111,7 @@ Test(forecast, there_is_no_forecast_where_nothing_grew_along)
 /* If all earlier steps were alike, nothing distinguishes the square from the input: it takes the
  * factor, and so does the temporary. Blocks as large as the weight, which is held, keep their
  * size. */
-Test(forecast, after_equal_steps_what_is_left_grows_by_the_factor)
+Test(forecast, after_equal_steps_the_rest_grows_by_the_factor)
 {
     static const uint64_t inputs[] = {5, 5, 5, 10};
     mv_forecast f = told(inputs, 4, 1, 100, "square:a.py:2");
@@ -121,7 +121,7 @@ Test(forecast, after_equal_steps_what_is_left_grows_by_the_factor)
     cr_expect_eq(f.factor, 2);
 }
 
-Test(forecast, equal_steps_are_forecast_at_what_they_took)
+Test(forecast, equal_steps_are_forecast_exactly)
 {
     static const uint64_t inputs[] = {4, 4, 4};
     uint64_t peak = (7 + 4 + 16 + 8 + 16 + 7 + 14) * MIB;
@@ -145,7 +145,7 @@ static mv_forecast told_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
-    mv_recurrence_ask ask = {.bytes = 64 * MIB};
+    mv_recurrence_query ask = {.bytes = 64 * MIB};
     char site[32];
 
     mvt_segment_alloc(t, .addr = 0x100000000, .bytes = 0x80000000);
@@ -246,7 +246,7 @@ static uint32_t check_run(const expected *want, double *over, double *under)
     for (uint32_t s = 2; s + 2 < steps.count; s++)
         for (uint32_t e = steps.at[s] + (steps.at[s + 1] - steps.at[s]) / 4; e < steps.at[s + 1];
              e += 31) {
-            mv_recurrence_ask ask = {e, lives.events.stack[e], lives.events.size[e]};
+            mv_recurrence_query ask = {e, lives.events.stack[e], lives.events.size[e]};
             uint64_t least = peak_from(level, e, steps.at[s + 1]);
             uint64_t most = peak_from(level, e, steps.at[s + 2]);
             mv_forecast f;
@@ -270,7 +270,7 @@ static uint32_t check_run(const expected *want, double *over, double *under)
 
 /* Blocks get up to 1 MiB beyond their requests, which a forecast does not know: it is rather low.
  */
-LongTest(forecast, recorded_steps_took_what_was_forecast)
+LongTest(forecast, recorded_steps_took_the_forecast)
 {
     static const expected runs[] = {
         {"gpt_train", 0.01, 0.03, 0},

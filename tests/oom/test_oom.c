@@ -189,7 +189,7 @@ Test(oom, a_later_failure_is_named_by_its_number)
     cr_expect(strstr(r.found.ooms[1].advice, "memviz peak --at oom#2 shows who holds"), "%s",
               r.found.ooms[1].advice);
     for (uint32_t i = 0; i < 2; i++) {
-        mv_moment_ask ask;
+        mv_moment_query ask;
         char at[MV_OOM_AT_TEXT], why[MV_WHY];
         mv_oom_at_text(at, r.found.ooms[i].number);
         cr_assert(mv_moment_read(mvt_done(t), 0, at, MV_ALL_EVENTS, &ask, why, sizeof why), "%s",
@@ -353,7 +353,7 @@ Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
 }
 
 /* Host memory that is not free may be page cache. */
-Test(oom, memory_that_is_shared_with_the_host_is_no_ones)
+Test(oom, memory_shared_with_the_host_has_no_owner)
 {
     mvt_trace *t = mvt_new();
     mv_trace trace;
@@ -682,7 +682,7 @@ Test(oom, json_has_the_members_of_the_contract)
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
 }
 
-Test(oom, no_failure_is_said_only_of_a_complete_history)
+Test(oom, no_failure_is_reported_only_for_a_complete_history)
 {
     static const char *const whole[] = {"gpt_train", "streams"};
     static const char *const part[] = {"ring", "no_history", "late_start", "--to 100 gpt_train"};
@@ -698,7 +698,7 @@ Test(oom, no_failure_is_said_only_of_a_complete_history)
     }
 }
 
-Test(oom, the_window_leaves_out_what_is_outside_it)
+Test(oom, the_window_omits_outside_events)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json --to 150 $SNAPS/oom_fragmented.pickle");
 

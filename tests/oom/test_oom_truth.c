@@ -80,7 +80,7 @@ static void check_verdict(loaded *l, const char *name, const cJSON *truth)
     }
 }
 
-LongTest(oom_truth, verdicts_are_what_running_it_again_showed)
+LongTest(oom_truth, verdicts_equal_those_of_another_run)
 {
     each(check_verdict);
     cr_expect_gt(shares, 4);

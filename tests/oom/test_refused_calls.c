@@ -75,7 +75,7 @@ static void expect(mvt_calls *c, const char *verdict, uint64_t device_free, uint
     cr_assert(strstr(o->why, "CuPy 30.0 GiB"), "%s", o->why);
 }
 
-Test(refused_calls, the_sample_at_the_failure_says_who_has_the_memory)
+Test(refused_calls, the_sample_at_the_failure_names_the_holder_of_the_memory)
 {
     expect(refused(60, 1, true), "capacity", 48 * GIB, 1 * GIB);
     expect(refused(40, 40, true), "outside", 9 * GIB, 40 * GIB);
@@ -126,7 +126,7 @@ Test(refused_calls, at_names_them_where_no_event_does)
     mvt_calls *c = mvt_calls_new();
     mv_trace *calls = mv_push_struct(mvt_memory(), mv_trace);
     mv_budget *budget = mvt_memory()->budget;
-    mv_moment_ask ask;
+    mv_moment_query ask;
     char why[MV_WHY];
 
     get(c, 1, 10, 2); /* before the first event */

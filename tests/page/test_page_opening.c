@@ -18,7 +18,7 @@ Test(page, is_written_beside_the_file_when_nothing_else_is_named)
 }
 
 /* The members of a session (view/state/session.h), and nothing that a viewer does anyway. */
-LongTest(page, opens_on_what_was_asked_for)
+LongTest(page, opens_on_the_requested_view)
 {
     static const struct {
         const char *command, *want;
@@ -86,7 +86,7 @@ Test(page, file_without_events_has_the_moment_before_them)
 
 /* Event 3000 is a different one when half of the events are omitted; the moment stays where it
  * was. */
-Test(page, of_fewer_events_says_so_and_opens_on_the_same_moment)
+Test(page, of_fewer_events_is_noted_and_opens_on_the_same_moment)
 {
     mvt_run r =
         mvt_sh("f=$SNAPS/gpt_train.pickle; "
@@ -117,7 +117,7 @@ Test(page, a_filter_longer_than_the_search_is_refused)
         strstr(r.err, "--filter is too long for the page's search (at most 2047 bytes)"));
 }
 
-Test(page, reports_what_it_holds)
+Test(page, reports_its_contents)
 {
     static const char *const commands[] = {"trace_plot", "segment_plot",
                                            "segment_plot --view state", "memory", "segments"};

@@ -86,7 +86,7 @@ Test(viewer_page, hostile_texts_stay_texts)
 }
 
 /* The page had 2,000 events, and the command said that all 6,562 were written. */
-Test(viewer_page, convert_counts_what_is_in_the_page)
+Test(viewer_page, convert_counts_the_contents_of_the_page)
 {
     cJSON *json =
         mvt_json(0, "$MEMVIZ convert -q --json --most-events 2000 $SNAPS/gpt_train.pickle "

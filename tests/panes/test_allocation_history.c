@@ -30,7 +30,7 @@ static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
     cr_assert_eq(story.total, mv_pyramid_at(&reader, a->birth[alloc]).allocated);
 }
 
-Test(allocation_history, is_what_a_literal_pass_finds)
+Test(allocation_history, equals_a_literal_pass)
 {
     for (uint32_t seed = 1; seed <= 4; seed++) {
         mvt_trace *t = mvt_new();

@@ -200,7 +200,7 @@ static void check_view(mv_view *view, const char *name)
     }
 }
 
-LongTest(findings, places_show_what_they_are_about)
+LongTest(findings, places_show_their_objects)
 {
     mvt_each_view(check_view);
 }
@@ -222,7 +222,7 @@ Test(findings, leaks_of_random_trainings_are_named)
     }
 }
 
-Test(findings, traces_of_nearly_nothing_are_judged)
+Test(findings, traces_of_nearly_nothing_get_a_verdict)
 {
     bench b = {0};
     mvt_trace *t = mvt_new();

@@ -21,7 +21,7 @@ static void open_bench(bench *b, const mv_trace *trace)
 }
 
 /* Whether the ask is about an allocation, by its definition. */
-static bool is_meant(const mv_lives *lives, mv_flames_ask ask, uint32_t row)
+static bool is_meant(const mv_lives *lives, mv_flames_query ask, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
     bool is_born_within =
@@ -57,7 +57,7 @@ static void check_tree(const mv_flame_tree *tree)
     }
 }
 
-static void check(bench *b, mv_flames_ask ask)
+static void check(bench *b, mv_flames_query ask)
 {
     uint64_t bytes = 0, blocks = 0;
     mv_flames found;
@@ -90,12 +90,12 @@ static void check_all(bench *b)
 
     for (uint32_t kind = 0; kind < 8; kind++)
         for (uint32_t k = 0; k <= 6; k++) {
-            mv_flames_ask ask = {.by_blocks = kind & 1,
-                                 .is_inverted = kind >> 1 & 1,
-                                 .has_all_frames = kind >> 2,
-                                 .event = events / 6 * k - 1,
-                                 .a = events / 7 * k,
-                                 .b = events / 7 * k + events / 5};
+            mv_flames_query ask = {.by_blocks = kind & 1,
+                                   .is_inverted = kind >> 1 & 1,
+                                   .has_all_frames = kind >> 2,
+                                   .event = events / 6 * k - 1,
+                                   .a = events / 7 * k,
+                                   .b = events / 7 * k + events / 5};
             if (ask.b > events)
                 ask.b = events;
             check(b, ask);
@@ -145,11 +145,11 @@ Test(flames, turned_over_the_innermost_frame_is_below_the_root)
 
     open_bench(&b, mvt_done(t));
     mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
-                   (mv_flames_ask){.event = 3, .is_inverted = true}, &found, &err);
+                   (mv_flames_query){.event = 3, .is_inverted = true}, &found, &err);
     cr_expect_str_eq(found.tree.nodes[found.tree.nodes[0].child].label, "a.py:3 leaf");
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 4608);
     mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
-                   (mv_flames_ask){.event = 3, .by_blocks = true, .is_inverted = true}, &found,
+                   (mv_flames_query){.event = 3, .by_blocks = true, .is_inverted = true}, &found,
                    &err);
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 2, "blocks");
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].blocks, 4608, "bytes");
@@ -158,7 +158,7 @@ Test(flames, turned_over_the_innermost_frame_is_below_the_root)
 Test(flames, largest_below_a_node_passes_through_it)
 {
     mvt_trace *t = three_stacks();
-    mv_flames_ask ask = {.event = 3};
+    mv_flames_query ask = {.event = 3};
     mv_flames found;
     mv_err err;
     bench b;
@@ -178,7 +178,7 @@ Test(flames, largest_below_a_node_passes_through_it)
     }
 }
 
-Test(flames, at_the_end_of_a_snapshot_it_is_what_pytorch_counted)
+Test(flames, at_the_end_of_a_snapshot_it_equals_the_counters_of_pytorch)
 {
     mv_flames found;
     mv_err err;
@@ -188,6 +188,6 @@ Test(flames, at_the_end_of_a_snapshot_it_is_what_pytorch_counted)
     open_bench(&b, &trace);
     check_all(&b);
     mv_flames_find(b.arena, &trace, &b.sites, &b.index,
-                   (mv_flames_ask){.event = b.lives.events.count - 1}, &found, &err);
+                   (mv_flames_query){.event = b.lives.events.count - 1}, &found, &err);
     cr_expect_eq(found.bytes, 633159680, "`allocated` of gpt_train.truth.json");
 }

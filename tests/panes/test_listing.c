@@ -11,18 +11,18 @@ typedef struct {
     mv_view *view;
     mv_index active;
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
-    mv_listing_ask ask;
+    mv_listing_query ask;
     mv_listing table;
 } bench;
 
 static void open_bench(bench *b, const char *name)
 {
     *b = (bench){.view = mvt_view(name)};
-    b->ask = (mv_listing_ask){.document = mv_view_document(b->view),
-                              .device = mv_view_device(b->view),
-                              .is_judged = true,
-                              .active = &b->active,
-                              .ever = b->ever};
+    b->ask = (mv_listing_query){.document = mv_view_document(b->view),
+                                .device = mv_view_device(b->view),
+                                .is_evaluated = true,
+                                .active = &b->active,
+                                .ever = b->ever};
     mv_listing_count_sizes(&b->ask.device->lives, NULL, b->ever);
     mvt_ok(
         mv_index_make(mvt_memory(), &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
@@ -248,10 +248,10 @@ static void expect_sums(bench *b, const char *name)
 static void expect_total(bench *b, mv_window window, const char *name)
 {
     const mv_document_device *d = b->ask.device;
-    mv_interval_ask ask = {&d->index, &d->pyramid, window.first, window.end, false};
+    mv_interval_query ask = {&d->index, &d->pyramid, window.first, window.end, false};
     const mv_interval_sums *sums = mv_interval_find(mvt_memory(), NULL, &ask);
     const mv_cell *total = b->table.total;
-    mv_moment_ask peak;
+    mv_moment_query peak;
     mv_moment found;
     char why[MV_WHY];
 
@@ -328,11 +328,11 @@ static void expect_categories(bench *b, const char *name)
 static void expect_segments(bench *b, mv_window window, const char *name)
 {
     const mv_document_device *d = b->ask.device;
-    mv_interval_ask ask = {&d->segment_index, &d->pyramid, window.first, window.end, true};
+    mv_interval_query ask = {&d->segment_index, &d->pyramid, window.first, window.end, true};
     const mv_interval_sums *sums = mv_interval_find(mvt_memory(), NULL, &ask);
     const mv_cell *total = b->table.total;
     mv_levels last = mv_moment_levels(&d->lives, window.end - 1);
-    mv_moment_ask peak;
+    mv_moment_query peak;
     mv_moment found;
     char why[MV_WHY];
 
@@ -357,8 +357,8 @@ static void check_intervals(mv_view *view, const char *name)
                            {events / 2, events / 2 + (events > 1)},
                            {events - events / 5, events}};
 
-    b.ask = (mv_listing_ask){
-        .document = mv_view_document(view), .device = mv_view_device(view), .is_judged = true};
+    b.ask = (mv_listing_query){
+        .document = mv_view_document(view), .device = mv_view_device(view), .is_evaluated = true};
     for (uint32_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         if (windows[i].first >= windows[i].end)
             continue;
@@ -458,11 +458,11 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
     view = mvt_view_of(t);
     for (uint32_t kind = 0; kind < MV_LISTING_COUNT; kind++)
         for (uint32_t event = MV_BEFORE; event != 3; event++) {
-            mv_listing_ask ask = {.document = mv_view_document(view),
-                                  .device = mv_view_device(view),
-                                  .kind = (uint8_t)kind,
-                                  .is_judged = true,
-                                  .event = event};
+            mv_listing_query ask = {.document = mv_view_document(view),
+                                    .device = mv_view_device(view),
+                                    .kind = (uint8_t)kind,
+                                    .is_evaluated = true,
+                                    .event = event};
             mv_listing_size ever[MV_LISTING_SIZE_ROWS];
             mv_listing table;
             mv_index active;
@@ -562,7 +562,7 @@ static bool row_says(bench *b, uint32_t row, const char *words)
 }
 
 /* Every table keeps exactly the rows that contain the text. */
-LongTest(listing, rows_are_filtered_by_what_they_say)
+LongTest(listing, rows_are_filtered_by_their_text)
 {
     static const char *const words[] = {"TRAIN.PY", "free", "4.00 MiB", "zebra", "1"};
 

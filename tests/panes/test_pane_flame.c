@@ -113,7 +113,7 @@ static void check_segments(mv_view *view, const char *name)
     cr_expect_eq(waiting, f->bytes.pending, "%s", name);
 }
 
-LongTest(pane_flame, segments_add_up_to_what_is_reserved)
+LongTest(pane_flame, segments_add_up_to_reserved_bytes)
 {
     mvt_each_view(check_segments);
 }

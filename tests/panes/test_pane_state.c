@@ -120,7 +120,7 @@ static void check_numbers(mv_view *view, const char *name)
     check_head(view, name);
 }
 
-LongTest(pane_state, says_what_the_report_says)
+LongTest(pane_state, equals_the_report)
 {
     mvt_each_view(check_numbers);
 }
@@ -187,7 +187,7 @@ static void check_events(const char *name, uint32_t step)
     }
 }
 
-LongTest(pane_state, marks_what_the_event_changed)
+LongTest(pane_state, marks_the_change_of_the_event)
 {
     check_events("frag_pinned_by_small", 1);
     check_events("gpt_train_expandable", 131);
@@ -215,7 +215,7 @@ Test(pane_state, follows_the_event_when_it_is_zoomed)
     }
 }
 
-Test(pane_state, says_what_the_event_did)
+Test(pane_state, describes_the_event)
 {
     mv_view *view = state_of("gpt_train");
 

@@ -122,14 +122,14 @@ LongTest(panes, state_follows_the_cursor)
 
     mv_view_write(view)->main = MV_MAIN_STATE;
     for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
-        mv_heap_ask ask;
+        mv_heap_query ask;
         const mv_heap_answer *answer;
         mv_levels levels = mv_moment_levels(&d->lives, event);
         bool is_current;
         mv_view_move_cursor(view, event);
         mv_view_frame(view, 1280, 720, view->ms + 16);
         ask = mv_state_question(view, view->main_box);
-        answer = mv_slot_ask(view->panels->heap, &ask, &is_current);
+        answer = mv_slot_query(view->panels->heap, &ask, &is_current);
         cr_assert(answer && is_current);
         cr_assert_eq(answer->heap.sums.reserved, levels.reserved);
         cr_assert_eq(answer->heap.sums.allocated, levels.allocated);
@@ -137,7 +137,7 @@ LongTest(panes, state_follows_the_cursor)
     }
 }
 
-Test(panes, a_failed_request_is_compared_with_what_is_free)
+Test(panes, a_failed_request_is_compared_with_free_memory)
 {
     mv_view *view = mvt_view("oom_fragmented");
     const mv_oom *oom = mv_view_device(view)->ooms.ooms;
@@ -280,7 +280,7 @@ static bool has_text(const mv_view *view, const char *words)
 }
 
 /* The lower pane stayed on Reports, and the stack was two clicks away. */
-Test(panes, a_click_shows_what_the_block_did_and_its_stack_at_once)
+Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
 {
     mv_view *view = mvt_view("leak_in_training");
     char label[256];
@@ -295,7 +295,8 @@ Test(panes, a_click_shows_what_the_block_did_and_its_stack_at_once)
     mv_culprit_label(&mv_view_document(view)->trace, mv_view_document(view)->sites.kinds,
                      mv_view_device(view)->lives.allocs.stack[view->now->pinned], label,
                      sizeof label);
-    cr_expect(has_text(view, mv_details_story(view)->what), "%s", mv_details_story(view)->what);
+    cr_expect(has_text(view, mv_details_explanation(view)->what), "%s",
+              mv_details_explanation(view)->what);
     cr_expect(has_text(view, label), "%s", label);
     mv_view_do(view, MV_DO_back, 0); /* the pin and the tab are one place */
     cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
@@ -344,19 +345,19 @@ Test(panes, details_show_the_known_facts_at_once)
 {
     mv_view *view = mvt_view("gpt_train");
     const mv_lives *lives = &mv_view_device(view)->lives;
-    const mv_event_story *now;
+    const mv_event_explanation *now;
     mv_address_users users;
-    mv_story_question q;
+    mv_explanation_question q;
 
     mvt_ok(mv_address_users_find(mvt_memory(), lives, &users, mvt_err()));
     mv_view_do(view, MV_DO_pin, block_between(lives, &users));
     mvt_view_frame(view);
     q = mv_details_question(view);
-    now = mv_panels_tell(view, &q);
+    now = mv_panels_explain(view, &q);
     cr_assert_not_null(now);
-    cr_expect_str_eq(now->what, mv_details_story(view)->what);
+    cr_expect_str_eq(now->what, mv_details_explanation(view)->what);
     cr_expect_eq(now->next, MV_NO_ROW);
-    cr_expect_neq(mv_details_story(view)->next, MV_NO_ROW);
+    cr_expect_neq(mv_details_explanation(view)->next, MV_NO_ROW);
 }
 
 Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
@@ -367,10 +368,12 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
     for (uint32_t event = 0; event < 12; event++) {
         mv_view_move_cursor(view, event);
         mvt_view_frame(view);
-        cr_assert_not_null(mv_details_story(view));
-        cr_expect_eq(mv_details_story(view)->event, event);
-        cr_expect(has_text(view, mv_details_story(view)->what), "%s", mv_details_story(view)->what);
-        cr_expect_str_eq(mv_panels_cursor_story(view)->text, mv_details_story(view)->text);
+        cr_assert_not_null(mv_details_explanation(view));
+        cr_expect_eq(mv_details_explanation(view)->event, event);
+        cr_expect(has_text(view, mv_details_explanation(view)->what), "%s",
+                  mv_details_explanation(view)->what);
+        cr_expect_str_eq(mv_panels_cursor_explanation(view)->text,
+                         mv_details_explanation(view)->text);
     }
 }
 

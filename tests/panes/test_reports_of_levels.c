@@ -70,7 +70,7 @@ static void check_file(const char *name, const char *path)
     mvt_end_now(view);
 }
 
-LongTest(reports_of_levels, name_what_the_triage_names)
+LongTest(reports_of_levels, name_the_findings_of_the_triage)
 {
     static const char *const captures[] = {"pinned_leak", "nccl_leak.0", "train",     "cupy_leak",
                                            "fsdp.0",      "heap_pool",   "heap_cupy", "loader",

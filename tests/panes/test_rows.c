@@ -84,14 +84,14 @@ static void check_table(rows_bench *b, uint32_t kind, uint32_t bytes, uint32_t b
 {
     const mv_panel_facts *facts = mv_panels_facts(b->view->panels, b->device);
     uint32_t end = b->device->lives.events.count, event = b->device->peak_event;
-    mv_listing_ask ask = {.document = b->document,
-                          .device = b->device,
-                          .active = &facts->active,
-                          .ever = facts->ever,
-                          .kind = kind,
-                          .is_judged = true,
-                          .event = event,
-                          .b = end};
+    mv_listing_query ask = {.document = b->document,
+                            .device = b->device,
+                            .active = &facts->active,
+                            .ever = facts->ever,
+                            .kind = kind,
+                            .is_evaluated = true,
+                            .event = event,
+                            .b = end};
     mv_listing table;
 
     mvt_ok(mv_listing_find(mvt_memory(), &ask, &table, mvt_err()));
@@ -117,7 +117,7 @@ static void check_level(mv_view *view, const char *name)
 {
     rows_bench b = {view, name, mv_view_document(view), mv_view_device(view), 0, 0};
 
-    if (!b.device || !mv_view_is_judged(view))
+    if (!b.device || !mv_view_is_evaluated(view))
         return;
     check_findings(&b);
     if (b.device->lives.events.count == 0)
@@ -140,7 +140,7 @@ static void check_levels(mv_view *view, const char *name)
     }
 }
 
-LongTest(rows, highlight_exactly_what_they_say)
+LongTest(rows, highlight_exactly_the_blocks_they_count)
 {
     static const char *const captures[] = {"train",     "cupy_leak",   "pinned_leak", "nccl_leak.0",
                                            "heap_cupy", "plain_graph", "two_devices", "loader"};

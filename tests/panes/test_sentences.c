@@ -96,7 +96,7 @@ static void check_view(mv_view *view, const char *name)
     check_fragmentation(&c, device->device);
 }
 
-LongTest(sentences, the_viewer_says_what_the_commands_say)
+LongTest(sentences, the_viewer_equals_the_commands)
 {
     mvt_each_view(check_view);
 }
@@ -115,7 +115,7 @@ static char *on_one_line(char *text)
     return text;
 }
 
-LongTest(sentences, the_title_of_a_page_is_what_the_command_says)
+LongTest(sentences, the_title_of_a_page_equals_the_output_of_the_command)
 {
     static const char *const names[] = {"leak_in_training", "gpt_train", "mlp_train",
                                         "leak_global_list", "graphs",    "ring",

@@ -63,7 +63,7 @@ LongTest(paper_segments, restless_segments_stay_a_small_file)
     }
 }
 
-Test(paper_segments, says_what_is_there)
+Test(paper_segments, lists_the_contents)
 {
     picture p;
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train_expandable");

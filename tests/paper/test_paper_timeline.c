@@ -293,7 +293,7 @@ LongTest(paper_timeline, parts_are_stacked_without_the_others)
     }
 }
 
-Test(paper_timeline, says_what_part_is_shown)
+Test(paper_timeline, names_the_part_shown)
 {
     mvt_trace *t = mvt_new();
     uint64_t word = 2;
@@ -426,6 +426,29 @@ LongTest(paper_timeline, narrow_pictures_of_every_snapshot_can_be_read)
     mvt_each_snapshot(check_narrow);
 }
 
+/* An axis with one number shows no scale. */
+Test(paper_timeline, a_small_picture_has_several_ticks)
+{
+    static const float widths[] = {600, 700, 1200};
+    mv_trace trace = mvt_load(mvt_memory(), "leak_in_training");
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+
+    for (int w = 0; w < 3; w++) {
+        mv_paper_opts opts = {.title = "x", .width = (uint32_t)widths[w], .height = 400};
+        uint32_t numbers = 0;
+        mv_paper paper;
+        mvt_ok(mv_paper_find(mvt_memory(), &trace, &lives, &mv_paper_timeline, &opts, &paper,
+                             mvt_err()));
+        for (uint32_t i = 0; i < paper.scene.shape_count; i++) {
+            const mv_shape *s = &paper.scene.shapes[i];
+            numbers += s->kind == MV_SHAPE_TEXT && strlen(s->text) == 5 && s->text[1] == ',' &&
+                       strcmp(s->text + 2, "000") == 0;
+        }
+        cr_expect_geq(numbers, 3, "%g: %u", (double)widths[w], numbers);
+        mvt_scene_check_texts(&paper.scene, "x");
+    }
+}
+
 static void check_part_of_snapshot(const mv_trace *trace, const char *name)
 {
     uint64_t state = 11;
@@ -463,7 +486,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-LongTest(paper_timeline, says_what_is_there_and_what_is_missing)
+LongTest(paper_timeline, lists_contents_and_missing_data)
 {
     SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
          "peak 1.15 GiB \xc2\xb7 event 2,150 \xc2\xb7 2.948 s", "train.py:62 forward",

@@ -144,7 +144,7 @@ Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activati
 }
 
 /* The trace ends in the middle of the third step: blocks alive then are judged by earlier steps. */
-Test(category, an_unfinished_step_is_judged_by_earlier_ones)
+Test(category, an_unfinished_step_is_compared_with_earlier_ones)
 {
     mvt_trace *t = training();
     run r;
@@ -160,7 +160,7 @@ Test(category, an_unfinished_step_is_judged_by_earlier_ones)
 
 /* The third forward pass fails: the unwinding error frees its blocks like temporaries. A block that
  * was freed before the failure is a temporary. */
-Test(category, what_the_way_out_of_a_failure_frees_is_judged_by_earlier_steps)
+Test(category, frees_after_a_failure_are_compared_with_earlier_steps)
 {
     mvt_trace *t = mvt_new();
     run r;

@@ -222,7 +222,7 @@ Test(layers, parts_of_sites_add_up)
         survey s = survey_of(trace);
         mv_peak_opts opts = {.window = {0, s.lives.events.count},
                              .kinds = mv_frame_kinds(mvt_memory(), trace)};
-        mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = opts.window};
+        mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = opts.window};
         mv_attribution found;
         mv_moment at;
         mv_site_layers *split;

@@ -15,7 +15,7 @@ typedef struct {
 
 static mv_moment moment_of(survey *s, const char *at)
 {
-    mv_moment_ask ask;
+    mv_moment_query ask;
     mv_moment moment;
     char why[200];
 

@@ -254,7 +254,7 @@ static const char *last_of_size(const mv_categories *found, const mv_lives *live
     return "(none)";
 }
 
-Test(tensors, undecided_blocks_are_judged_by_their_size_first)
+Test(tensors, undecided_blocks_are_categorized_by_size_first)
 {
     mvt_trace *t = mvt_new();
     mv_categories found;

@@ -82,7 +82,7 @@ Test(page_text, spaces_other_keys_and_a_second_snapshot)
 }
 
 /* A page of ours has nothing to read, and says so. */
-Test(page_text, pages_of_memviz_say_what_to_give)
+Test(page_text, pages_of_memviz_name_the_file_to_open)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot -q $SNAPS/leak_cycle.pickle -o x.html >/dev/null;"
                        "$MEMVIZ info x.html");

@@ -27,7 +27,7 @@ static void open_change(change *c, const char *before, const char *after)
         c->lives[s] = mvt_lives(c->arena, &c->trace[s], 0);
         all = (mv_window){0, mv_trace_events(&c->trace[s], 0).count};
         sides.lives[s] = &c->lives[s];
-        sides.reserved[s] = (mv_moment_ask){.kind = MV_MOMENT_PEAK, .window = all};
+        sides.reserved[s] = (mv_moment_query){.kind = MV_MOMENT_PEAK, .window = all};
         mvt_ok(
             mv_moment_find(c->arena, &c->lives[s], sides.reserved[s], &sides.moment[s], mvt_err()));
     }
@@ -120,7 +120,7 @@ static void expect_lines(const char *text, const char *what)
     cr_expect_gt(lines, 0, "%s", what);
 }
 
-Test(change_icicle, folded_differences_are_what_flame_graph_tools_read)
+Test(change_icicle, folded_differences_are_readable_by_flame_graph_tools)
 {
     static const char *const pairs[] = {"$SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle",
                                         "$SNAPS/two_devices.pickle $SNAPS/gpt_train.pickle",

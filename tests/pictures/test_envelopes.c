@@ -170,7 +170,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-Test(envelopes, says_what_is_there_and_what_is_missing)
+Test(envelopes, lists_contents_and_missing_data)
 {
     SAYS("graphs", "2 private pools: at most 44.0 MiB reserved and 43.0 MiB allocated",
          "private pool (1, 0): at most 40.0 MiB reserved", "unknown pool",

@@ -75,7 +75,7 @@ static void compare(mvt_heap_opts opts)
         check_samples(arena, &lives, &rows);
 }
 
-Test(fullness, segments_of_random_heaps_are_as_full_as_a_literal_sum_says)
+Test(fullness, segments_of_random_heaps_are_as_full_as_a_literal_sum)
 {
     for (uint32_t seed = 1; seed <= 20; seed++)
         compare((mvt_heap_opts){.seed = seed,

@@ -1,4 +1,6 @@
 /* Flame graphs as trees and as pictures, compared with literal models. */
+#include <math.h>
+
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
@@ -231,7 +233,7 @@ LongTest(icicle, pictures_of_every_snapshot_can_be_read)
 
 /* ---- nearly nothing, and very much ------------------------------------------------------- */
 
-Test(icicle, says_what_is_missing)
+Test(icicle, names_missing_data)
 {
     mvt_trace *empty = mvt_new(), *bare = mvt_new();
     picture p;
@@ -317,6 +319,46 @@ Test(icicle, scene_of_a_small_trace)
     mvt_scene_golden(&p.paper.scene, "small_segments");
 }
 
+/* Counts the boxes wide enough for the shortest amount, and how many of these have a text. */
+static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, float *bottom)
+{
+    *wide = *named = 0;
+    *bottom = 0;
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        const mv_point *at = &scene->points[s->first];
+        if (s->kind != MV_SHAPE_RECTS || s->count != 2 || !s->title)
+            continue;
+        *bottom = fmaxf(*bottom, at[1].y);
+        if (at[1].x - at[0].x < 70)
+            continue;
+        ++*wide;
+        *named += i + 1 < scene->shape_count && s[1].kind == MV_SHAPE_TEXT;
+    }
+}
+
+/* In a picture of a given height the levels fill it, and their texts use the lines that they get. */
+Test(icicle, boxes_fill_the_height)
+{
+    static const char *const names[] = {"leak_in_training", "gpt_train", "streams"};
+
+    for (unsigned n = 0; n < sizeof names / sizeof *names; n++)
+        for (int is_segments = 0; is_segments < 2; is_segments++) {
+            mv_trace trace = mvt_load(mvt_memory(), names[n]);
+            mv_paper_opts opts = {.width = 1200, .height = 700, .event = MV_BEFORE};
+            uint32_t wide, named;
+            float bottom;
+            picture p;
+            opts.event = mv_trace_events(&trace, 0).count - 1;
+            draw(&p, &trace, 0, is_segments, opts);
+            count_names(&p.paper.scene, &wide, &named, &bottom);
+            cr_expect_gt(bottom, 630, "%s: the boxes end at %g", names[n], (double)bottom);
+            cr_expect_geq(named * 10, wide * 9, "%s: %u of %u boxes have a name", names[n], named,
+                          wide);
+            mvt_scene_check_texts(&p.paper.scene, names[n]);
+        }
+}
+
 /* ---- the commands ------------------------------------------------------------------------ */
 
 LongTest(icicle, commands_draw_flame_graphs)
@@ -338,7 +380,7 @@ LongTest(icicle, commands_draw_flame_graphs)
 }
 
 /* A filter that leaves nothing does not say that nothing is allocated. */
-Test(icicle, a_filter_without_matches_says_so)
+Test(icicle, a_filter_without_matches_is_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ memory -q $SNAPS/gpt_train.pickle --filter nosuchframe -o x.svg && "
                        "cat x.svg");

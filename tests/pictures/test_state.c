@@ -185,7 +185,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-Test(state, says_what_is_there_and_what_is_missing)
+Test(state, lists_contents_and_missing_data)
 {
     SAYS("gpt_train", "1.19 GiB reserved = ", "large pool, default stream", "the largest hole has",
          "segment of 20.0 MiB at 0x", "in a segment of", " requested");

@@ -39,7 +39,7 @@ static void print_row(const char *file, uint32_t device, const mvt_leak_cuts *c,
     s->rising += c->rising;
 }
 
-static void judge_file(const char *path, bool all, sums *s)
+static void evaluate_file(const char *path, bool all, sums *s)
 {
     mv_budget budget = {.limit = (uint64_t)16 << 30};
     const char *name = strrchr(path, '/');
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         return 2;
     }
     for (int i = 1 + all; i < argc; i++)
-        judge_file(argv[i], all, &s);
+        evaluate_file(argv[i], all, &s);
     printf("%u devices, %u cuts: %u false alarms, %u clean though the floor rises; of %u cuts "
            "where a leak is due, %u without it "
            "and %u with another line first\n",

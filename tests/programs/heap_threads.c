@@ -38,7 +38,7 @@ static void *work(void *number)
         heap = memviz_heap(name);
         memviz_alloc(heap, (const void *)(base + i * 4096), 512);
         memviz_free(i % 2 ? heap : 0, (const void *)(base + i * 4096));
-        mv_heaps_tell(0, MV_HEAP_FREE, (const void *)(base + i * 4096), 0, NULL);
+        mv_heaps_report(0, MV_HEAP_FREE, (const void *)(base + i * 4096), 0, NULL);
         if (thread == 0 && i % 64 == 0) {
             pid_t child = fork();
             if (child == 0) {

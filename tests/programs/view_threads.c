@@ -65,7 +65,7 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     if (to_the_end)
-        is_fine &= mv_view_is_judged(view);
+        is_fine &= mv_view_is_evaluated(view);
     mv_view_close(view);
     if (to_the_end)
         is_fine &= wakes > 0; /* a worker wakes after it has put its answer there */

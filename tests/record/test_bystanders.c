@@ -65,7 +65,7 @@ LongTest(bystanders, children_that_return_from_the_handler_that_forked_them)
 }
 
 /* Another user's where there is one to be: they come faster than each could be waited for. */
-LongTest(bystanders, those_who_connect_and_say_nothing_hold_no_one_up)
+LongTest(bystanders, silent_clients_do_not_block_others)
 {
     mvt_run r =
         mvt_sh("chmod 777 .; [ $(id -u) != 0 ] || as='setpriv --reuid=65534 --clear-groups'; "

@@ -45,7 +45,7 @@ LongTest(forks, children_do_not_hang_among_threads_that_make_tensors)
 }
 
 /* Forks wait for such a thread once, and its children say no. */
-LongTest(forks, children_of_a_process_whose_thread_asked_and_never_reports)
+LongTest(forks, children_of_a_process_with_a_silent_thread)
 {
     expect_no_hang("none", "MEMVIZ_CPU=1", "asked", 100);
 }

@@ -103,7 +103,7 @@ Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
     }
 }
 
-Test(nvml, what_the_driver_reserves_is_not_of_the_total)
+Test(nvml, memory_reserved_by_the_driver_is_not_in_the_total)
 {
     mv_samples s;
 

@@ -190,7 +190,7 @@ Test(ring, folding_at_any_number_keeps_the_end)
     }
 }
 
-Test(ring, what_a_call_made_stays_as_long_as_it_is_held)
+Test(ring, memory_of_a_call_stays_while_it_is_held)
 {
     mvt_live *l = whole_file();
     const char *live, *folded;
@@ -334,6 +334,54 @@ Test(ring, folded_steps_are_no_steps)
 
     cr_expect_eq(trace.annotations.count, SECONDS);
     cr_expect_eq(leaks.steps.count, SECONDS - 84);
+}
+
+static mv_leaks leaks_with_fact(const char *value)
+{
+    mvt_live *l = mvt_live_new();
+    mv_trace trace;
+    mv_lives lives;
+    mv_leaks leaks;
+
+    mvt_live_fact(l, "folded_until_us", "2000000");
+    mvt_live_fact(l, "folded_lines_0", value);
+    mvt_live_segment(l, base, 2 << 20);
+    mvt_live_block(l, .addr = base, .size = 512, .stack = mvt_live_stack(l, "f:a.py:1"));
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), mvt_live_bytes(l), &trace, mvt_err()));
+    mvt_ok(mv_lives_find(mvt_memory(), &trace, 0, &lives, mvt_err()));
+    mvt_ok(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, mvt_err()));
+    return leaks;
+}
+
+/* Five spans, of which the last is not whole, are the fewest. A line without its block is omitted. */
+Test(ring, damaged_counters_of_lines_are_not_used)
+{
+    static const char *const wrong[] = {"",
+                                        "x",
+                                        "1",
+                                        "1 2",
+                                        "1 2;0",
+                                        "1 2;0 1 9 0 0 0 0 9",
+                                        "1 2;0 1 9 10 0 0 0 9 9",
+                                        "1 2;4096 1 9 0 0 0 0 9 9",
+                                        "1 2;0 1 9 0 0 0 0 9 9;4096 1 9 0 0 0 0 9",
+                                        "1 2;0 1 9 0 0 0 0 9 9;4096 1 9",
+                                        "1 2;0 1 9 0 0 0 0 9 9 x",
+                                        "1 2;0 1 9 0 0 0 0 9 99999999999999999999"};
+    char line[160];
+    mv_leaks leaks;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_expect_not(leaks_with_fact(wrong[i]).has_grown, "%s", wrong[i]);
+    leaks = leaks_with_fact("1 2;0 1 9 0 0 0 0 9 9;4096 1 9 0 0 0 0 9 9");
+    cr_expect(leaks.has_grown);
+    cr_expect_eq(leaks.grown_count, 0);
+    snprintf(line, sizeof line, "1 2;0 1 9 0 0 0 0 9 9;%llu 1 9 0 0 0 0 9 9",
+             (unsigned long long)base);
+    leaks = leaks_with_fact(line);
+    cr_assert_eq(leaks.grown_count, 1);
+    cr_expect_eq(leaks.grown[0].bytes, 9);
+    cr_expect_eq(leaks.grown[0].rises, 1);
 }
 
 /* A pause, MARKS other marks, and its end: folded up to before the last 10. */

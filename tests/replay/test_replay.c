@@ -109,7 +109,7 @@ static void expect_run(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     cr_expect_eq(result.counts.ooms, 0);
 }
 
-LongTest(replay, other_settings_give_what_pytorch_measured_under_them)
+LongTest(replay, other_settings_give_the_figures_of_pytorch_under_them)
 {
     mv_arena *arena = mvt_memory();
 
@@ -147,7 +147,7 @@ LongTest(replay, one_workload_under_six_settings_each_predicts_the_others)
     }
 }
 
-Test(replay, a_failed_request_fails_again_and_says_where)
+Test(replay, a_failed_request_fails_again_at_a_named_place)
 {
     mv_arena *arena = mvt_memory();
     mv_replay_result result;

@@ -10,7 +10,7 @@
 
 enum { MOST = 400 };
 
-typedef enum { ALLOC, FREE, REQUEST_FREE, COMPLETE, EMPTY, GONE } step_kind;
+typedef enum { ALLOC, FREE, REQUEST_FREE, COMPLETE, EMPTY, TRY, GONE } step_kind;
 
 typedef struct {
     step_kind kind;
@@ -81,6 +81,9 @@ static void record(const program *p, recording *r)
             events += 2;
         } else if (s->kind == EMPTY) {
             events += release_all(t, blocks);
+        } else if (s->kind == TRY) {
+            mvt_oom(t, .bytes = s->bytes);
+            events++;
         } else if (s->kind != GONE) {
             if (s->kind != COMPLETE) {
                 mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = b->addr});
@@ -335,6 +338,80 @@ Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
     add(&after, (step){.kind = FREE, .block = 9});
     add(&after, (step){.kind = FREE, .block = 10});
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
+}
+
+/* A forward pass that a failed request ends. An exception frees what the passes kept, or the trace
+ * ends there: the backward pass that would have brought blocks back is not in it. */
+static void add_forward(program *p, uint32_t leaving)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        add(p, (step){ALLOC, 2 * i, 30 * MIB, 0}); /* kept */
+        add(p, (step){ALLOC, 2 * i + 1, 10 * MIB, 0});
+        add(p, (step){.kind = FREE, .block = 2 * i + 1});
+        if (i < leaving)
+            add(p, (step){.kind = FREE, .block = 2 * i});
+        p->marked[2 * i] = true;
+    }
+    add(p, (step){.kind = TRY, .bytes = 90 * MIB});
+}
+
+Test(replay_edit, offloaded_blocks_stay_away_when_a_failed_request_ends_the_pass)
+{
+    program before = {.count = 0}, after = {.count = 0};
+    static uint8_t cut[MOST];
+
+    add_forward(&before, 0);
+    add_forward(&after, 2); /* nothing is allocated after the last, so it may still be in use */
+    memset(cut, 1, sizeof cut);
+    expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD, .cut = cut}, &after);
+    for (uint32_t i = 0; i < 3; i++)
+        add(&before, (step){.kind = FREE, .block = 2 * i});
+    expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
+}
+
+Test(replay_edit, blocks_that_outlive_a_failed_request_come_back)
+{
+    program before = {.count = 0}, after = {.count = 0};
+
+    add_forward(&before, 0);
+    add_forward(&after, 2);
+    add(&before, (step){ALLOC, 6, 40 * MIB, 0}); /* the program goes on */
+    for (uint32_t i = 0; i < 2; i++)
+        add(&before, (step){.kind = FREE, .block = 2 * i});
+    for (uint32_t i = 0; i < 2; i++)
+        add(&after, (step){ALLOC, 7 + i, 30 * MIB, 0});
+    add(&after, (step){ALLOC, 6, 40 * MIB, 0});
+    for (uint32_t i = 0; i < 2; i++)
+        add(&after, (step){.kind = FREE, .block = 7 + i});
+    expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
+}
+
+Test(replay_edit, calls_are_not_made_again_after_a_failed_request)
+{
+    program before = {.count = 0}, after = {.count = 0};
+    uint32_t instance[MOST];
+
+    for (uint32_t i = 0; i < MOST; i++)
+        instance[i] = MV_NO_ROW;
+    for (uint32_t call = 0; call < 2; call++)
+        for (uint32_t i = 0; i < 2; i++) {
+            program *p = i ? &after : &before;
+            add(p, (step){ALLOC, 3 * call, 60 * MIB, 0});     /* kept */
+            add(p, (step){ALLOC, 3 * call + 1, 30 * MIB, 0}); /* output */
+            if (i)
+                add(p, (step){.kind = FREE, .block = 3 * call});
+            add(p, (step){ALLOC, 3 * call + 2, 1, 0}); /* something else */
+            add(p, (step){.kind = FREE, .block = 3 * call + 2});
+            instance[3 * call] = instance[3 * call + 1] = call;
+        }
+    add(&before, (step){.kind = TRY, .bytes = 50 * MIB});
+    add(&after, (step){.kind = TRY, .bytes = 50 * MIB});
+    for (uint32_t call = 0; call < 2; call++) {
+        add(&before, (step){.kind = FREE, .block = 3 * call});
+        add(&before, (step){.kind = FREE, .block = 3 * call + 1});
+        add(&after, (step){.kind = FREE, .block = 3 * call + 1});
+    }
+    expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
 }
 
 /* Two calls of three blocks each: kept, temporary, output. */

@@ -86,7 +86,7 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
     mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1},
                           &b.trials, mvt_err()));
     cr_expect_eq(b.trials.recorded_ooms, 1);
-    cr_expect(mv_trials_can_tell(&b.trials));
+    cr_expect(mv_trials_are_conclusive(&b.trials));
     mvt_ok(mv_trials_try(&b.trials, "", &as_recorded, mvt_err()));
     cr_expect_not(as_recorded.fits);
     cr_expect_eq(as_recorded.result.first_oom, oom);
@@ -141,5 +141,37 @@ LongTest(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
                           !mv_alloc_conf_same(&a, &c));
         }
         cr_expect_eq(recorded, 1, "%s", names[i]);
+    }
+}
+
+/* Trials run beside each other, yet the steps are theirs one after the other: the list does not
+ * depend on which ends first. */
+Test(setting_trials, a_set_takes_the_steps_that_its_trials_take_in_order)
+{
+    enum { SET = MV_TRY_EXPANDABLE | MV_TRY_ROUNDUP | MV_TRY_SPLIT_LIMIT };
+    const uint64_t plenty = mv_replay_most_work(1 << 20);
+    mv_trial_list list;
+    uint64_t taken;
+    bench b;
+
+    open_bench(&b, "whatif_0", (mv_trials_opts){0});
+    *b.trials.left = plenty;
+    mvt_ok(mv_trials_try_set(&b.trials, SET, &list, mvt_err()));
+    cr_assert_gt(list.count, 3);
+    taken = plenty - *b.trials.left;
+    for (uint32_t i = 0; i < list.count; i++) {
+        mv_trial alone;
+        *b.trials.left = plenty;
+        mvt_ok(mv_trials_try(&b.trials, list.rows[i].conf, &alone, mvt_err()));
+        cr_expect_eq(alone.result.peak.reserved, list.rows[i].result.peak.reserved);
+        cr_expect_eq(alone.result.counts.segment_allocs, list.rows[i].result.counts.segment_allocs);
+    }
+    for (uint32_t missing = 0; missing < 2; missing++) {
+        mv_trial_list some;
+        *b.trials.left = taken - missing;
+        mvt_ok(mv_trials_try_set(&b.trials, SET, &some, mvt_err()));
+        cr_expect_eq(some.untried, missing);
+        cr_expect_eq(some.count, list.count - missing);
+        cr_expect_eq(*b.trials.left, 0);
     }
 }

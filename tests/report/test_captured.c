@@ -106,7 +106,7 @@ static void expect_out(const char *command, const char *const *lines, size_t cou
     expect_out(command, (const char *const[]){__VA_ARGS__}, \
                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-Test(captured, info_says_what_was_captured_and_lost)
+Test(captured, info_counts_captured_and_lost_events)
 {
     EXPECT_OUT("info", "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended:\n",
                "stacks        python, Python 3.8.10", "device 1 is the CPU",
@@ -213,7 +213,7 @@ Test(captured, a_container_gives_the_same_reports)
     }
 }
 
-Test(captured, plain_msgpack_says_what_it_leaves_out)
+Test(captured, plain_msgpack_lists_omitted_data)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert %s x.msgpack && $MEMVIZ info x.msgpack", path);
 

@@ -48,7 +48,7 @@ LongTest(doubts, are_said_by_each_report_that_has_a_peak)
 }
 
 /* Lines without events in the file may still have allocated memory. */
-Test(doubts, lines_mark_what_is_the_least_it_can_be)
+Test(doubts, lines_mark_lower_bounds)
 {
     mvt_run late = mvt_sh("$MEMVIZ lines $SNAPS/late_start.pickle");
     mvt_run none = mvt_sh("$MEMVIZ lines $SNAPS/no_history.pickle");
@@ -75,7 +75,7 @@ Test(doubts, lines_mark_what_is_the_least_it_can_be)
 
 /* The marks of lines equal those in stats: without frees a figure may be too high, and without
  * segment events there is no level of reserved memory. */
-Test(doubts, lines_mark_what_may_be_too_high)
+Test(doubts, lines_mark_upper_bounds)
 {
     static const struct {
         const char *file, *row;
@@ -93,7 +93,7 @@ Test(doubts, lines_mark_what_may_be_too_high)
 }
 
 /* A heap that was empty before the first event, in segments that have stacks. */
-Test(doubts, without_segment_events_what_was_reserved_is_not_known)
+Test(doubts, without_segment_events_reserved_memory_is_unknown)
 {
     mvt_trace *t = mvt_new();
     const char *file;

@@ -60,7 +60,7 @@ Test(lost_tables, whole_files_have_no_damage)
     cr_expect(cJSON_IsNumber(get(first_of(ledger, "devices"), "context_estimate")));
 }
 
-LongTest(lost_tables, without_calls_it_is_unknown_who_holds_the_device)
+LongTest(lost_tables, without_calls_the_holder_of_the_device_is_unknown)
 {
     const char *file = DAMAGED(MV_WIRE_API_CALLS);
     const cJSON *triage = mvt_json(0, "$MEMVIZ -q --json %s", file);
@@ -120,7 +120,7 @@ Test(lost_tables, lost_events_were_recorded)
 }
 
 /* A file written from a damaged one reports the loss, too. */
-Test(lost_tables, conversion_keeps_what_is_lost)
+Test(lost_tables, conversion_keeps_counts_of_lost_events)
 {
     const char *file = DAMAGED(MV_WIRE_API_CALLS), *folder = mvt_temp_folder();
     mvt_run run = mvt_sh("$MEMVIZ convert -q %s -o %s/copy.bin", file, folder);

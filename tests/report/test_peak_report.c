@@ -89,7 +89,7 @@ Test(peak_report, rules_name_categories)
     cr_expect_eq(sum_members(categories), mvt_json_number(mvt_member(r, "at"), "allocated"));
 }
 
-Test(peak_report, a_target_names_what_to_shrink)
+Test(peak_report, a_target_names_lines_to_shrink)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target 700MiB $SNAPS/gpt_train.pickle");
     const cJSON *target = mvt_member(r, "target"), *sites = mvt_member(target, "sites");
@@ -203,7 +203,7 @@ LongTest(peak_report, exit_statuses_are_those_of_the_contract)
 /* ---- the first line ---------------------------------------------------------------------- */
 
 /* The share of one call is not given to the line, which holds all. */
-Test(peak_report, the_first_line_names_what_has_the_share)
+Test(peak_report, the_first_line_names_the_owner_of_the_share)
 {
     mvt_trace *t = mvt_new();
     const char *path;

@@ -149,14 +149,14 @@ Test(table, csv_is_one_table)
                      "known.why\r\n");
 }
 
-Test(table, rows_of_an_inner_table_say_whose_they_are)
+Test(table, rows_of_an_inner_table_name_their_owner)
 {
     cr_assert_str_eq(printed(MV_HAS(CSV), "toys.parts", 2),
                      "name,part,even\r\nplain,0,true\r\nplain,1,false\r\n"
                      "\"a, \"\"b\"\"\",0,true\r\n\"a, \"\"b\"\"\",1,false\r\n");
 }
 
-Test(table, text_has_columns_by_place_and_says_what_is_hidden)
+Test(table, text_has_columns_by_place_and_counts_hidden_rows)
 {
     cr_assert_str_eq(printed(0, NULL, 2), "\n"
                                           "      bytes     change  share  toy\n"
@@ -356,7 +356,7 @@ static int compare_report(const mv_command *command, int status, const char *arg
     return cells;
 }
 
-LongTest(table, csv_of_every_report_says_what_its_json_says, .timeout = 300)
+LongTest(table, csv_of_every_report_equals_its_json, .timeout = 300)
 {
     static const char *const snapshots[] = {"gpt_train", "two_devices", "oom_fragmented",
                                             "leak_in_training"};

@@ -36,7 +36,7 @@ Test(callouts, at_the_right_edge_they_are_left_of_it)
     cr_assert_eq(box.x, 420);
 }
 
-Test(callouts, never_on_what_they_name)
+Test(callouts, never_on_named_things)
 {
     mv_callouts callouts = {0};
     mv_box box;

@@ -36,7 +36,7 @@ static uint32_t pixel(const drawing *d, uint32_t x, uint32_t y)
 
 /* ---- shapes ------------------------------------------------------------------------------ */
 
-Test(raster, rectangles_cover_what_they_cover)
+Test(raster, rectangles_cover_their_pixels)
 {
     drawing d;
 
@@ -259,7 +259,7 @@ static void ink(const drawing *d, uint32_t *left, uint32_t *right)
         }
 }
 
-Test(raster, texts_are_where_their_anchor_says)
+Test(raster, texts_are_at_their_anchors)
 {
     static const struct {
         mv_anchor anchor;

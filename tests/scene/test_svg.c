@@ -332,7 +332,7 @@ Test(svg, strips_are_closed_outlines)
 /* ---- texts ------------------------------------------------------------------------------- */
 
 /* The ellipsis is written ~. */
-Test(scene, a_text_that_is_cut_keeps_what_distinguishes_it)
+Test(scene, a_cut_text_keeps_its_distinct_part)
 {
     static const struct {
         const char *text;

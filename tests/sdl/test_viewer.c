@@ -24,7 +24,7 @@ static void check_says_how(const char *command, const char *how)
     cr_expect(strstr(one_line(&r), how), "%s: %s", command, r.err);
 }
 
-LongTest(viewer, built_without_sdl_says_how_to_get_it)
+LongTest(viewer, built_without_sdl_names_the_package)
 {
     mvt_run r;
 
@@ -38,14 +38,14 @@ LongTest(viewer, built_without_sdl_says_how_to_get_it)
 }
 
 /* A file that is not a library replaces a missing one. */
-Test(viewer, without_the_library_says_how_to_get_it)
+Test(viewer, without_the_library_names_the_package)
 {
     check_says_how("mkdir none && : >none/libSDL2-2.0.so.0 && "
                    "LD_LIBRARY_PATH=$PWD/none $MEMVIZ view $SNAPS/gpt_train.pickle",
                    "apt-get install libsdl2-2.0-0");
 }
 
-Test(viewer, without_a_display_says_so)
+Test(viewer, without_a_display_is_reported)
 {
     check_says_how("env -u DISPLAY -u WAYLAND_DISPLAY -u SDL_VIDEODRIVER "
                    "XDG_RUNTIME_DIR=$PWD $MEMVIZ view $SNAPS/gpt_train.pickle",
@@ -57,7 +57,7 @@ Test(viewer, without_a_display_says_so)
 static const char fields[] = "first_frame_ms index_ms p50_ms p90_ms p99_ms max_ms frames events "
                              "rss_bytes";
 
-LongTest(viewer, bench_prints_what_scripts_read)
+LongTest(viewer, bench_prints_the_columns_for_scripts)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ view --headless --renderer software --size 800x600 --bench "
                               "panzoom --frames 60 --json $SNAPS/gpt_train.pickle");

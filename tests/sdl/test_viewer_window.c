@@ -4,7 +4,7 @@
 #include "view/sdl/display_scale.h"
 #include "view/sdl/frame_pace.h"
 
-Test(viewer_window, scale_is_what_the_desktop_says)
+Test(viewer_window, scale_is_that_of_the_desktop)
 {
     cr_assert_eq(mv_scale_of_words(NULL, NULL, NULL), 0);
     cr_assert_eq(mv_scale_of_words("2", NULL, NULL), 2);

@@ -153,15 +153,15 @@ Test(peer, the_kernel_reports_one_connection)
     mv_peers_open(&peers, ntohs(to.sin_port));
     if (peers.kernel < 0)
         mvt_skip("no sock_diag here");
-    cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_OWNED);
+    cr_expect_eq(mv_peers_query(&peers, from, &owner), MV_PEER_OWNED);
     cr_expect_eq(owner, geteuid());
     shutdown(client, SHUT_WR);
-    cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_OWNED, "it can still read");
-    cr_expect_eq(mv_peers_ask(&peers, 1, &owner), MV_PEER_GONE);
-    cr_expect_eq(mv_peers_ask(&peers, ntohs(to.sin_port), &owner), MV_PEER_GONE,
+    cr_expect_eq(mv_peers_query(&peers, from, &owner), MV_PEER_OWNED, "it can still read");
+    cr_expect_eq(mv_peers_query(&peers, 1, &owner), MV_PEER_GONE);
+    cr_expect_eq(mv_peers_query(&peers, ntohs(to.sin_port), &owner), MV_PEER_GONE,
                  "a listening socket is not a connection");
     mv_peers_close(&peers);
-    cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_UNKNOWN);
+    cr_expect_eq(mv_peers_query(&peers, from, &owner), MV_PEER_UNKNOWN);
     close(alike);
     close(other);
     close(client);
@@ -189,7 +189,7 @@ Test(peer, the_kernel_names_another_user)
     }
     client = accept(server, (struct sockaddr *)&from, &length);
     cr_assert_geq(client, 0);
-    cr_expect_eq(mv_peers_ask(&peers, ntohs(from.sin_port), &owner), MV_PEER_OWNED);
+    cr_expect_eq(mv_peers_query(&peers, ntohs(from.sin_port), &owner), MV_PEER_OWNED);
     cr_expect_eq(owner, 1001);
     kill(child, SIGKILL);
     waitpid(child, &ended, 0);
@@ -198,7 +198,7 @@ Test(peer, the_kernel_names_another_user)
     close(server);
 }
 
-Test(peer, a_port_without_a_server_asks_nothing)
+Test(peer, a_port_without_a_server_sends_nothing)
 {
     mv_peers peers;
 

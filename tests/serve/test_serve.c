@@ -18,7 +18,7 @@ static const char *name_at(const cJSON *list, int i)
                                          : "(none)";
 }
 
-Test(serve, a_folder_is_listed_by_what_its_files_are)
+Test(serve, a_folder_is_listed_by_the_types_of_its_files)
 {
     const char *folder = mvt_serve_folder();
     mvt_server server;
@@ -54,7 +54,7 @@ Test(serve, files_of_several_folders_keep_their_folders)
     cr_expect_str_eq(name_at(list, 3), "(none)");
 }
 
-Test(serve, a_folder_of_all_files_is_no_part_of_their_names)
+Test(serve, a_folder_common_to_all_files_is_not_part_of_their_names)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
 

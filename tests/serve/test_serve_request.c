@@ -4,14 +4,14 @@
 
 #define TOKEN "00112233445566778899aabbccddeeff"
 
-static mv_serve_ask ask(const char *method, const char *path, const char *host)
+static mv_serve_query ask(const char *method, const char *path, const char *host)
 {
     mv_serve_request request = {.method = method, .path = path, .host = host};
 
     return mv_serve_request_read(&request, TOKEN);
 }
 
-Test(serve_request, what_the_paths_ask_for)
+Test(serve_request, the_queries_of_the_paths)
 {
     static const struct {
         const char *path;
@@ -23,7 +23,7 @@ Test(serve_request, what_the_paths_ask_for)
         {"/" TOKEN "/files/0/0", MV_ASK_SNAPSHOT},
         {"/" TOKEN "/originals/17/ffffffffffffffff", MV_ASK_ORIGINAL},
     };
-    mv_serve_ask got;
+    mv_serve_query got;
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         got = ask("GET", all[i].path, "127.0.0.1:80");

@@ -51,7 +51,7 @@ Test(served_page, other_files_than_the_page_are_not_sent)
         cr_expect_eq(make(pages[i], &out), MV_FORMAT, "%s", pages[i]);
 }
 
-Test(served_page, without_memory_it_says_so)
+Test(served_page, without_memory_it_fails_with_a_message)
 {
     mv_span out, page = {(const uint8_t *)HEAD POLICY BODY, strlen(HEAD POLICY BODY)};
 

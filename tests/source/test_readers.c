@@ -84,7 +84,7 @@ Test(readers, a_call_of_the_system_is_not_data)
     cr_expect_eq(mvt_err()->code, MV_FORBIDDEN);
 }
 
-Test(readers, archives_and_what_is_compressed_twice)
+Test(readers, archives_and_double_compression)
 {
     uint8_t tar[512] = "snapshot.pickle";
     uint8_t twice[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x03, 0x19, 0x00, 0x00, 0x1f, 0x8b, 0x08};

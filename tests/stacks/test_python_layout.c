@@ -275,7 +275,7 @@ Test(python_layout, of_3_14_without_the_gil)
 }
 
 /* The interpreter's code around the call of a class is not a function of the program. */
-Test(python_layout, own_code_without_the_gil_is_left_out)
+Test(python_layout, own_code_without_the_gil_is_omitted)
 {
     mv_python_interp python = interp_of(&freed_offsets);
     mv_python_frame frames[8];
@@ -369,7 +369,7 @@ static bool finds(uint32_t version, const debug_offsets *offsets)
     return is_found;
 }
 
-Test(python_layout, only_what_is_known_is_used)
+Test(python_layout, only_known_data_is_used)
 {
     debug_offsets changed;
 

@@ -352,7 +352,7 @@ static void show(mv_session *session)
     mv_view *view = begin(&start, 1, files);
 
     /* A level that the file has not is said in place of a device. */
-    cr_assert(mv_view_device(view) || mv_view_document(view)->lacks_level);
+    cr_assert(mv_view_device(view) || mv_view_document(view)->is_missing_level);
     for (uint32_t i = 0; i < view->bookmarks->count; i++) {
         mv_view_do(view, MV_DO_bookmark_go, i);
         mvt_view_frame(view);

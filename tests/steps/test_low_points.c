@@ -35,7 +35,7 @@ static mvt_trace *offloading(void)
 static uint32_t event_of(const mv_trace *trace, const char *at, mv_window window, const char *why)
 {
     static mv_budget budget = {.limit = 1 << 28};
-    mv_moment_ask ask;
+    mv_moment_query ask;
     char said[200] = "";
 
     if (!mv_failure_moment_read(&budget, trace, 0, at, window, &ask, said, sizeof said)) {

@@ -66,7 +66,7 @@ static mv_floor_proof prove(run *r, mv_floor *floor)
     return proof;
 }
 
-Test(floor, rises_by_what_is_kept)
+Test(floor, rises_by_the_kept_bytes)
 {
     mv_floor floor;
     run r;
@@ -153,7 +153,7 @@ static void keep_a_third(mvt_trace *t, uint32_t step)
     mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
 }
 
-Test(net_growth, a_part_that_is_kept_beside_what_passes_through_grows)
+Test(net_growth, a_part_kept_beside_temporary_blocks_grows)
 {
     run r;
 
@@ -207,6 +207,33 @@ Test(floor_trend, has_an_end)
     cr_expect_not(rises("00112233445566777777"), "full near the end");
     cr_expect_not(rises("0000000000000000555555555555"), "once, late");
     cr_expect_not(rises("0000555555555555555555556677"), "by more at first than later");
+}
+
+/* Stairs: a rise after every `period` bins, `stairs` times, then `rest` bins without one. */
+static bool stairs_rise(uint32_t period, uint32_t stairs, uint32_t rest)
+{
+    uint64_t least[128];
+    mv_floor floor = {.bins = period * stairs + rest + 1, .least = least};
+    bool found;
+
+    cr_assert_leq(floor.bins, 128);
+    for (uint32_t b = 0; b < floor.bins; b++)
+        least[b] = b / period < stairs ? b / period : stairs;
+    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found));
+    return found;
+}
+
+/* Wherever the recording ends: within a pause nothing rises. */
+Test(floor_trend, stairs_rise_until_a_pause_is_twice_as_long)
+{
+    for (uint32_t period = 2; period <= 9; period++)
+        for (uint32_t stairs = 3; stairs <= 9; stairs++) {
+            for (uint32_t rest = 1; rest <= period; rest++)
+                cr_expect(stairs_rise(period, stairs, rest), "%u stairs of %u bins, then %u",
+                          stairs, period, rest);
+            cr_expect_not(stairs_rise(period, stairs, 2 * period + 1), "%u stairs of %u bins",
+                          stairs, period);
+        }
 }
 
 Test(floor_trend, comes_back)

@@ -150,7 +150,7 @@ Test(python_lines, without_a_table_there_are_no_lines)
     expect_lines(0x30d, 7, "", at, none);
 }
 
-Test(python_lines, damage_is_reported_and_what_comes_before_it_holds)
+Test(python_lines, damage_is_reported_and_earlier_events_are_kept)
 {
     uint32_t at[] = {0, 2};
     mv_python_lines odd_pairs = {0x30a, 5, {(const uint8_t *)"\2\1\2", 3}};

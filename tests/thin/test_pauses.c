@@ -88,7 +88,7 @@ static mv_totals totals_of(const mv_trace *trace)
     return totals;
 }
 
-Test(pauses, what_is_alive_outside_is_complete)
+Test(pauses, blocks_alive_outside_are_complete)
 {
     const mv_trace *trace = mvt_done(ten_steps());
     mv_pauses p = pauses_of(trace, NULL, NULL);
@@ -124,7 +124,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(pauses, real_snapshots_keep_what_is_alive)
+LongTest(pauses, real_snapshots_keep_live_blocks)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -15,7 +15,7 @@ static pair thin(const mv_trace *trace, uint64_t most)
 {
     pair p = {.whole = trace};
 
-    mvt_ok(mv_thin(mvt_memory(), trace, most, &p.thinned, mvt_err()));
+    mvt_ok(mv_trace_downsample(mvt_memory(), trace, most, &p.thinned, mvt_err()));
     p.before = mvt_lives(mvt_memory(), trace, 0);
     p.after = mvt_lives(mvt_memory(), &p.thinned.trace, 0);
     return p;

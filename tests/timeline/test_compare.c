@@ -205,7 +205,7 @@ Test(compare, one_clock_wins)
 }
 
 /* The stations of the key: the ways that are possible, and each says so. */
-Test(compare, the_key_goes_through_what_is_possible)
+Test(compare, the_key_cycles_through_possible_values)
 {
     mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 900000, 10));
     static const mv_align expected[] = {MV_ALIGN_STEPS, MV_ALIGN_START, MV_ALIGN_SHARE,

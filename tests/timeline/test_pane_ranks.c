@@ -125,14 +125,14 @@ Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
     const mv_scene *scene;
     uint32_t count;
     const mv_device_row *rows;
-    mv_judged_ranks *found;
+    mv_compared_ranks *found;
     float y;
 
     mv_view_move_cursor(view, 5000);
     scene = mvt_view_frame(view);
     rows = mv_device_rows(view, &count);
     found = mv_ranks_find(mvt_memory(), NULL,
-                          &(mv_ranks_ask){view->documents, view->document_count, count});
+                          &(mv_ranks_query){view->documents, view->document_count, count});
     cr_assert_not_null(found);
     y = view->timeline->plot.y;
     for (uint32_t i = 0; i < count; i++, y += lane_height(view, count)) {

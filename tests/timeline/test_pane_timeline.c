@@ -80,7 +80,7 @@ static void check_hits(mv_view *view)
     cr_assert_gt(hits, 20);
 }
 
-Test(pane_timeline, the_pointer_finds_what_covers_the_byte)
+Test(pane_timeline, the_pointer_finds_the_block_of_the_byte)
 {
     mv_view *view = mvt_view("annotated");
 
@@ -226,7 +226,7 @@ Test(pane_timeline, an_interval_adds_up)
     mv_view_frame(view, 1280, 720, 0);
     cr_assert(mvt_scene_says(&view->ui.scene, "selected events"));
     for (uint32_t from = 0; from < 6000; from += 700) {
-        mv_interval_ask ask = {&d->index, &d->pyramid, from, from + 500, false};
+        mv_interval_query ask = {&d->index, &d->pyramid, from, from + 500, false};
         const mv_interval_sums *found = mv_interval_find(mvt_memory(), NULL, &ask);
         mv_interval_sums truth = literal_sums(&d->index, from, from + 500);
         cr_assert_eq(found->allocated, truth.allocated);
@@ -354,7 +354,7 @@ static void check_use(const mv_view *view)
 static void check_levels(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
-    mv_use_ask ask = {&d->index, &d->segment_index, 0, d->lives.events.count};
+    mv_use_query ask = {&d->index, &d->segment_index, 0, d->lives.events.count};
     const mv_segment_use *use = mv_segment_use_find(mvt_memory(), NULL, &ask);
 
     for (uint32_t i = 0; i < use->count; i += 53) {

@@ -18,14 +18,14 @@ static mv_view *pools_of(const char *name)
 static const mv_pools_answer *answer_of(mv_view *view)
 {
     const mv_pools_answer *a;
-    mv_pools_ask ask;
+    mv_pools_query ask;
     bool is_current;
     mv_plot p;
 
     cr_assert(mv_plot_open(&p, view, view->main_box));
     mv_plot_look(&p);
-    ask = mv_plot_pools_ask(&p);
-    a = mv_slot_ask(view->timeline->pools_slot, &ask, &is_current);
+    ask = mv_plot_pools_query(&p);
+    a = mv_slot_query(view->timeline->pools_slot, &ask, &is_current);
     cr_assert(a && is_current);
     return a;
 }
@@ -71,7 +71,7 @@ Test(timeline_pools, levels_of_all_pools_are_those_of_the_device)
     }
 }
 
-Test(timeline_pools, says_what_each_pool_holds)
+Test(timeline_pools, reports_the_bytes_of_each_pool)
 {
     mv_view *view = pools_of("graphs");
 

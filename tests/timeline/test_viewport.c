@@ -109,7 +109,7 @@ static void check_zoom(stand *s)
     }
 }
 
-Test(viewport, zoom_keeps_what_is_under_the_pointer)
+Test(viewport, zoom_keeps_the_place_under_the_pointer)
 {
     each_stand(check_zoom);
 }

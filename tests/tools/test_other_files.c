@@ -633,7 +633,7 @@ Test(other_files, commands_name_the_allocator)
 
 /* Memory that a tool's allocator took from the device is not in its file: no report says it in
  * words. JSON has the fields of every report. */
-LongTest(other_files, nothing_is_said_of_what_was_reserved)
+LongTest(other_files, nothing_is_reported_about_reserved_memory)
 {
     static const char *const commands[] = {"triage", "info", "stats", "peak", "lines"};
     static const char *const names[] = {"rmm_steps.csv", "jax.xplane.pb.gz", "jax_memory.prof"};
@@ -674,7 +674,7 @@ Test(other_files, reserved_memory_peaks_with_its_block)
         mv_totals totals = totals_of(&trace, &lives);
         mv_pyramid_reader reader;
         mv_pyramid pyramid;
-        mv_moment_ask ask;
+        mv_moment_query ask;
         mv_moment at;
         mv_extent all;
         char why[200];

@@ -6,7 +6,7 @@
 
 #define MINUTE INT64_C(60000000)
 
-static mv_top find(const mv_trace *trace, const mv_lives *lives, mv_top_ask ask)
+static mv_top find(const mv_trace *trace, const mv_lives *lives, mv_top_query ask)
 {
     const uint8_t *kinds = mv_frame_kinds(mvt_memory(), trace);
     mv_top top;
@@ -15,7 +15,7 @@ static mv_top find(const mv_trace *trace, const mv_lives *lives, mv_top_ask ask)
     return top;
 }
 
-static mv_top find_in(mvt_trace *t, mv_top_ask ask)
+static mv_top find_in(mvt_trace *t, mv_top_query ask)
 {
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
@@ -50,7 +50,8 @@ static mvt_trace *three_lines(void)
 
 Test(top, lines_hold_and_have_grown)
 {
-    mv_top top = find_in(three_lines(), (mv_top_ask){.now_us = MV_NO_TIME, .grown_us = 5 * MINUTE});
+    mv_top top =
+        find_in(three_lines(), (mv_top_query){.now_us = MV_NO_TIME, .grown_us = 5 * MINUTE});
 
     cr_assert_eq(top.count, 3);
     expect_line(&top, 0, 4096, 1, 0, 9 * MINUTE);
@@ -66,27 +67,27 @@ Test(top, lines_hold_and_have_grown)
 Test(top, growth_counts_from_the_first_event_where_the_time_is_longer_than_the_recording)
 {
     mv_top top =
-        find_in(three_lines(), (mv_top_ask){.now_us = MV_NO_TIME, .grown_us = 10 * MINUTE});
+        find_in(three_lines(), (mv_top_query){.now_us = MV_NO_TIME, .grown_us = 10 * MINUTE});
 
     cr_expect_eq(top.since_us, MV_NO_TIME);
     cr_expect_eq(top.grown, 7168);
     /* One more minute is in it when the first event is at its beginning. */
-    top = find_in(three_lines(), (mv_top_ask){.now_us = MV_NO_TIME, .grown_us = 9 * MINUTE});
+    top = find_in(three_lines(), (mv_top_query){.now_us = MV_NO_TIME, .grown_us = 9 * MINUTE});
     cr_expect_eq(top.grown, 7168 - 4096);
 }
 
 Test(top, blocks_age_while_nothing_happens)
 {
     mv_top top =
-        find_in(three_lines(), (mv_top_ask){.now_us = 30 * MINUTE, .grown_us = 5 * MINUTE});
+        find_in(three_lines(), (mv_top_query){.now_us = 30 * MINUTE, .grown_us = 5 * MINUTE});
 
     expect_line(&top, 0, 4096, 1, 0, 29 * MINUTE);
     expect_line(&top, 2, 512, 1, 0, 20 * MINUTE);
 }
 
-Test(top, only_what_is_old_and_alive_is_listed)
+Test(top, only_old_live_blocks_are_listed)
 {
-    mv_top_ask ask = {.now_us = MV_NO_TIME, .grown_us = MINUTE, .older_us = 7 * MINUTE};
+    mv_top_query ask = {.now_us = MV_NO_TIME, .grown_us = MINUTE, .older_us = 7 * MINUTE};
     mv_top top = find_in(three_lines(), ask);
 
     cr_assert_eq(top.count, 2);
@@ -113,7 +114,7 @@ Test(top, a_block_from_before_the_first_event_has_a_least_age)
     mvt_block(t, .bytes = 0xe00, .state = MV_BLOCK_INACTIVE);
     mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 0xe00, .state = MV_BLOCK_INACTIVE);
-    top = find_in(t, (mv_top_ask){.now_us = MV_NO_TIME, .grown_us = MINUTE});
+    top = find_in(t, (mv_top_query){.now_us = MV_NO_TIME, .grown_us = MINUTE});
     cr_assert_eq(top.count, 2);
     expect_line(&top, 0, 0x1000, 1, 0, 3 * MINUTE);
     cr_expect(top.lines[0].is_least_age);
@@ -135,7 +136,7 @@ static void check_sums(const mv_trace *trace, const mv_lives *lives)
     uint64_t allocated = mv_moment_levels(lives, lives->events.count - 1).allocated;
 
     for (unsigned i = 0; i < 4; i++) {
-        mv_top_ask ask = {.now_us = MV_NO_TIME, .grown_us = spans[i], .older_us = spans[3 - i]};
+        mv_top_query ask = {.now_us = MV_NO_TIME, .grown_us = spans[i], .older_us = spans[3 - i]};
         mv_top top = find(trace, lives, ask);
         uint64_t listed = 0;
         for (uint32_t k = 0; k < top.count; k++) {
@@ -187,7 +188,7 @@ Test(top, memory_may_run_out_at_any_point)
         mv_err err = {0};
         mv_top top;
         mv_arena_init(&arena, &budget);
-        code = mv_top_find(&arena, trace, &lives, kinds, (mv_top_ask){.now_us = MV_NO_TIME}, &top,
+        code = mv_top_find(&arena, trace, &lives, kinds, (mv_top_query){.now_us = MV_NO_TIME}, &top,
                            &err);
         cr_assert(code == MV_OK || code == MV_NOMEM);
         mv_arena_release(&arena);

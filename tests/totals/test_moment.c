@@ -33,7 +33,7 @@ static bool is_exact(const run *r)
 
 static mv_moment moment_of(const run *r, const char *at, mv_window window)
 {
-    mv_moment_ask ask;
+    mv_moment_query ask;
     mv_moment found;
     char why[200];
 
@@ -144,7 +144,7 @@ Test(moment, a_window_may_be_longer_than_the_trace)
     const mv_window windows[][2] = {{MV_ALL_EVENTS, {0, count}},
                                     {{count / 2, UINT32_MAX}, {count / 2, count}},
                                     {{count + 5, UINT32_MAX}, {count, count}}};
-    mv_moment_ask ask;
+    mv_moment_query ask;
     char why[200];
 
     for (unsigned w = 0; w < sizeof windows / sizeof *windows; w++)
@@ -156,7 +156,7 @@ Test(moment, a_window_may_be_longer_than_the_trace)
             expect_levels(&r, want.event, is.bytes);
         }
     mvt_ok(mv_moment_find(mvt_arena(r.t), &r.lives,
-                          (mv_moment_ask){.kind = MV_MOMENT_PEAK, .window = MV_ALL_EVENTS},
+                          (mv_moment_query){.kind = MV_MOMENT_PEAK, .window = MV_ALL_EVENTS},
                           &(mv_moment){0}, mvt_err()));
     cr_expect(!mv_moment_read(r.trace, 0, "oom#1000", MV_ALL_EVENTS, &ask, why, sizeof why));
 }
@@ -207,7 +207,7 @@ Test(moment, names_of_moments_are_read)
         cr_expect_eq(moment_of(&r, good[i].at, (mv_window){0, 6}).event, good[i].event, "%s: %u",
                      good[i].at, moment_of(&r, good[i].at, (mv_window){0, 6}).event);
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-        mv_moment_ask ask;
+        mv_moment_query ask;
         why[0] = 0;
         cr_expect(!mv_moment_read(r.trace, 0, bad[i], (mv_window){0, 6}, &ask, why, sizeof why),
                   "%s", bad[i]);

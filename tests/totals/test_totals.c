@@ -352,7 +352,7 @@ static void check_skipped(mvt_heap_opts opts)
     mvt_drop(t);
 }
 
-Test(totals, bounds_hold_whatever_was_not_recorded)
+Test(totals, bounds_hold_with_any_events_missing)
 {
     for (uint32_t seed = 1; seed <= 12; seed++)
         check_skipped((mvt_heap_opts){.seed = seed,
@@ -513,7 +513,7 @@ Test(totals, segments_of_blocks_without_segments_are_unknown)
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_ABOUT);
     cr_expect_eq(r.totals.audit.peak.reserved, MV_BOUND_LEAST);
     cr_expect(!r.totals.audit.exact);
-    cr_expect(r.lives.lacks_segment_events);
+    cr_expect(r.lives.is_missing_segment_events);
 }
 
 /* Two segments of which only the end is in the file: one after the other. A block from before the
@@ -656,7 +656,7 @@ Test(totals, pools_missing_from_the_file_are_unknown)
     }
 }
 
-Test(totals, residual_shows_what_the_events_do_not_explain)
+Test(totals, residual_shows_unexplained_bytes)
 {
     mvt_trace *t = mvt_new();
     result r;

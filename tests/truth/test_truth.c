@@ -37,7 +37,7 @@ static void check_frames(mv_view *view, const char *name)
     end(&t);
 }
 
-LongTest(truth, a_row_of_the_legend_has_the_colour_and_the_bytes_that_it_says, .timeout = 600)
+LongTest(truth, a_row_of_the_legend_has_its_colour_and_bytes, .timeout = 600)
 {
     mvt_each_view(check_legend);
 }

@@ -58,7 +58,7 @@ Test(go_to, annotations)
 }
 
 /* An invalid position gives the reason, and the field stays open with its text. */
-Test(go_to, says_what_is_wrong)
+Test(go_to, explains_the_error)
 {
     static const char *const wrong[][2] = {
         {"9999999", "9999999"},           {"99s", "99s"},           {"soon", "is not a position"},

@@ -231,7 +231,7 @@ Test(open_dialogue, works_without_a_file_system)
     cr_assert_eq(view->document_count, 1);
 }
 
-Test(open_dialogue, says_what_cannot_be_read)
+Test(open_dialogue, reports_unreadable_files)
 {
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
     bool is_said = false;

@@ -15,7 +15,7 @@ typedef struct {
 
 static window open_window(const char *const *names, uint32_t count)
 {
-    mv_view_opts opts = {.is_dark = true, .is_threaded = true, .in_turns = true};
+    mv_view_opts opts = {.is_dark = true, .is_threaded = true, .is_cooperative = true};
     window w = {.view = mvt_view_new(&opts)};
 
     w.raster = mv_raster_open(w.view->budget, &(mv_raster_opts){0});
@@ -42,14 +42,14 @@ static void check_rest(window *w, const char *file, const char *what)
     uint32_t frames = 0;
 
     for (; is_moving && frames < MOST_FRAMES; frames++) {
-        while (mv_view_turn(w->view))
+        while (mv_view_run_one_task(w->view))
             ;
         draw(w);
         is_moving = mv_view_is_animating(w->view) || !mv_view_is_idle(w->view);
     }
     cr_assert_not(is_moving, "%s, %s: moves after %u frames", file, what, frames);
     for (int i = 0; i < 3; i++) {
-        cr_assert_not(mv_view_turn(w->view), "%s, %s: work", file, what);
+        cr_assert_not(mv_view_run_one_task(w->view), "%s, %s: work", file, what);
         cr_assert_eq(draw(w), 0, "%s, %s: another picture", file, what);
         cr_assert_not(mv_view_is_animating(w->view), "%s, %s: moves again", file, what);
     }

@@ -10,7 +10,7 @@ Test(view, shows_a_file)
 
     cr_assert_not(scene->failed);
     cr_assert_not_null(mv_view_device(view));
-    cr_assert(mv_view_is_judged(view));
+    cr_assert(mv_view_is_evaluated(view));
     cr_assert_eq(view->now->from, 0);
     cr_assert_eq(view->now->to, mv_view_device(view)->lives.events.count);
     cr_assert(mv_view_is_idle(view));
@@ -148,7 +148,7 @@ static char *printed(const mv_scene *scene)
 Test(view, in_turns_it_becomes_the_same_picture)
 {
     mv_view *view = mvt_view_new(
-                &(mv_view_opts){.is_dark = true, .is_threaded = true, .in_turns = true}),
+                &(mv_view_opts){.is_dark = true, .is_threaded = true, .is_cooperative = true}),
             *other = mvt_view("gpt_train");
     char *got, *want;
     double ms = 0;
@@ -159,12 +159,12 @@ Test(view, in_turns_it_becomes_the_same_picture)
     cr_assert_eq(mv_view_document(view)->stage, MV_DOCUMENT_WAITING);
     cr_assert_not(mv_view_is_idle(view));
     for (; !mv_view_is_idle(view) && turns < 10000; turns++) {
-        mv_view_turn(view);
+        mv_view_run_one_task(view);
         mv_view_frame(view, 1280, 720, ms += 16);
     }
-    cr_assert(mv_view_is_judged(view));
+    cr_assert(mv_view_is_evaluated(view));
     cr_assert_geq(turns, 3, "read, shown, judged");
-    cr_assert_not(mv_view_turn(view));
+    cr_assert_not(mv_view_run_one_task(view));
     got = printed(mv_view_frame(view, 1280, 720, ms += 1000));
     mv_view_frame(other, 1280, 720, 0);
     want = printed(mv_view_frame(other, 1280, 720, 0));

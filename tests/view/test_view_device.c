@@ -186,7 +186,7 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
 }
 
 /* PyTorch's part is what its allocator reserves, split by its own figures. */
-Test(view_device, pytorch_is_what_is_allocated_and_what_is_not_in_use)
+Test(view_device, pytorch_is_allocated_and_unused_memory)
 {
     mv_view *view = open_capture("train", "all");
     const mv_scene *scene;

@@ -16,7 +16,7 @@ static void press_right(mv_view *view, float x, float y)
     mvt_view_frame(view);
 }
 
-Test(view_here, the_right_button_lists_what_can_be_done)
+Test(view_here, the_right_button_lists_actions)
 {
     mv_view *view = mvt_view("gpt_train");
     mv_menu_row rows[MV_MENU_MOST];

@@ -61,7 +61,7 @@ Test(view_levels, a_file_has_the_levels_of_its_memory)
     cr_assert_not_null(mvt_view_zone(train, MV_DO_level_menu, UINT64_MAX));
 }
 
-LongTest(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, .timeout = 250)
+LongTest(view_levels, a_hundred_switches_show_the_view_of_opening_and_keep_nothing, .timeout = 250)
 {
     mv_view *view = open_at("sleep", NULL);
     const mv_level_list *list = mv_view_levels(view);
@@ -236,7 +236,7 @@ Test(view_levels, a_level_missing_from_a_file_is_reported_and_left_again)
     const mv_document *d = mv_view_document(view);
 
     mvt_view_frame(view);
-    cr_assert(d->lacks_level);
+    cr_assert(d->is_missing_level);
     cr_assert_null(mv_view_device(view));
     cr_assert_not_null(strstr(picture(view), "no pinned host memory"));
     cr_assert_eq(mv_view_level(view), mv_view_levels(view)->count);

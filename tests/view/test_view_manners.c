@@ -241,3 +241,30 @@ Test(open, a_file_takes_the_place_of_one_that_could_not_be_read)
     mvt_view_open(view, mvt_snapshot("mlp_train"));
     cr_assert_eq(view->now->file, 1, "one that is shown keeps its place");
 }
+
+static void drop(mv_view *view, const char *path)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_DROP, .path = path});
+}
+
+/* As on the command line, which opens several files as ranks. */
+Test(open, files_dropped_together_are_ranks)
+{
+    uint8_t nothing[] = {1, 2, 3};
+    mv_view *both = mvt_view_new(NULL), *later = mvt_view_new(NULL), *one = mvt_view_new(NULL);
+
+    drop(both, mvt_snapshot("gpt_train"));
+    drop(both, mvt_snapshot("mlp_train"));
+    mvt_view_frame(both);
+    cr_expect_eq(both->now->main, MV_MAIN_RANKS);
+    drop(later, mvt_snapshot("gpt_train"));
+    mvt_view_frame(later);
+    drop(later, mvt_snapshot("mlp_train"));
+    mvt_view_frame(later);
+    cr_expect_eq(later->now->main, MV_MAIN_TIMELINE, "what was shown stays");
+    drop(one, mvt_temp_file((mv_span){.data = nothing, .length = sizeof nothing}));
+    mvt_view_frame(one);
+    drop(one, mvt_snapshot("mlp_train"));
+    mvt_view_frame(one);
+    cr_expect_eq(one->now->main, MV_MAIN_TIMELINE, "one of the two cannot be read");
+}

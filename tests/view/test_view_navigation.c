@@ -317,7 +317,7 @@ static mv_view *begin(const mv_view_start *start, const char *name)
     return view;
 }
 
-Test(view_going, begins_where_the_command_line_says)
+Test(view_going, begins_at_the_moment_of_the_command_line)
 {
     mv_view_start start = {.from = "1000",
                            .to = "1999",

@@ -266,6 +266,20 @@ def formats(bench):
     return made + [packed]
 
 
+def test_a_screen_reader_gets_rows_legend_and_tabs(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    texts = "[...byId('spoken_%s').children].map(part => part.textContent)"
+    page.wait("byId('spoken_row').textContent.includes('LEAK')")
+    assert any(text.startswith("LEAK, train.py:62 forward, 2.00 MiB a step") for text in page.evaluate(texts % "row"))
+    assert any("train.py:62" in text and "24.0 MiB" in text for text in page.evaluate(texts % "legend"))
+    assert "event 8,407 of 8,945" in page.evaluate("byId('spoken_status').textContent")
+    assert page.evaluate(texts % "tab")[:4] == ["Flame graph", "Tables", "Details", "Reports"]
+    page.evaluate("byId('spoken_tab').children[1].click()")  # what it does, the picture does
+    page.wait("byId('spoken_heading').textContent.includes('line of code')")
+    page.wait("byId('spoken_tab').children[1].getAttribute('aria-pressed') === 'true'")
+
+
 def test_every_kind_of_file_is_read_and_many_are_ranks(bench):
     page, paths = bench.open(), formats(bench)
     bench.load(page, paths)

@@ -20,6 +20,7 @@ for (const file of files) {
     assert.strictEqual(core.exports.mv_web_stage(0), 2, core.text());
     core.forget(name);
     assert.strictEqual(core.bytes(name), null);
+    assert.match(core.textAt(core.exports.mv_web_spoken()), /^tab\t1\t\d+\t\d+\t\w+\n/m);
     for (const key of ['2', '3', '1', '4', '5', '6', '7', 'w', 'w', '0', 'l', 'l', 'g', 'l']) {
       core.put(key);
       assert(core.exports.mv_web_key(0, 1));

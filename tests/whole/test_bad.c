@@ -82,7 +82,7 @@ static const char *check(const char *name)
     return why[0] ? why : NULL;
 }
 
-Test(bad, every_file_is_refused_as_its_name_says)
+Test(bad, every_file_is_refused_for_the_reason_in_its_name)
 {
     unsigned files = 0, wrong = 0;
     struct dirent *entry;

@@ -234,7 +234,7 @@ LongTest(odd_pictures, are_true_of_nearly_nothing)
         draw_input(i);
 }
 
-LongTest(odd_pictures, are_true_of_what_no_program_makes)
+LongTest(odd_pictures, are_true_of_impossible_recordings)
 {
     for (size_t i = 5; i < 12; i++)
         draw_input(i);

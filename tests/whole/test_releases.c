@@ -264,7 +264,7 @@ Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
-Test(releases, what_the_buffers_of_all_devices_say)
+Test(releases, the_buffers_of_all_devices)
 {
     static const struct {
         const char *name;
@@ -322,7 +322,7 @@ Test(releases, the_files_word_on_its_buffer)
     }
 }
 
-Test(releases, info_says_how_large_the_full_buffer_was)
+Test(releases, info_reports_the_size_of_the_full_buffer)
 {
     cJSON *ring = mvt_json_here(0, "$MEMVIZ info --json $SNAPS/ring.pickle");
     cJSON *whole = mvt_json_here(0, "$MEMVIZ info --json $SNAPS/gpt_train.pickle");
@@ -333,7 +333,7 @@ Test(releases, info_says_how_large_the_full_buffer_was)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "ring")));
 }
 
-Test(releases, messages_name_what_was_not_recorded)
+Test(releases, messages_name_missing_data)
 {
     mvt_run stats = mvt_here("$MEMVIZ stats $SNAPS/no_history.pickle");
     mvt_run info = mvt_here("$MEMVIZ info $SNAPS/ring.pickle");

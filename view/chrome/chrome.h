@@ -58,6 +58,7 @@ struct mv_chrome {
     bool has_menu_place;  /* the menu was opened by the right button: */
     float menu_x, menu_y; /* here */
 
+    uint32_t dropped;        /* number of files dropped since the last frame */
     uint32_t banners_closed; /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
     mv_kept_times kept; /* until the device of the next level is shown */
@@ -91,7 +92,7 @@ mv_box mv_spot_place_box(const mv_view *view); /* box of the place that has it *
 void mv_spot_paint(mv_view *view);
 
 /* Bars. The layout defines their heights. */
-float mv_toolbar_height(const mv_view *view, float width);
+float mv_toolbar_height(mv_view *view, float width);
 void mv_toolbar_paint(mv_view *view, mv_box box);
 void mv_file_heading_paint(mv_view *view, mv_box box); /* its replacement in a file */
 void mv_tabs_paint(mv_view *view, mv_box box);

@@ -97,7 +97,7 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id, uint64_t arg,
 {
     mv_ui *ui = &view->ui;
     const mv_view_command *command = &mv_view_commands[id];
-    const char *lack = mv_view_command_lack(view, id);
+    const char *lack = mv_view_command_unavailable_reason(view, id);
     mv_box keys, title;
 
     if (is_chosen || mv_ui_is_hot(ui, box))

@@ -101,7 +101,7 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, const c
     if (!session_of_file(view, arena, &session))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     page.session = &session;
-    if (mv_view_is_judged(view)) {
+    if (mv_view_is_evaluated(view)) {
         page.verdict = d->headline.line;
         page.is_alarm = d->headline.alarms > 0;
     }

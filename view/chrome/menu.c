@@ -101,10 +101,10 @@ static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
 static uint32_t here_rows(mv_view *view, mv_menu_row *rows)
 {
     static const mv_command_id ids[] = {
-        MV_DO_show_details, MV_DO_fit_selection,   MV_DO_search_line,    MV_DO_isolate,
-        MV_DO_to_alloc,     MV_DO_to_free,         MV_DO_previous_user,  MV_DO_next_user,
-        MV_DO_copy_stack,   MV_DO_interval_of_pin, MV_DO_interval_begin, MV_DO_interval_end,
-        MV_DO_bookmark_add, MV_DO_show_state,      MV_DO_show_timeline};
+        MV_DO_show_details, MV_DO_fit_selection, MV_DO_search_line,     MV_DO_isolate,
+        MV_DO_to_alloc,     MV_DO_to_free,       MV_DO_previous_user,   MV_DO_next_user,
+        MV_DO_copy_stack,   MV_DO_edit_source,   MV_DO_interval_of_pin, MV_DO_interval_begin,
+        MV_DO_interval_end, MV_DO_bookmark_add,  MV_DO_show_state,      MV_DO_show_timeline};
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)

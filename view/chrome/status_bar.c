@@ -75,28 +75,42 @@ static const char *time_text(mv_view *view, const mv_document_device *d, uint32_
     return *time ? mv_scene_format(&view->ui.scene, " \xc2\xb7 %s", time) : "";
 }
 
-static const char *cursor_text(mv_view *view, const mv_document_device *d)
+/* "event 2,150 of 6,562 · 2.948 s", or without the sum. */
+static const char *event_text(mv_view *view, const mv_document_device *d, bool is_brief)
 {
     uint32_t event = view->now->cursor, count = d->lives.events.count;
-    mv_levels levels = mv_pyramid_at(&view->levels, event);
-    char number[MV_TICK_TEXT], all[MV_TICK_TEXT], allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
-    const char *where = "before the first event";
+    char number[MV_TICK_TEXT], all[MV_TICK_TEXT];
 
     if (count == 0)
-        where = "no events were recorded";
-    else if (event != MV_BEFORE)
-        where = mv_scene_format(&view->ui.scene, "event %s of %s%s", mv_axis_exact(event, number),
-                                mv_axis_exact(count, all), time_text(view, d, event));
+        return "no events were recorded";
+    if (event == MV_BEFORE)
+        return "before the first event";
+    if (is_brief)
+        return mv_scene_format(&view->ui.scene, "event %s", mv_axis_exact(event, number));
+    return mv_scene_format(&view->ui.scene, "event %s of %s%s", mv_axis_exact(event, number),
+                           mv_axis_exact(count, all), time_text(view, d, event));
+}
+
+/* As long as `room` pixels allow. */
+static const char *cursor_text(mv_view *view, const mv_document_device *d, float room)
+{
+    mv_levels levels = mv_pyramid_at(&view->levels, view->now->cursor);
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], requested[MV_SIZE_TEXT];
+    const char *where = event_text(view, d, false), *held;
+
     if (view->requested != MV_NO_BYTES)
-        where = mv_scene_format(&view->ui.scene, "%s \xc2\xb7 requested %s", where,
-                                mv_size_text(allocated, view->requested));
+        where = mv_scene_format(&view->ui.scene, "%s" DOT "requested %s", where,
+                                mv_size_text(requested, view->requested));
+    mv_size_text(allocated, levels.allocated);
     if (!mv_level_reserves(&mv_view_document(view)->trace))
-        return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 %s %s", where,
-                               mv_size_text(allocated, levels.allocated),
+        return mv_scene_format(&view->ui.scene, "%s" DOT "%s %s", where, allocated,
                                mv_level_held(&mv_view_document(view)->trace));
-    return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 allocated %s \xc2\xb7 reserved %s", where,
-                           mv_size_text(allocated, levels.allocated),
+    held = mv_scene_format(&view->ui.scene, "allocated %s" DOT "reserved %s", allocated,
                            mv_size_text(reserved, levels.reserved));
+    where = mv_scene_format(&view->ui.scene, "%s" DOT "%s", where, held);
+    if (mv_ui_text_width(&view->ui, MV_UI_TEXT, where) <= room)
+        return where;
+    return mv_scene_format(&view->ui.scene, "%s" DOT "%s", event_text(view, d, true), held);
 }
 
 /* ---- work in progress ------------------------------------------------------------------------ */
@@ -114,8 +128,8 @@ static const char *work_text(mv_view *view)
     if (waiting)
         return mv_scene_format(&view->ui.scene,
                                waiting == 1 ? "reading a file" : "reading %u files", waiting);
-    if (shown && mv_view_device(view) && !mv_view_is_judged(view))
-        return atomic_load_explicit(&mv_view_device(view)->is_unjudged, memory_order_acquire)
+    if (shown && mv_view_device(view) && !mv_view_is_evaluated(view))
+        return atomic_load_explicit(&mv_view_device(view)->is_unevaluated, memory_order_acquire)
                    ? "out of memory for the reports"
                    : "looking for leaks ...";
     return "";
@@ -149,17 +163,17 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
     mv_ui *ui = &view->ui;
     const mv_document_device *device = mv_view_device(view);
     bool has_message = *view->message && !view->chrome->only_panes;
+    const char *cursor;
 
     mv_ui_fill(ui, box, ui->theme->plot);
     mv_ui_fill(ui, (mv_box){box.x, box.y, box.w, 1}, ui->theme->grid);
     mv_box_cut_left(&box, mv_ui_px(ui, 8));
     mv_box_cut_right(&box, mv_ui_px(ui, 8));
     /* A message disappears with the next input, and the cursor's position is shown again. */
-    if (device &&
-        !(has_message && mv_ui_text_width(ui, MV_UI_TEXT, view->message) >
-                             box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor_text(view, device)) -
-                                 mv_ui_px(ui, 16)))
-        right_text(ui, &box, ui->theme->text, cursor_text(view, device));
+    cursor = device ? cursor_text(view, device, box.w) : "";
+    if (!has_message || mv_ui_text_width(ui, MV_UI_TEXT, view->message) <=
+                            box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor) - mv_ui_px(ui, 16))
+        right_text(ui, &box, ui->theme->text, cursor);
     right_text(ui, &box, ui->theme->alarm, damage_text(view));
     right_text(ui, &box, ui->theme->faint_text, work_text(view));
     if (view->chrome->only_panes)

@@ -5,7 +5,16 @@
 #include "view/frame/file_badge.h"
 #include "viz/scene/axis.h"
 
-enum { WIDE = 1240, ROW = 32, ITEM = 24, GAP = 4, SEARCH_AND_HIGHLIGHT = 320 };
+enum {
+    WIDE = 1240,  /* from this width on, one row is enough for a file with one level and device, */
+    LEVEL = 120,  /* and with the button of levels */
+    RANKS = 64,   /* or the button of ranks */
+    NARROW = 620, /* below, three rows: the views and the search have no room beside the rest */
+    ROW = 32,
+    ITEM = 24,
+    GAP = 4,
+    SEARCH_AND_HIGHLIGHT = 320
+};
 
 /* Items from left to right, and from right to left, in one row. */
 typedef struct {
@@ -13,14 +22,23 @@ typedef struct {
     mv_box left; /* of the row */
 } bar;
 
-static bool is_wide(const mv_view *view, float width)
+static int rows_of(mv_view *view, float width)
 {
-    return width >= WIDE * view->ui.scale;
+    float wide = WIDE;
+
+    if (mv_view_levels(view)->count > 1)
+        wide += LEVEL;
+    if (mv_view_device_count(view) > 1)
+        wide += RANKS;
+    width /= view->ui.scale;
+    return width >= wide ? 1 : width >= NARROW ? 2 : 3;
 }
 
-float mv_toolbar_height(const mv_view *view, float width)
+float mv_toolbar_height(mv_view *view, float width)
 {
-    return mv_ui_px(&view->ui, is_wide(view, width) ? ROW : 2 * ROW - 4);
+    int rows = rows_of(view, width);
+
+    return mv_ui_px(&view->ui, (float)(rows * ROW - (rows - 1) * GAP));
 }
 
 static mv_box take(bar *b, float width, bool is_right)
@@ -43,7 +61,7 @@ static void button(bar *b, bool is_right, bool is_on, mv_command_id command, con
     mv_ui *ui = &b->view->ui;
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD) + 2;
     mv_box box = take(b, width, is_right);
-    const char *lack = mv_view_command_lack(b->view, command);
+    const char *lack = mv_view_command_unavailable_reason(b->view, command);
 
     if (!is_on)
         mv_ui_frame(ui, box, ui->theme->grid);
@@ -196,58 +214,121 @@ static void level(bar *b)
                                shown < levels->count ? levels->name[shown] : b->view->now->level));
 }
 
+/* The choices alone where their names have no room. */
 static void looks(bar *b)
 {
-    mv_scene *scene = &b->view->ui.scene;
+    mv_ui *ui = &b->view->ui;
+    mv_scene *scene = &ui->scene;
+    const char *colour = mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now->colour));
+    const char *clock = mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock));
+    bool fits = mv_ui_text_width(ui, MV_UI_TEXT, colour) + mv_ui_text_width(ui, MV_UI_TEXT, clock) +
+                    mv_ui_px(ui, 4 * MV_UI_PAD + 2 * GAP + 4) <=
+                b->left.w;
 
-    button(b, false, is_open(b, MV_MENU_COLOURS), MV_DO_colour_menu,
-           mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now->colour)));
-    button(b, false, is_open(b, MV_MENU_CLOCKS), MV_DO_clock_menu,
-           mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock)));
+    button(b, false, is_open(b, MV_MENU_COLOURS), MV_DO_colour_menu, fits ? colour : "Colour");
+    button(b, false, is_open(b, MV_MENU_CLOCKS), MV_DO_clock_menu, fits ? clock : "Clock");
+}
+
+static void theme(bar *b)
+{
+    button(b, true, false, MV_DO_theme, b->view->desk->is_dark ? "Light" : "Dark");
 }
 
 static void helpers(bar *b)
 {
     button(b, true, b->view->desk->has_help, MV_DO_help, "?");
     button(b, true, b->view->desk->focus == MV_FOCUS_PALETTE, MV_DO_palette, "Commands");
-    button(b, true, false, MV_DO_theme, b->view->desk->is_dark ? "Light" : "Dark");
+}
+
+static void next_row(bar *b, mv_box *rest)
+{
+    float gap = mv_ui_px(&b->view->ui, GAP);
+    mv_box row = mv_box_cut_top(rest, mv_ui_px(&b->view->ui, ROW));
+
+    b->left = (mv_box){row.x + gap, row.y, row.w - 2 * gap, row.h};
+    rest->y -= gap; /* rows share the space between them */
+    rest->h += gap;
+}
+
+static void paint_one_row(bar *b, bool has_device)
+{
+    chooser(b, mv_ui_px(&b->view->ui, 220));
+    helpers(b);
+    theme(b);
+    level(b);
+    if (!has_device)
+        return;
+    badge(b);
+    views(b);
+    looks(b);
+    search(b);
+}
+
+static void paint_two_rows(bar *b, mv_box *rest, bool has_device)
+{
+    mv_ui *ui = &b->view->ui;
+
+    helpers(b);
+    theme(b);
+    chooser(b, fmaxf(mv_ui_px(ui, 100), fminf(mv_ui_px(ui, 220), b->left.w - mv_ui_px(ui, 270))));
+    if (has_device)
+        views(b);
+    next_row(b, rest);
+    level(b);
+    if (!has_device)
+        return;
+    looks(b);
+    badge(b);
+    search(b);
+}
+
+/* "View: Timeline": a list of the views. */
+static void view_menu(bar *b)
+{
+    static const char *const names[MV_MAIN_COUNT] = {[MV_MAIN_TIMELINE] = "Timeline",
+                                                     [MV_MAIN_SEGMENTS] = "Segments",
+                                                     [MV_MAIN_STATE] = "State",
+                                                     [MV_MAIN_POOLS] = "Pools",
+                                                     [MV_MAIN_RANKS] = "Ranks"};
+
+    button(b, true, is_open(b, MV_MENU_VIEWS), MV_DO_view_menu,
+           mv_scene_format(&b->view->ui.scene, "View: %s", names[b->view->now->main]));
+}
+
+/* As on a phone: the theme is among the commands. */
+static void paint_three_rows(bar *b, mv_box *rest, bool has_device)
+{
+    helpers(b);
+    if (has_device)
+        view_menu(b);
+    chooser(b, b->left.w);
+    next_row(b, rest);
+    level(b);
+    if (!has_device)
+        return;
+    looks(b);
+    next_row(b, rest);
+    badge(b);
+    search(b);
 }
 
 void mv_toolbar_paint(mv_view *view, mv_box box)
 {
     mv_ui *ui = &view->ui;
-    mv_box rest = box, row = mv_box_cut_top(&rest, mv_ui_px(ui, ROW));
+    mv_box rest = box;
     bool has_device = mv_view_device(view) != NULL;
-    bar b = {view, row};
+    bar b = {.view = view};
+    int rows = rows_of(view, box.w);
 
     mv_ui_fill(ui, box, ui->theme->background);
     mv_ui_fill(ui, (mv_box){box.x, box.y + box.h - 1, box.w, 1}, ui->theme->grid);
-    mv_box_cut_left(&b.left, mv_ui_px(ui, GAP));
-    mv_box_cut_right(&b.left, mv_ui_px(ui, GAP));
-    if (is_wide(view, box.w)) {
-        chooser(&b, mv_ui_px(ui, 220));
-        helpers(&b);
-        level(&b);
-        if (!has_device)
-            return;
-        badge(&b);
-        views(&b);
-        looks(&b);
-        search(&b);
-        return;
-    }
-    helpers(&b);
-    chooser(&b, fmaxf(mv_ui_px(ui, 100), fminf(mv_ui_px(ui, 220), b.left.w - mv_ui_px(ui, 270))));
-    if (has_device)
-        views(&b);
-    b.left = (mv_box){row.x + mv_ui_px(ui, GAP), rest.y - mv_ui_px(ui, 2),
-                      row.w - 2 * mv_ui_px(ui, GAP), rest.h};
-    level(&b);
-    if (!has_device)
-        return;
-    looks(&b);
-    badge(&b);
-    search(&b);
+    next_row(&b, &rest);
+    if (rows == 1)
+        paint_one_row(&b, has_device);
+    else if (rows == 2)
+        paint_two_rows(&b, &rest, has_device);
+    else
+        paint_three_rows(&b, &rest, has_device);
 }
 
 /* The file, and the verdict of its reports. */
@@ -263,7 +344,7 @@ void mv_file_heading_paint(mv_view *view, mv_box box)
     mv_box_cut_left(&box, mv_ui_text(ui, name, MV_UI_TEXT + 2, ui->theme->text, MV_ANCHOR_START,
                                      device_text(view)) +
                               gap);
-    if (mv_view_is_judged(view))
+    if (mv_view_is_evaluated(view))
         mv_ui_text(ui, box, MV_UI_TEXT,
                    mv_view_device(view)->headline.alarms ? ui->theme->alarm : ui->theme->faint_text,
                    MV_ANCHOR_START, mv_view_device(view)->headline.line);

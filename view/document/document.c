@@ -20,7 +20,7 @@ static uint64_t events_of(const mv_document *d)
 
 /* ---- outlines from an earlier run -------------------------------------------------------- */
 
-void mv_document_recall(mv_document *d, mv_budget *budget)
+void mv_document_load_outline(mv_document *d, mv_budget *budget)
 {
     char folder[MV_SAVED_PATH];
 
@@ -37,7 +37,7 @@ static bool fill_saved(const mv_document *d, mv_saved_index *out)
 {
     for (uint32_t i = 0; i < d->device_count; i++) {
         const mv_document_device *v = &d->devices[i];
-        if (v->stage == MV_DEVICE_WAITING || v->stage == MV_DEVICE_LIVING)
+        if (v->stage == MV_DEVICE_WAITING || v->stage == MV_DEVICE_BUILDING_LIFETIMES)
             return false;
         if (v->stage != MV_DEVICE_FAILED && v->events > 0 && out->count < MV_SAVED_DEVICES)
             mv_saved_device_fill(v->device, &v->pyramid, &out->devices[out->count++]);
@@ -45,7 +45,7 @@ static bool fill_saved(const mv_document *d, mv_saved_index *out)
     return true;
 }
 
-void mv_document_remember(const mv_document *d, uint64_t least_events)
+void mv_document_save_outline(const mv_document *d, uint64_t least_events)
 {
     mv_saved_index index = {0};
     mv_saved_key key;
@@ -118,7 +118,7 @@ static bool has_segments(const mv_trace *trace, uint32_t device)
 
 static mv_code find_devices(mv_document *d, mv_budget *budget, mv_err *err)
 {
-    uint32_t ordinals = d->lacks_level ? 0 : mv_trace_devices(&d->trace);
+    uint32_t ordinals = d->is_missing_level ? 0 : mv_trace_devices(&d->trace);
 
     d->devices = mv_push_array(&d->arena, mv_document_device, ordinals);
     if (!d->devices)
@@ -156,7 +156,7 @@ static mv_code take_level(mv_document *d, mv_err *err)
     code = mv_level_take_named(&d->arena, &d->trace, d->level, err);
     if (code != MV_ABSENT)
         return code;
-    d->lacks_level = true;
+    d->is_missing_level = true;
     d->contents.count = 1;
     d->contents.lines[0] = mv_arena_text(&d->arena, err->detail, strlen(err->detail));
     *err = (mv_err){.offset = MV_NO_OFFSET};
@@ -175,7 +175,7 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
         mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
         find_devices(d, budget, err) != MV_OK)
         return fail(d);
-    if (d->device_count == 0 && !d->lacks_level &&
+    if (d->device_count == 0 && !d->is_missing_level &&
         mv_recording_describe(&d->arena, &d->trace, d->path, &d->contents, err) != MV_OK)
         return fail(d);
     sketch(d);
@@ -233,7 +233,7 @@ void mv_document_show(mv_document *d, uint32_t device_row, mv_budget *budget)
 {
     mv_document_device *v = &d->devices[device_row];
 
-    set_stage(&v->stage, MV_DEVICE_LIVING);
+    set_stage(&v->stage, MV_DEVICE_BUILDING_LIFETIMES);
     if (show(d, v, &v->failure) == MV_OK) {
         set_stage(&v->stage, MV_DEVICE_SHOWN);
         return;
@@ -279,7 +279,7 @@ static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribut
 
 static mv_code attribute_peak(const mv_document *d, mv_document_device *v, mv_err *err)
 {
-    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
+    mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
     mv_peak_opts opts = {.window = ask.window, .kinds = d->sites.kinds};
     mv_attribution found;
     mv_arena scratch;
@@ -321,24 +321,26 @@ static mv_code find_headline(const mv_document *d, mv_document_device *v, mv_err
 
 /* The reports, in pieces that are short even for a long trace. A piece that is not finished sets
  * *again. */
-typedef mv_code judge_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
+typedef mv_code evaluate_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
 
 enum { GROWTH_EVENTS = 1 << 18 /* 40 ms in a browser */ };
 
-static mv_code judge_leaks(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+static mv_code evaluate_leaks(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
     (void)again;
     return mv_leaks_find(&v->arena, &d->trace, &v->lives, &v->leaks, err);
 }
 
-static mv_code judge_outlook(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+static mv_code evaluate_outlook(const mv_document *d, mv_document_device *v, bool *again,
+                                mv_err *err)
 {
     (void)again;
     return mv_leaks_outlook(&v->arena, &d->trace, &v->lives, &v->leaks, MV_NO_BYTES, &v->outlook,
                             err);
 }
 
-static mv_code judge_growths(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+static mv_code evaluate_growths(const mv_document *d, mv_document_device *v, bool *again,
+                                mv_err *err)
 {
     if (!v->growth_search)
         v->growth_search = mv_growth_search_begin(&v->arena, &d->trace, &v->lives, MV_ALL_EVENTS,
@@ -349,8 +351,8 @@ static mv_code judge_growths(const mv_document *d, mv_document_device *v, bool *
     return MV_OK;
 }
 
-static mv_code judge_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
-                                   mv_err *err)
+static mv_code evaluate_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
+                                      mv_err *err)
 {
     /* A picture shows the verdict without the advice, which needs replays. */
     mv_fragmentation_opts opts = {
@@ -363,7 +365,7 @@ static mv_code judge_fragmentation(const mv_document *d, mv_document_device *v, 
                                  &v->fragmentation, err);
 }
 
-static mv_code judge_ooms(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+static mv_code evaluate_ooms(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
     (void)again;
     if (mv_ooms_are_of_calls(&d->trace))
@@ -372,23 +374,24 @@ static mv_code judge_ooms(const mv_document *d, mv_document_device *v, bool *aga
     return mv_ooms_find(&v->arena, &d->trace, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err);
 }
 
-static mv_code judge_peak(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+static mv_code evaluate_peak(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
     (void)again;
     return v->has_lives ? MV_OK : attribute_peak(d, v, err); /* a picture has no categories */
 }
 
-static mv_code judge_all(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+static mv_code evaluate_all(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
     (void)again;
     return find_headline(d, v, err);
 }
 
-static judge_fn *const judges[] = {judge_leaks, judge_outlook, judge_growths, judge_fragmentation,
-                                   judge_ooms,  judge_peak,    judge_all};
+static evaluate_fn *const judges[] = {
+    evaluate_leaks, evaluate_outlook, evaluate_growths, evaluate_fragmentation,
+    evaluate_ooms,  evaluate_peak,    evaluate_all};
 enum { JUDGES = sizeof judges / sizeof *judges };
 
-bool mv_document_judge(mv_document *d, uint32_t device_row)
+bool mv_document_run_reports(mv_document *d, uint32_t device_row)
 {
     mv_document_device *v = &d->devices[device_row];
     bool again = false;
@@ -397,9 +400,9 @@ bool mv_document_judge(mv_document *d, uint32_t device_row)
     if (code == MV_OK && (again || ++v->judged < JUDGES))
         return true;
     if (code == MV_OK)
-        set_stage(&v->stage, MV_DEVICE_JUDGED);
+        set_stage(&v->stage, MV_DEVICE_REPORTED);
     else
-        atomic_store_explicit(&v->is_unjudged, true, memory_order_release);
+        atomic_store_explicit(&v->is_unevaluated, true, memory_order_release);
     return false;
 }
 

@@ -40,11 +40,11 @@ typedef enum {
 
 typedef enum {
     MV_DEVICE_WAITING,
-    MV_DEVICE_LIVING, /* finding lives */
-    MV_DEVICE_SHOWN,  /* lives, index and pyramid are ready */
-    MV_DEVICE_JUDGED, /* reports are ready */
-    MV_DEVICE_FAILED  /* out of memory: see `failure` */
-    /* A device stays shown if memory ran out during its reports; `is_unjudged` is set then. */
+    MV_DEVICE_BUILDING_LIFETIMES, /* finding lives */
+    MV_DEVICE_SHOWN,              /* lives, index and pyramid are ready */
+    MV_DEVICE_REPORTED,           /* reports are ready */
+    MV_DEVICE_FAILED              /* out of memory: see `failure` */
+    /* A device stays shown if memory ran out during its reports; `is_unevaluated` is set then. */
 } mv_device_stage;
 
 typedef struct {
@@ -52,7 +52,7 @@ typedef struct {
     uint32_t events;
     bool has_lives; /* from the start: lives belong to the caller of mv_loader_borrow */
     _Atomic int stage;
-    _Atomic bool is_unjudged;
+    _Atomic bool is_unevaluated;
     mv_arena arena;
     mv_spilled spilled; /* used by the loader only */
     /* from MV_DEVICE_SHOWN on */
@@ -66,7 +66,7 @@ typedef struct {
     mv_site_colours site_colours;
     mv_trace_marks trace_marks;
     uint32_t calls; /* of which the events are parts (level_calls.h); 0: they are not */
-    /* from MV_DEVICE_JUDGED on */
+    /* from MV_DEVICE_REPORTED on */
     mv_leaks leaks;
     mv_leak_outlook outlook;
     mv_fragmentation fragmentation;
@@ -105,15 +105,15 @@ struct mv_document {
     mv_sites sites;
     uint32_t device_count;          /* devices with events or segments; may be 0 */
     mv_recording_contents contents; /* without devices: the file's contents instead */
-    bool lacks_level;               /* without devices: the file has only other levels */
+    bool is_missing_level;          /* without devices: the file has only other levels */
     mv_level_list levels;           /* levels in the file */
     mv_document_device *devices;
 };
 
 /* Looks for outlines of an earlier run before reading. Saves outlines of a trace of at least
  * `least_events` once all its devices are shown, if its file has not changed since. */
-void mv_document_recall(mv_document *document, mv_budget *budget);
-void mv_document_remember(const mv_document *document, uint64_t least_events);
+void mv_document_load_outline(mv_document *document, mv_budget *budget);
+void mv_document_save_outline(const mv_document *document, uint64_t least_events);
 
 /* The stages, one by one, as run by a loader. The arenas belong to the document. */
 void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
@@ -122,9 +122,9 @@ mv_code mv_document_borrow(mv_document *document, const mv_trace *trace, const m
 void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
 
 /* Runs a piece of the reports; false: it was the last piece. */
-bool mv_document_judge(mv_document *document, uint32_t device_row);
+bool mv_document_run_reports(mv_document *document, uint32_t device_row);
 
-/* The reports of a device at MV_DEVICE_JUDGED. */
+/* The reports of a device at MV_DEVICE_REPORTED. */
 mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device);
 
 void mv_document_release(mv_document *document);
@@ -142,7 +142,7 @@ enum { MV_LONG_EVENTS = 500000 }; /* the default of a loader */
 typedef struct mv_loader mv_loader;
 
 /* One thread that prepares documents, in order; `threads` 0: mv_loader_add does all the work before
- * it returns; MV_IN_TURNS (viz/core/background.h): mv_loader_turn does it. Calls `wake(user)` after
+ * it returns; MV_COOPERATIVE (viz/core/background.h): mv_loader_run_one_task does it. Calls `wake(user)` after
  * each stage. */
 mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
                           void (*wake)(void *), void *user);
@@ -167,9 +167,9 @@ mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trac
 /* Prepares this device next; MV_NO_ROW: the document's largest. */
 void mv_loader_prefer(mv_loader *loader, mv_document *document, uint32_t device_row);
 
-/* With MV_IN_TURNS: runs one stage of one document or device, or a piece of its reports. False:
+/* With MV_COOPERATIVE: runs one stage of one document or device, or a piece of its reports. False:
  * nothing to do. */
-bool mv_loader_turn(mv_loader *loader);
+bool mv_loader_run_one_task(mv_loader *loader);
 
 bool mv_loader_is_idle(mv_loader *loader);
 

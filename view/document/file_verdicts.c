@@ -78,11 +78,11 @@ void *mv_file_verdicts_find(mv_arena *arena, void *context, const void *ask)
     mv_arena_init(&scratch, arena->budget);
     if (mv_level_take_named(&scratch, &main, "", &err) == MV_OK) {
         if (mv_triage_find(arena->budget,
-                           (mv_triage_ask){.read = read,
-                                           .trace = &main,
-                                           .with_others = true,
-                                           .no_whatif = true,
-                                           .end = UINT32_MAX},
+                           (mv_triage_query){.read = read,
+                                             .trace = &main,
+                                             .with_others = true,
+                                             .no_whatif = true,
+                                             .end = UINT32_MAX},
                            1, &triage, &err) == MV_OK)
             out = keep(arena, &triage, read, &main);
         mv_triage_release(&triage);

@@ -35,7 +35,7 @@ struct mv_jobs {
     void (*wake)(void *user);
     void *user;
     uint32_t thread_count;
-    bool in_turns;
+    bool is_cooperative;
     pthread_t threads[MOST_THREADS];
     pthread_mutex_t lock; /* protects everything below, and all slots */
     pthread_cond_t work;
@@ -136,10 +136,10 @@ mv_jobs *mv_jobs_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void
                       .budget = budget,
                       .wake = wake,
                       .user = user,
-                      .in_turns = threads == MV_IN_TURNS};
+                      .is_cooperative = threads == MV_COOPERATIVE};
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->work, NULL);
-    if (jobs->in_turns)
+    if (jobs->is_cooperative)
         threads = 0;
     if (threads > MOST_THREADS)
         threads = MOST_THREADS;
@@ -190,11 +190,11 @@ static void ask_now(mv_slot *slot, const void *ask)
     find(slot, &slot->shown);
 }
 
-const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current)
+const void *mv_slot_query(mv_slot *slot, const void *ask, bool *is_current)
 {
     mv_jobs *jobs = slot->jobs;
 
-    if (jobs->thread_count == 0 && !jobs->in_turns) {
+    if (jobs->thread_count == 0 && !jobs->is_cooperative) {
         if (!answers(slot, &slot->shown, ask))
             ask_now(slot, ask);
         *is_current = true;
@@ -217,12 +217,12 @@ const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current)
     return slot->shown.is_there ? slot->shown.answer : NULL;
 }
 
-bool mv_jobs_turn(mv_jobs *jobs)
+bool mv_jobs_run_one_task(mv_jobs *jobs)
 {
     mv_slot *slot;
 
     pthread_mutex_lock(&jobs->lock);
-    slot = jobs->in_turns ? next_waiting(jobs) : NULL;
+    slot = jobs->is_cooperative ? next_waiting(jobs) : NULL;
     if (slot)
         run(jobs, slot);
     pthread_mutex_unlock(&jobs->lock);

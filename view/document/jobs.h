@@ -1,12 +1,12 @@
 /* Background work for the user interface: slots that hold the newest result of one query.
  *
- *     pane:    mv_slot_ask(slot, &ask, &is_current)  ->  a result, perhaps for an earlier query
+ *     pane:    mv_slot_query(slot, &ask, &is_current)  ->  a result, perhaps for an earlier query
  *     worker:                            fn(arena, context, ask)  ->  result, a wake-up
  *
  * Queries are compared byte by byte, so they must not have padding (base/plain.h). Only the newest
  * query of a slot waits; a running worker always finishes. A result is valid until the next
- * mv_slot_ask of its slot. Without threads, queries run at once, on the calling thread: tests and
- * golden pictures use that. With MV_IN_TURNS (viz/core/background.h) they wait for mv_jobs_turn. */
+ * mv_slot_query of its slot. Without threads, queries run at once, on the calling thread: tests and
+ * golden pictures use that. With MV_COOPERATIVE (viz/core/background.h) they wait for mv_jobs_run_one_task. */
 #ifndef MV_JOBS_H
 #define MV_JOBS_H
 
@@ -34,10 +34,10 @@ mv_slot *mv_slot_open(mv_jobs *jobs, mv_job_fn *fn, void *context, uint32_t ask_
 
 /* The newest result; NULL: none yet. *is_current: the result is for `ask` (NULL from a job counts
  * as a result). */
-const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current);
+const void *mv_slot_query(mv_slot *slot, const void *ask, bool *is_current);
 
-/* With MV_IN_TURNS: runs one waiting query. False: none waits. */
-bool mv_jobs_turn(mv_jobs *jobs);
+/* With MV_COOPERATIVE: runs one waiting query. False: none waits. */
+bool mv_jobs_run_one_task(mv_jobs *jobs);
 
 /* No query waits and no worker is running. */
 bool mv_jobs_are_idle(mv_jobs *jobs);

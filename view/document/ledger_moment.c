@@ -25,16 +25,16 @@ mv_ledger_question mv_ledger_question_at(const mv_document *document,
 }
 
 /* Events of other levels than PyTorch's are not in the file; only their times are. */
-static mv_ledger_ask ask_of(const mv_ledger_question *q, const mv_trace *read)
+static mv_ledger_query ask_of(const mv_ledger_question *q, const mv_trace *read)
 {
     const mv_events *e = &q->device->lives.events;
     uint32_t device = q->device->device, event = (uint32_t)q->event;
-    mv_ledger_ask ask;
+    mv_ledger_query ask;
 
     if (!q->document->trace.origin.level && q->event != MV_LEDGER_OF_TIME)
         return mv_ledger_after_event(read, device, event);
     if (q->event != MV_LEDGER_OF_TIME && e->count == 0)
-        return (mv_ledger_ask){.when = MV_LEDGER_END};
+        return (mv_ledger_query){.when = MV_LEDGER_END};
     ask = mv_ledger_at_time(read, device,
                             q->event == MV_LEDGER_OF_TIME ? q->time_us
                             : event == MV_BEFORE          ? e->time_us[0] - 1

@@ -19,7 +19,7 @@ struct mv_loader {
     mv_budget *budget;
     void (*wake)(void *user);
     void *user;
-    bool is_threaded, in_turns;
+    bool is_threaded, is_cooperative;
     pthread_t thread;
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t work;
@@ -51,7 +51,8 @@ static bool is_wanted(const mv_document *d, uint32_t row, int what)
 
     if (what == SHOW)
         return stage == MV_DEVICE_WAITING;
-    return stage == MV_DEVICE_SHOWN && !atomic_load_explicit(&v->is_unjudged, memory_order_relaxed);
+    return stage == MV_DEVICE_SHOWN &&
+           !atomic_load_explicit(&v->is_unevaluated, memory_order_relaxed);
 }
 
 /* The device with the most events that has not reached the stage; MV_NO_ROW: none. */
@@ -131,20 +132,20 @@ static void run(mv_loader *l, task t)
     reading r = {l, t.document};
 
     if (t.what == READ) {
-        mv_document_recall(t.document, l->budget);
+        mv_document_load_outline(t.document, l->budget);
         if (t.document->has_saved)
             wake(l);
         mv_document_read(t.document, l->budget, (mv_read_opts){.progress = progress, .user = &r});
     } else if (t.what == SHOW) {
         mv_document_show(t.document, t.device_row, l->budget);
     } else {
-        while (mv_document_judge(t.document, t.device_row))
-            if (l->in_turns)
+        while (mv_document_run_reports(t.document, t.device_row))
+            if (l->is_cooperative)
                 return;
     }
     wake(l);
     if (t.what == SHOW)
-        mv_document_remember(t.document, MV_LONG_EVENTS);
+        mv_document_save_outline(t.document, MV_LONG_EVENTS);
     if (t.what != READ)
         mv_document_spill(t.document, t.device_row, MV_LONG_EVENTS);
 }
@@ -183,8 +184,8 @@ mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
     *l = (mv_loader){.arena = arena, .budget = budget, .wake = wake_fn, .user = user};
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
-    l->in_turns = threads == MV_IN_TURNS;
-    l->is_threaded = threads && !l->in_turns && mv_thread_start(&l->thread, work, l);
+    l->is_cooperative = threads == MV_COOPERATIVE;
+    l->is_threaded = threads && !l->is_cooperative && mv_thread_start(&l->thread, work, l);
     return l;
 }
 
@@ -219,7 +220,7 @@ static void add(mv_loader *l, mv_document *d)
     l->documents[l->count++] = d;
     pthread_cond_signal(&l->work);
     pthread_mutex_unlock(&l->lock);
-    if (!l->is_threaded && !l->in_turns)
+    if (!l->is_threaded && !l->is_cooperative)
         for (task t = next_task(l); t.what != NOTHING; t = next_task(l))
             run(l, t);
 }
@@ -244,7 +245,7 @@ static bool is_of_level(const mv_document *d, const char *level)
         d->trace.origin.level ? d->trace.origin.level : mv_level_name(MV_LEVEL_PYTORCH);
 
     return strcmp(d->level, level) == 0 ||
-           (stage_of(&d->stage) == MV_DOCUMENT_OPENED && !d->lacks_level && !*d->level &&
+           (stage_of(&d->stage) == MV_DOCUMENT_OPENED && !d->is_missing_level && !*d->level &&
             strcmp(shown, level) == 0);
 }
 
@@ -281,9 +282,9 @@ mv_document *mv_loader_borrow(mv_loader *l, const char *name, const mv_trace *tr
         return NULL;
     mv_document_show(d, 0, l->budget);
     if (stage_of(&d->devices->stage) == MV_DEVICE_SHOWN)
-        while (mv_document_judge(d, 0))
+        while (mv_document_run_reports(d, 0))
             ;
-    return stage_of(&d->devices->stage) == MV_DEVICE_JUDGED ? d : NULL;
+    return stage_of(&d->devices->stage) == MV_DEVICE_REPORTED ? d : NULL;
 }
 
 void mv_loader_prefer(mv_loader *l, mv_document *document, uint32_t device_row)
@@ -294,9 +295,9 @@ void mv_loader_prefer(mv_loader *l, mv_document *document, uint32_t device_row)
     pthread_mutex_unlock(&l->lock);
 }
 
-bool mv_loader_turn(mv_loader *l)
+bool mv_loader_run_one_task(mv_loader *l)
 {
-    task t = l->in_turns ? next_task(l) : (task){0};
+    task t = l->is_cooperative ? next_task(l) : (task){0};
 
     if (t.what != NOTHING)
         run(l, t);

@@ -34,7 +34,7 @@ mv_colouring mv_colouring_of(const mv_view *view)
                           .device = mv_view_device(view),
                           .lives = &mv_view_device(view)->lives,
                           .mode = view->now->colour,
-                          .is_judged = mv_view_is_judged(view)};
+                          .is_evaluated = mv_view_is_evaluated(view)};
 }
 
 uint32_t mv_colouring_steps(const mv_colouring *c)
@@ -86,7 +86,7 @@ uint64_t mv_colour_group(const mv_colouring *c, uint32_t alloc)
 {
     const mv_lives *lives = &c->device->lives;
     const mv_trace *trace = &c->document->trace;
-    bool is_leaked = c->is_judged && c->device->leaks.is_leaked[alloc];
+    bool is_leaked = c->is_evaluated && c->device->leaks.is_leaked[alloc];
 
     if (mv_colouring_is_by_code(c))
         return code_group(c, alloc) | (is_leaked ? MV_GROUP_LEAK : 0);
@@ -94,7 +94,8 @@ uint64_t mv_colour_group(const mv_colouring *c, uint32_t alloc)
         return MV_GROUP_LEAK;
     switch (c->mode) {
     case MV_COLOUR_CATEGORY:
-        return c->is_judged ? c->device->attribution.categories.of_alloc[alloc] : MV_GROUP_UNKNOWN;
+        return c->is_evaluated ? c->device->attribution.categories.of_alloc[alloc]
+                               : MV_GROUP_UNKNOWN;
     case MV_COLOUR_SIZE:
         return step_of(lives->allocs.block[alloc], 64u << 10, 16);
     case MV_COLOUR_LIFETIME:
@@ -259,7 +260,7 @@ static bool append(char *out, size_t size, const char *words)
 
 static bool has_leaks(const mv_colouring *c)
 {
-    return c->is_judged && c->device->leaks.count > 0;
+    return c->is_evaluated && c->device->leaks.count > 0;
 }
 
 bool mv_group_words(const mv_colouring *c, uint64_t group, char *out, size_t size)

@@ -27,7 +27,7 @@ typedef struct {
     const mv_lives *lives; /* the coloured rows: the device's, or its segments as allocations, which
                               have a colour only by line of code */
     uint8_t mode;          /* mv_colour_mode */
-    bool is_judged;
+    bool is_evaluated;
 } mv_colouring;
 
 /* The shown device must be ready. */

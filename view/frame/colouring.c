@@ -34,5 +34,5 @@ uint32_t mv_view_colour(const mv_view *view, uint32_t alloc)
 uint64_t mv_view_colour_key(const mv_view *view)
 {
     return ((uint64_t)view->now->file << 32 | view->now->device) * 64 + view->now->colour * 4u +
-           view->desk->is_dark * 2u + mv_view_is_judged(view);
+           view->desk->is_dark * 2u + mv_view_is_evaluated(view);
 }

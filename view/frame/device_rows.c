@@ -17,7 +17,7 @@ static const mv_document_device *shown_of(const mv_document *d, uint32_t device)
     if (device == MV_NO_ROW)
         return NULL;
     stage = atomic_load_explicit(&d->devices[device].stage, memory_order_acquire);
-    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED ? &d->devices[device] : NULL;
+    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_REPORTED ? &d->devices[device] : NULL;
 }
 
 static mv_device_row row_of(const mv_document *d, uint32_t file, uint32_t device)

@@ -4,7 +4,7 @@
 
 enum {
     MOST_IN_TIP = 6,
-    MOST_IN_TURNS = 100000 /* events: the levels of more would take a page's thread too long */
+    MOST_COOPERATIVE = 100000 /* events: the levels of more would take a page's thread too long */
 };
 
 bool mv_verdicts_open(mv_view *view)
@@ -16,7 +16,7 @@ bool mv_verdicts_open(mv_view *view)
 
 static bool takes_too_long(const mv_view *view)
 {
-    return view->opts.in_turns && mv_view_device(view)->events > MOST_IN_TURNS;
+    return view->opts.is_cooperative && mv_view_device(view)->events > MOST_COOPERATIVE;
 }
 
 void mv_verdicts_update(mv_view *view)
@@ -25,12 +25,12 @@ void mv_verdicts_update(mv_view *view)
     bool is_current = false;
 
     view->verdicts = NULL;
-    if (view->sheet || !mv_view_is_judged(view) || !mv_file_has_several_levels(document) ||
+    if (view->sheet || !mv_view_is_evaluated(view) || !mv_file_has_several_levels(document) ||
         takes_too_long(view))
         return;
     if (document->origin) /* one answer for all levels */
         document = document->origin;
-    view->verdicts = mv_slot_ask(view->verdict_slot, &document, &is_current);
+    view->verdicts = mv_slot_query(view->verdict_slot, &document, &is_current);
     if (!is_current)
         view->verdicts = NULL;
 }
@@ -57,9 +57,9 @@ static mv_file_badge of_verdicts(mv_view *view)
     return (mv_file_badge){v->badge, v->problems > 0, tip};
 }
 
-static bool is_judged(const mv_document_device *d)
+static bool is_evaluated(const mv_document_device *d)
 {
-    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_JUDGED;
+    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_REPORTED;
 }
 
 /* The problems of all devices that are judged so far. */
@@ -74,7 +74,7 @@ static mv_file_badge of_devices(mv_view *view, const mv_document *document)
         const mv_document_device *d = &document->devices[i];
         const mv_headline_row *row = d->headline.rows;
         mv_reports reports;
-        if (!is_judged(d) || !d->headline.alarms)
+        if (!is_evaluated(d) || !d->headline.alarms)
             continue;
         reports = mv_document_reports(document, d);
         problems += mv_headline_problems(&reports);
@@ -96,7 +96,7 @@ mv_file_badge mv_file_badge_of(mv_view *view)
     const mv_document *document = mv_view_document(view);
     const mv_document_device *d = mv_view_device(view);
 
-    if (!mv_view_is_judged(view))
+    if (!mv_view_is_evaluated(view))
         return (mv_file_badge){0};
     if (view->verdicts)
         return of_verdicts(view);

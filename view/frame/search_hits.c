@@ -9,7 +9,7 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_trace *trace;
     const mv_document_device *device;
-    size_t is_judged;
+    size_t is_evaluated;
     char search[MV_SEARCH_TEXT];
 } search_question;
 MV_PLAIN_END
@@ -34,7 +34,7 @@ static void *find(mv_arena *arena, void *context, const void *of)
 {
     const search_question *a = of;
     const mv_lives *lives = &a->device->lives;
-    const mv_leaks *leaks = a->is_judged ? &a->device->leaks : NULL;
+    const mv_leaks *leaks = a->is_evaluated ? &a->device->leaks : NULL;
     search_answer *found = mv_push_struct(arena, search_answer);
     mv_filter filter = {0};
     mv_err err = {0};
@@ -51,9 +51,9 @@ static void *find(mv_arena *arena, void *context, const void *of)
 }
 
 bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
-                      bool is_judged, const char *search, mv_filter_bits *out)
+                      bool is_evaluated, const char *search, mv_filter_bits *out)
 {
-    const mv_leaks *leaks = is_judged ? &device->leaks : NULL;
+    const mv_leaks *leaks = is_evaluated ? &device->leaks : NULL;
     mv_filter filter = {0};
     char why[MV_FILTER_WHY];
     mv_err err = {0};
@@ -92,9 +92,9 @@ void mv_search_update(mv_view *view)
     memset(&a, 0, sizeof a);
     a.trace = &document->trace;
     a.device = device;
-    a.is_judged = mv_view_is_judged(view);
+    a.is_evaluated = mv_view_is_evaluated(view);
     memcpy(a.search, view->now->search, sizeof a.search);
-    found = mv_slot_ask(view->search_slot, &a, &is_current);
+    found = mv_slot_query(view->search_slot, &a, &is_current);
     if (!found || !is_current)
         return;
     memcpy(view->search_why, found->why, sizeof view->search_why);

@@ -41,7 +41,7 @@ typedef struct {
     bool has_no_buttons;        /* the frame is for a file: clickable-only elements are omitted */
     bool is_animating;          /* a pane needs another frame soon */
     mv_box caret;               /* of the last painted field with the keyboard */
-    bool lacks_memory; /* a part of the frame is missing, and will not come: out of memory */
+    bool ran_out_of_memory; /* a part of the frame is missing, and will not come: out of memory */
 } mv_ui;
 
 static inline bool mv_box_has(mv_box box, float x, float y)

@@ -29,7 +29,7 @@ uint32_t mv_view_level(const mv_view *view)
     uint32_t i = 0;
 
     while (i < list->count &&
-           strcmp(list->name[i], d->lacks_level          ? d->level
+           strcmp(list->name[i], d->is_missing_level     ? d->level
                                  : d->trace.origin.level ? d->trace.origin.level
                                                          : mv_level_name(MV_LEVEL_PYTORCH)) != 0)
         i++;
@@ -45,7 +45,7 @@ static const mv_document_device *device_of(const mv_view *view, uint32_t file, u
         row >= d->device_count)
         return NULL;
     stage = atomic_load_explicit(&d->devices[row].stage, memory_order_acquire);
-    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED ? &d->devices[row] : NULL;
+    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_REPORTED ? &d->devices[row] : NULL;
 }
 
 const mv_document_device *mv_view_arrived(const mv_view *view)
@@ -67,11 +67,12 @@ const mv_document_device *mv_view_other(const mv_view *view)
     return device_of(view, view->now->other_file, view->now->other_device);
 }
 
-bool mv_view_is_judged(const mv_view *view)
+bool mv_view_is_evaluated(const mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
 
-    return device && atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_JUDGED;
+    return device &&
+           atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_REPORTED;
 }
 
 void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE])
@@ -87,7 +88,7 @@ void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE])
         snprintf(device, sizeof device, ", device %u", mv_view_device(view)->device);
     snprintf(out, MV_VIEW_TITLE, "%.*s%s \xe2\x80\x94 memviz", (int)mv_utf8_cut(d->name, 200),
              d->name, device);
-    mv_utf8_tame(out);
+    mv_utf8_sanitize(out);
 }
 
 uint32_t mv_view_device_count(const mv_view *view)
@@ -117,7 +118,7 @@ void mv_view_copy(mv_view *view, const char *text)
         view->opts.copy(view->opts.user, text);
 }
 
-bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row)
+bool mv_focus_reached(const mv_view *view, mv_command_id command, uint32_t *row)
 {
     *row = (uint32_t)view->spot.arg;
     return view->spot.is_shown && view->spot.has_moved && view->spot.command == command;
@@ -138,7 +139,7 @@ static uint32_t has(const mv_view *view)
     has |= view->now->has_interval ? MV_NEEDS_INTERVAL : 0;
     has |= view->matches && view->matches->matches ? MV_NEEDS_FILTER : 0;
     has |= device->trace_marks.oom_count ? MV_NEEDS_OOM : 0;
-    if (device->trace_marks.mark_count || (mv_view_is_judged(view) && device->leaks.steps.count))
+    if (device->trace_marks.mark_count || (mv_view_is_evaluated(view) && device->leaks.steps.count))
         has |= MV_NEEDS_MARKS;
     has |= mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
     has |= view->history->past_count ? MV_NEEDS_PAST : 0;
@@ -185,7 +186,7 @@ static const char *lack(const mv_view *view, uint32_t needs)
     return "not now";
 }
 
-const char *mv_view_command_lack(const mv_view *view, mv_command_id id)
+const char *mv_view_command_unavailable_reason(const mv_view *view, mv_command_id id)
 {
     uint32_t lacking = mv_view_commands[id].needs & ~has(view);
 
@@ -194,5 +195,5 @@ const char *mv_view_command_lack(const mv_view *view, mv_command_id id)
 
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id)
 {
-    return id > MV_DO_NOTHING && id < MV_DO_COUNT && !mv_view_command_lack(view, id);
+    return id > MV_DO_NOTHING && id < MV_DO_COUNT && !mv_view_command_unavailable_reason(view, id);
 }

@@ -21,6 +21,7 @@
 #include "view/document/file_system.h"
 #include "view/document/file_verdicts.h"
 #include "view/document/jobs.h"
+#include "view/document/source_files.h"
 #include "view/frame/field.h"
 #include "view/frame/sheet.h"
 #include "view/frame/ui.h"
@@ -55,17 +56,18 @@ typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, h
 
 typedef struct {
     bool is_dark;
-    bool is_threaded;         /* false: every frame is complete, for tests */
-    bool in_turns;            /* with is_threaded: a single thread, which calls mv_view_turn */
-    bool tries_settings;      /* reports say what other settings would save, once replayed */
-    float scale;              /* 0: 1 */
-    uint64_t tile_bytes;      /* limit for the memory of tiles; 0: 64 MiB */
+    bool is_threaded;    /* false: every frame is complete, for tests */
+    bool is_cooperative; /* with is_threaded: a single thread, which calls mv_view_run_one_task */
+    bool tries_settings; /* reports say what other settings would save, once replayed */
+    float scale;         /* 0: 1 */
+    uint64_t tile_bytes; /* limit for the memory of tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads: a new frame would look different */
     void (*copy)(void *user, const char *text); /* copies to the clipboard */
     const char *(*paste)(void *user); /* pastes from it; valid until the next call; may be NULL */
     void *user;
-    const mv_file_system *files; /* for the dialogue that opens files; NULL: without a list */
-    const char *keys;            /* the user's key bindings (view/state/keymap.h); NULL: none */
+    const mv_file_system *files;    /* for the dialogue that opens files; NULL: without a list */
+    const mv_source_files *sources; /* of the recorded program; NULL: none are looked for */
+    const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: none */
 } mv_view_opts;
 
 /* The initial view, as given on the command line (--from, --to, --at, --filter, --device). Texts
@@ -160,6 +162,9 @@ void mv_view_close(mv_view *view);
  * session (view/state/session.h), recognised by its first line, is opened: its missing files are
  * added, and it determines what is shown. */
 void mv_view_add(mv_view *view, const char *path);
+/* mv_view_add for a file that was dropped or chosen: several at once are ranks, side by side, as on
+ * the command line. */
+void mv_view_drop(mv_view *view, const char *path);
 
 /* The first file of a session that is not a regular file on disk; file_count: there is none. A
  * session may come from anyone, and a pipe or a device in it could block forever: such a session is
@@ -190,9 +195,9 @@ void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE]);
 /* Whether the next frame would look different even without an input: something moves. */
 bool mv_view_is_animating(const mv_view *view);
 
-/* With opts.in_turns: runs one piece of pending work: a tile, a query, a loading stage. False:
+/* With opts.is_cooperative: runs one piece of pending work: a tile, a query, a loading stage. False:
  * nothing to do. Frames and inputs may come between calls. */
-bool mv_view_turn(mv_view *view);
+bool mv_view_run_one_task(mv_view *view);
 
 /* Nothing is loading, computing or moving: a script's `wait idle` waits for this. */
 bool mv_view_is_idle(const mv_view *view);
@@ -202,7 +207,7 @@ bool mv_view_is_idle(const mv_view *view);
 /* The shown document and device; NULL when there is none, or it is not ready. */
 const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
-bool mv_view_is_judged(const mv_view *view);                   /* shown, with its reports */
+bool mv_view_is_evaluated(const mv_view *view);                /* shown, with its reports */
 
 /* The selected device once its thread has made it, which may happen in the middle of a frame; NULL
  * before. It is shown from the next frame on. */
@@ -221,7 +226,7 @@ const mv_level_list *mv_view_levels(const mv_view *view);
 uint32_t mv_view_level(const mv_view *view);
 
 /* Whether a key has just moved the keyboard to a row of this command: a list scrolls to it. */
-bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row);
+bool mv_focus_reached(const mv_view *view, mv_command_id command, uint32_t *row);
 
 /* Number of devices of all files that are open so far. */
 uint32_t mv_view_device_count(const mv_view *view);
@@ -246,7 +251,7 @@ const char *mv_clock_name(uint8_t clock);
 /* The allocations that match a search, for workers. False when the search is invalid, or when out
  * of memory. */
 bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
-                      bool is_judged, const char *search, mv_filter_bits *out);
+                      bool is_evaluated, const char *search, mv_filter_bits *out);
 
 /* Finds the matches of the search: once a frame. */
 bool mv_search_open(mv_view *view);

@@ -93,7 +93,7 @@ static void note_stages(player *p)
 /* Fails if a part of the picture is missing because memory ran out. */
 static mv_code check_whole(const player *p, mv_err *err)
 {
-    return p->view->ui.lacks_memory || p->view->budget->lacked
+    return p->view->ui.ran_out_of_memory || p->view->budget->lacked
                ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture")
                : MV_OK;
 }
@@ -107,7 +107,7 @@ static mv_code find_failure(player *p, bool is_idle, mv_err *err)
 
     if (d && stage_of(&d->stage) == MV_DOCUMENT_FAILED)
         *err = d->failure;
-    if (is_open && d->lacks_level)
+    if (is_open && d->is_missing_level)
         mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", d->contents.lines[0]);
     for (uint32_t i = 0; is_idle && is_open && err->code == MV_OK && i < d->device_count; i++)
         if (stage_of(&d->devices[i].stage) == MV_DEVICE_FAILED)

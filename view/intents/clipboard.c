@@ -47,7 +47,7 @@ static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, s
         at += (size_t)snprintf(out ? out + at : NULL, out ? size - at : 0, "%s%s%s", file, line,
                                function);
         if (out) { /* one line for each frame, without characters that a terminal obeys */
-            mv_utf8_tame(out + from);
+            mv_utf8_sanitize(out + from);
             at = from + strlen(out + from);
             out[at] = '\n';
             out[at + 1] = '\0';
@@ -78,4 +78,27 @@ void mv_do_copy_stack(mv_view *view, uint64_t arg)
         mv_view_say(view, false, "the stack is copied");
     }
     mv_arena_release(&arena);
+}
+
+/* ---- the source ---------------------------------------------------------------------------- */
+
+void mv_do_edit_source(mv_view *view, uint64_t arg)
+{
+    const mv_trace *trace = &mv_view_document(view)->trace;
+    mv_frame_id frame =
+        mv_culprit_frame(trace, mv_view_document(view)->sites.kinds, mv_view_pinned_stack(view));
+    const char *file;
+    char why[MV_SOURCE_WHY];
+
+    (void)arg;
+    file = frame.row == MV_NO_ROW ? "" : mv_string_text(trace, trace->frames.file[frame.row]);
+    if (!*file)
+        mv_view_say(view, false, "no line of code was recorded for it");
+    else if (!view->opts.sources)
+        mv_view_say(view, true, "only a window can start an editor");
+    else if (view->opts.sources->edit(file, trace->frames.line[frame.row], why))
+        mv_view_say(view, false, "%.150s:%lld is opened in the editor", file,
+                    (long long)trace->frames.line[frame.row]);
+    else
+        mv_view_say(view, true, "%s", why);
 }

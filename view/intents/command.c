@@ -21,7 +21,7 @@ bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg)
 
     if (id <= MV_DO_NOTHING || id >= MV_DO_COUNT)
         return false;
-    lacks = mv_view_command_lack(view, id);
+    lacks = mv_view_command_unavailable_reason(view, id);
     if (lacks) {
         mv_view_say(view, false, "%s: %s", mv_view_commands[id].title, lacks);
         return false;

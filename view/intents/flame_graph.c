@@ -44,7 +44,7 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
         return;
     mv_arena_init(&scratch, view->budget);
     alloc = mv_flames_largest(&scratch, &d->trace, &d->sites, &a->ask.device->index,
-                              mv_flames_answer_ask(a), &a->flames, node);
+                              mv_flames_answer_query(a), &a->flames, node);
     mv_arena_release(&scratch);
     if (alloc != MV_NO_ROW)
         mv_view_pin(view, alloc);

@@ -11,7 +11,7 @@ bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *eve
                   uint32_t why_size)
 {
     const mv_document_device *device = mv_view_arrived(view);
-    mv_moment_ask ask;
+    mv_moment_query ask;
     mv_moment found;
     mv_arena scratch;
     mv_err err;

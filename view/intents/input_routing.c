@@ -201,7 +201,7 @@ static void press_covered(mv_view *view, const mv_zone *zone)
 }
 
 /* Everything that a pane does with the pointer until the button is released is one change. */
-static void let_go(mv_view *view)
+static void close_listed_clients(mv_view *view)
 {
     if (view->chrome->captured == MV_PANE_NONE)
         return;
@@ -211,7 +211,7 @@ static void let_go(mv_view *view)
 
 static void capture(mv_view *view, mv_pane pane, mv_box box, uint8_t button)
 {
-    let_go(view);
+    close_listed_clients(view);
     view->chrome->captured = pane;
     view->chrome->captured_box = box;
     view->chrome->captured_button = button;
@@ -324,7 +324,7 @@ static void release(mv_view *view, const mv_input *input)
     if (pane == MV_PANE_NONE || input->button != c->captured_button)
         return;
     mv_pane_give(view, pane, c->captured_box, input);
-    let_go(view);
+    close_listed_clients(view);
 }
 
 static void wheel(mv_view *view, const mv_input *input)
@@ -354,7 +354,7 @@ static void leave(mv_view *view)
     if (c->captured) {
         mv_input gone = {.kind = MV_INPUT_LEAVE};
         mv_pane_give(view, c->captured, c->captured_box, &gone);
-        let_go(view);
+        close_listed_clients(view);
     }
     enter_pane(view, MV_PANE_NONE, (mv_box){0});
 }
@@ -394,7 +394,7 @@ void mv_view_route(mv_view *view, const mv_input *input)
         break;
     case MV_INPUT_DROP:
         if (input->path)
-            mv_view_add(view, input->path);
+            mv_view_drop(view, input->path);
         break;
     case MV_INPUT_KEY_UP:
         break;

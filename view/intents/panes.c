@@ -14,7 +14,7 @@ void mv_do_state_layout(mv_view *view, uint64_t arg)
 
 void mv_do_history_row(mv_view *view, uint64_t arg)
 {
-    const mv_story_answer *a = view->panels->details_shown;
+    const mv_explanation_answer *a = view->panels->details_shown;
 
     if (a && arg < a->history.count)
         mv_view_pin(view, a->history.history[arg]);
@@ -22,7 +22,7 @@ void mv_do_history_row(mv_view *view, uint64_t arg)
 
 static void pin_user(mv_view *view, bool is_next)
 {
-    const mv_event_story *s = mv_details_story(view);
+    const mv_event_explanation *s = mv_details_explanation(view);
 
     if (!s)
         mv_view_say(view, false, "still looking for users of the address");

@@ -224,6 +224,31 @@ void mv_view_add(mv_view *view, const char *path)
         mv_view_choose(view, view->document_count - 1, MV_NO_ROW);
 }
 
+/* Whether the open files are those dropped since the last frame, and several can be read. */
+static bool are_ranks(const mv_view *view)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < view->document_count; i++)
+        count += atomic_load_explicit(&view->documents[i]->stage, memory_order_acquire) !=
+                 MV_DOCUMENT_FAILED;
+    return view->chrome->dropped == view->document_count && count > 1;
+}
+
+void mv_view_drop(mv_view *view, const char *path)
+{
+    mv_chrome *c = view->chrome;
+
+    mv_view_add(view, path);
+    c->dropped++;
+    if (!are_ranks(view))
+        return;
+    if (!c->has_start)
+        mv_view_write(view)->main = MV_MAIN_RANKS;
+    else if (!c->start.session)
+        c->start.main = MV_MAIN_RANKS;
+}
+
 /* ---- saving ------------------------------------------------------------------------------- */
 
 /* Opens the field for a name, as for all written files. */

@@ -70,8 +70,8 @@ static bool is_on_edge(const mv_plot *p, float x, float y)
 {
     float grip = mv_ui_px(p->ui, GRIP);
 
-    return p->legend.w > 0 && y >= p->legend.y && y < p->legend.y + p->legend.h &&
-           x >= p->legend.x - 2 * grip && x < p->legend.x;
+    return p->legend.w > 0 && !p->is_legend_below && y >= p->legend.y &&
+           y < p->legend.y + p->legend.h && x >= p->legend.x - 2 * grip && x < p->legend.x;
 }
 
 static void widen_legend(mv_plot *p, const mv_input *input)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/beside.h"
+#include "base/resource_path.h"
 #include "parse/source/source.h"
 
 #ifndef MV_INSTALLED_PAGE_FOLDER
@@ -23,7 +23,7 @@ static bool find_page(char path[2 * PATH_MAX])
         return true;
     }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (mv_beside(path, 2 * PATH_MAX, places[i]) && access(path, R_OK) == 0)
+        if (mv_resource_path(path, 2 * PATH_MAX, places[i]) && access(path, R_OK) == 0)
             return true;
     return false;
 }

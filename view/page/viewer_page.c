@@ -17,8 +17,8 @@
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-mv_code mv_viewer_page_judge(mv_arena *arena, mv_arena *work, const mv_trace *trace,
-                             const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err)
+mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace *trace,
+                                const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err)
 {
     mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS, .no_advice = true};
     mv_fragmentation fragmentation;
@@ -238,7 +238,7 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
     out->packed.arena = scratch;
     for (int tries = 0; tries < 4; tries++) {
         out->packed.length = 0;
-        if (mv_thin(scratch, trace, most, &out->thinned, err) != MV_OK ||
+        if (mv_trace_downsample(scratch, trace, most, &out->thinned, err) != MV_OK ||
             pack(scratch, &out->thinned.trace, &write, &out->packed, err) != MV_OK)
             return err->code;
         if (opts->most_events || out->packed.length <= room || most == 0)

@@ -48,8 +48,8 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
 /* Adds the verdicts on one device: a page shows the verdicts on the first device with an alarm, or
  * else on the first device. The text is in `arena`; `work` may be released afterwards. O(n log
  * n). */
-mv_code mv_viewer_page_judge(mv_arena *arena, mv_arena *work, const mv_trace *trace,
-                             const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err);
+mv_code mv_viewer_page_evaluate(mv_arena *arena, mv_arena *work, const mv_trace *trace,
+                                const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err);
 
 /* Writes a page with a picture and nothing else: used when memviz.html is missing. */
 mv_code mv_still_page_write(const mv_scene *picture, const char *title, mv_sink *sink, mv_err *err);

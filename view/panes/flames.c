@@ -21,7 +21,7 @@ static uint32_t moment_before(uint32_t event)
     return event ? event - 1 : MV_BEFORE;
 }
 
-static mv_code rows_of(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
+static mv_code rows_of(mv_arena *arena, const mv_index *index, mv_flames_query ask, mv_alive *out,
                        mv_err *err)
 {
     uint32_t before = moment_before(ask.a), after = moment_before(ask.b), first, limit;
@@ -41,7 +41,7 @@ static mv_code rows_of(mv_arena *arena, const mv_index *index, mv_flames_ask ask
     return MV_OK;
 }
 
-mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
+mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_query ask, mv_alive *out,
                        mv_err *err)
 {
     uint32_t kept = 0;
@@ -113,7 +113,7 @@ static bool number_paths(mv_arena *arena, mv_flames *out)
 
 /* The tree of a flame, and its sum. */
 static mv_code make_tree(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
-                         const mv_lives *lives, const mv_flame *flame, mv_flames_ask ask,
+                         const mv_lives *lives, const mv_flame *flame, mv_flames_query ask,
                          mv_flames *out, mv_err *err)
 {
     mv_flame_tree_opts opts = {.is_inverted = ask.is_inverted, .by_blocks = ask.by_blocks};
@@ -131,7 +131,7 @@ static mv_code make_tree(mv_arena *arena, const mv_trace *trace, const mv_sites 
 }
 
 mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
-                       const mv_index *index, mv_flames_ask ask, mv_flames *out, mv_err *err)
+                       const mv_index *index, mv_flames_query ask, mv_flames *out, mv_err *err)
 {
     mv_flame flame = {0};
     mv_arena scratch;
@@ -150,7 +150,7 @@ mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *s
 }
 
 mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
-                              const mv_lives *lives, const mv_heap_map *map, mv_flames_ask ask,
+                              const mv_lives *lives, const mv_heap_map *map, mv_flames_query ask,
                               mv_flames *out, mv_err *err)
 {
     const mv_sites *shown = ask.has_all_frames ? NULL : sites;
@@ -169,7 +169,7 @@ mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_s
 }
 
 mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
-                            mv_flames_ask ask, mv_flames *out, mv_err *err)
+                            mv_flames_query ask, mv_flames *out, mv_err *err)
 {
     mv_flame_tree_opts opts = {.is_inverted = ask.is_inverted};
     mv_code result;
@@ -206,7 +206,7 @@ static uint32_t labels_of(const mv_flame_tree *tree, uint32_t node, const char *
 }
 
 /* Whether a stack's path in the tree begins with `labels`. */
-static bool passes(const mv_trace *trace, const mv_sites *sites, mv_flames_ask ask,
+static bool passes(const mv_trace *trace, const mv_sites *sites, mv_flames_query ask,
                    mv_stack_id stack, const char *const *labels, uint32_t depth)
 {
     uint32_t count, at = 0;
@@ -233,7 +233,7 @@ static bool passes(const mv_trace *trace, const mv_sites *sites, mv_flames_ask a
 }
 
 uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
-                           const mv_index *index, mv_flames_ask ask, const mv_flames *flames,
+                           const mv_index *index, mv_flames_query ask, const mv_flames *flames,
                            uint32_t node)
 {
     const char **labels = mv_push_array(scratch, const char *, flames->tree.depth + 1);

@@ -40,7 +40,7 @@ typedef struct {
     uint32_t a, b;       /* HELD, TEMPORARY: events [a, b) */
     const mv_filter_bits *only; /* by row: CURSOR, PEAK, HELD, TEMPORARY count only these; NULL:
                                    all */
-} mv_flames_ask;
+} mv_flames_query;
 
 typedef struct {
     mv_flame_tree tree; /* with by_blocks, `bytes` of nodes count blocks: see mv_flame_tree_opts */
@@ -52,28 +52,28 @@ typedef struct {
 /* O(k + frames of their stacks, sorted) for k allocations. Everything is allocated in `arena`.
  * Fails only when out of memory or row numbers. */
 mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
-                       const mv_index *index, mv_flames_ask ask, mv_flames *out, mv_err *err);
+                       const mv_index *index, mv_flames_query ask, mv_flames *out, mv_err *err);
 
 /* MV_FLAMES_SEGMENTS, which is never inverted: for the heap at this moment. */
 mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
-                              const mv_lives *lives, const mv_heap_map *map, mv_flames_ask ask,
+                              const mv_lives *lives, const mv_heap_map *map, mv_flames_query ask,
                               mv_flames *out, mv_err *err);
 
 /* MV_FLAMES_CHANGE: only is_inverted and has_all_frames apply. */
 mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
-                            mv_flames_ask ask, mv_flames *out, mv_err *err);
+                            mv_flames_query ask, mv_flames *out, mv_err *err);
 
 /* The node with this path; 0, the root, when there is none. */
 uint32_t mv_flames_node(const mv_flames *flames, uint64_t path);
 
 /* Rows of the index that the query selects, ascending: the rows that the tree adds up. */
-mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
+mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_query ask, mv_alive *out,
                        mv_err *err);
 
 /* The largest of those allocations with a stack through a node of the tree; MV_NO_ROW when there is
  * none. O(k x frames). */
 uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
-                           const mv_index *index, mv_flames_ask ask, const mv_flames *flames,
+                           const mv_index *index, mv_flames_query ask, const mv_flames *flames,
                            uint32_t node);
 
 const char *mv_flames_source_name(uint32_t source); /* "at the cursor" */

@@ -124,7 +124,7 @@ static bool has_text(const char *cell, const char *words)
     return strcasestr(cell, words) != NULL;
 }
 
-static void keep_rows(const mv_listing_ask *ask, mv_listing *table)
+static void keep_rows(const mv_listing_query *ask, mv_listing *table)
 {
     uint32_t kept = 0;
     char text[MV_CELL_SIZE];
@@ -142,7 +142,7 @@ static void keep_rows(const mv_listing_ask *ask, mv_listing *table)
 }
 
 /* Rows of events are made one by one, and their arena is rewound. False when out of memory. */
-static bool keep_events(mv_arena *arena, mv_arena *scratch, const mv_listing_ask *ask,
+static bool keep_events(mv_arena *arena, mv_arena *scratch, const mv_listing_query *ask,
                         mv_listing *table)
 {
     uint32_t *order = mv_push_array(arena, uint32_t, table->count);
@@ -205,7 +205,7 @@ static bool fill(mv_listing_maker *maker)
     }
 }
 
-mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err)
+mv_code mv_listing_find(mv_arena *arena, const mv_listing_query *ask, mv_listing *out, mv_err *err)
 {
     mv_listing_maker maker = {.words.arena = arena,
                               .ask = ask,
@@ -231,7 +231,7 @@ mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *
     return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "table");
 }
 
-void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+void mv_listing_row(mv_arena *arena, const mv_listing_query *ask, const mv_listing *table,
                     uint32_t row, mv_cell cells[MV_LISTING_COLUMNS], mv_listing_place *place)
 {
     uint32_t at;
@@ -314,7 +314,7 @@ static void put_clean(table_text *w, const char *text)
 
     put(w, text);
     if (!w->failed)
-        mv_utf8_tame(w->bytes + from);
+        mv_utf8_sanitize(w->bytes + from);
 }
 
 static void put_cell(table_text *w, mv_cell_kind kind, mv_cell cell)
@@ -347,7 +347,7 @@ static void put_row(table_text *w, const mv_listing *table, const mv_cell *cells
     put(w, "\n");
 }
 
-const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+const char *mv_listing_tsv(mv_arena *arena, const mv_listing_query *ask, const mv_listing *table,
                            uint32_t most)
 {
     table_text w = {.arena = arena};

@@ -124,7 +124,7 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint8_t kind;                /* mv_listing_kind */
-    bool is_judged;              /* the device's reports are ready */
+    bool is_evaluated;           /* the device's reports are ready */
     uint32_t event;              /* the cursor */
     uint32_t a, b;               /* LINES, CATEGORIES: events [a, b) */
     bool of_segments;            /* LINES, CATEGORIES: count segments instead of blocks */
@@ -135,14 +135,14 @@ typedef struct {
     const mv_filter_bits *only;  /* by row of lives->allocs: only these are counted; NULL: all */
     const char *rows; /* only rows that contain this text, in letters of either case, in a
                                   * cell as it is shown; NULL, "": all */
-} mv_listing_ask;
+} mv_listing_query;
 
 /* O(rows alive, sorted); LINES and CATEGORIES also read the events of the interval. Everything is
  * allocated in `arena`. Fails only when out of memory. */
-mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err);
+mv_code mv_listing_find(mv_arena *arena, const mv_listing_query *ask, mv_listing *out, mv_err *err);
 
 /* One row in sorted order: its cells and its place. Rows of events are built in `arena`. */
-void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+void mv_listing_row(mv_arena *arena, const mv_listing_query *ask, const mv_listing *table,
                     uint32_t row, mv_cell cells[MV_LISTING_COLUMNS], mv_listing_place *place);
 
 enum { MV_CELL_SIZE = 64 };
@@ -152,7 +152,7 @@ const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]
 
 /* The table as tab-separated lines with exact numbers, names in the first line. NULL when out of
  * memory. At most `most` rows. */
-const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+const char *mv_listing_tsv(mv_arena *arena, const mv_listing_query *ask, const mv_listing *table,
                            uint32_t most);
 
 const char *mv_listing_name(uint32_t kind); /* "stacks" */

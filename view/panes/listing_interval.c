@@ -258,7 +258,7 @@ bool mv_listing_fill_categories(mv_listing_maker *maker)
         AREA_COLUMNS("allocated", "freed", "new blocks", "category");
     area p = open_area(maker);
 
-    if (maker->ask->of_segments || !maker->ask->is_judged) {
+    if (maker->ask->of_segments || !maker->ask->is_evaluated) {
         maker->out->note = maker->ask->of_segments ? "segments have no category"
                                                    : "categories are still being found";
         return mv_listing_reserve(maker, columns, 8, 0);

@@ -10,7 +10,7 @@
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
 
-static int64_t time_of(const mv_listing_ask *ask, uint32_t event)
+static int64_t time_of(const mv_listing_query *ask, uint32_t event)
 {
     return mv_event_time(&ask->document->trace, &ask->device->lives.events, event);
 }
@@ -101,7 +101,7 @@ const mv_listing_column mv_listing_event_columns[] = {
     {"size", MV_CELL_BYTES, 84},      {"addr", MV_CELL_ADDR, 120}, {"stream", MV_CELL_ADDR, 110},
     {"line of code", MV_CELL_TEXT, 0}};
 
-void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t event,
+void mv_listing_event_row(mv_arena *arena, const mv_listing_query *ask, uint32_t event,
                           mv_cell *cells, mv_listing_place *place)
 {
     const mv_trace *trace = &ask->document->trace;
@@ -184,7 +184,7 @@ bool mv_listing_fill_markers(mv_listing_maker *maker)
         {"allocated", MV_CELL_BYTES, 90}, {"name", MV_CELL_TEXT, 0}};
     const mv_document_device *d = maker->ask->device;
     const mv_trace_marks *l = &d->trace_marks;
-    const mv_steps *steps = maker->ask->is_judged ? &d->leaks.steps : NULL;
+    const mv_steps *steps = maker->ask->is_evaluated ? &d->leaks.steps : NULL;
     char size[MV_SIZE_TEXT], marks[MV_COUNT_TEXT], count[MV_COUNT_TEXT], ooms[MV_COUNT_TEXT];
 
     if (!mv_listing_reserve(maker, columns, 6,

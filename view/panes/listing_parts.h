@@ -13,7 +13,7 @@
 typedef struct {
     mv_telling words; /* its arena belongs to the table */
     mv_arena scratch;
-    const mv_listing_ask *ask;
+    const mv_listing_query *ask;
     const mv_trace *trace;
     const mv_sites *sites;
     const mv_lives *lives;
@@ -54,7 +54,7 @@ bool mv_listing_fill_ledger(mv_listing_maker *maker);
 extern const mv_listing_column mv_listing_event_columns[];
 enum { MV_LISTING_EVENT_COLUMNS = 7 };
 
-void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t event,
+void mv_listing_event_row(mv_arena *arena, const mv_listing_query *ask, uint32_t event,
                           mv_cell *cells, mv_listing_place *place);
 
 #endif

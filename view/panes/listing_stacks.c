@@ -36,7 +36,7 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
             continue;
         found[kept++] = (holding){
             has_stack ? m->sites->group[mv_site_of(m->sites, stack)] : MV_NO_ROW,
-            has_stack && m->ask->is_judged ? d->attribution.categories.of_alloc[row] : 0, row};
+            has_stack && m->ask->is_evaluated ? d->attribution.categories.of_alloc[row] : 0, row};
     }
     *count = kept;
     if (found)
@@ -65,7 +65,7 @@ static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t fr
     cells[1].number = mv_listing_share(bytes, all);
     cells[2].number = to - from;
     cells[3].number = a->block[largest];
-    cells[4].text = !m->ask->is_judged || found[from].group == MV_NO_ROW
+    cells[4].text = !m->ask->is_evaluated || found[from].group == MV_NO_ROW
                         ? ""
                         : m->ask->device->attribution.categories.name[found[from].category];
     *label = (mv_labelled){.trace = m->trace,
@@ -162,9 +162,9 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker)
     const mv_leaks *found = &maker->ask->device->leaks;
     char leaked[MV_SIZE_TEXT], live[MV_SIZE_TEXT], line[512];
 
-    if (!mv_listing_reserve(maker, columns, 8, maker->ask->is_judged ? found->count : 0))
+    if (!mv_listing_reserve(maker, columns, 8, maker->ask->is_evaluated ? found->count : 0))
         return false;
-    if (!maker->ask->is_judged) {
+    if (!maker->ask->is_evaluated) {
         maker->out->note = "still looking for leaks";
         return true;
     }

@@ -11,15 +11,15 @@
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
-enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* minimum pixels at scale 1 */
-enum { SENTENCE_LINES = 3 };
+enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 }; /* pixels at scale 1 */
+enum { SENTENCE_LINES = 3, SOURCE = 28 /* indent of a line of code */ };
 
 typedef struct {
     mv_view *view;
     const mv_document *document;
     const mv_document_device *device;
     const mv_lives *lives;
-    const mv_event_story *story;
+    const mv_event_explanation *story;
     const mv_allocation_history *history; /* NULL: not known yet, or not an allocation */
     mv_panel_lines lines;                 /* of the current column */
     uint32_t longest;                     /* of the columns, in lines */
@@ -187,7 +187,7 @@ static void put_age(details_frame *p)
 
 static void put_life(details_frame *p)
 {
-    const mv_event_story *s = p->story;
+    const mv_event_explanation *s = p->story;
 
     if (p->lives->events.count == 0)
         return;
@@ -248,7 +248,7 @@ static void put_alloc_facts(details_frame *p)
     uint32_t alloc = p->story->alloc;
 
     put_life(p);
-    if (mv_view_is_judged(p->view)) {
+    if (mv_view_is_evaluated(p->view)) {
         put_fact(p, "category",
                  d->attribution.categories.name[d->attribution.categories.of_alloc[alloc]]);
         if (d->leaks.is_leaked[alloc])
@@ -278,7 +278,7 @@ static void put_failure(details_frame *p)
     const mv_ooms *found = &p->device->ooms;
     uint32_t colour = p->view->ui.theme->text;
 
-    for (uint32_t i = 0; mv_view_is_judged(p->view) && i < found->count; i++) {
+    for (uint32_t i = 0; mv_view_is_evaluated(p->view) && i < found->count; i++) {
         if (found->ooms[i].event != p->story->event || found->ooms[i].api_call != MV_NO_ROW)
             continue;
         put_title(p, "why it failed");
@@ -306,6 +306,19 @@ static bool is_shown_kind(uint8_t kind, bool has_own)
     return kind == MV_FRAME_USER || (!has_own && kind == MV_FRAME_PACKAGE);
 }
 
+/* The line of code, where the file is on this machine. */
+static void put_source(details_frame *p, mv_frame_id frame)
+{
+    const mv_source_files *sources = p->view->opts.sources;
+    const mv_trace *t = &p->document->trace;
+    const char *file = mv_string_text(t, t->frames.file[frame.row]), *text = "";
+
+    if (sources && *file && t->frames.line[frame.row] != MV_NO_LINE)
+        text = sources->line(file, t->frames.line[frame.row]);
+    if (*text)
+        put(p, SOURCE, p->view->ui.theme->faint_text, mv_panel_say(p->view, "%s", text));
+}
+
 static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
 {
     uint8_t kind = p->document->sites.kinds[frame.row];
@@ -315,6 +328,8 @@ static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
     mv_frame_label(&p->document->trace, frame, label, sizeof label);
     put(p, is_culprit ? 0 : 14, kind == MV_FRAME_USER ? theme->text : theme->faint_text,
         is_culprit ? mv_panel_say(p->view, "> %s", label) : label);
+    if (kind == MV_FRAME_USER)
+        put_source(p, frame);
 }
 
 /* The line that shows or hides the other frames. */
@@ -381,7 +396,7 @@ enum { FOLD_MADE, FOLD_FORWARD, FOLD_CPP, FOLD_ENDED };
 static void put_made_stacks(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
-    const mv_event_story *s = p->story;
+    const mv_event_explanation *s = p->story;
     uint32_t birth = s->alloc == MV_NO_ROW && s->segment == MV_NO_ROW ? s->event : s->born;
     mv_stack_id forward = MV_NO_STACK, cpp = MV_NO_STACK;
 
@@ -403,7 +418,7 @@ static void put_made_stacks(details_frame *p)
 
 static void put_end_stack(details_frame *p)
 {
-    const mv_event_story *s = p->story;
+    const mv_event_explanation *s = p->story;
     bool is_alloc = s->alloc != MV_NO_ROW;
 
     if (!is_alloc && s->segment == MV_NO_ROW)
@@ -467,10 +482,10 @@ static void put_history(details_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-mv_story_question mv_details_question(const mv_view *view)
+mv_explanation_question mv_details_question(const mv_view *view)
 {
     const mv_view_state *now = view->now;
-    mv_story_question q;
+    mv_explanation_question q;
 
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
@@ -496,7 +511,7 @@ uint32_t mv_details_alloc(const mv_view *view)
 }
 
 /* Rows of a device that is no longer shown have no story. */
-static bool is_question(const mv_story_question *q)
+static bool is_question(const mv_explanation_question *q)
 {
     const mv_lives *lives = &q->device->lives;
 
@@ -504,10 +519,10 @@ static bool is_question(const mv_story_question *q)
            q->event < lives->events.count;
 }
 
-static const mv_story_answer *ask(mv_view *view, const mv_story_question *q)
+static const mv_explanation_answer *ask(mv_view *view, const mv_explanation_question *q)
 {
     bool is_current;
-    const mv_story_answer *a = mv_slot_ask(view->panels->details, q, &is_current);
+    const mv_explanation_answer *a = mv_slot_query(view->panels->details, q, &is_current);
 
     if (!is_current)
         a = NULL;
@@ -515,10 +530,10 @@ static const mv_story_answer *ask(mv_view *view, const mv_story_question *q)
     return a;
 }
 
-const mv_event_story *mv_details_story(mv_view *view)
+const mv_event_explanation *mv_details_explanation(mv_view *view)
 {
-    mv_story_question q = mv_details_question(view);
-    const mv_story_answer *a = is_question(&q) ? ask(view, &q) : NULL;
+    mv_explanation_question q = mv_details_question(view);
+    const mv_explanation_answer *a = is_question(&q) ? ask(view, &q) : NULL;
 
     return a ? &a->story : NULL;
 }
@@ -536,6 +551,17 @@ static void paint_narrow(details_frame *p, mv_box box, uint32_t first)
     open_column(p, box, first);
     put_made_stacks(p);
     put_end_stack(p);
+    close_column(p);
+}
+
+/* Everything in one column, as on a phone. */
+static void paint_one(details_frame *p, mv_box box, uint32_t first)
+{
+    open_column(p, box, first);
+    put_facts(p);
+    put_made_stacks(p);
+    put_end_stack(p);
+    put_history(p);
     close_column(p);
 }
 
@@ -586,14 +612,14 @@ static void paint_columns(details_frame *p, mv_box box)
     float line = MV_UI_LINE * ui->scale;
 
     box.x += mv_ui_px(ui, MV_UI_PAD);
-    box.y += 2;
-    box.h -= 2;
     box.w -= mv_ui_px(ui, MV_UI_PAD + 10);
     above = paint_sentence(p, box);
     if (first < above)
         mv_box_cut_top(&box, (float)(above - first) * line);
     first = first > above ? first - above : 0;
-    if (box.w < mv_ui_px(ui, NARROW))
+    if (box.w < mv_ui_px(ui, ONE))
+        paint_one(p, box, first);
+    else if (box.w < mv_ui_px(ui, NARROW))
         paint_narrow(p, box, first);
     else
         paint_wide(p, box, first);
@@ -604,8 +630,8 @@ void mv_details_paint(mv_view *view, mv_box box)
 {
     mv_panels *panels = view->panels;
     details_frame p = {.view = view};
-    const mv_story_answer *a;
-    mv_story_question q;
+    const mv_explanation_answer *a;
+    mv_explanation_question q;
 
     if (!mv_panels_device(view, box, &p.document, &p.device))
         return;
@@ -623,10 +649,11 @@ void mv_details_paint(mv_view *view, mv_box box)
         panels->details_of = q;
     }
     a = ask(view, &q);
-    p.story = a ? &a->story : mv_panels_tell(view, &q);
+    p.story = a ? &a->story : mv_panels_explain(view, &q);
     if (!p.story)
         return;
     p.history = a && a->story.alloc != MV_NO_ROW ? &a->history : NULL;
+    mv_box_cut_top(&box, 2);
     paint_columns(&p, box);
     mv_ui_scroll(&view->ui, box, p.longest, mv_panel_room(view, box), &panels->details_first);
 }

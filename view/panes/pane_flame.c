@@ -11,7 +11,7 @@
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
 
-enum { HEAD = 22, NARROW = 24, MATCH_MOST = 1024 };
+enum { NARROW = 24, MATCH_MOST = 1024, LEAST_SUM = 250, BUTTONS = MV_FLAMES_COUNT + 5 };
 
 typedef struct {
     mv_view *view;
@@ -19,7 +19,8 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     const mv_flames_answer *answer;
-    mv_box box; /* box of the levels */
+    mv_box box;  /* box of the levels */
+    float level; /* height of one */
 } flame_frame;
 
 /* ---- the query --------------------------------------------------------------------------- */
@@ -62,13 +63,50 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
         q.b = b;
     }
     if (counts_hits(q.source) && mv_panels_isolated(view, q.only))
-        q.is_judged = mv_view_is_judged(view);
+        q.is_evaluated = mv_view_is_evaluated(view);
     return q;
+}
+
+typedef struct {
+    float width;
+    bool is_on;
+    mv_command_id command;
+    uint32_t arg;
+    const char *text;
+} head_button;
+
+/* The buttons of the head, and at the end the room for the sum. */
+static uint32_t buttons_of(const mv_view *view, head_button out[BUTTONS], float widths[BUTTONS])
+{
+    static const float of_sources[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92, 92};
+    const mv_view_state *now = view->now;
+    bool has_change = mv_view_other(view) || now->flame_source == MV_FLAMES_CHANGE;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < (has_change ? MV_FLAMES_COUNT : MV_FLAMES_CHANGE); i++)
+        out[count++] = (head_button){of_sources[i], now->flame_source == i, MV_DO_flame_source, i,
+                                     mv_flames_source_name(i)};
+    if (now->flame_source != MV_FLAMES_CHANGE)
+        out[count++] = (head_button){58, now->by_blocks, MV_DO_flame_weight, 0, "blocks"};
+    if (now->flame_source != MV_FLAMES_SEGMENTS)
+        out[count++] = (head_button){72, now->is_inverted, MV_DO_flame_invert, 0, "inverted"};
+    out[count++] = (head_button){82, now->has_all_frames, MV_DO_flame_frames, 0, "all frames"};
+    if (now->flame_focus)
+        out[count++] = (head_button){64, false, MV_DO_flame_focus, 0, "show all"};
+    out[count++] = (head_button){.width = LEAST_SUM};
+    for (uint32_t i = 0; i < count; i++)
+        widths[i] = out[i].width;
+    return count;
 }
 
 static mv_box levels_of(const mv_view *view, mv_box box)
 {
-    mv_box_cut_top(&box, mv_ui_px(&view->ui, HEAD));
+    head_button buttons[BUTTONS];
+    float widths[BUTTONS];
+    uint32_t count = buttons_of(view, buttons, widths);
+
+    mv_box_cut_top(&box, mv_ui_px(&view->ui, MV_PANEL_HEAD) *
+                             (float)mv_panel_flow(view, box, widths, count, NULL));
     return box;
 }
 
@@ -136,13 +174,13 @@ static bool is_match(const flame_frame *p, const mv_flame_node *node)
 static mv_box place_of(const flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_node *root = &p->answer->flames.tree.nodes[p->answer->focus];
-    float level = mv_ui_px(p->ui, MV_FLAME_LEVEL);
     double all = root->bytes ? (double)root->bytes : 1;
     float x = p->box.x + p->box.w * (float)((double)box->offset / all);
     float end = p->box.x + p->box.w * (float)((double)(box->offset + box->bytes) / all);
 
-    return (mv_box){x, p->box.y + level * ((float)box->depth - (float)p->view->panels->flame_first),
-                    end - x, level};
+    return (mv_box){x,
+                    p->box.y + p->level * ((float)box->depth - (float)p->view->panels->flame_first),
+                    end - x, p->level};
 }
 
 static bool is_in_sight(const flame_frame *p, mv_box at)
@@ -254,15 +292,18 @@ static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
                  (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = colour, .width = width});
 }
 
-/* The text in a box. */
-static const char *text_of(const flame_frame *p, const mv_icicle_box *box, float size, float width)
+/* The text in a box, in as many lines as it has room for. */
+static void label_box(const flame_frame *p, const mv_icicle_box *box, mv_icicle_shape *shape)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
     char count[MV_TICK_TEXT];
 
-    if (box->rest)
-        return mv_panel_say(p->view, "%s more", mv_axis_exact(box->rest, count));
-    return mv_icicle_label(&p->ui->scene, node, short_amount(p, node), size, width);
+    if (box->rest) {
+        shape->label[0] = mv_panel_say(p->view, "%s more", mv_axis_exact(box->rest, count));
+        shape->lines = 1;
+        return;
+    }
+    mv_icicle_label(&p->ui->scene, node, short_amount(p, node), shape);
 }
 
 static void paint_box(flame_frame *p, const mv_icicle_box *box)
@@ -278,7 +319,7 @@ static void paint_box(flame_frame *p, const mv_icicle_box *box)
     if (!is_in_sight(p, at))
         return;
     if (at.w > mv_ui_px(p->ui, NARROW))
-        shape.label = text_of(p, box, shape.size, at.w - 8);
+        label_box(p, box, &shape);
     if (sheet)
         shape.title = mv_hover_take(&sheet->hover_bytes, describe(p, box));
     mv_icicle_paint(&p->ui->scene, p->ui->theme, &shape);
@@ -298,7 +339,7 @@ static void paint_boxes(flame_frame *p)
 
 static uint32_t room_of(const flame_frame *p)
 {
-    return (uint32_t)(p->box.h / mv_ui_px(p->ui, MV_FLAME_LEVEL));
+    return (uint32_t)(p->box.h / p->level);
 }
 
 /* The boxes, with their reactions to the pointer and the wheel. */
@@ -393,16 +434,6 @@ static void paint_live_key(flame_frame *p, mv_box room_in_head)
 
 /* ---- the head ---------------------------------------------------------------------------- */
 
-static void button(flame_frame *p, mv_box *head, float width, bool is_on, mv_command_id command,
-                   uint64_t arg, const char *text)
-{
-    mv_box at = mv_box_cut_left(head, mv_ui_px(p->ui, width));
-
-    at.y += 1;
-    at.h -= 3;
-    mv_ui_button(p->ui, at, is_on, command, arg, text);
-}
-
 /* The sum of the widths. */
 static const char *sum_of(const flame_frame *p)
 {
@@ -438,28 +469,28 @@ static const char *sum_of(const flame_frame *p)
 }
 
 /* Returns the space between the buttons and the sum. */
-static mv_box paint_head(flame_frame *p, mv_box head)
+static mv_box paint_head(flame_frame *p, mv_box pane)
 {
-    static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92, 92};
-    const mv_view_state *now = p->view->now;
-    bool has_change = mv_view_other(p->view) || now->flame_source == MV_FLAMES_CHANGE;
+    head_button buttons[BUTTONS];
+    float widths[BUTTONS];
+    uint32_t count = buttons_of(p->view, buttons, widths);
+    mv_box boxes[BUTTONS], rest;
+    const char *texts[2];
 
-    for (uint32_t i = 0; i < (has_change ? MV_FLAMES_COUNT : MV_FLAMES_CHANGE); i++)
-        button(p, &head, widths[i], now->flame_source == i, MV_DO_flame_source, i,
-               mv_flames_source_name(i));
-    mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
-    if (now->flame_source != MV_FLAMES_CHANGE)
-        button(p, &head, 58, now->by_blocks, MV_DO_flame_weight, 0, "blocks");
-    if (now->flame_source != MV_FLAMES_SEGMENTS)
-        button(p, &head, 72, now->is_inverted, MV_DO_flame_invert, 0, "inverted");
-    button(p, &head, 82, now->has_all_frames, MV_DO_flame_frames, 0, "all frames");
-    if (now->flame_focus)
-        button(p, &head, 64, false, MV_DO_flame_focus, 0, "show all");
-    mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
-    head.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    if (p->answer)
-        head.w -= mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, sum_of(p));
-    return head;
+    mv_panel_flow(p->view, pane, widths, count, boxes);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        mv_ui_button(p->ui, boxes[i], buttons[i].is_on, buttons[i].command, buttons[i].arg,
+                     buttons[i].text);
+    rest = boxes[count - 1];
+    mv_box_cut_left(&rest, mv_ui_px(p->ui, MV_UI_PAD));
+    rest.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    if (!p->answer)
+        return rest;
+    texts[0] = sum_of(p);
+    texts[1] = amount_of(p, &p->answer->flames.tree.nodes[0]);
+    rest.w -= mv_ui_text(p->ui, rest, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END,
+                         mv_ui_longest(p->ui, MV_UI_TEXT, rest.w, texts, 2));
+    return rest;
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */
@@ -473,9 +504,10 @@ static bool open_frame(mv_view *view, mv_box box, flame_frame *p)
                        .ui = &view->ui,
                        .document = q.document,
                        .device = q.device,
-                       .box = levels_of(view, box)};
+                       .box = levels_of(view, box),
+                       .level = mv_ui_px(&view->ui, MV_FLAME_LEVEL)};
     if (q.source != MV_FLAMES_CHANGE || q.other_device)
-        p->answer = mv_slot_ask(view->panels->flames, &q, &is_current);
+        p->answer = mv_slot_query(view->panels->flames, &q, &is_current);
     if (p->answer &&
         (p->answer->ask.device != q.device ||
          (p->answer->ask.source == MV_FLAMES_CHANGE) != (q.source == MV_FLAMES_CHANGE) ||
@@ -489,7 +521,7 @@ void mv_flame_paint(mv_view *view, mv_box box)
 {
     const mv_document *document;
     const mv_document_device *device;
-    mv_box head = box, room;
+    mv_box room;
     flame_frame p;
     bool is_there;
 
@@ -497,7 +529,7 @@ void mv_flame_paint(mv_view *view, mv_box box)
         return;
     read_search(view);
     is_there = open_frame(view, box, &p);
-    room = paint_head(&p, mv_box_cut_top(&head, mv_ui_px(&view->ui, HEAD)));
+    room = paint_head(&p, box);
     if (!is_there) {
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    view->now->flame_source == MV_FLAMES_CHANGE && !mv_view_other(view)
@@ -522,13 +554,17 @@ void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *an
                      .device = answer->ask.device,
                      .answer = answer,
                      .box = box};
-    float used = mv_ui_px(p.ui, MV_FLAME_LEVEL) * (float)(answer->boxes.depth + 1);
+    float levels = (float)(answer->boxes.depth + 1);
 
     if (tree->nodes[0].bytes == 0)
         return;
     mv_box_cut_bottom(&p.box, mv_ui_px(p.ui, MV_FLAME_FOOT));
+    p.level = mv_ui_px(p.ui, MV_FLAME_LEVEL);
+    if (view->sheet->opts.height) /* levels fill it; otherwise the picture is as high as they are */
+        p.level = fmaxf(p.level, floorf(p.box.h / levels));
     paint_boxes(&p);
-    box = paint_key(&p, (mv_box){box.x, box.y + used, box.w, mv_ui_px(p.ui, MV_FLAME_FOOT)});
+    box = paint_key(
+        &p, (mv_box){box.x, box.y + p.level * levels, box.w, mv_ui_px(p.ui, MV_FLAME_FOOT)});
     if (answer->boxes.depth < tree->depth && answer->boxes.depth + 1 >= answer->levels)
         mv_ui_text(
             p.ui, box, MV_UI_SMALL, p.ui->theme->text, MV_ANCHOR_END,
@@ -541,11 +577,12 @@ uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y)
     flame_frame p = {.view = view,
                      .ui = &view->ui,
                      .answer = view->panels->flames_shown,
-                     .box = levels_of(view, box)};
+                     .box = levels_of(view, box),
+                     .level = mv_ui_px(&view->ui, MV_FLAME_LEVEL)};
 
     if (!p.answer)
         return MV_NO_ROW;
-    if (p.answer->boxes.depth + 1 > (uint32_t)(p.box.h / mv_ui_px(p.ui, MV_FLAME_LEVEL)))
+    if (p.answer->boxes.depth + 1 > room_of(&p))
         p.box.w -= mv_ui_px(p.ui, 10);
     hit = box_at(&p, x, y);
     return hit && !hit->rest ? hit->node : MV_NO_ROW;

@@ -9,7 +9,11 @@
 enum {
     KIND = 124, /* pixels at scale 1 */
     LEAST_CULPRIT = 120,
-    MOST_IN_TURNS = 20000 /* events: the replays of more would take a page's thread too long */
+    NARROW = 600, /* below, a row has its words under its line of code */
+    NARROW_KIND = 84,
+    MOST_LINES = 3,          /* of words, */
+    NARROW_LINES = 8,        /* and in a narrow pane */
+    MOST_COOPERATIVE = 20000 /* events: the replays of more would take a page's thread too long */
 };
 
 typedef struct {
@@ -18,7 +22,8 @@ typedef struct {
     const mv_findings *findings;
     const mv_report_row *rows;
     uint32_t count;
-    float culprit; /* width of the column */
+    float kind, culprit; /* widths of the columns */
+    bool is_narrow;
     mv_panel_lines lines;
 } reports_frame;
 
@@ -32,10 +37,10 @@ static const mv_findings_answer *ask(mv_view *view)
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
-    can_try =
-        view->opts.tries_settings && (!view->opts.in_turns || q.device->events <= MOST_IN_TURNS);
+    can_try = view->opts.tries_settings &&
+              (!view->opts.is_cooperative || q.device->events <= MOST_COOPERATIVE);
     q.tries = can_try && a && a->ask.device == q.device;
-    a = mv_slot_ask(view->panels->findings, &q, &is_current);
+    a = mv_slot_query(view->panels->findings, &q, &is_current);
     if (a && a->ask.device != q.device)
         a = NULL;
     view->panels->findings_shown = a;
@@ -58,7 +63,7 @@ static void add(mv_panels *panels, mv_report_row row)
 }
 
 /* Whether a verdict about another level or device is worth a row here. */
-static bool is_told(const mv_view *view, const mv_verdict *v)
+static bool is_reported(const mv_view *view, const mv_verdict *v)
 {
     bool is_shown = strcmp(v->level, mv_view_level_name(view)) == 0 &&
                     v->device == mv_view_device(view)->device;
@@ -73,7 +78,7 @@ static void add_other_levels(mv_view *view)
     const mv_file_verdicts *v = view->verdicts;
 
     for (uint32_t i = 0; v && i < v->count; i++)
-        if (is_told(view, &v->rows[i]))
+        if (is_reported(view, &v->rows[i]))
             add(view->panels,
                 (mv_report_row){.finding = MV_NO_ROW,
                                 .level = v->rows[i].level,
@@ -92,7 +97,7 @@ static void add_other_devices(mv_view *view)
     for (uint32_t i = 0; !view->verdicts && i < document->device_count; i++) {
         const mv_document_device *d = &document->devices[i];
         if (d == mv_view_device(view) ||
-            atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DEVICE_JUDGED)
+            atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DEVICE_REPORTED)
             continue;
         for (uint32_t k = 0; k < d->headline.alarms; k++)
             add(view->panels, (mv_report_row){.finding = MV_NO_ROW,
@@ -150,15 +155,49 @@ static const char *title_of(reports_frame *p, const mv_report_row *row)
 /* The column is as wide as its texts, within what the titles leave. */
 static void measure(reports_frame *p)
 {
-    float room = p->lines.box.w - mv_ui_px(p->ui, KIND + 3 * MV_UI_PAD), titles = 0;
+    float room, titles = 0;
 
+    p->is_narrow = p->lines.box.w < mv_ui_px(p->ui, NARROW);
+    p->kind = mv_ui_px(p->ui, p->is_narrow ? NARROW_KIND : KIND);
+    room = p->lines.box.w - p->kind - mv_ui_px(p->ui, 3 * MV_UI_PAD);
     p->culprit = mv_ui_px(p->ui, LEAST_CULPRIT);
     for (uint32_t i = 0; i < p->count; i++) {
         p->culprit = fmaxf(p->culprit, mv_ui_text_width(p->ui, MV_UI_TEXT, p->rows[i].where) +
                                            mv_ui_px(p->ui, 2 * MV_UI_PAD));
         titles = fmaxf(titles, mv_ui_text_width(p->ui, MV_UI_TEXT, title_of(p, &p->rows[i])));
     }
-    p->culprit = fminf(p->culprit, fmaxf(room - titles, room / 2));
+    p->culprit = p->is_narrow ? room : fminf(p->culprit, fmaxf(room - titles, room / 2));
+}
+
+static float text_left(const reports_frame *p)
+{
+    return p->kind + mv_ui_px(p->ui, MV_UI_PAD + 4);
+}
+
+/* Whether the line of code has its column; one that is too long is among the words. */
+static bool has_column(const reports_frame *p, const mv_report_row *row)
+{
+    return *row->where && mv_ui_text_width(p->ui, MV_UI_TEXT, row->where) <=
+                              p->culprit - (p->is_narrow ? 0 : mv_ui_px(p->ui, MV_UI_PAD));
+}
+
+static const char *words_of(reports_frame *p, const mv_report_row *row)
+{
+    if (!*row->where || has_column(p, row))
+        return title_of(p, row);
+    return mv_panel_say(p->view, "%s: %s", row->where, title_of(p, row));
+}
+
+/* Whether the words of the row have lines of their own, since they do not fit beside the line of
+ * code. */
+static bool is_stacked(reports_frame *p, const mv_report_row *row)
+{
+    float room = p->lines.box.w - text_left(p) - mv_ui_px(p->ui, MV_UI_PAD);
+    bool has = has_column(p, row);
+
+    if (p->is_narrow && has)
+        return true;
+    return mv_ui_text_width(p->ui, MV_UI_TEXT, words_of(p, row)) > room - (has ? p->culprit : 0);
 }
 
 /* "LEAK   train.py:62 forward   2.00 MiB a step, 24.0 MiB at the end". */
@@ -175,22 +214,22 @@ static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, 
     if (is_alarm(row->kind))
         mv_ui_fill(p->ui, (mv_box){line.x, line.y + 1, mv_ui_px(p->ui, 4), line.h - 2}, colour);
     mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD + 4));
-    mv_ui_text(p->ui, mv_box_cut_left(&line, mv_ui_px(p->ui, KIND)), MV_UI_TEXT, colour,
-               MV_ANCHOR_START, mv_finding_name(row->kind));
-    if (*row->where) {
+    mv_ui_text(p->ui, mv_box_cut_left(&line, p->kind), MV_UI_TEXT, colour, MV_ANCHOR_START,
+               mv_finding_name(row->kind));
+    if (has_column(p, row)) {
         mv_box where = mv_box_cut_left(&line, p->culprit);
-        where.w -= mv_ui_px(p->ui, MV_UI_PAD);
         mv_ui_text(p->ui, where, MV_UI_TEXT, theme->text, MV_ANCHOR_START, row->where);
     }
     line.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, title_of(p, row));
+    if (!is_stacked(p, row))
+        mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, words_of(p, row));
 }
 
 /* The lines below a chosen row. */
 static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visible)
 {
-    float left = mv_ui_px(p->ui, MV_UI_PAD + 4 + KIND);
-    float width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
+    float left = text_left(p), width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
+    uint32_t most = p->is_narrow ? NARROW_LINES : MOST_LINES;
     const mv_theme *theme = p->ui->theme;
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
     const char *hint = !f                 ? "click: show it"
@@ -199,24 +238,40 @@ static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visib
                                           : "click: show in the timeline";
 
     if (f)
-        mv_panel_wrap(&p->lines, left, width, theme->text, 3, f->what);
+        mv_panel_wrap(&p->lines, left, width, theme->text, most, f->what);
     if (f && *f->advice)
-        mv_panel_wrap(&p->lines, left, width, theme->text, 3,
+        mv_panel_wrap(&p->lines, left, width, theme->text, most,
                       mv_panel_say(p->view, "-> %s", f->advice));
     if (hint && is_visible && !p->ui->has_no_buttons)
         mv_panel_wrap(&p->lines, left, width, theme->faint_text, 1, hint);
 }
 
+/* The place of the next line, if it can be seen, without taking it. */
+static mv_box next_line(const reports_frame *p)
+{
+    const mv_panel_lines *l = &p->lines;
+    mv_box line = {l->box.x, l->y, l->box.w, MV_UI_LINE * p->ui->scale};
+
+    if (l->count < l->first || line.y + line.h > l->box.y + l->box.h + 0.5f)
+        line.h = 0;
+    return line;
+}
+
 static void paint_finding(reports_frame *p, uint32_t i)
 {
-    bool is_shown = i == p->view->now->report_row;
-    float top = p->lines.y;
-    mv_box line = mv_panel_line(&p->lines);
+    const mv_report_row *row = &p->rows[i];
+    bool is_shown = i == p->view->now->report_row, is_over = is_stacked(p, row);
+    float top = p->lines.y, left = text_left(p);
+    /* Without a line of code the words begin beside the kind. */
+    mv_box line = is_over && !has_column(p, row) ? next_line(p) : mv_panel_line(&p->lines);
 
     if (line.h > 0)
-        paint_line(p, &p->rows[i], line, is_shown);
+        paint_line(p, row, line, is_shown);
+    if (is_over)
+        mv_panel_wrap(&p->lines, left, p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD),
+                      p->ui->theme->text, NARROW_LINES, words_of(p, row));
     if (is_shown)
-        paint_more(p, &p->rows[i], line.h > 0);
+        paint_more(p, row, line.h > 0);
     if (p->lines.y > top)
         mv_ui_zone(p->ui, (mv_box){p->lines.box.x, top, p->lines.box.w, p->lines.y - top},
                    MV_DO_report_row, i, is_shown ? "" : NULL);
@@ -225,9 +280,10 @@ static void paint_finding(reports_frame *p, uint32_t i)
 /* All findings; from the next frame on, scrolls to the finding that the keyboard moved to. */
 static void paint_findings(reports_frame *p, mv_box box)
 {
-    uint32_t *first = &p->view->panels->report_first, room = mv_panel_room(p->view, box);
+    mv_box below = {box.x, p->lines.y, box.w, box.y + box.h - p->lines.y};
+    uint32_t *first = &p->view->panels->report_first, room = mv_panel_room(p->view, below);
     uint32_t wanted, begin = *first;
-    bool has_come = mv_spot_came_to(p->view, MV_DO_report_row, &wanted);
+    bool has_come = mv_focus_reached(p->view, MV_DO_report_row, &wanted);
 
     for (uint32_t i = 0; i < p->count; i++) {
         uint32_t top = p->lines.count;
@@ -257,7 +313,7 @@ void mv_reports_paint(mv_view *view, mv_box box)
 
     if (!mv_panels_device(view, box, &document, &device))
         return;
-    if (mv_view_is_judged(view))
+    if (mv_view_is_evaluated(view))
         answer = ask(view);
     if (!answer) {
         panels->findings_shown = NULL;

@@ -10,8 +10,9 @@
 #include "viz/scene/heading.h"
 
 enum {
-    LINE = 16,   /* for the texts above the rows, in pixels at scale 1 */
-    WIDE = 1800, /* from this width on, the event's effect has one line, otherwise two */
+    LINE = 16,    /* for the texts above the rows, in pixels at scale 1 */
+    WIDE = 1800,  /* from this width on, the event's effect has one line, otherwise two */
+    NARROW = 700, /* below, the event has three, and each of the sums two */
     BUTTON = 118,
     ROW = 15,          /* height of a row, approximately */
     EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
@@ -36,7 +37,12 @@ typedef struct {
 
 static uint32_t event_lines(const mv_view *view, mv_box box)
 {
-    return box.w >= mv_ui_px(&view->ui, WIDE) ? 1 : 2;
+    return box.w >= mv_ui_px(&view->ui, WIDE) ? 1 : box.w >= mv_ui_px(&view->ui, NARROW) ? 2 : 3;
+}
+
+static uint32_t sum_lines(const mv_view *view, mv_box box)
+{
+    return box.w >= mv_ui_px(&view->ui, NARROW) ? 1 : 2;
 }
 
 /* Cuts off the lines of text, which do not exist on paper. Their number depends only on the width:
@@ -46,18 +52,19 @@ static mv_box cut_head(const mv_view *view, mv_box *box)
     if (view->sheet) /* on paper, they are in the heading */
         return (mv_box){0};
 
-    return mv_box_cut_top(box, (float)(event_lines(view, *box) + 2) * mv_ui_px(&view->ui, LINE) +
+    return mv_box_cut_top(box, (float)(event_lines(view, *box) + 2 * sum_lines(view, *box)) *
+                                       mv_ui_px(&view->ui, LINE) +
                                    mv_ui_px(&view->ui, 4));
 }
 
-/* Cuts off the space for the legend: none in a narrow pane. */
-static mv_box cut_legend(const mv_view *view, mv_box *box)
+/* Cuts off the space for the legend, in `columns`: below the rows of a narrow pane. */
+static mv_box cut_legend(const mv_view *view, mv_box *box, uint32_t *columns)
 {
-    float width = mv_legend_width(view, box->w);
-
-    if (view->sheet) /* on paper it is always shown, as the only place for names */
-        width = fminf(fmaxf(box->w * 0.26f, mv_ui_px(&view->ui, 236)), mv_ui_px(&view->ui, 340));
-    return mv_box_cut_right(box, width);
+    if (!view->sheet)
+        return mv_legend_cut(view, box, columns);
+    *columns = 1; /* on paper it is always shown, as the only place for names */
+    return mv_box_cut_right(
+        box, fminf(fmaxf(box->w * 0.26f, mv_ui_px(&view->ui, 236)), mv_ui_px(&view->ui, 340)));
 }
 
 /* Cuts off the space for the list of events: none on paper or in a narrow pane. */
@@ -74,20 +81,21 @@ static mv_box cut_events(const mv_view *view, mv_box *box)
 static mv_box rows_of(const mv_view *view, mv_box box)
 {
     float pad = mv_ui_px(&view->ui, MV_UI_PAD);
+    uint32_t columns;
 
     cut_head(view, &box);
-    cut_legend(view, &box);
+    cut_legend(view, &box, &columns);
     cut_events(view, &box);
     box.x += pad;
     box.w -= 2 * pad;
     return box;
 }
 
-mv_heap_ask mv_state_question(const mv_view *view, mv_box box)
+mv_heap_query mv_state_question(const mv_view *view, mv_box box)
 {
     mv_box rows = rows_of(view, box);
     float most = rows.h / mv_ui_px(&view->ui, ROW);
-    mv_heap_ask ask;
+    mv_heap_query ask;
 
     memset(&ask, 0, sizeof ask);
     ask.document = mv_view_document(view);
@@ -199,7 +207,7 @@ static const char *title(void *user, const mv_state_box *box)
 
 static const mv_oom *oom_at(const mv_view *view, const mv_document_device *device, uint32_t event)
 {
-    for (uint32_t i = 0; mv_view_is_judged(view) && i < device->ooms.count; i++)
+    for (uint32_t i = 0; mv_view_is_evaluated(view) && i < device->ooms.count; i++)
         if (device->ooms.ooms[i].event == event && device->ooms.ooms[i].api_call == MV_NO_ROW)
             return &device->ooms.ooms[i];
     return NULL;
@@ -233,7 +241,7 @@ static const char *oom_text(state_frame *p)
 static const char *event_text(state_frame *p)
 {
     const char *moment = mv_panel_moment(p->view, p->answer->ask.event);
-    const mv_event_story *story = mv_panels_cursor_story(p->view);
+    const mv_event_explanation *story = mv_panels_cursor_explanation(p->view);
 
     if (!story || story->event != p->answer->ask.event)
         return mv_panel_say(p->view, "%s%s", moment,
@@ -253,10 +261,14 @@ static void paint_button(state_frame *p, mv_box *head)
     mv_box_cut_right(head, mv_ui_px(p->ui, MV_UI_PAD));
 }
 
-static void paint_line(state_frame *p, mv_box *head, uint32_t colour_of, const char *text)
+/* A text in the next lines of the head. */
+static void paint_lines(state_frame *p, mv_box *head, uint32_t most, uint32_t colour_of,
+                        const char *text)
 {
-    mv_ui_text(p->ui, mv_box_cut_top(head, mv_ui_px(p->ui, LINE)), MV_UI_SMALL, colour_of,
-               MV_ANCHOR_START, text);
+    mv_box box = mv_box_cut_top(head, (float)most * mv_ui_px(p->ui, LINE));
+    mv_panel_lines lines = {.view = p->view, .size = MV_UI_SMALL, .box = box, .y = box.y};
+
+    mv_panel_wrap(&lines, 0, box.w, colour_of, most, text);
 }
 
 static void paint_head(state_frame *p, mv_box head)
@@ -269,8 +281,7 @@ static void paint_head(state_frame *p, mv_box head)
     const char *holes =
         oom ? oom
             : mv_state_holes_text(&p->ui->scene, &p->device->lives, &heap->sums, heap->largest);
-    uint32_t most = event_lines(p->view, head);
-    mv_panel_lines lines = {.view = p->view, .size = MV_UI_SMALL};
+    uint32_t most = event_lines(p->view, head), more = sum_lines(p->view, head);
     mv_box event;
 
     mv_box_cut_top(&head, mv_ui_px(p->ui, 2));
@@ -282,11 +293,9 @@ static void paint_head(state_frame *p, mv_box head)
         "Grey bars: small blocks; the height shows how full they are.");
     event = mv_box_cut_top(&head, (float)most * mv_ui_px(p->ui, LINE));
     paint_button(p, &event);
-    lines.box = event;
-    lines.y = event.y;
-    mv_panel_wrap(&lines, 0, event.w, theme->text, most, event_text(p));
-    paint_line(p, &head, theme->text, sums);
-    paint_line(p, &head, oom ? theme->alarm : theme->text, holes);
+    paint_lines(p, &event, most, theme->text, event_text(p));
+    paint_lines(p, &head, more, theme->text, sums);
+    paint_lines(p, &head, more, oom ? theme->alarm : theme->text, holes);
 }
 
 /* The key of the picture's signs, and below it the key of the colours. */
@@ -301,17 +310,25 @@ static void paint_legend(state_frame *p, mv_box box)
                     .levels = &p->view->levels,
                     .lives = &p->device->lives,
                     .index = &p->device->index};
-    mv_box legend;
+    mv_box legend, signs;
+    uint32_t columns;
     float below;
 
     cut_head(p->view, &box);
-    legend = cut_legend(p->view, &box);
+    legend = cut_legend(p->view, &box, &columns);
     legend.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    if (legend.w <= 0)
+    if (legend.w <= 0 || legend.h <= 0)
         return;
+    if (columns > 1) {
+        mv_box_cut_left(&legend, mv_ui_px(p->ui, MV_UI_PAD));
+        signs = mv_box_cut_left(&legend, floorf(legend.w / (float)columns));
+        mv_state_scene_key(&p->scene, signs.x, signs.y, signs.w, signs.y + signs.h);
+        mv_plot_colours(&plot, legend, columns - 1);
+        return;
+    }
     below = mv_state_scene_key(&p->scene, legend.x, legend.y, legend.w, legend.y + legend.h / 2);
     mv_box_cut_top(&legend, below - legend.y + mv_ui_px(p->ui, 6));
-    mv_plot_colours(&plot, legend);
+    mv_plot_colours(&plot, legend, 1);
 }
 
 /* ---- the events around the cursor --------------------------------------------------------- */
@@ -351,10 +368,10 @@ static void paint_events(state_frame *p, mv_box pane)
     mv_box box;
     uint32_t count = p->device->lives.events.count, cursor = p->view->now->cursor, first;
     float h = mv_ui_px(p->ui, LINE);
-    uint32_t room;
+    uint32_t room, columns;
 
     cut_head(p->view, &pane);
-    cut_legend(p->view, &pane);
+    cut_legend(p->view, &pane, &columns);
     box = cut_events(p->view, &pane);
     box.w -= mv_ui_px(p->ui, MV_UI_PAD);
     room = box.h > 2 * h ? (uint32_t)((box.h - h) / h) : 0;
@@ -389,14 +406,14 @@ static mv_state_place place_of(const state_frame *p, mv_box rows)
 
 static bool open_frame(mv_view *view, mv_box box, state_frame *p)
 {
-    mv_heap_ask ask = mv_state_question(view, box);
+    mv_heap_query ask = mv_state_question(view, box);
     bool is_current;
 
     *p = (state_frame){.view = view,
                        .ui = &view->ui,
                        .document = ask.document,
                        .device = ask.device,
-                       .answer = mv_slot_ask(view->panels->heap, &ask, &is_current)};
+                       .answer = mv_slot_query(view->panels->heap, &ask, &is_current)};
     view->panels->heap_shown = NULL;
     if (!p->answer || p->answer->ask.device != ask.device)
         return false;

@@ -1,4 +1,5 @@
 /* Tables: rows of numbers, each with a place in the picture. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,15 +8,22 @@
 #include "view/timeline/hit_ticks.h"
 #include "viz/scene/axis.h"
 
-enum { HEAD = 22, FILTER = 170, LEAST_NOTE = 200 };
+enum {
+    FILTER = 170,
+    LEAST_NOTE = 260, /* with the button at its right */
+    COPY = 56,
+    LEAST_TEXT = 150, /* of a column without a fixed width: other columns make room for it */
+    HEAD_PARTS = MV_LISTING_LEDGER + 2
+};
 
 typedef struct {
     mv_view *view;
     mv_ui *ui;
     const mv_listing_answer *answer;
-    mv_box box;    /* box of the rows, without the scroll bar */
-    float rest;    /* width of columns without a fixed width */
-    uint32_t room; /* rows that fit */
+    mv_box box;        /* box of the rows, without the scroll bar */
+    float rest;        /* width of columns without a fixed width */
+    uint32_t left_out; /* columns, a bit each: they have no room */
+    uint32_t room;     /* rows that fit */
 } tables_frame;
 
 static mv_listing_question question_of(mv_view *view)
@@ -27,7 +35,7 @@ static mv_listing_question question_of(mv_view *view)
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
     q.kind = mv_tables_kind(now);
-    q.is_judged = mv_view_is_judged(view);
+    q.is_evaluated = mv_view_is_evaluated(view);
     q.sort = MV_NO_ROW;
     if (q.kind != MV_LISTING_LEDGER) { /* the ledger keeps its report's order */
         q.sort = now->table_sort[q.kind];
@@ -51,7 +59,7 @@ static const mv_listing_answer *ask(mv_view *view)
 {
     mv_listing_question q = question_of(view);
     bool is_current;
-    const mv_listing_answer *a = mv_slot_ask(view->panels->table, &q, &is_current);
+    const mv_listing_answer *a = mv_slot_query(view->panels->table, &q, &is_current);
 
     if (a && (a->question.device != q.device || a->question.kind != q.kind))
         a = NULL;
@@ -71,15 +79,23 @@ static void lay_columns(tables_frame *p)
         used += mv_ui_px(p->ui, t->columns[c].width);
         wide += t->columns[c].width == 0;
     }
+    p->left_out = 0;
+    for (uint32_t c = t->column_count;
+         c-- > 1 && wide && p->box.w < used + (float)wide * mv_ui_px(p->ui, LEAST_TEXT);) {
+        if (t->columns[c].width == 0 || c == p->answer->question.sort)
+            continue;
+        p->left_out |= 1u << c;
+        used -= mv_ui_px(p->ui, t->columns[c].width);
+    }
     p->rest = wide && p->box.w > used ? (p->box.w - used) / (float)wide : 0;
 }
 
 static mv_box column_box(const tables_frame *p, mv_box *line, uint32_t c)
 {
     float width = mv_ui_px(p->ui, p->answer->table.columns[c].width);
-    mv_box cell = mv_box_cut_left(line, width > 0 ? width : p->rest);
+    mv_box cell = mv_box_cut_left(line, p->left_out >> c & 1 ? 0 : width > 0 ? width : p->rest);
 
-    cell.w -= mv_ui_px(p->ui, 12);
+    cell.w = fmaxf(0, cell.w - mv_ui_px(p->ui, 12));
     return cell;
 }
 
@@ -103,7 +119,7 @@ static void paint_names(tables_frame *p, mv_box line)
                 mv_panel_say(p->view, "%s %s", name, p->answer->question.is_ascending ? "^" : "v");
         mv_ui_text(p->ui, cell, MV_UI_SMALL, p->ui->theme->faint_text,
                    is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START, name);
-        if (t->cells && t->kind != MV_LISTING_LEDGER)
+        if (t->cells && t->kind != MV_LISTING_LEDGER && cell.w > 0)
             mv_ui_zone(p->ui, cell, MV_DO_table_sort, c, "Sort by this column");
     }
 }
@@ -186,7 +202,7 @@ static void follow_spot(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind], row;
 
-    if (!mv_spot_came_to(p->view, MV_DO_table_row, &row))
+    if (!mv_focus_reached(p->view, MV_DO_table_row, &row))
         return;
     if (row < *first)
         *first = row;
@@ -258,44 +274,43 @@ static const char *note_of(tables_frame *p)
                         note);
 }
 
-/* The filter of rows: at least if it is in use. */
-static void paint_filter(tables_frame *p, mv_box *head)
+static void paint_filter(tables_frame *p, mv_box box)
 {
     mv_view *view = p->view;
-    bool is_used = *view->now->row_filter || view->desk->focus == MV_FOCUS_ROWS;
-    mv_box box;
 
-    if (p->ui->has_no_buttons || (!is_used && head->w < mv_ui_px(p->ui, FILTER + LEAST_NOTE)))
-        return;
-    box = mv_box_cut_left(head, mv_ui_px(p->ui, FILTER));
-    box.y += 1;
-    box.h -= 3;
+    mv_box_cut_right(&box, mv_ui_px(p->ui, MV_UI_PAD));
     mv_field_paint(p->ui, box, view->row_field, view->desk->focus == MV_FOCUS_ROWS, "Filter rows");
     mv_ui_zone(p->ui, box, MV_DO_filter_rows, 0, NULL);
-    mv_box_cut_left(head, mv_ui_px(p->ui, MV_UI_PAD));
 }
 
-static void paint_head(tables_frame *p, mv_box head)
+/* Buttons for the tables, the filter of rows, and the note with the button to copy; returns the
+ * rest of the pane. */
+static mv_box paint_head(tables_frame *p, mv_box pane)
 {
-    mv_box button;
+    uint32_t kinds = p->view->now->tab == MV_TAB_TABLES ? MV_LISTING_LEDGER : 0, count = 0;
+    float widths[HEAD_PARTS];
+    mv_box boxes[HEAD_PARTS], copy;
 
-    for (uint32_t i = 0; i < MV_LISTING_LEDGER && p->view->now->tab == MV_TAB_TABLES; i++) {
-        button = mv_box_cut_left(&head, mv_ui_text_width(p->ui, MV_UI_TEXT, mv_listing_name(i)) +
-                                            mv_ui_px(p->ui, 2 * MV_UI_PAD));
-        button.y += 1;
-        button.h -= 3;
-        mv_ui_button(p->ui, button, p->view->now->table_kind == i, MV_DO_table_kind, i,
+    for (; count < kinds; count++)
+        widths[count] =
+            ceilf(mv_ui_text_width(p->ui, MV_UI_TEXT, mv_listing_name(count)) / p->ui->scale) +
+            2 * MV_UI_PAD + 1;
+    widths[count++] = p->ui->has_no_buttons ? 0 : FILTER + MV_UI_PAD;
+    widths[count++] = LEAST_NOTE;
+    mv_box_cut_top(&pane, mv_ui_px(p->ui, MV_PANEL_HEAD) *
+                              (float)mv_panel_flow(p->view, pane, widths, count, boxes));
+    for (uint32_t i = 0; i < kinds; i++)
+        mv_ui_button(p->ui, boxes[i], p->view->now->table_kind == i, MV_DO_table_kind, i,
                      mv_listing_name(i));
-    }
-    button = mv_box_cut_right(&head, mv_ui_px(p->ui, 56));
-    button.y += 1;
-    button.h -= 3;
-    mv_ui_button(p->ui, button, false, MV_DO_table_copy, 0, "copy");
-    mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
-    head.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    paint_filter(p, &head);
+    if (!p->ui->has_no_buttons)
+        paint_filter(p, boxes[kinds]);
+    copy = mv_box_cut_right(&boxes[kinds + 1], mv_ui_px(p->ui, COPY));
+    mv_ui_button(p->ui, copy, false, MV_DO_table_copy, 0, "copy");
+    mv_box_cut_right(&boxes[kinds + 1], mv_ui_px(p->ui, MV_UI_PAD));
     if (p->answer)
-        mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, note_of(p));
+        mv_ui_text(p->ui, boxes[kinds + 1], MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END,
+                   note_of(p));
+    return pane;
 }
 
 void mv_tables_paint(mv_view *view, mv_box box)
@@ -307,7 +322,7 @@ void mv_tables_paint(mv_view *view, mv_box box)
     if (!mv_panels_device(view, box, &document, &device))
         return;
     p.answer = ask(view);
-    paint_head(&p, mv_box_cut_top(&box, mv_ui_px(p.ui, HEAD)));
+    box = paint_head(&p, box);
     p.box = box;
     p.room = mv_panel_room(view, box);
     p.room = p.room > 1 ? p.room - 1 : 1;

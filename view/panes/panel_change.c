@@ -7,8 +7,9 @@ static bool find_side(mv_arena *arena, const mv_document_device *d, int s, mv_di
     mv_err err;
 
     sides->lives[s] = &d->lives;
-    sides->reserved[s] = (mv_moment_ask){.kind = MV_MOMENT_RESERVED_PEAK, .window = all};
-    return mv_moment_find(arena, &d->lives, (mv_moment_ask){.kind = MV_MOMENT_PEAK, .window = all},
+    sides->reserved[s] = (mv_moment_query){.kind = MV_MOMENT_RESERVED_PEAK, .window = all};
+    return mv_moment_find(arena, &d->lives,
+                          (mv_moment_query){.kind = MV_MOMENT_PEAK, .window = all},
                           &sides->moment[s], &err) == MV_OK;
 }
 

@@ -71,7 +71,7 @@ const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_dev
 
 static void *find_heap(mv_arena *arena, void *context, const void *ask)
 {
-    const mv_heap_ask *q = ask;
+    const mv_heap_query *q = ask;
     mv_heap_answer *a = mv_push_struct(arena, mv_heap_answer);
     const mv_panel_facts *facts = mv_panels_facts(context, q->device);
     mv_state_opts opts = {.most_rows = q->rows,
@@ -91,18 +91,18 @@ static void *find_heap(mv_arena *arena, void *context, const void *ask)
     return a;
 }
 
-mv_flames_ask mv_flames_answer_ask(const mv_flames_answer *a)
+mv_flames_query mv_flames_answer_query(const mv_flames_answer *a)
 {
     const mv_flames_question *q = &a->ask;
 
-    return (mv_flames_ask){.source = (mv_flames_source)q->source,
-                           .by_blocks = q->by_blocks,
-                           .is_inverted = q->is_inverted,
-                           .has_all_frames = q->has_all_frames,
-                           .event = q->event,
-                           .a = q->a,
-                           .b = q->b,
-                           .only = *q->only ? &a->only : NULL};
+    return (mv_flames_query){.source = (mv_flames_source)q->source,
+                             .by_blocks = q->by_blocks,
+                             .is_inverted = q->is_inverted,
+                             .has_all_frames = q->has_all_frames,
+                             .event = q->event,
+                             .a = q->a,
+                             .b = q->b,
+                             .only = *q->only ? &a->only : NULL};
 }
 
 static bool find_held(mv_arena *arena, mv_flames_answer *a)
@@ -110,11 +110,11 @@ static bool find_held(mv_arena *arena, mv_flames_answer *a)
     const mv_flames_question *q = &a->ask;
     mv_err err;
 
-    if (*q->only &&
-        !mv_search_allocs(arena, &q->document->trace, q->device, q->is_judged, q->only, &a->only))
+    if (*q->only && !mv_search_allocs(arena, &q->document->trace, q->device, q->is_evaluated,
+                                      q->only, &a->only))
         return false;
     return mv_flames_find(arena, &q->document->trace, &q->document->sites, &q->device->index,
-                          mv_flames_answer_ask(a), &a->flames, &err) == MV_OK;
+                          mv_flames_answer_query(a), &a->flames, &err) == MV_OK;
 }
 
 static bool find_segments(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
@@ -128,7 +128,7 @@ static bool find_segments(mv_arena *arena, mv_panels *panels, mv_flames_answer *
            mv_heap_moment_find(arena, &q->device->lives, &facts->active, q->event, &heap, &err) ==
                MV_OK &&
            mv_flames_of_segments(arena, &q->document->trace, &q->document->sites, &q->device->lives,
-                                 &heap.map, mv_flames_answer_ask(a), &a->flames, &err) == MV_OK;
+                                 &heap.map, mv_flames_answer_query(a), &a->flames, &err) == MV_OK;
 }
 
 static bool find_change(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
@@ -140,7 +140,7 @@ static bool find_change(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
         return false;
     a->level[0] = change->found.level[0];
     a->level[1] = change->found.level[1];
-    return mv_flames_of_change(arena, &change->code, &change->found, mv_flames_answer_ask(a),
+    return mv_flames_of_change(arena, &change->code, &change->found, mv_flames_answer_query(a),
                                &a->flames, &err) == MV_OK;
 }
 
@@ -175,17 +175,17 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
     if (!a)
         return NULL;
     a->question = *q;
-    a->ask = (mv_listing_ask){.document = q->document,
-                              .device = q->device,
-                              .kind = (uint8_t)q->kind,
-                              .is_judged = q->is_judged,
-                              .event = q->event,
-                              .a = q->a,
-                              .b = q->b,
-                              .of_segments = q->of_segments,
-                              .rows = a->question.rows,
-                              .sort = q->sort,
-                              .is_ascending = q->is_ascending};
+    a->ask = (mv_listing_query){.document = q->document,
+                                .device = q->device,
+                                .kind = (uint8_t)q->kind,
+                                .is_evaluated = q->is_evaluated,
+                                .event = q->event,
+                                .a = q->a,
+                                .b = q->b,
+                                .of_segments = q->of_segments,
+                                .rows = a->question.rows,
+                                .sort = q->sort,
+                                .is_ascending = q->is_ascending};
     if (q->kind == MV_LISTING_FRAGMENTS || q->kind == MV_LISTING_SIZES) {
         const mv_panel_facts *facts = mv_panels_facts(context, q->device);
         if (!facts)
@@ -195,8 +195,8 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
     }
     if (*q->only) {
         mv_listing_size *ever = mv_push_array(arena, mv_listing_size, MV_LISTING_SIZE_ROWS);
-        if (!ever || !mv_search_allocs(arena, &q->document->trace, q->device, q->is_judged, q->only,
-                                       &a->only))
+        if (!ever || !mv_search_allocs(arena, &q->document->trace, q->device, q->is_evaluated,
+                                       q->only, &a->only))
             return NULL;
         mv_listing_count_sizes(&q->device->lives, &a->only, ever);
         a->ask.only = &a->only;
@@ -222,7 +222,7 @@ static bool find_device_report(mv_arena *arena, const mv_findings_question *q, m
     if (q->document->trace.origin.level &&
         mv_lives_find(arena, read, device, &lives, &err) != MV_OK)
         return false;
-    if (mv_ledger_find(arena, read, &lives, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED}, ledger,
+    if (mv_ledger_find(arena, read, &lives, (mv_ledger_query){.when = MV_LEDGER_MOST_USED}, ledger,
                        &err) != MV_OK)
         return false;
     if (ledger->used != MV_NO_BYTES || ledger->by_sum > 0)
@@ -270,8 +270,8 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
 }
 
 /* `users` NULL: without the previous and next users of the address, which is fast. */
-static bool tell(mv_arena *arena, const mv_story_question *q, const mv_address_users *users,
-                 mv_event_story *out)
+static bool tell(mv_arena *arena, const mv_explanation_question *q, const mv_address_users *users,
+                 mv_event_explanation *out)
 {
     mv_event_facts facts = {.trace = &q->document->trace,
                             .kinds = q->document->sites.kinds,
@@ -279,16 +279,16 @@ static bool tell(mv_arena *arena, const mv_story_question *q, const mv_address_u
                             .users = users};
 
     if (q->event != MV_NO_ROW)
-        return mv_event_story_find(arena, &facts, q->event, out);
+        return mv_event_explanation_find(arena, &facts, q->event, out);
     if (q->alloc != MV_NO_ROW)
-        return mv_alloc_story_find(arena, &facts, q->alloc, out);
-    return mv_segment_story_find(arena, &facts, q->segment, out);
+        return mv_alloc_explanation_find(arena, &facts, q->alloc, out);
+    return mv_segment_explanation_find(arena, &facts, q->segment, out);
 }
 
-static void *find_story(mv_arena *arena, void *context, const void *ask)
+static void *find_explanation(mv_arena *arena, void *context, const void *ask)
 {
-    const mv_story_question *q = ask;
-    mv_story_answer *a = mv_push_struct(arena, mv_story_answer);
+    const mv_explanation_question *q = ask;
+    mv_explanation_answer *a = mv_push_struct(arena, mv_explanation_answer);
     const mv_address_users *users = mv_panels_users(context, q->device);
     mv_err err;
 
@@ -316,13 +316,14 @@ bool mv_panels_open(mv_view *view)
     pthread_mutex_init(&p->users_lock, NULL);
     mv_arena_init(&p->filter_arena, view->budget);
     p->table_cursor = MV_BEFORE;
-    p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_ask));
+    p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_query));
     p->flames = mv_slot_open(view->jobs, find_flames, p, sizeof(mv_flames_question));
     p->table = mv_slot_open(view->jobs, find_table, p, sizeof(mv_listing_question));
     p->findings = mv_slot_open(view->jobs, find_findings, p, sizeof(mv_findings_question));
-    p->details = mv_slot_open(view->jobs, find_story, p, sizeof(mv_story_question));
-    p->cursor_story = mv_slot_open(view->jobs, find_story, p, sizeof(mv_story_question));
-    return p->heap && p->flames && p->table && p->findings && p->details && p->cursor_story;
+    p->details = mv_slot_open(view->jobs, find_explanation, p, sizeof(mv_explanation_question));
+    p->cursor_explanation =
+        mv_slot_open(view->jobs, find_explanation, p, sizeof(mv_explanation_question));
+    return p->heap && p->flames && p->table && p->findings && p->details && p->cursor_explanation;
 }
 
 void mv_panels_close(mv_view *view)
@@ -409,24 +410,27 @@ mv_box mv_panel_line(mv_panel_lines *lines)
     return line;
 }
 
-/* The number of bytes of the text that fit the width: up to a blank if there is one. */
+/* The number of bytes of the text that fit the width: up to a blank, or a part of a word that is
+ * too long. */
 static size_t fitting(const mv_ui *ui, float size, const char *text, float width)
 {
-    size_t best = 0, length = strlen(text);
+    size_t best = 0, letters = 0, length = strlen(text);
     char part[256];
 
     if (mv_ui_text_width(ui, size, text) <= width)
         return length;
     for (size_t i = 1; i <= length && i < sizeof part; i++) {
-        if (text[i] != ' ' && text[i] != 0)
+        if (((uint8_t)text[i] & 0xc0) == 0x80) /* inside a letter */
             continue;
         memcpy(part, text, i);
         part[i] = 0;
         if (mv_ui_text_width(ui, size, part) > width)
             break;
-        best = i;
+        letters = i;
+        if (text[i] == ' ' || text[i] == 0)
+            best = i;
     }
-    return best ? best : length;
+    return best ? best : letters ? letters : length;
 }
 
 uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t colour,
@@ -447,6 +451,27 @@ uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t 
         count++;
     }
     return count;
+}
+
+uint32_t mv_panel_flow(const mv_view *view, mv_box pane, const float *widths, uint32_t count,
+                       mv_box *out)
+{
+    float high = mv_ui_px(&view->ui, MV_PANEL_HEAD), x = 0;
+    uint32_t rows = 1;
+
+    for (uint32_t i = 0; i < count; i++) {
+        float width = mv_ui_px(&view->ui, widths[i]);
+        if (x > 0 && x + width > pane.w) {
+            rows++;
+            x = 0;
+        }
+        if (out)
+            out[i] =
+                (mv_box){pane.x + x, pane.y + (float)(rows - 1) * high + 1,
+                         i + 1 < count ? fminf(width, pane.w) : fmaxf(0, pane.w - x), high - 3};
+        x += width;
+    }
+    return rows;
 }
 
 bool mv_panel_wheel(const mv_input *input, uint32_t *first)
@@ -493,11 +518,11 @@ const char *mv_panel_moment(mv_view *view, uint32_t event)
     return mv_panel_say(view, "after event %s%s%s", count, *time ? " \xc2\xb7 " : "", time);
 }
 
-const mv_event_story *mv_panels_cursor_story(mv_view *view)
+const mv_event_explanation *mv_panels_cursor_explanation(mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
-    const mv_story_answer *a;
-    mv_story_question q;
+    const mv_explanation_answer *a;
+    mv_explanation_question q;
     bool is_current;
 
     memset(&q, 0, sizeof q);
@@ -507,13 +532,14 @@ const mv_event_story *mv_panels_cursor_story(mv_view *view)
     q.alloc = q.segment = MV_NO_ROW;
     if (!device || q.event >= device->lives.events.count)
         return NULL;
-    a = mv_slot_ask(view->panels->cursor_story, &q, &is_current);
-    return a && is_current ? &a->story : mv_panels_tell(view, &q);
+    a = mv_slot_query(view->panels->cursor_explanation, &q, &is_current);
+    return a && is_current ? &a->story : mv_panels_explain(view, &q);
 }
 
-const mv_event_story *mv_panels_tell(mv_view *view, const mv_story_question *question)
+const mv_event_explanation *mv_panels_explain(mv_view *view,
+                                              const mv_explanation_question *question)
 {
-    mv_event_story *story = mv_push_struct(view->ui.frame, mv_event_story);
+    mv_event_explanation *story = mv_push_struct(view->ui.frame, mv_event_explanation);
 
     return story && tell(view->ui.frame, question, NULL, story) ? story : NULL;
 }

@@ -68,11 +68,11 @@ typedef struct {
     uint32_t event;
     uint32_t by_address;
     uint32_t columns, rows;
-} mv_heap_ask;
+} mv_heap_query;
 MV_PLAIN_END
 
 typedef struct {
-    mv_heap_ask ask;
+    mv_heap_query ask;
     mv_heap_moment heap;
     mv_state state;
 } mv_heap_answer;
@@ -85,7 +85,7 @@ typedef struct {
     uint32_t source, by_blocks, is_inverted, has_all_frames;
     uint32_t event, a, b;
     uint32_t width; /* pixels */
-    uint64_t is_judged;
+    uint64_t is_evaluated;
     const mv_document *other; /* for MV_FLAMES_CHANGE: the device compared with */
     const mv_document_device *other_device;
     char only[MV_SEARCH_TEXT]; /* a search: only its hits are counted; "": all */
@@ -103,13 +103,13 @@ typedef struct {
 } mv_flames_answer;
 
 /* The query about the device's allocations. */
-mv_flames_ask mv_flames_answer_ask(const mv_flames_answer *answer);
+mv_flames_query mv_flames_answer_query(const mv_flames_answer *answer);
 
 MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint32_t kind, is_judged, event, sort, is_ascending;
+    uint32_t kind, is_evaluated, event, sort, is_ascending;
     uint32_t a, b, of_segments; /* LINES, CATEGORIES */
     char rows[MV_ROW_FILTER];   /* only rows that contain it; "": all */
     char only[MV_SEARCH_TEXT];  /* a search: only its hits are counted; "": all */
@@ -119,7 +119,7 @@ MV_PLAIN_END
 typedef struct {
     mv_listing_question question;
     mv_filter_bits only; /* filter bits of question.only */
-    mv_listing_ask ask;
+    mv_listing_query ask;
     mv_listing table;
 } mv_listing_answer;
 
@@ -144,14 +144,14 @@ typedef struct {
     uint32_t event;          /* the event to describe; MV_NO_ROW: one of the following instead */
     uint32_t alloc, segment; /* rows of lives, or MV_NO_ROW */
     uint32_t has_history;    /* includes the allocation's history */
-} mv_story_question;
+} mv_explanation_question;
 MV_PLAIN_END
 
 typedef struct {
-    mv_story_question ask;
-    mv_event_story story;
+    mv_explanation_question ask;
+    mv_event_explanation story;
     mv_allocation_history history; /* of story.alloc, if requested and there is one */
-} mv_story_answer;
+} mv_explanation_answer;
 
 /* A row of the reports: a finding on the shown device and level, or a verdict about another. */
 typedef struct {
@@ -183,7 +183,7 @@ struct mv_panels {
     mv_panel_facts *facts;
     mv_panel_change *changes;
     mv_panel_users *users;
-    mv_slot *heap, *flames, *table, *findings, *details, *cursor_story;
+    mv_slot *heap, *flames, *table, *findings, *details, *cursor_explanation;
 
     mv_state_place heap_place; /* where heap_shown was painted */
     mv_heap_drag heap_drag;
@@ -201,7 +201,7 @@ struct mv_panels {
     uint32_t table_cursor; /* the cursor's event when the list was last scrolled to it */
 
     uint32_t details_first;
-    mv_story_question details_of; /* the query that the scroll position belongs to */
+    mv_explanation_question details_of; /* the query that the scroll position belongs to */
 
     uint32_t report_first;
     const mv_document_device *report_of;
@@ -213,7 +213,7 @@ struct mv_panels {
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
     const mv_findings_answer *findings_shown;
-    const mv_story_answer *details_shown;
+    const mv_explanation_answer *details_shown;
 };
 
 /* For workers; NULL when out of memory. */
@@ -279,6 +279,11 @@ uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t 
                        uint32_t most, const char *text);
 
 /* The number of lines that fit. */
+/* Places the buttons of a pane's head in rows of MV_PANEL_HEAD; widths are in pixels at scale 1, and
+ * the last box gets the rest of its row. Returns the number of rows; `out` may be NULL. */
+enum { MV_PANEL_HEAD = 22 };
+uint32_t mv_panel_flow(const mv_view *view, mv_box pane, const float *widths, uint32_t count,
+                       mv_box *out);
 uint32_t mv_panel_room(const mv_view *view, mv_box box);
 
 /* The wheel scrolls *first by three lines a notch; painting keeps it in range. */
@@ -295,19 +300,20 @@ const char *mv_panel_moment(mv_view *view, uint32_t event);
 
 /* The story of the event before the cursor (analyze/events/event_words.h), at first without the
  * next user of the address; NULL: there is no such event. Valid until the next frame. */
-const mv_event_story *mv_panels_cursor_story(mv_view *view);
+const mv_event_explanation *mv_panels_cursor_explanation(mv_view *view);
 
 /* The query of Details: the pinned allocation or segment, or else the one under the pointer, or
  * else the cursor's event. */
-mv_story_question mv_details_question(const mv_view *view);
+mv_explanation_question mv_details_question(const mv_view *view);
 
 /* The story for a query, as far as it is immediately available: without the previous and next users
  * of the address. NULL: out of memory. Valid for this frame. */
-const mv_event_story *mv_panels_tell(mv_view *view, const mv_story_question *question);
+const mv_event_explanation *mv_panels_explain(mv_view *view,
+                                              const mv_explanation_question *question);
 
 /* The complete story; NULL: not ready yet, or there is none. */
-const mv_event_story *mv_details_story(mv_view *view);
+const mv_event_explanation *mv_details_explanation(mv_view *view);
 
-mv_heap_ask mv_state_question(const mv_view *view, mv_box box);
+mv_heap_query mv_state_question(const mv_view *view, mv_box box);
 
 #endif

@@ -17,14 +17,14 @@ static const char *state_note(mv_scene *scene, const mv_flame_tree *tree)
 {
     uint64_t bytes[MV_FLAME_OTHER + 1] = {0};
     char used[MV_SIZE_TEXT], waiting[MV_SIZE_TEXT], idle[MV_SIZE_TEXT];
-    bool is_told = false;
+    bool is_reported = false;
 
     for (uint32_t i = 1; i < tree->count; i++)
         if (tree->nodes[i].kind == MV_FLAME_STATE) {
             bytes[tree->nodes[i].part] += tree->nodes[i].bytes;
-            is_told |= tree->nodes[i].part != MV_FLAME_OTHER;
+            is_reported |= tree->nodes[i].part != MV_FLAME_OTHER;
         }
-    if (!is_told)
+    if (!is_reported)
         return NULL;
     return mv_scene_format(scene, "%s allocated \xc2\xb7 %s%s%s free",
                            mv_size_text(used, bytes[MV_FLAME_ALLOCATED] + bytes[MV_FLAME_OTHER]),
@@ -44,7 +44,7 @@ static const char *heaviest_note(mv_view *view, const mv_flame_tree *tree)
     char size[MV_SIZE_TEXT];
 
     if (!others) {
-        view->ui.lacks_memory = true;
+        view->ui.ran_out_of_memory = true;
         return NULL;
     }
     for (uint32_t i = tree->count; i-- > 1;) {
@@ -167,7 +167,7 @@ static void paint(mv_view *view, mv_box box, mv_flames_source source)
     /* The heaviest nodes get their tooltips first. */
     if (mv_icicle_lay(view->ui.frame, tree, (uint64_t)((double)tree->nodes[0].bytes / box.w / 2),
                       MOST_BOXES, a.levels - 1, &a.boxes, &err) != MV_OK) {
-        view->ui.lacks_memory = true;
+        view->ui.ran_out_of_memory = true;
         return;
     }
     mv_sort_rows(view->ui.frame, a.boxes.boxes, a.boxes.count, MV_FALLING(mv_icicle_box, bytes),

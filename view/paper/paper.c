@@ -81,7 +81,7 @@ static void paint(mv_view *view, const mv_paper_kind *kind, mv_scene *out)
     copy_scene(&ui->scene, out);
     if (kind->is_cropped && view->sheet->opts.height == 0)
         crop(out);
-    out->failed = out->failed || ui->lacks_memory;
+    out->failed = out->failed || ui->ran_out_of_memory;
 }
 
 mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

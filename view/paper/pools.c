@@ -49,6 +49,6 @@ void mv_paper_add_pools(mv_view *view, mv_paper_heading *out)
                          window.end, d->trace.pools.count + 1, &found, &err) == MV_OK)
         mv_paper_add_verdict(out, verdict(view, &found), false);
     else
-        view->ui.lacks_memory = true;
+        view->ui.ran_out_of_memory = true;
     mv_arena_release(&scratch);
 }

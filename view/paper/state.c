@@ -79,10 +79,10 @@ static bool choose(mv_arena *scratch, mv_view *view, const mv_heading_part *part
 static const mv_heap_answer *heap_of(mv_view *view)
 {
     mv_box any = {0, 0, view->ui.scene.width, view->ui.scene.height};
-    mv_heap_ask ask = mv_state_question(view, any);
+    mv_heap_query ask = mv_state_question(view, any);
     bool is_current;
 
-    return mv_slot_ask(view->panels->heap, &ask, &is_current);
+    return mv_slot_query(view->panels->heap, &ask, &is_current);
 }
 
 static const char *oom_text(mv_view *view, const mv_heap_moment *heap)
@@ -127,7 +127,7 @@ static void describe(mv_view *view, mv_paper_heading *out)
 
     mv_arena_init(&scratch, view->budget);
     if (!a || !choose(&scratch, view, &part))
-        view->ui.lacks_memory = true;
+        view->ui.ran_out_of_memory = true;
     else
         say(view, a, out);
     mv_arena_release(&scratch);

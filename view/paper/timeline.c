@@ -189,7 +189,7 @@ void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out
 {
     const mv_headline *headline = &mv_view_device(view)->headline;
 
-    if (!mv_view_is_judged(view) || !*headline->line)
+    if (!mv_view_is_evaluated(view) || !*headline->line)
         return;
     mv_paper_add_verdict(out, headline->line, headline->alarms > 0);
     if (has_reason && *reason(view, headline))
@@ -225,7 +225,7 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     uint64_t used = most_used(view, reserved);
     char most[MV_SIZE_TEXT], part[MV_SIZE_TEXT];
 
-    if (mv_trace_lacks_reserved(&mv_view_document(view)->trace)) {
+    if (mv_trace_is_missing_reserved(&mv_view_document(view)->trace)) {
         mv_paper_add_verdict(out,
                              mv_scene_format(&view->ui.scene, "%s was allocated at the peak",
                                              mv_size_text(part, used)),

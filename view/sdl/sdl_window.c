@@ -152,6 +152,7 @@ static mv_code open_view(shell *s, mv_err *err)
                          .paste = paste,
                          .keys = s->opts->keys,
                          .files = &mv_disk_files,
+                         .sources = &mv_disk_sources,
                          .user = s};
 
     s->view = mv_view_open(s->opts->budget, &opts);

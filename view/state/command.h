@@ -57,7 +57,7 @@ mv_command_id mv_view_command_find(const char *name);
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
 
 /* The reason why a command is disabled; NULL: it is enabled. */
-const char *mv_view_command_lack(const mv_view *view, mv_command_id id);
+const char *mv_view_command_unavailable_reason(const mv_view *view, mv_command_id id);
 
 /* Runs a command if it is enabled. Otherwise returns false and shows a sentence in the status
  * bar. */

@@ -33,7 +33,7 @@ static bool do_overlap(const mv_events *a, const mv_events *b)
 
 static const mv_steps *steps_of(const mv_document_device *d)
 {
-    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_JUDGED
+    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_REPORTED
                ? &d->leaks.steps
                : NULL;
 }
@@ -106,7 +106,7 @@ static double event_at(const mv_events *e, double time)
     mv_bisect b = mv_bisect_over(0, e->count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, (double)e->time_us[b.middle] < time);
+        mv_bisect_narrow(&b, (double)e->time_us[b.middle] < time);
     return b.low < e->count && (double)e->time_us[b.low] == time ? (double)b.low
                                                                  : (double)b.low - 0.5;
 }
@@ -119,7 +119,7 @@ static double by_step(const mv_alignment *a, double place)
     uint64_t k;
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, a->steps[0][b.middle] <= place);
+        mv_bisect_narrow(&b, a->steps[0][b.middle] <= place);
     k = b.low - 1;
     from = a->steps[0][k];
     if (place < from || k + 1 >= a->step_count)

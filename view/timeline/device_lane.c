@@ -41,7 +41,7 @@ int64_t mv_device_lane_time(const mv_document *document, const mv_document_devic
 
 static bool find_borders(mv_arena *arena, mv_device_lane *lane, int64_t *edges)
 {
-    const mv_device_lane_ask *q = &lane->ask;
+    const mv_device_lane_query *q = &lane->ask;
     mv_viewport at = {.box = {0, 0, (float)q->columns, 1}, .x = q->x, .dx = q->dx};
     double events = q->device->lives.events.count;
     mv_timescale scale;
@@ -140,7 +140,7 @@ const char *mv_device_part_name(const mv_device_lane *lane, mv_device_part part)
 
 static void fill_parts(mv_device_lane *lane)
 {
-    const mv_device_lane_ask *q = &lane->ask;
+    const mv_device_lane_query *q = &lane->ask;
     const mv_ledger_series *s = &lane->found.series;
     mv_pyramid_reader levels;
 

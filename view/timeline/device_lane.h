@@ -37,11 +37,11 @@ typedef struct {
     const mv_document_device *device;
     uint32_t first, end; /* events that are shown */
     uint32_t columns, clock;
-} mv_device_lane_ask;
+} mv_device_lane_query;
 MV_PLAIN_END
 
 typedef struct mv_device_lane {
-    mv_device_lane_ask ask;
+    mv_device_lane_query ask;
     double *border; /* [ask.columns + 1] borders of the columns, in events */
     mv_ledger_columns found;
     mv_device_parts *parts; /* [ask.columns] */

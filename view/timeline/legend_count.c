@@ -27,7 +27,7 @@ static mv_legend_group *group_of(mv_legend *l, uint64_t key)
     return &l->groups[at];
 }
 
-bool mv_legend_begin(mv_legend *l, mv_arena *arena, const mv_legend_ask *ask)
+bool mv_legend_begin(mv_legend *l, mv_arena *arena, const mv_legend_query *ask)
 {
     mv_legend_group *groups = l->groups;
     mv_arena labels = l->labels;

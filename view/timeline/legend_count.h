@@ -35,7 +35,7 @@ typedef struct {
     size_t search;  /* identifies the hits; 0: no search */
     uint32_t event; /* the legend's moment */
     uint32_t high;  /* the highest moment of the window; otherwise `event` */
-} mv_legend_ask;
+} mv_legend_query;
 MV_PLAIN_END
 
 typedef struct {
@@ -44,7 +44,7 @@ typedef struct {
 } mv_legend_sum;
 
 typedef struct {
-    mv_legend_ask ask;
+    mv_legend_query ask;
     /* progress */
     uint8_t part;
     uint32_t next;           /* rank, or tile */
@@ -92,7 +92,7 @@ typedef struct {
 } mv_legend_source;
 
 /* Starts counting; `arena` keeps the table. False when out of memory. */
-bool mv_legend_begin(mv_legend *legend, mv_arena *arena, const mv_legend_ask *ask);
+bool mv_legend_begin(mv_legend *legend, mv_arena *arena, const mv_legend_query *ask);
 
 /* Continues counting, up to `most` allocations; true when finished. */
 bool mv_legend_count(mv_legend *legend, mv_arena *arena, const mv_legend_source *from,

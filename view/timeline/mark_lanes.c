@@ -44,9 +44,9 @@ static bool find_ranges(mv_arena *arena, const mv_trace_marks *trace_marks, mv_m
 static bool find_steps(mv_arena *arena, const mv_steps *steps, uint32_t events, mv_mark_lanes *out)
 {
     mv_lane *lane = &out->lanes[out->count];
-    bool is_told = steps && steps->source == MV_STEPS_ANNOTATION && out->count > 0;
+    bool is_reported = steps && steps->source == MV_STEPS_ANNOTATION && out->count > 0;
 
-    if (!steps || steps->count == 0 || is_told)
+    if (!steps || steps->count == 0 || is_reported)
         return true;
     *lane = (mv_lane){.title = "steps", .rows = mv_push_array(arena, mv_lane_row, steps->count)};
     if (!lane->rows)
@@ -99,7 +99,7 @@ uint32_t mv_lane_after(const mv_lane *lane, uint32_t event)
     mv_bisect b = mv_bisect_over(0, lane->count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, lane->rows[b.middle].to <= event && lane->rows[b.middle].from < event);
+        mv_bisect_narrow(&b, lane->rows[b.middle].to <= event && lane->rows[b.middle].from < event);
     return (uint32_t)b.low;
 }
 

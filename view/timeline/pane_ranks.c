@@ -34,7 +34,7 @@ typedef struct {
     uint32_t *outlier; /* [count] the first reason why a row is an outlier; or MV_NO_ROW */
     uint32_t left;     /* columns that this frame may still make exact */
     double place;      /* place of the displayed values: the pointer, or else the cursor */
-    const mv_judged_ranks *found;
+    const mv_compared_ranks *found;
 } ranks_frame;
 
 bool mv_ranks_pane_open(mv_view *view)
@@ -45,7 +45,7 @@ bool mv_ranks_pane_open(mv_view *view)
     timeline->ranks = pane;
     if (!pane)
         return false;
-    pane->judged = mv_slot_open(view->jobs, mv_ranks_find, NULL, sizeof(mv_ranks_ask));
+    pane->judged = mv_slot_open(view->jobs, mv_ranks_find, NULL, sizeof(mv_ranks_query));
     pane->lanes = mv_push_array(&timeline->arena, mv_rank_lane, MV_RANK_LANES);
     pane->order = mv_push_array(&timeline->arena, uint32_t, MV_MOST_DEVICE_ROWS);
     return pane->judged && pane->lanes && pane->order;
@@ -64,9 +64,9 @@ float mv_ranks_names_width(mv_view *view)
 
 /* ---- the rows ---------------------------------------------------------------------------- */
 
-static bool is_judged(const mv_document_device *d)
+static bool is_evaluated(const mv_document_device *d)
 {
-    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_JUDGED;
+    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_REPORTED;
 }
 
 static mv_align find_best(ranks_frame *f, const mv_document_device *here)
@@ -90,10 +90,11 @@ static mv_align alignment_of(ranks_frame *f)
 
     if (wanted != MV_ALIGN_AUTO)
         return wanted;
-    if (pane->best_here != here || pane->best_shown != f->shown || pane->best_judged != f->judged) {
+    if (pane->best_here != here || pane->best_shown != f->shown ||
+        pane->best_evaluated != f->judged) {
         pane->best_here = here;
         pane->best_shown = f->shown;
-        pane->best_judged = f->judged;
+        pane->best_evaluated = f->judged;
         pane->best = find_best(f, here);
     }
     return pane->best;
@@ -105,7 +106,7 @@ static bool open_rows(ranks_frame *f, mv_view *view)
     f->rows = mv_device_rows(view, &f->count);
     for (uint32_t i = 0; f->rows && i < f->count; i++) {
         f->shown += f->rows[i].shown != NULL;
-        f->judged += f->rows[i].shown && is_judged(f->rows[i].shown);
+        f->judged += f->rows[i].shown && is_evaluated(f->rows[i].shown);
     }
     f->by = f->rows ? alignment_of(f) : MV_ALIGN_SHARE;
     return f->rows != NULL;
@@ -149,16 +150,16 @@ static double common_top(const ranks_frame *f)
 /* ---- results of `ranks` ----------------------------------------------------------------- */
 
 /* Waits until nothing is loading: earlier results would soon be wrong. */
-static const mv_judged_ranks *ask_ranks(const ranks_frame *f)
+static const mv_compared_ranks *ask_ranks(const ranks_frame *f)
 {
     mv_view *view = f->p.view;
-    mv_ranks_ask ask = {view->documents, view->document_count, f->shown};
+    mv_ranks_query ask = {view->documents, view->document_count, f->shown};
     bool is_current;
-    const mv_judged_ranks *found;
+    const mv_compared_ranks *found;
 
     if (!mv_loader_is_idle(view->loader))
         return NULL;
-    found = mv_slot_ask(f->pane->judged, &ask, &is_current);
+    found = mv_slot_query(f->pane->judged, &ask, &is_current);
     return is_current ? found : NULL;
 }
 
@@ -596,7 +597,7 @@ static void scroll_to(ranks_frame *f)
 {
     uint32_t *first = &f->pane->first, row;
 
-    if (mv_spot_came_to(f->p.view, MV_DO_show_rank, &row)) {
+    if (mv_focus_reached(f->p.view, MV_DO_show_rank, &row)) {
         if (row >= *first + f->room)
             *first = row + 1 - f->room;
         if (row < *first)
@@ -639,7 +640,7 @@ void mv_ranks_paint(mv_view *view, mv_box box)
     if (!mv_plot_begin(&f.p, view, box))
         return;
     if (!open_rows(&f, view)) {
-        view->ui.lacks_memory = true;
+        view->ui.ran_out_of_memory = true;
         return;
     }
     lay_out(&f);
@@ -649,7 +650,7 @@ void mv_ranks_paint(mv_view *view, mv_box box)
     if (find_outliers(&f) && find_order(&f))
         paint_lanes(&f);
     else
-        view->ui.lacks_memory = true;
+        view->ui.ran_out_of_memory = true;
 }
 
 /* ---- the pointer -------------------------------------------------------------------------- */

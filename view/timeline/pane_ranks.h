@@ -26,7 +26,7 @@ typedef struct {
     uint32_t count;
     uint32_t *file, *device; /* [count] rows, in the order of mv_device_rows */
     mv_ranks found;
-} mv_judged_ranks;
+} mv_compared_ranks;
 
 /* Compared byte by byte. */
 MV_PLAIN_BEGIN
@@ -34,7 +34,7 @@ typedef struct {
     mv_document *const *documents;
     uint32_t document_count;
     uint32_t shown_count; /* number of shown devices: all are known once nothing is loading */
-} mv_ranks_ask;
+} mv_ranks_query;
 MV_PLAIN_END
 
 void *mv_ranks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
@@ -53,7 +53,7 @@ struct mv_ranks_pane {
     uint32_t ordered;    /* number of lanes in `order` */
     /* The automatic alignment, and the devices it was found for. */
     const mv_document_device *best_here;
-    uint32_t best_shown, best_judged;
+    uint32_t best_shown, best_evaluated;
     mv_align best;
 };
 

@@ -34,19 +34,19 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
 
     for (int i = 0; i < 4; i++) {
         mv_slot *slot =
-            mv_slot_open(jobs, mv_timeline_rows_make, NULL, sizeof(mv_timeline_rows_ask));
+            mv_slot_open(jobs, mv_timeline_rows_make, NULL, sizeof(mv_timeline_rows_query));
         if (!slot)
             return false;
         pane->asked_rows[i / 2][i % 2].slot = slot;
     }
-    pane->marks_slot = mv_slot_open(jobs, mv_device_marks_find, NULL, sizeof(mv_marks_ask));
-    pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_ask));
-    pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
-    pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
-    pane->requested_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
-    pane->requested_at_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
-    pane->pools_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
-    pane->device_slot = mv_slot_open(jobs, mv_device_lane_find, NULL, sizeof(mv_device_lane_ask));
+    pane->marks_slot = mv_slot_open(jobs, mv_device_marks_find, NULL, sizeof(mv_marks_query));
+    pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_query));
+    pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_query));
+    pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_query));
+    pane->requested_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_query));
+    pane->requested_at_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_query));
+    pane->pools_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_query));
+    pane->device_slot = mv_slot_open(jobs, mv_device_lane_find, NULL, sizeof(mv_device_lane_query));
     pane->ledger_slot = mv_slot_open(jobs, mv_ledger_moment_find, NULL, sizeof(mv_ledger_question));
     pane->pointed_slot =
         mv_slot_open(jobs, mv_ledger_moment_find, NULL, sizeof(mv_ledger_question));
@@ -67,8 +67,9 @@ static uint64_t scratch_of(const mv_view *view, uint32_t makers)
 bool mv_timeline_pane_open(mv_view *view)
 {
     mv_timeline_pane *pane = mv_push_struct(&view->arena, mv_timeline_pane);
-    uint32_t threads = view->opts.is_threaded && !view->opts.in_turns ? mv_tiles_threads() : 0;
-    mv_tiles_opts opts = {.threads = view->opts.in_turns ? MV_IN_TURNS : threads,
+    uint32_t threads =
+        view->opts.is_threaded && !view->opts.is_cooperative ? mv_tiles_threads() : 0;
+    mv_tiles_opts opts = {.threads = view->opts.is_cooperative ? MV_COOPERATIVE : threads,
                           .bytes = view->opts.tile_bytes,
                           .scratch = scratch_of(view, threads + 1),
                           .wake = view->opts.wake,
@@ -100,9 +101,9 @@ bool mv_timeline_is_idle(const mv_view *view)
     return !view->timeline || mv_tiles_are_idle(view->timeline->tiles);
 }
 
-bool mv_timeline_turn(mv_view *view)
+bool mv_timeline_run_one_task(mv_view *view)
 {
-    return mv_tiles_turn(view->timeline->tiles);
+    return mv_tiles_run_one_task(view->timeline->tiles);
 }
 
 /* ---- the moving window ------------------------------------------------------------------- */
@@ -224,7 +225,7 @@ static void place_device(mv_plot *p, mv_box *rest)
         return;
     p->device_lane = mv_box_cut_bottom(rest, height);
     mv_box_cut_left(&p->device_lane, mv_ui_px(p->ui, GUTTER));
-    if (p->legend.w > 0)
+    if (p->legend.w > 0 && !p->is_legend_below)
         p->device_legend = mv_box_cut_bottom(&p->legend, height);
 }
 
@@ -272,7 +273,6 @@ static void place(mv_plot *p, mv_box box)
     const mv_ui *ui = p->ui;
     float pad = mv_ui_px(ui, MV_UI_PAD);
     mv_box rest = {roundf(box.x), roundf(box.y), floorf(box.w), floorf(box.h)};
-    float legend = mv_legend_width(p->view, rest.w);
 
     if (p->view->sheet) {
         place_on_paper(p, rest);
@@ -283,10 +283,11 @@ static void place(mv_plot *p, mv_box box)
         place_ranks(p, rest);
         return;
     }
-    if (legend > 0) {
-        p->legend = mv_box_cut_right(&rest, legend);
-        mv_box_cut_right(&p->legend, pad);
-    }
+    p->legend = mv_legend_cut(p->view, &rest, &p->legend_columns);
+    p->is_legend_below = p->legend.x < rest.x + rest.w;
+    if (p->is_legend_below)
+        mv_box_cut_left(&p->legend, pad);
+    mv_box_cut_right(&p->legend, pad);
     mv_box_cut_right(&rest, pad);
     place_device(p, &rest);
     p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));

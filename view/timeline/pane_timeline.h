@@ -83,15 +83,15 @@ typedef struct {
     const mv_pyramid *pyramid;
     uint32_t a, b;        /* events [a, b) */
     uint64_t of_segments; /* the index is of segments */
-} mv_interval_ask;
+} mv_interval_query;
 MV_PLAIN_END
 
 typedef struct {
     mv_slot *slot;
-    mv_timeline_rows_ask ask; /* id 0: no query yet */
-    mv_timeline_rows plain;   /* the part available at once */
-    uint64_t only_key;        /* key of the isolated rows; 0: all rows are shown */
-    bool is_found;            /* the query has a result */
+    mv_timeline_rows_query ask; /* id 0: no query yet */
+    mv_timeline_rows plain;     /* the part available at once */
+    uint64_t only_key;          /* key of the isolated rows; 0: all rows are shown */
+    bool is_found;              /* the query has a result */
     bool is_plain; /* answered with the part available at once: paper has no outlines of single
                       blocks */
 } mv_asked_rows;
@@ -106,8 +106,8 @@ typedef struct {
 MV_PLAIN_BEGIN
 typedef struct {
     const mv_document_device *device;
-    size_t is_judged;
-} mv_marks_ask;
+    size_t is_evaluated;
+} mv_marks_query;
 MV_PLAIN_END
 
 typedef struct {
@@ -181,7 +181,7 @@ struct mv_timeline_pane {
 bool mv_timeline_pane_open(mv_view *view); /* false: out of memory */
 void mv_timeline_pane_close(mv_view *view);
 bool mv_timeline_is_idle(const mv_view *view);     /* no tile is being made */
-bool mv_timeline_turn(mv_view *view);              /* mv_tiles_turn */
+bool mv_timeline_run_one_task(mv_view *view);      /* mv_tiles_run_one_task */
 void mv_timeline_paint(mv_view *view, mv_box box); /* allocations, or segments (now.main) */
 void mv_minimap_paint(mv_view *view, mv_box box);
 void mv_ranks_paint(mv_view *view, mv_box box); /* pane_ranks.h */

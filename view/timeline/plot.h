@@ -27,6 +27,8 @@ typedef struct {
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
     mv_box times; /* time labels, below the ruler; only on paper */
     mv_box device_lane, device_legend;
+    uint32_t legend_columns; /* 0 and 1: one */
+    bool is_legend_below;    /* below the plot, not beside it */
     mv_viewport at;
     mv_window shown;                 /* events */
     mv_extent most;                  /* extent of the window */
@@ -112,7 +114,7 @@ uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use; returns the key of its co
 
 /* ---- timeline_pools.c: in place of the stack, the curves and the axis of bytes ---- */
 void mv_plot_pools(mv_plot *p);
-mv_pools_ask mv_plot_pools_ask(const mv_plot *p);
+mv_pools_query mv_plot_pools_query(const mv_plot *p);
 
 /* ---- timeline_requested.c ---- */
 #define MV_REQUESTED_COLOUR 0x009e73ff
@@ -169,10 +171,14 @@ mv_colouring mv_plot_colouring(const mv_plot *p); /* for the shown rows; segment
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);
 /* The search for the allocations of a legend row; false: there is none. */
 bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT]);
-/* The legend's width in a pane of this width: the user's, or automatic; 0: there is no room. */
+/* The legend's width in a pane of this width: the user's, or automatic; 0: there is no room at the
+ * right. */
 float mv_legend_width(const mv_view *view, float pane);
+/* Cuts the legend off a pane: a column at the right, or a strip of some columns at the bottom of a
+ * narrow pane; empty in one that is low, too. */
+mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns);
 /* The legend alone: for panes whose blocks have the same colours. Uses only the view and the device
  * of `p`. */
-void mv_plot_colours(mv_plot *p, mv_box box);
+void mv_plot_colours(mv_plot *p, mv_box box, uint32_t columns);
 
 #endif

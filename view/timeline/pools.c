@@ -17,7 +17,7 @@ typedef struct {
 } group;
 
 typedef struct {
-    const mv_pools_ask *ask;
+    const mv_pools_query *ask;
     mv_arena *arena;
     mv_arena scratch;
     mv_pools_answer *out;
@@ -67,8 +67,8 @@ static bool find_columns(finder *f, mv_err *err)
 /* An invalid search finds nothing, and hides nothing. */
 static bool find_matches(finder *f, mv_err *err)
 {
-    const mv_pools_ask *q = f->ask;
-    const mv_leaks *leaks = q->is_judged ? &q->device->leaks : NULL;
+    const mv_pools_query *q = f->ask;
+    const mv_leaks *leaks = q->is_evaluated ? &q->device->leaks : NULL;
     char why[MV_FILTER_WHY];
     mv_filter filter = {0};
 
@@ -108,7 +108,7 @@ static bool is_shown(const finder *f, uint32_t alloc)
 /* Finds the largest of the matching rows. */
 static bool find_largest(finder *f, mv_err *err)
 {
-    const mv_pools_ask *q = f->ask;
+    const mv_pools_query *q = f->ask;
     const mv_lives *lives = &q->device->lives;
     uint64_t *bits = mv_push_array(f->arena, uint64_t, (uint64_t)lives->allocs.count / 64 + 1);
     mv_filter_bits kept;
@@ -165,12 +165,12 @@ static bool add_areas(finder *f, const mv_colouring *colouring, group **list, ui
 /* Leaks and the groups with the largest area get colours, whatever a search finds. */
 static bool find_groups(finder *f)
 {
-    const mv_pools_ask *q = f->ask;
+    const mv_pools_query *q = f->ask;
     mv_colouring colouring = {.document = q->document,
                               .device = q->device,
                               .lives = &q->device->lives,
                               .mode = (uint8_t)q->mode,
-                              .is_judged = q->is_judged};
+                              .is_evaluated = q->is_evaluated};
     uint32_t count = 0, allocs = q->device->lives.allocs.count, rest;
     mv_map rows = {.arena = &f->scratch};
     group *list = NULL;
@@ -199,7 +199,7 @@ static bool find_groups(finder *f)
 
 static bool find(finder *f, mv_err *err)
 {
-    const mv_pools_ask *q = f->ask;
+    const mv_pools_query *q = f->ask;
     mv_pool_levels_opts opts = {.column_count = q->columns, .groups = 1};
 
     if (!find_columns(f, err))

@@ -19,15 +19,15 @@ typedef struct {
     uint32_t first, end;        /* events shown */
     uint32_t columns;
     uint32_t envelopes; /* at most; 0: all pools are merged, without groups */
-    uint32_t clock, mode, is_judged;
+    uint32_t clock, mode, is_evaluated;
     uint32_t show; /* mv_show */
     size_t top;    /* from a sheet: only this many rows are coloured; 0: all */
     char search[MV_SEARCH_TEXT];
-} mv_pools_ask;
+} mv_pools_query;
 MV_PLAIN_END
 
 typedef struct {
-    mv_pools_ask ask;
+    mv_pools_query ask;
     mv_envelopes pools;
     mv_window *columns; /* [ask.columns] moments */
     mv_pool_levels levels;

@@ -22,7 +22,7 @@ static uint32_t segment_at(const use_state *u, uint64_t addr, uint32_t event)
     uint32_t low;
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, s->addr[u->by_addr[b.middle]] < addr);
+        mv_bisect_narrow(&b, s->addr[u->by_addr[b.middle]] < addr);
     for (low = (uint32_t)b.low; low < u->segments->count && s->addr[u->by_addr[low]] == addr; low++)
         if (mv_index_is_alive(u->segments, u->by_addr[low], event))
             return u->by_addr[low];

@@ -14,11 +14,11 @@ typedef struct {
     const mv_index *allocs;
     const mv_index *segments; /* from mv_segment_lives_as_allocs */
     uint64_t first, end;      /* the window of events */
-} mv_use_ask;
+} mv_use_query;
 MV_PLAIN_END
 
 typedef struct {
-    mv_use_ask ask;
+    mv_use_query ask;
     uint32_t count;  /* samples */
     uint32_t *event; /* [count] moments, ascending */
     uint8_t *level;  /* [count][ranks of segments] 0: missing; else 1 + mv_fullness_level */

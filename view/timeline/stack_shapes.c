@@ -247,6 +247,6 @@ void mv_plot_stack_shapes(mv_plot *p)
 
     mv_arena_init(&s.scratch, p->view->budget);
     if (!paint(&s))
-        p->ui->lacks_memory = true;
+        p->ui->ran_out_of_memory = true;
     mv_arena_release(&s.scratch);
 }

@@ -7,7 +7,14 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { TICK_GAP = 110, CLOCK_WIDTH = 78, CALLOUT_NEAR = 60, CALLOUT_FAR = 220, MOST_TICKS = 1000 };
+enum {
+    TICK_GAP = 110,
+    LEAST_TICKS = 5, /* in a small picture too; labels without room are omitted */
+    CLOCK_WIDTH = 78,
+    CALLOUT_NEAR = 60,
+    CALLOUT_FAR = 220,
+    MOST_TICKS = 1000
+};
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
@@ -121,7 +128,11 @@ static void tick_run(tick_row *row, double from, double to)
         double at = first + i * row->step, place = mv_timescale_place_of(&p->rows->scale, at);
         float x = roundf(p->plot.x + (float)((place - p->at.x) / p->at.dx));
         const char *text = place_label(p, at + row->begin, row->step);
-        float half = mv_ui_text_width(p->ui, MV_UI_SMALL, text) / 2 + 4;
+        const char *time = p->times.h > 0 ? mv_plot_time(p, (uint32_t)at) : "";
+        float half = fmaxf(mv_ui_text_width(p->ui, MV_UI_SMALL, text),
+                           mv_ui_text_width(p->ui, MV_UI_SMALL, time)) /
+                         2 +
+                     4;
         mv_box box = {x - half, p->ruler.y + 5, 2 * half, p->ruler.h - 5};
         mv_ui_fill(p->ui, (mv_box){x, p->ruler.y, 1, 5}, p->ui->theme->faint_text);
         if (box.x < row->last ||
@@ -129,8 +140,8 @@ static void tick_run(tick_row *row, double from, double to)
             continue;
         row->last = box.x + box.w;
         mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_MIDDLE, text);
-        if (p->times.h > 0)
-            paint_time(p, x, mv_plot_time(p, (uint32_t)at));
+        if (*time)
+            paint_time(p, x, time);
     }
 }
 
@@ -159,7 +170,7 @@ static void place_axis(mv_plot *p)
     double from = mv_timescale_us_at(scale, p->at.x),
            to = mv_timescale_us_at(scale, p->at.x + width);
     float gap = mv_ui_px(p->ui, TICK_GAP);
-    uint32_t ticks = (uint32_t)fmaxf(2, p->plot.w / gap);
+    uint32_t ticks = (uint32_t)fmaxf(LEAST_TICKS, p->plot.w / gap);
     tick_row row = {.p = p,
                     .begin = axis_begin(p),
                     .step = (double)mv_axis_count_step((uint64_t)ceil(width), ticks),

@@ -129,8 +129,8 @@ bool mv_envelope_column(const mv_envelope *e, uint32_t event, uint32_t *out)
     mv_window moments;
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, column_of(e, (uint32_t)b.middle, &moments) && event != MV_BEFORE &&
-                               moments.end <= event);
+        mv_bisect_narrow(&b, column_of(e, (uint32_t)b.middle, &moments) && event != MV_BEFORE &&
+                                 moments.end <= event);
     *out = (uint32_t)b.low;
     if (b.low >= e->end || !column_of(e, *out, &moments))
         return false;
@@ -248,7 +248,7 @@ uint64_t mv_plot_capacity(const mv_plot *p)
 {
     const mv_oom_outlook *o;
 
-    if (!mv_view_is_judged(p->view))
+    if (!mv_view_is_evaluated(p->view))
         return MV_NO_BYTES;
     o = mv_ooms_last_limit(&p->device->ooms);
     return o ? o->limit_least : p->device->outlook.capacity;

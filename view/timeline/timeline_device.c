@@ -42,7 +42,7 @@ float mv_plot_device_height(const mv_plot *p, float pane)
 static const mv_device_lane *lane_of(mv_plot *p)
 {
     const mv_device_lane *lane;
-    mv_device_lane_ask q;
+    mv_device_lane_query q;
     bool is_current;
 
     memset(&q, 0, sizeof q);
@@ -54,7 +54,7 @@ static const mv_device_lane *lane_of(mv_plot *p)
     q.end = p->shown.end;
     q.columns = (uint32_t)p->device_lane.w;
     q.clock = p->rows->scale.clock;
-    lane = mv_slot_ask(p->pane->device_slot, &q, &is_current);
+    lane = mv_slot_query(p->pane->device_slot, &q, &is_current);
     return lane && lane->ask.device == p->device ? lane : NULL;
 }
 
@@ -63,7 +63,7 @@ static const mv_ledger_answer *ledger_of(mv_slot *slot, mv_ledger_question q)
     const mv_ledger_answer *a;
     bool is_current;
 
-    a = mv_slot_ask(slot, &q, &is_current);
+    a = mv_slot_query(slot, &q, &is_current);
     return a && is_current ? a : NULL;
 }
 

@@ -196,7 +196,7 @@ static void describe_alloc(mv_plot *p, uint32_t rank, tip *t)
     else
         say(t, mv_scene_format(&p->ui->scene, "%s, %s requested", sized(p, "", a->block[rank]),
                                mv_size_text(asked, a->requested[rank])));
-    if (mv_view_is_judged(p->view) && p->device->leaks.is_leaked[rank])
+    if (mv_view_is_evaluated(p->view) && p->device->leaks.is_leaked[rank])
         say(t, "part of a leak");
     say(t, life(p, rank));
 }

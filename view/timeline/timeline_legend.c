@@ -21,7 +21,11 @@ enum {
     NARROW = 250,
     LEAST = 200,
     USUAL = 262,
-    WIDE = 440
+    WIDE = 440,
+    BELOW = 230,       /* width of a column of the legend below the picture, */
+    LEAST_BELOW = 170, /* or of the two on a phone */
+    MOST_BELOW = 6,    /* rows of it, within */
+    SHARE_BELOW = 30   /* percent of the pane */
 };
 
 float mv_legend_width(const mv_view *view, float pane)
@@ -31,6 +35,68 @@ float mv_legend_width(const mv_view *view, float pane)
 
     width = roundf(fmaxf(width, LEAST) * scale);
     return pane >= 3.2f * USUAL * scale ? fminf(width, roundf(pane / 2)) : 0;
+}
+
+mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns)
+{
+    float width = mv_legend_width(view, pane->w), row = mv_ui_px(&view->ui, ROW);
+    float rows = fminf(floorf(pane->h * SHARE_BELOW / 100 / row), MOST_BELOW);
+    mv_box cut;
+
+    *columns = 1;
+    if (width > 0)
+        return mv_box_cut_right(pane, width);
+    cut = mv_box_cut_bottom(pane, rows < 2 ? 0 : rows * row + mv_ui_px(&view->ui, MV_UI_PAD));
+    mv_box_cut_bottom(&cut, mv_ui_px(&view->ui, MV_UI_PAD));
+    *columns = (uint32_t)fmaxf(cut.w < 2 * mv_ui_px(&view->ui, LEAST_BELOW) ? 1 : 2,
+                               cut.w / mv_ui_px(&view->ui, BELOW));
+    return cut;
+}
+
+/* ---- rows in columns ---------------------------------------------------------------------- */
+
+static float column_width(const mv_plot *p)
+{
+    return floorf(p->legend.w / (float)(p->legend_columns ? p->legend_columns : 1));
+}
+
+static mv_box first_column(const mv_plot *p)
+{
+    mv_box box = p->legend;
+
+    box.w = column_width(p);
+    return box;
+}
+
+static bool has_next_column(const mv_plot *p, const mv_box *box)
+{
+    return box->x + 2 * box->w <= p->legend.x + p->legend.w + 0.5f;
+}
+
+/* The next row; `box` is the rest of a column, and becomes the next column when it is full. Empty
+ * if there is no room left. */
+static mv_box next_row(const mv_plot *p, mv_box *box)
+{
+    float high = mv_ui_px(p->ui, ROW);
+    mv_box row;
+
+    if (box->h < high && has_next_column(p, box))
+        *box = (mv_box){box->x + box->w, p->legend.y, box->w, p->legend.h};
+    row = mv_box_cut_top(box, box->h < high ? 0 : high);
+    if (p->legend_columns > 1)
+        mv_box_cut_right(&row, mv_ui_px(p->ui, MV_UI_PAD));
+    return row;
+}
+
+/* How many rows are left, in this column and the next ones. */
+static uint32_t rows_left(const mv_plot *p, mv_box box)
+{
+    float high = mv_ui_px(p->ui, ROW);
+    uint32_t count = (uint32_t)fmaxf(0, box.h / high);
+
+    for (; has_next_column(p, &box); box.x += box.w)
+        count += (uint32_t)(p->legend.h / high);
+    return count;
 }
 
 /* ---- on paper ----------------------------------------------------------------------------- */
@@ -97,10 +163,10 @@ static bool is_in_window(const mv_plot *p, uint32_t event)
 }
 
 /* A moving window keeps its last count, so that rows do not flicker. */
-static mv_legend_ask ask_of(const mv_plot *p)
+static mv_legend_query ask_of(const mv_plot *p)
 {
-    const mv_legend_ask *last = &p->pane->legend.ask;
-    mv_legend_ask ask;
+    const mv_legend_query *last = &p->pane->legend.ask;
+    mv_legend_query ask;
 
     memset(&ask, 0, sizeof ask);
     ask.device = p->device;
@@ -122,7 +188,7 @@ static mv_legend_ask ask_of(const mv_plot *p)
     return ask;
 }
 
-static bool is_of(const mv_legend *l, const mv_legend_ask *ask)
+static bool is_of(const mv_legend *l, const mv_legend_query *ask)
 {
     return memcmp(&l->ask, ask, sizeof *ask) == 0;
 }
@@ -130,7 +196,7 @@ static bool is_of(const mv_legend *l, const mv_legend_ask *ask)
 static void update(mv_plot *p, const mv_colouring *colouring)
 {
     mv_timeline_pane *pane = p->pane;
-    mv_legend_ask ask = ask_of(p);
+    mv_legend_query ask = ask_of(p);
     uint32_t part = p->view->opts.is_threaded ? PART : UINT32_MAX;
     mv_legend_source from = {.colouring = *colouring,
                              .index = p->of_segments ? p->index : &p->device->index,
@@ -180,7 +246,7 @@ static const char *row_tip(mv_plot *p, const mv_legend_row *row)
 /* In a narrow legend, names take the space of the shares. */
 static float share_width(const mv_plot *p)
 {
-    return p->legend.w < mv_ui_px(p->ui, NARROW) ? 0 : mv_ui_px(p->ui, SHARE);
+    return column_width(p) < mv_ui_px(p->ui, NARROW) ? 0 : mv_ui_px(p->ui, SHARE);
 }
 
 /* A row without bytes has the room of the numbers, too. */
@@ -188,6 +254,8 @@ static float label_width(const mv_plot *p, mv_box box, bool has_bytes)
 {
     float numbers = has_bytes ? share_width(p) + mv_ui_px(p->ui, AMOUNT) : 0;
 
+    if (p->legend_columns > 1)
+        numbers += mv_ui_px(p->ui, MV_UI_PAD);
     return box.w - mv_ui_px(p->ui, SWATCH + 6) - numbers - mv_ui_px(p->ui, 4);
 }
 
@@ -240,6 +308,8 @@ static void paint_band(mv_plot *p, mv_box box)
     uint64_t bytes = all_bytes(p) - p->pane->legend.all.bytes;
     char count[MV_TICK_TEXT];
 
+    if (box.h <= 0)
+        return;
     swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
     swatch.y += roundf((box.h - swatch.h) / 2);
     mv_ui_fill(p->ui, swatch, p->ui->theme->rest);
@@ -252,9 +322,10 @@ static void paint_band(mv_plot *p, mv_box box)
 
 static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
 {
-    mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+    mv_box row = next_row(p, box);
 
-    mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
+    if (row.h > 0)
+        mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
 }
 
 /* The first row without bytes at the moment, if all such rows come last; MV_NO_ROW: there is
@@ -270,10 +341,10 @@ static uint32_t first_empty(const mv_legend_rows *rows, const mv_colouring *colo
 static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 {
     mv_legend_rows *rows = &p->pane->legend_rows;
-    float high = mv_ui_px(p->ui, ROW);
-    uint32_t room = (uint32_t)fmaxf(0, box->h / high - has_band(p)), empty, full;
+    uint32_t room = rows_left(p, *box), empty, full;
     const char *labels[MV_LEGEND_MOST];
 
+    room -= room > 0 && has_band(p);
     mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room, rows);
     empty = first_empty(rows, colouring);
     if (empty != MV_NO_ROW && rows->count == room) /* a line is drawn above these */
@@ -288,10 +359,10 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
     for (uint32_t i = 0; i < rows->count; i++) {
         if (i == empty)
             line(p, box, p->ui->theme->faint_text, "in view at other moments:");
-        paint_row(p, mv_box_cut_top(box, high), i, labels[i]);
+        paint_row(p, next_row(p, box), i, labels[i]);
     }
     if (has_band(p))
-        paint_band(p, mv_box_cut_top(box, high));
+        paint_band(p, next_row(p, box));
 }
 
 /* ---- the moment --------------------------------------------------------------------------- */
@@ -299,7 +370,7 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 /* "at the peak": the moment of the rows' bytes. */
 static const char *moment_of(const mv_plot *p)
 {
-    const mv_legend_ask *ask = &p->pane->legend.ask;
+    const mv_legend_query *ask = &p->pane->legend.ask;
     const mv_paper_sheet *sheet = p->view->sheet;
 
     if (p->device->lives.events.count == 0)
@@ -357,16 +428,15 @@ mv_colouring mv_plot_colouring(const mv_plot *p)
     if (p->of_segments) {
         colouring.lives = p->lives;
         colouring.mode = MV_COLOUR_SITE;
-        colouring.is_judged = false;
+        colouring.is_evaluated = false;
     }
     return colouring;
 }
 
-void mv_plot_colours(mv_plot *p, mv_box box)
+static void paint_colours(mv_plot *p, mv_box box)
 {
     mv_colouring colouring = mv_plot_colouring(p);
 
-    p->legend = box;
     p->pane->legend_rows.count = 0;
     update(p, &colouring);
     if (!p->pane->legend.is_done || p->pane->legend.ask.device != p->device ||
@@ -374,6 +444,13 @@ void mv_plot_colours(mv_plot *p, mv_box box)
         return;
     paint_title(p, &box);
     paint_rows(p, &box, &colouring);
+}
+
+void mv_plot_colours(mv_plot *p, mv_box box, uint32_t columns)
+{
+    p->legend = box;
+    p->legend_columns = columns;
+    paint_colours(p, first_column(p));
 }
 
 bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT])
@@ -390,10 +467,12 @@ bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT])
 
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text)
 {
-    mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+    mv_box row = next_row(p, box);
     mv_box sign = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
     float y = roundf(sign.y + sign.h / 2);
 
+    if (row.h <= 0)
+        return;
     mv_scene_point(&p->ui->scene, sign.x, y);
     mv_scene_point(&p->ui->scene, sign.x + mv_ui_px(p->ui, 20), y);
     mv_scene_add(&p->ui->scene, (mv_shape){.kind = MV_SHAPE_LINE,
@@ -405,9 +484,11 @@ void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, 
 
 static void key_area(mv_plot *p, mv_box *box, mv_shape area, const char *text)
 {
-    mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+    mv_box row = next_row(p, box);
     mv_box sign = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
 
+    if (row.h <= 0)
+        return;
     sign.w = mv_ui_px(p->ui, 20);
     sign.y += mv_ui_px(p->ui, 4);
     sign.h -= mv_ui_px(p->ui, 8);
@@ -445,7 +526,8 @@ static void paint_keys(mv_plot *p, mv_box *box)
     const char *reserved = p->trace->origin.level ? "reserved" : "reserved by PyTorch";
     const char *held = has_reserve ? "allocated: in use" : mv_level_held(p->trace);
 
-    if (p->of_segments && mv_trace_lacks_reserved(p->trace)) { /* the file has no reserved bytes */
+    if (p->of_segments &&
+        mv_trace_is_missing_reserved(p->trace)) { /* the file has no reserved bytes */
         mv_plot_key_line(p, box, theme->outline, false, held);
     } else if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, reserved);
@@ -462,7 +544,8 @@ static void paint_keys(mv_plot *p, mv_box *box)
     if (p->view->sheet && !p->of_pools)
         paint_area_keys(p, box);
     mv_plot_other_key(p, box);
-    mv_box_cut_top(box, mv_ui_px(p->ui, 6));
+    if (p->legend_columns <= 1)
+        mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }
 
 /* The bytes of segments by how full they are, at the cursor; false: unknown. */
@@ -485,7 +568,7 @@ static bool add_use(const mv_plot *p, uint64_t bytes[MV_FULLNESS_LEVELS])
 /* How full segments are: the colours from empty to full. */
 static void paint_use(mv_plot *p, mv_box *box)
 {
-    mv_box title = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+    mv_box title = next_row(p, box);
     uint64_t bytes[MV_FULLNESS_LEVELS] = {0};
     mv_legend_sum *all = &p->pane->legend.all;
     bool has_bytes = add_use(p, bytes);
@@ -495,13 +578,17 @@ static void paint_use(mv_plot *p, mv_box *box)
         *all = (mv_legend_sum){0};
     for (uint32_t level = 0; has_bytes && level < MV_FULLNESS_LEVELS; level++)
         all->bytes += bytes[level];
+    if (title.h <= 0)
+        return;
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
                has_bytes ? mv_scene_format(&p->ui->scene, "%s %s, by how full",
                                            mv_size_text(size, all_bytes(p)), moment_of(p))
                          : "How full segments are");
     for (uint32_t level = MV_FULLNESS_LEVELS; level-- > 0;) {
-        mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+        mv_box row = next_row(p, box);
         mv_box swatch = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
+        if (row.h <= 0)
+            break;
         swatch.w = mv_ui_px(p->ui, 20);
         swatch.y += 4;
         swatch.h -= 8;
@@ -513,19 +600,19 @@ static void paint_use(mv_plot *p, mv_box *box)
                        mv_fullness_name(level));
     }
     if (has_band(p))
-        paint_band(p, mv_box_cut_top(box, mv_ui_px(p->ui, ROW)));
+        paint_band(p, next_row(p, box));
 }
 
 void mv_plot_legend(mv_plot *p)
 {
-    mv_box box = p->legend;
+    mv_box box = first_column(p);
 
     p->pane->legend_rows.count = 0;
-    if (box.w <= 0)
+    if (box.w <= 0 || box.h <= 0)
         return;
     paint_keys(p, &box);
     if (is_by_fullness(p))
         paint_use(p, &box);
     else
-        mv_plot_colours(p, box);
+        paint_colours(p, box);
 }

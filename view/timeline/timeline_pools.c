@@ -23,10 +23,10 @@ typedef struct {
 
 /* ---- the query --------------------------------------------------------------------------- */
 
-mv_pools_ask mv_plot_pools_ask(const mv_plot *p)
+mv_pools_query mv_plot_pools_query(const mv_plot *p)
 {
     const mv_view_state *now = p->view->now;
-    mv_pools_ask q;
+    mv_pools_query q;
 
     memset(&q, 0, sizeof q);
     q.document = p->document;
@@ -39,7 +39,7 @@ mv_pools_ask mv_plot_pools_ask(const mv_plot *p)
     q.envelopes = (uint32_t)fminf(fmaxf(p->plot.h / mv_ui_px(p->ui, LABEL + LEAST), 1), MOST);
     q.clock = p->rows->scale.clock;
     q.mode = now->colour;
-    q.is_judged = mv_view_is_judged(p->view);
+    q.is_evaluated = mv_view_is_evaluated(p->view);
     if (p->view->sheet) {
         q.only = p->view->sheet->opts.only;
         q.top = p->view->sheet->opts.top;
@@ -361,12 +361,12 @@ static void look(pools *s, const mv_colouring *colouring)
 
 void mv_plot_pools(mv_plot *p)
 {
-    mv_pools_ask ask = mv_plot_pools_ask(p);
+    mv_pools_query ask = mv_plot_pools_query(p);
     pools s = {.p = p};
     mv_colouring colouring = mv_plot_colouring(p);
     bool is_answered;
 
-    s.a = mv_slot_ask(p->pane->pools_slot, &ask, &is_answered);
+    s.a = mv_slot_query(p->pane->pools_slot, &ask, &is_answered);
     s.is_current = is_answered && ask.clock != MV_CLOCK_TICKS;
     if (s.a && s.a->ask.device != p->device)
         s.a = NULL;

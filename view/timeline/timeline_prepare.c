@@ -66,7 +66,7 @@ static const mv_timeline_rows *answer(mv_asked_rows *g)
 
     if (g->is_plain)
         return &g->plain;
-    rows = mv_slot_ask(g->slot, &g->ask, &g->is_found);
+    rows = mv_slot_query(g->slot, &g->ask, &g->is_found);
     if (rows && g->is_found)
         return rows;
     return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->only_key == 0) ? &g->plain : NULL;
@@ -85,12 +85,12 @@ static void ask_anew(mv_view *view, mv_asked_rows *g, uint32_t k, const mv_index
                      uint64_t only_key)
 {
     leave(view->timeline, g);
-    g->ask = (mv_timeline_rows_ask){.index = index,
-                                    .device = &mv_view_device(view)->lives,
-                                    .only = only_key ? copy_isolated(view, k) : NULL,
-                                    .id = ++view->timeline->last_rows,
-                                    .clock = view->now->clock,
-                                    .of_segments = k};
+    g->ask = (mv_timeline_rows_query){.index = index,
+                                      .device = &mv_view_device(view)->lives,
+                                      .only = only_key ? copy_isolated(view, k) : NULL,
+                                      .id = ++view->timeline->last_rows,
+                                      .clock = view->now->clock,
+                                      .of_segments = k};
     g->only_key = only_key;
     g->is_found = g->is_plain = view->sheet && only_key == 0 && view->now->clock == MV_CLOCK_EVENTS;
     mv_timeline_rows_make_plain(&g->ask, &g->plain);
@@ -138,14 +138,15 @@ void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask)
 {
     mv_device_marks *out = mv_push_struct(arena, mv_device_marks);
     const mv_document_device *d;
-    mv_marks_ask what;
+    mv_marks_query what;
     mv_err err;
 
     (void)context;
     memcpy(&what, ask, sizeof what);
     d = what.device;
-    if (!out || mv_mark_lanes_find(arena, &d->trace_marks, what.is_judged ? &d->leaks.steps : NULL,
-                                   d->lives.events.count, &out->lanes, &err) != MV_OK)
+    if (!out ||
+        mv_mark_lanes_find(arena, &d->trace_marks, what.is_evaluated ? &d->leaks.steps : NULL,
+                           d->lives.events.count, &out->lanes, &err) != MV_OK)
         return NULL;
     out->has_pending = has_pending(&d->lives.allocs);
     return out;
@@ -153,13 +154,13 @@ void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask)
 
 const mv_device_marks *mv_timeline_device_marks(mv_view *view)
 {
-    mv_marks_ask ask = {mv_view_device(view), mv_view_is_judged(view)};
+    mv_marks_query ask = {mv_view_device(view), mv_view_is_evaluated(view)};
     const mv_device_marks *marks;
     bool is_current;
 
     if (!ask.device)
         return NULL;
-    marks = mv_slot_ask(view->timeline->marks_slot, &ask, &is_current);
+    marks = mv_slot_query(view->timeline->marks_slot, &ask, &is_current);
     return is_current ? marks : NULL;
 }
 

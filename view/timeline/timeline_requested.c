@@ -6,9 +6,9 @@
 #include "view/timeline/plot.h"
 
 /* All pools are merged. */
-static mv_pools_ask ask_of(const mv_plot *p, uint32_t first, uint32_t end)
+static mv_pools_query ask_of(const mv_plot *p, uint32_t first, uint32_t end)
 {
-    mv_pools_ask q;
+    mv_pools_query q;
 
     memset(&q, 0, sizeof q);
     q.document = p->document;
@@ -22,14 +22,14 @@ static mv_pools_ask ask_of(const mv_plot *p, uint32_t first, uint32_t end)
 
 static const mv_pools_answer *columns_of(mv_plot *p, bool *is_current)
 {
-    mv_pools_ask q = ask_of(p, p->shown.first, p->shown.end);
+    mv_pools_query q = ask_of(p, p->shown.first, p->shown.end);
     const mv_pools_answer *a;
 
     q.x = p->at.x;
     q.dx = p->at.dx;
     q.columns = (uint32_t)p->plot.w;
     q.clock = p->rows->scale.clock;
-    a = mv_slot_ask(p->pane->requested_slot, &q, is_current);
+    a = mv_slot_query(p->pane->requested_slot, &q, is_current);
     *is_current = *is_current && q.clock != MV_CLOCK_TICKS;
     return a && a->ask.device == p->device ? a : NULL;
 }
@@ -38,13 +38,13 @@ static const mv_pools_answer *columns_of(mv_plot *p, bool *is_current)
 static void find_at_cursor(mv_plot *p)
 {
     uint32_t cursor = p->view->now->cursor;
-    mv_pools_ask q = ask_of(p, cursor, cursor + 1);
+    mv_pools_query q = ask_of(p, cursor, cursor + 1);
     const mv_pools_answer *a;
     bool is_current;
 
     if (cursor >= p->lives->events.count)
         return;
-    a = mv_slot_ask(p->pane->requested_at_slot, &q, &is_current);
+    a = mv_slot_query(p->pane->requested_at_slot, &q, &is_current);
     if (a && is_current)
         p->view->requested = mv_pool_level_of(&a->levels, 0, 0)->requested;
 }

@@ -97,7 +97,7 @@ void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask)
     return find_part(arena, rows) ? rows : NULL;
 }
 
-void mv_timeline_rows_make_plain(const mv_timeline_rows_ask *ask, mv_timeline_rows *out)
+void mv_timeline_rows_make_plain(const mv_timeline_rows_query *ask, mv_timeline_rows *out)
 {
     mv_err err;
 

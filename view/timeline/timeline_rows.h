@@ -17,11 +17,11 @@ typedef struct {
     const mv_lives *device; /* allocations and segments of the device */
     const uint64_t *only;   /* one bit for each rank, copied into the result; NULL: all rows */
     size_t of_segments;     /* the index comes from mv_segment_lives_as_allocs */
-} mv_timeline_rows_ask;
+} mv_timeline_rows_query;
 MV_PLAIN_END
 
 typedef struct {
-    mv_timeline_rows_ask ask;
+    mv_timeline_rows_query ask;
     mv_timescale scale;
     uint64_t *only; /* NULL: all rows */
     bool has_drawn; /* `drawn` is ready: outlines are available */
@@ -37,6 +37,6 @@ typedef struct {
 void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask);
 
 /* Immediate version, for all rows on the event clock; without `drawn`. */
-void mv_timeline_rows_make_plain(const mv_timeline_rows_ask *ask, mv_timeline_rows *out);
+void mv_timeline_rows_make_plain(const mv_timeline_rows_query *ask, mv_timeline_rows *out);
 
 #endif

@@ -10,16 +10,16 @@
 /* The finest result available: for the window, or else for the whole trace. */
 static const mv_segment_use *find_use(mv_plot *p)
 {
-    mv_use_ask ask = {&p->device->index, p->index, p->shown.first, p->shown.end};
-    mv_use_ask all = {&p->device->index, p->index, 0, p->lives->events.count};
+    mv_use_query ask = {&p->device->index, p->index, p->shown.first, p->shown.end};
+    mv_use_query all = {&p->device->index, p->index, 0, p->lives->events.count};
     const mv_segment_use *use;
     bool is_current;
 
-    use = mv_slot_ask(p->pane->use_all_slot, &all, &is_current);
+    use = mv_slot_query(p->pane->use_all_slot, &all, &is_current);
     if (use && is_current && use->count > ask.end - ask.first)
         return use;
     if (!p->pane->is_zooming) {
-        const mv_segment_use *fine = mv_slot_ask(p->pane->use_slot, &ask, &is_current);
+        const mv_segment_use *fine = mv_slot_query(p->pane->use_slot, &ask, &is_current);
         if (fine && is_current)
             return fine;
     }

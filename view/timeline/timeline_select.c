@@ -10,7 +10,7 @@
 
 /* ---- the sums of an interval -------------------------------------------------------------- */
 
-static void add_walk(const mv_index *x, const mv_interval_ask *ask, mv_interval_sums *out)
+static void add_walk(const mv_index *x, const mv_interval_query *ask, mv_interval_sums *out)
 {
     mv_index_walk walk = mv_index_walk_from(x, ask->a, ask->b);
 
@@ -33,7 +33,7 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
 {
     mv_interval_sums *out = mv_push_struct(arena, mv_interval_sums);
     mv_pyramid_reader reader;
-    mv_interval_ask what;
+    mv_interval_query what;
     mv_extent extent;
 
     (void)context;
@@ -98,24 +98,28 @@ static const char *most_text(mv_plot *p, const char *peak, mv_levels most)
                            mv_size_text(reserved, most.reserved));
 }
 
-/* Describes the picture when nothing is selected. */
-static const char *summary_line(mv_plot *p)
+/* Describes the picture when nothing is selected, in as many words as fit. */
+static const char *summary_line(mv_plot *p, float width)
 {
     const mv_document_device *d = p->device;
     uint32_t events = d->lives.events.count;
     mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
     char count[MV_TICK_TEXT], span[MV_SPAN_TEXT];
+    const char *texts[3];
 
     if (mv_recording_is_state_only(&d->lives))
         return mv_scene_format(&p->ui->scene, "%s: %s; %s", place_name(p),
                                most_text(p, "", all.most), d->lives.history_why);
-    return mv_scene_format(
-        &p->ui->scene, "%s: %s; %s %s%s%s%s%s%s", place_name(p), most_text(p, "peak ", all.most),
-        mv_axis_exact(d->calls ? d->calls : events, count), d->calls ? "call" : "event",
-        (d->calls ? d->calls : events) == 1 ? "" : "s",
-        mv_events_span(p->trace, &d->lives.events, 0, events, span),
-        d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
+    texts[2] = most_text(p, "peak ", all.most);
+    texts[1] =
+        mv_scene_format(&p->ui->scene, "%s: %s; %s %s%s%s", place_name(p), texts[2],
+                        mv_axis_exact(d->calls ? d->calls : events, count),
+                        d->calls ? "call" : "event", (d->calls ? d->calls : events) == 1 ? "" : "s",
+                        mv_events_span(p->trace, &d->lives.events, 0, events, span));
+    texts[0] = mv_scene_format(
+        &p->ui->scene, "%s%s%s%s", texts[1], d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why, left_out_part(p));
+    return mv_ui_longest(p->ui, MV_UI_TEXT, width, texts, 3);
 }
 
 /* The changes, in a long or short form. */
@@ -164,9 +168,9 @@ static const char *interval_part(mv_plot *p, bool has_times)
 static const char *interval_line(mv_plot *p, float width)
 {
     const mv_view_state *now = p->view->now;
-    mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b, p->of_segments};
+    mv_interval_query ask = {p->index, &p->device->pyramid, now->a, now->b, p->of_segments};
     bool is_current;
-    const mv_interval_sums *sums = mv_slot_ask(p->pane->interval_slot, &ask, &is_current);
+    const mv_interval_sums *sums = mv_slot_query(p->pane->interval_slot, &ask, &is_current);
     const char *text = "";
 
     for (int words = 0; words < 4; words++) {
@@ -190,7 +194,7 @@ void mv_plot_readout(mv_plot *p)
     if (now->has_interval)
         text = interval_line(p, box.w);
     else
-        text = summary_line(p);
+        text = summary_line(p, box.w);
     mv_ui_text(p->ui, box, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_START, text);
 }
 

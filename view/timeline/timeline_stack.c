@@ -84,7 +84,7 @@ static bool make_room(mv_timeline_pane *pane, mv_tinted *entry, uint64_t bytes)
 }
 
 /* The picture of a tile; NULL: not in this frame, or never because memory ran out
- * (ui.lacks_memory). */
+ * (ui.ran_out_of_memory). */
 static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, int64_t until)
 {
     mv_timeline_pane *pane = p->pane;
@@ -99,7 +99,7 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
         if (!may_tint)
             return NULL;
         if (!make_room(pane, entry, bytes)) {
-            p->ui->lacks_memory = true;
+            p->ui->ran_out_of_memory = true;
             return NULL;
         }
         if (p->of_segments)
@@ -172,7 +172,7 @@ void mv_plot_stack(mv_plot *p)
     frame = mv_tiles_frame(p->pane->tiles, &wanted, p->pane->turn);
     p->tiles = frame;
     if (frame.failed > 0)
-        p->ui->lacks_memory = true;
+        p->ui->ran_out_of_memory = true;
     colours = p->of_segments ? mv_plot_use_key(p) : colours_key(p);
     p->spike_of = mv_push_array(p->ui->frame, uint32_t, wanted.width);
     for (uint32_t c = 0; p->spike_of && c < wanted.width; c++)
@@ -185,7 +185,7 @@ void mv_plot_stack(mv_plot *p)
         image = tinted(p, frame.quads[i].tile, colours, until);
         if (image)
             paint_quad(p, &frame.quads[i], image);
-        else if (!p->ui->lacks_memory) /* otherwise another frame would not help */
+        else if (!p->ui->ran_out_of_memory) /* otherwise another frame would not help */
             p->ui->is_animating = true;
     }
     mv_plot_labels(p, &frame);

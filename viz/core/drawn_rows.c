@@ -79,7 +79,7 @@ static void fill_level(mv_drawn *d, uint32_t level)
     }
 }
 
-static bool plant_tree(mv_arena *arena, mv_drawn *d)
+static bool alloc_tree(mv_arena *arena, mv_drawn *d)
 {
     uint32_t length = d->index->events;
 
@@ -101,7 +101,7 @@ static mv_code make(mv_arena *arena, mv_drawn *d, mv_err *err)
     sweep s = {.drawn = d, .top = MV_NO_RANK, .lowest = MV_NO_ROW};
     mv_arena scratch;
 
-    if (!mv_bitmap_init(arena, d->index->events, &d->slides) || !plant_tree(arena, d))
+    if (!mv_bitmap_init(arena, d->index->events, &d->slides) || !alloc_tree(arena, d))
         return no_memory(err, d->index);
     mv_arena_init(&scratch, arena->budget);
     if (!mv_rankset_init(&scratch, d->index->count, &s.alive)) {

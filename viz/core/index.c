@@ -16,7 +16,7 @@ bool mv_index_is_ever_alive(const mv_index *x, uint32_t rank)
            !mv_alloc_was_pending(x->lives, rank);
 }
 
-static bool is_told(const mv_index *x, uint32_t rank, uint32_t event)
+static bool is_reported(const mv_index *x, uint32_t rank, uint32_t event)
 {
     return x->lives->alloc_of && x->lives->alloc_of[event] == rank;
 }
@@ -35,7 +35,7 @@ static uint32_t mark_changes(mv_index *x)
         if (end >= x->events)
             continue;
         mv_bitmap_set(&x->changes, end);
-        if (is_told(x, r, end))
+        if (is_reported(x, r, end))
             mv_bitmap_set(&x->ends, end);
         else
             odd++;
@@ -50,7 +50,7 @@ static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
         return false;
     for (uint32_t r = 0; r < x->count && x->odd_count < count; r++) {
         uint32_t end = x->end[r];
-        if (end < x->events && !is_told(x, r, end) && mv_index_is_ever_alive(x, r))
+        if (end < x->events && !is_reported(x, r, end) && mv_index_is_ever_alive(x, r))
             x->odd[x->odd_count++] = (mv_index_end){end, r};
     }
     mv_sort_rows(arena, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* already by rank */
@@ -258,7 +258,7 @@ static uint32_t first_odd(const mv_index *x, uint32_t event)
     mv_bisect b = mv_bisect_over(0, x->odd_count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, x->odd[b.middle].event < event);
+        mv_bisect_narrow(&b, x->odd[b.middle].event < event);
     return (uint32_t)b.low;
 }
 

@@ -39,7 +39,7 @@ static void unite(mv_extent *a, const mv_extent *b)
 
 /* ---- building ---------------------------------------------------------------------------- */
 
-static bool plant(mv_arena *arena, mv_pyramid *p)
+static bool alloc_nodes(mv_arena *arena, mv_pyramid *p)
 {
     uint64_t kept = (uint64_t)p->events / KEPT_EVERY + 2;
     uint64_t length = ((uint64_t)p->events + MV_PYRAMID_BUCKET - 1) / MV_PYRAMID_BUCKET;
@@ -93,7 +93,7 @@ static void fill_above(mv_pyramid *p)
 mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err)
 {
     *out = (mv_pyramid){.lives = lives, .events = lives->events.count};
-    if (!mv_level_steps_init(arena, lives, &out->steps) || !plant(arena, out))
+    if (!mv_level_steps_init(arena, lives, &out->steps) || !alloc_nodes(arena, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the levels of %u events", out->events);
     for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
         mv_levels_add_before(&out->before, lives, i);
@@ -122,7 +122,7 @@ static mv_level_steps steps_from(const mv_pyramid *p, uint32_t event)
     mv_bisect b = mv_bisect_over(0, steps.prepared_count);
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, steps.prepared[b.middle].event < event);
+        mv_bisect_narrow(&b, steps.prepared[b.middle].event < event);
     steps.at = b.low;
     return steps;
 }

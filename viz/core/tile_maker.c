@@ -68,7 +68,7 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
     if (s->index->odd_count)
         most += s->index->most_bytes[s->index->levels - 1][0];
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, mv_tile_byte(tile->dy, first_row + b.middle) < most);
+        mv_bisect_narrow(&b, mv_tile_byte(tile->dy, first_row + b.middle) < most);
     return (uint32_t)b.low;
 }
 

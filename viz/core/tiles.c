@@ -136,7 +136,7 @@ uint32_t mv_tiles_threads(void)
 
 static bool start_threads(mv_arena *arena, mv_tiles *t)
 {
-    if (t->opts.threads == MV_IN_TURNS)
+    if (t->opts.threads == MV_COOPERATIVE)
         return true;
     t->workers = mv_push_array(arena, worker, t->opts.threads);
     if (!t->workers)
@@ -608,9 +608,9 @@ mv_tile_frame mv_tiles_frame(mv_tiles *t, const mv_tile_view *v, uint64_t turn)
     return out;
 }
 
-bool mv_tiles_turn(mv_tiles *t)
+bool mv_tiles_run_one_task(mv_tiles *t)
 {
-    job *j = t->opts.threads == MV_IN_TURNS ? take_job(t) : NULL;
+    job *j = t->opts.threads == MV_COOPERATIVE ? take_job(t) : NULL;
 
     if (j)
         do_job(t, &t->maker, j);

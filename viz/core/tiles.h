@@ -77,7 +77,7 @@ typedef struct mv_tiles mv_tiles;
 
 typedef struct {
     uint32_t threads; /* 0: none; mv_tiles_frame then makes everything that it shows before it
-                         returns. MV_IN_TURNS (viz/core/background.h): mv_tiles_turn makes them */
+                         returns. MV_COOPERATIVE (viz/core/background.h): mv_tiles_run_one_task makes them */
     uint64_t bytes;   /* limit for the memory of tiles; 0: 64 MiB */
     uint64_t scratch; /* limit for one worker's sums; 0: MV_TILES_SCRATCH */
     void (*wake)(void *user); /* called by a worker when there are tiles that no frame has shown;
@@ -100,8 +100,8 @@ void mv_tiles_close(mv_tiles *tiles);
  * previous one are dropped. Several views may request tiles in one turn. */
 mv_tile_frame mv_tiles_frame(mv_tiles *tiles, const mv_tile_view *view, uint64_t turn);
 
-/* With MV_IN_TURNS: makes the most urgent tile. False: nothing to make. */
-bool mv_tiles_turn(mv_tiles *tiles);
+/* With MV_COOPERATIVE: makes the most urgent tile. False: nothing to make. */
+bool mv_tiles_run_one_task(mv_tiles *tiles);
 
 /* No request waits and no worker works. */
 bool mv_tiles_are_idle(const mv_tiles *tiles);

@@ -197,7 +197,7 @@ static uint32_t search(const mv_timescale *s, double x, bool is_after)
 
     while (mv_bisect_next(&b)) {
         double at = mv_timescale_at(s, (uint32_t)b.middle);
-        mv_bisect_tell(&b, at < x || (is_after && at <= x));
+        mv_bisect_narrow(&b, at < x || (is_after && at <= x));
     }
     return (uint32_t)b.low;
 }

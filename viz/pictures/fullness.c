@@ -29,7 +29,7 @@ static uint32_t segment_at(const fill_sweep *f, uint64_t addr)
     uint32_t last;
 
     while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, s->addr[f->by_place[b.middle]] <= addr);
+        mv_bisect_narrow(&b, s->addr[f->by_place[b.middle]] <= addr);
     last = b.low ? mv_rankset_prev(&f->held, (uint32_t)b.low - 1) : MV_NO_RANK;
     if (last == MV_NO_RANK || addr - s->addr[f->by_place[last]] >= s->size[f->by_place[last]])
         return MV_NO_ROW;

@@ -1,10 +1,15 @@
 #include "viz/pictures/icicle.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "viz/scene/distinct_texts.h"
 #include "viz/scene/heading.h"
+
+#define LINE 1.25f /* height of a line of a label, in letters */
 
 enum { NARROW = 30 /* least width of a useful label, in pixels */ };
 
@@ -256,14 +261,56 @@ static const char *short_label(mv_scene *scene, const mv_flame_node *node, const
     return w > 5 * size ? mv_text_fit(scene, node->label, size, w) : "";
 }
 
-const char *mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
-                            float size, float width)
+/* The words of a text in lines of this width; returns how many, or 0: a word or the whole is too
+ * long. */
+static uint32_t break_lines(mv_scene *scene, const char *text, float size, float width,
+                            uint32_t most, const char *out[])
 {
-    const char *whole = mv_scene_format(scene, "%s \xc2\xb7 %s", node->label, amount);
+    uint32_t count = 0;
 
+    while (*text) {
+        size_t kept = 0, end = strcspn(text, " ");
+        const char *line = "";
+        while (end > kept) {
+            const char *longer = mv_scene_format(scene, "%.*s", (int)end, text);
+            if (mv_text_width(longer, size) > width)
+                break;
+            line = longer;
+            kept = end;
+            end += text[end] ? 1 + strcspn(text + end + 1, " ") : 0;
+        }
+        if (kept == 0 || count == most)
+            return 0;
+        out[count++] = line;
+        text += kept + (text[kept] == ' ');
+    }
+    return count;
+}
+
+void mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
+                     mv_icicle_shape *shape)
+{
+    float size = shape->size, width = shape->at.w - 8;
+    const char *whole = mv_scene_format(scene, "%s \xc2\xb7 %s", node->label, amount);
+    uint32_t most = (uint32_t)fmaxf(1, (shape->at.h - 4) / (LINE * size));
+
+    shape->lines = 1;
+    shape->label[0] = whole;
     if (mv_text_width(whole, size) <= width)
-        return whole;
-    return mv_scene_format(scene, "%s", short_label(scene, node, amount, size, width));
+        return;
+    most = most < MV_ICICLE_LINES ? most : MV_ICICLE_LINES;
+    if (most > 1 && mv_text_width(amount, size) <= width)
+        shape->lines = break_lines(scene, node->label, size, width, most - 1, shape->label);
+    else
+        shape->lines = 0;
+    if (shape->lines)
+        shape->label[shape->lines++] = amount;
+    else if (most > 1)
+        shape->lines = break_lines(scene, node->label, size, width, most, shape->label);
+    if (shape->lines)
+        return;
+    shape->lines = 1;
+    shape->label[0] = mv_scene_format(scene, "%s", short_label(scene, node, amount, size, width));
 }
 
 const char *mv_icicle_change_amount(mv_scene *scene, const mv_flame_node *node)
@@ -290,8 +337,10 @@ void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_sha
                                    .stroke = shape->is_idle ? theme->faint_text : 0,
                                    .width = shape->is_idle ? 0.6f : 0,
                                    .title = shape->title});
-    if (inside >= NARROW && shape->label && *shape->label &&
-        mv_text_width(shape->label, shape->size) <= inside)
-        mv_scene_text(scene, at.x + 4, at.y + at.h / 2 + shape->size * 0.34f, shape->size,
-                      mv_text_on(shape->fill), MV_ANCHOR_START, shape->label);
+    for (uint32_t i = 0; inside >= NARROW && i < shape->lines; i++)
+        if (*shape->label[i] && mv_text_width(shape->label[i], shape->size) <= inside)
+            mv_scene_text(scene, at.x + 4,
+                          at.y + at.h / 2 + shape->size * 0.34f +
+                              ((float)i - (float)(shape->lines - 1) / 2) * LINE * shape->size,
+                          shape->size, mv_text_on(shape->fill), MV_ANCHOR_START, shape->label[i]);
 }

@@ -68,24 +68,27 @@ uint32_t mv_icicle_keys(const mv_theme *theme, const mv_trace *trace, const uint
 /* A part of a segment that holds nothing: drawn as an outline, without a colour. */
 bool mv_icicle_is_idle(const mv_flame_node *node);
 
-/* "train.py:62 forward · 64.0 MiB", or the part of it that is useful in this width; or "". In the
- * scene's arena. */
-const char *mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
-                            float size, float width);
-
 /* The amount by which a node of a change changed: "+42.0 MiB"; with both more and less below it,
  * "+42.0 MiB (50.0 MiB more, 8.00 MiB less)". In the scene's arena. */
 const char *mv_icicle_change_amount(mv_scene *scene, const mv_flame_node *node);
+
+enum { MV_ICICLE_LINES = 4 };
 
 /* A box as it is painted in every picture. */
 typedef struct {
     mv_box at; /* including the gaps to its neighbours */
     uint32_t fill;
     bool is_idle;
-    float size;        /* of the letters */
-    const char *label; /* NULL, or too wide: no label */
+    float size;     /* of the letters */
+    uint32_t lines; /* of the label; one that is too wide is not painted */
+    const char *label[MV_ICICLE_LINES];
     const char *title; /* shown on hover; NULL: none */
 } mv_icicle_shape;
+
+/* Sets the label of a shape with a place and a size of letters: "train.py:62 forward · 64.0 MiB";
+ * over several lines in a high box, or the part of it that is useful. In the scene's arena. */
+void mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
+                     mv_icicle_shape *shape);
 
 void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_shape *shape);
 

@@ -133,7 +133,7 @@ static bool make_elements(mv_arena *arena, sweep *s)
 
 /* ---- the sweep --------------------------------------------------------------------------- */
 
-static bool plant_tree(sweep *s)
+static bool alloc_tree(sweep *s)
 {
     uint64_t length = s->out->element_count;
 
@@ -154,7 +154,7 @@ static bool prepare(sweep *s)
 
     s->ends_at = mv_push_array(&s->scratch, uint32_t, (uint64_t)events + 1);
     s->next_end = mv_push_array(&s->scratch, uint32_t, a->count);
-    if (!s->ends_at || !s->next_end || !plant_tree(s))
+    if (!s->ends_at || !s->next_end || !alloc_tree(s))
         return false;
     for (uint32_t i = 0; i < a->count; i++)
         if (a->freed[i] < events) {

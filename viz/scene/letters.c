@@ -72,7 +72,7 @@ static bool draw_letter(mv_letters *l, const char *text, const mv_text_style *st
     memset(l->cell, 0, CELL * CELL);
     mv_font_draw(l->font, text, style, PEN_X + phase, PEN_Y, &l->cover);
     mv_coverage_take(&l->cover, take_row, &c);
-    if (mv_font_lacked_memory(l->font))
+    if (mv_font_ran_out_of_memory(l->font))
         return false;
     if (c.right <= c.left)
         return true;

@@ -423,7 +423,7 @@ mv_code mv_raster_next(mv_raster *r, const mv_scene *scene, mv_raster_frame *out
     }
     for (uint32_t i = 0; i < r->damage.count; i++)
         draw_part(r, r->damage.rects[i]);
-    if (r->cover.failed || r->letters.cover.failed || mv_font_lacked_memory(r->font)) {
+    if (r->cover.failed || r->letters.cover.failed || mv_font_ran_out_of_memory(r->font)) {
         mv_damage_forget(&r->damage);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     }

@@ -10,7 +10,7 @@
 #include FT_MODULE_H
 #include FT_OUTLINE_H
 
-#include "base/beside.h"
+#include "base/resource_path.h"
 #include "base/utf8.h"
 #include "viz/scene/bitmap_font.h"
 #include "viz/scene/font_memory.h"
@@ -43,7 +43,7 @@ static bool open_face(mv_font *font, const char *place, FT_Face *face)
     char path[PATH_MAX];
 
     if (*place != '/') {
-        if (!mv_beside(path, sizeof path, place))
+        if (!mv_resource_path(path, sizeof path, place))
             return false;
         place = path;
     }
@@ -95,7 +95,7 @@ bool mv_font_is_scalable(const mv_font *font)
     return font->regular != NULL;
 }
 
-bool mv_font_lacked_memory(mv_font *font)
+bool mv_font_ran_out_of_memory(mv_font *font)
 {
     bool lacked = font->memory.lacked;
 

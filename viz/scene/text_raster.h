@@ -30,7 +30,7 @@ void mv_font_close(mv_font *font); /* NULL is allowed */
 bool mv_font_is_scalable(const mv_font *font);
 
 /* Whether a letter ran out of memory since the last call: it is missing, or has no width. */
-bool mv_font_lacked_memory(mv_font *font);
+bool mv_font_ran_out_of_memory(mv_font *font);
 
 /* Picture pixels from the start of the text to its end. */
 double mv_font_width(mv_font *font, const char *text, const mv_text_style *style);

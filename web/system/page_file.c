@@ -1,10 +1,10 @@
 /* There are no files next to a page; its own source is one of its files, added by JavaScript. */
 #include "view/page/page_file.h"
 
-#include "base/beside.h"
+#include "base/resource_path.h"
 #include "web/system/files.h"
 
-bool mv_beside(char *path, size_t size, const char *name)
+bool mv_resource_path(char *path, size_t size, const char *name)
 {
     (void)path;
     (void)size;

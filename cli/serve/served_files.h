@@ -3,7 +3,7 @@
  * changes with the file. A thread builds each file's container on the first request and caches it,
  * within a bound; the least recently requested containers are evicted first.
  *
- * Apart from that thread, only one thread at a time may use the shelf. */
+ * Apart from that thread, only one thread at a time may use the served. */
 #ifndef MV_SHELF_H
 #define MV_SHELF_H
 
@@ -12,33 +12,35 @@
 
 #define MV_SHELF_MOST 4096 /* files beyond this number are not listed */
 
-typedef struct mv_shelf mv_shelf;
+typedef struct mv_served_files mv_served_files;
 
 typedef struct {
     uint32_t id;
     const char *name; /* the path, without the folder common to all files of the list */
     uint64_t bytes, version;
     int64_t modified_ms;
-} mv_shelf_file;
+} mv_served_files_file;
 
 typedef struct {
-    mv_shelf_file *files; /* [count] in the order of the command line, in folders by name: 2 < 10 */
+    mv_served_files_file
+        *files; /* [count] in the order of the command line, in folders by name: 2 < 10 */
     uint32_t count;
     uint32_t left_out; /* files of folders that were not examined: too many */
-} mv_shelf_list;
+} mv_served_files_list;
 
 /* Memory for traces comes from `budget`, as does the arena's. A missing file or folder is an error
- * with its name. `paths` must outlive the shelf. Up to `most_kept` bytes of containers are cached,
+ * with its name. `paths` must outlive the served. Up to `most_kept` bytes of containers are cached,
  * not counting the newest one. */
-mv_code mv_shelf_open(mv_arena *arena, const char *const *paths, uint32_t count, uint64_t most_kept,
-                      mv_shelf **out, mv_err *err);
+mv_code mv_served_files_open(mv_arena *arena, const char *const *paths, uint32_t count,
+                             uint64_t most_kept, mv_served_files **out, mv_err *err);
 
 /* Ends the thread. Safe with NULL. */
-void mv_shelf_close(mv_shelf *shelf);
+void mv_served_files_close(mv_served_files *served);
 
-/* Scans the files and folders again. The rows are in `arena`; names belong to the shelf, until the
+/* Scans the files and folders again. The rows are in `arena`; names belong to the served, until the
  * next scan. If the list is full, new files take the places of deleted ones. */
-mv_code mv_shelf_look(mv_shelf *shelf, mv_arena *arena, mv_shelf_list *out, mv_err *err);
+mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served_files_list *out,
+                             mv_err *err);
 
 typedef enum {
     MV_SHELF_ABSENT, /* no such file, or it no longer exists */
@@ -46,21 +48,23 @@ typedef enum {
     MV_SHELF_MAKING, /* its container is being made */
     MV_SHELF_READY,
     MV_SHELF_FAILED
-} mv_shelf_state;
+} mv_served_files_state;
 
 typedef struct {
-    mv_shelf_state state;
+    mv_served_files_state state;
     const char *path;           /* for all except ABSENT */
     double progress;            /* for MAKING: from 0 to 1 */
     int fd;                     /* for READY: the caller closes it */
     uint64_t bytes;             /* of READY */
     char why[MV_ERR_TEXT + 32]; /* for FAILED: one line */
-} mv_shelf_answer;
+} mv_served_files_answer;
 
 /* The file's container; the first call only starts building it. */
-void mv_shelf_container(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out);
+void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t version,
+                               mv_served_files_answer *out);
 
 /* The original file. */
-void mv_shelf_original(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out);
+void mv_served_files_original(mv_served_files *served, uint32_t id, uint64_t version,
+                              mv_served_files_answer *out);
 
 #endif

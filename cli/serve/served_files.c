@@ -1,4 +1,4 @@
-#include "cli/serve/shelf.h"
+#include "cli/serve/served_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -33,12 +33,12 @@ typedef struct {
     int64_t modified_ms;
     /* Under the lock: */
     stage stage;
-    uint64_t asked;              /* the shelf's clock at its last request */
+    uint64_t asked;              /* the served's clock at its last request */
     mv_container_file container; /* of MADE */
     char why[MV_ERR_TEXT + 32];  /* of FAILED */
 } row;
 
-struct mv_shelf {
+struct mv_served_files {
     mv_arena *arena;
     mv_budget budget; /* of conversions: a limit of 0 ends them */
     const char *const *paths;
@@ -68,13 +68,13 @@ static void drop(row *r)
 }
 
 /* Evicts the least recently requested containers until the rest is within the bounds. */
-static void keep_bounds(mv_shelf *shelf, const row *newest)
+static void keep_bounds(mv_served_files *served, const row *newest)
 {
     for (;;) {
         uint64_t bytes = 0, made = 0;
         row *oldest = NULL;
-        for (uint32_t i = 0; i < shelf->count; i++) {
-            row *r = &shelf->rows[i];
+        for (uint32_t i = 0; i < served->count; i++) {
+            row *r = &served->rows[i];
             if (r->stage != MADE)
                 continue;
             made++;
@@ -82,7 +82,7 @@ static void keep_bounds(mv_shelf *shelf, const row *newest)
             if (r != newest && (!oldest || r->asked < oldest->asked))
                 oldest = r;
         }
-        if (!oldest || (bytes <= shelf->most_kept && made <= MOST_MADE))
+        if (!oldest || (bytes <= served->most_kept && made <= MOST_MADE))
             return;
         drop(oldest);
     }
@@ -99,7 +99,8 @@ static uint64_t version_of(const struct stat *st)
 
 static void show_progress(void *user, uint64_t done, uint64_t total)
 {
-    atomic_store(&((mv_shelf *)user)->thousandths, (uint32_t)(total ? done * 1000 / total : 0));
+    atomic_store(&((mv_served_files *)user)->thousandths,
+                 (uint32_t)(total ? done * 1000 / total : 0));
 }
 
 static void explain(const mv_err *err, char *why, size_t size)
@@ -112,18 +113,18 @@ static void explain(const mv_err *err, char *why, size_t size)
 }
 
 /* The row with the oldest request; NULL: none. */
-static row *next_asked(mv_shelf *shelf)
+static row *next_asked(mv_served_files *served)
 {
     row *first = NULL;
 
-    for (uint32_t i = 0; i < shelf->count; i++)
-        if (shelf->rows[i].stage == ASKED && (!first || shelf->rows[i].asked < first->asked))
-            first = &shelf->rows[i];
+    for (uint32_t i = 0; i < served->count; i++)
+        if (served->rows[i].stage == ASKED && (!first || served->rows[i].asked < first->asked))
+            first = &served->rows[i];
     return first;
 }
 
 /* Under the lock, except for the conversion itself. */
-static void make(mv_shelf *shelf, row *r)
+static void make(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -131,13 +132,13 @@ static void make(mv_shelf *shelf, row *r)
     struct stat st;
     bool is_same;
 
-    atomic_store(&shelf->thousandths, 0);
-    atomic_store(&shelf->running, (uint32_t)(r - shelf->rows));
-    pthread_mutex_unlock(&shelf->lock);
-    mv_container_file_make(&shelf->budget, r->path, show_progress, shelf, &container, &err);
+    atomic_store(&served->thousandths, 0);
+    atomic_store(&served->running, (uint32_t)(r - served->rows));
+    pthread_mutex_unlock(&served->lock);
+    mv_container_file_make(&served->budget, r->path, show_progress, served, &container, &err);
     is_same = stat(r->path, &st) == 0 && version_of(&st) == version;
-    pthread_mutex_lock(&shelf->lock);
-    atomic_store(&shelf->running, UINT32_MAX);
+    pthread_mutex_lock(&served->lock);
+    atomic_store(&served->running, UINT32_MAX);
     if (!is_same || r->version != version || r->stage != ASKED) {
         if (container.fd >= 0)
             close(container.fd);
@@ -148,38 +149,38 @@ static void make(mv_shelf *shelf, row *r)
     } else {
         r->stage = MADE;
         r->container = container;
-        keep_bounds(shelf, r);
+        keep_bounds(served, r);
     }
 }
 
 static void *work(void *user)
 {
-    mv_shelf *shelf = user;
+    mv_served_files *served = user;
 
-    pthread_mutex_lock(&shelf->lock);
-    while (!shelf->ends) {
-        row *r = next_asked(shelf);
+    pthread_mutex_lock(&served->lock);
+    while (!served->ends) {
+        row *r = next_asked(served);
         if (r)
-            make(shelf, r);
+            make(served, r);
         else
-            pthread_cond_wait(&shelf->wanted, &shelf->lock);
+            pthread_cond_wait(&served->wanted, &served->lock);
     }
-    pthread_mutex_unlock(&shelf->lock);
+    pthread_mutex_unlock(&served->lock);
     return NULL;
 }
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
-static uint32_t *place_of(mv_shelf *shelf, uint64_t hash)
+static uint32_t *place_of(mv_served_files *served, uint64_t hash)
 {
-    return &shelf->by_path[hash % MV_SHELF_MOST];
+    return &served->by_path[hash % MV_SHELF_MOST];
 }
 
-static void unlink_row(mv_shelf *shelf, const row *r)
+static void unlink_row(mv_served_files *served, const row *r)
 {
-    uint32_t number = (uint32_t)(r - shelf->rows) + 1;
+    uint32_t number = (uint32_t)(r - served->rows) + 1;
 
-    for (uint32_t *at = place_of(shelf, r->hash); *at; at = &shelf->rows[*at - 1].next)
+    for (uint32_t *at = place_of(served, r->hash); *at; at = &served->rows[*at - 1].next)
         if (*at == number) {
             *at = r->next;
             return;
@@ -187,30 +188,30 @@ static void unlink_row(mv_shelf *shelf, const row *r)
 }
 
 /* Whether another file may reuse the row: its file is gone, and the thread does not need it. */
-static bool is_free(mv_shelf *shelf, const row *r)
+static bool is_free(mv_served_files *served, const row *r)
 {
     struct stat st;
 
     return !r->is_there && !r->is_named && r->stage != ASKED &&
-           atomic_load(&shelf->running) != (uint32_t)(r - shelf->rows) &&
+           atomic_load(&served->running) != (uint32_t)(r - served->rows) &&
            (stat(r->path, &st) != 0 || !S_ISREG(st.st_mode));
 }
 
 /* A row for one more file: a new one, else the row of a deleted file. NULL: none. */
-static row *next_row(mv_shelf *shelf)
+static row *next_row(mv_served_files *served)
 {
-    if (shelf->count < MV_SHELF_MOST)
-        return &shelf->rows[shelf->count];
-    while (shelf->next_gone < shelf->count) {
-        row *r = &shelf->rows[shelf->next_gone++];
-        if (is_free(shelf, r))
+    if (served->count < MV_SHELF_MOST)
+        return &served->rows[served->count];
+    while (served->next_gone < served->count) {
+        row *r = &served->rows[served->next_gone++];
+        if (is_free(served, r))
             return r;
     }
     return NULL;
 }
 
 /* Texts are reused, so that changing names do not use more and more memory. */
-static bool set_path(mv_shelf *shelf, row *r, const char *path)
+static bool set_path(mv_served_files *served, row *r, const char *path)
 {
     size_t length = strlen(path), room = 64;
     char *text;
@@ -218,7 +219,7 @@ static bool set_path(mv_shelf *shelf, row *r, const char *path)
     while (room <= length)
         room *= 2;
     if (r->room < room) {
-        text = mv_push_array(shelf->arena, char, room);
+        text = mv_push_array(served->arena, char, room);
         if (!text)
             return false;
         r->path = text;
@@ -228,57 +229,57 @@ static bool set_path(mv_shelf *shelf, row *r, const char *path)
     return true;
 }
 
-static row *add_row(mv_shelf *shelf, const char *path, uint64_t hash)
+static row *add_row(mv_served_files *served, const char *path, uint64_t hash)
 {
-    row *r = next_row(shelf);
-    uint32_t *place = place_of(shelf, hash);
+    row *r = next_row(served);
+    uint32_t *place = place_of(served, hash);
 
-    if (!r || !set_path(shelf, r, path))
+    if (!r || !set_path(served, r, path))
         return NULL;
-    if (r == &shelf->rows[shelf->count])
-        shelf->count++;
+    if (r == &served->rows[served->count])
+        served->count++;
     else
-        unlink_row(shelf, r);
+        unlink_row(served, r);
     drop(r);
     r->version = 0;
     r->hash = hash;
     r->next = *place;
-    *place = (uint32_t)(r - shelf->rows) + 1;
+    *place = (uint32_t)(r - served->rows) + 1;
     return r;
 }
 
-static row *find_row(mv_shelf *shelf, const char *path, uint32_t root)
+static row *find_row(mv_served_files *served, const char *path, uint32_t root)
 {
     uint64_t hash = 0;
     row *r;
 
     for (const char *c = path; *c; c++)
         hash = mv_mix(hash, (uint8_t)*c);
-    for (uint32_t at = *place_of(shelf, hash); at; at = shelf->rows[at - 1].next) {
-        r = &shelf->rows[at - 1];
+    for (uint32_t at = *place_of(served, hash); at; at = served->rows[at - 1].next) {
+        r = &served->rows[at - 1];
         if (r->hash == hash && strcmp(r->path, path) == 0) {
             if (root < r->root)
                 r->root = root;
             return r;
         }
     }
-    r = add_row(shelf, path, hash);
+    r = add_row(served, path, hash);
     if (r)
         r->root = root;
     return r;
 }
 
 /* One regular file. Under the lock. */
-static void look_at(mv_shelf *shelf, const char *path, uint32_t root, bool is_named)
+static void look_at(mv_served_files *served, const char *path, uint32_t root, bool is_named)
 {
     struct stat st;
     row *r;
 
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return;
-    r = find_row(shelf, path, root);
+    r = find_row(served, path, root);
     if (!r) {
-        shelf->left_out++;
+        served->left_out++;
         return;
     }
     r->is_named |= is_named;
@@ -286,13 +287,13 @@ static void look_at(mv_shelf *shelf, const char *path, uint32_t root, bool is_na
         r->version = version_of(&st);
         r->bytes = (uint64_t)st.st_size;
         r->modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-        r->is_snapshot = is_named || mv_is_snapshot_file(shelf->arena->budget, path, false);
+        r->is_snapshot = is_named || mv_is_snapshot_file(served->arena->budget, path, false);
         drop(r);
     }
     r->is_there = true;
 }
 
-static void look_into(mv_shelf *shelf, const char *folder, uint32_t root)
+static void look_into(mv_served_files *served, const char *folder, uint32_t root)
 {
     size_t length = strlen(folder);
     DIR *dir = opendir(folder);
@@ -306,12 +307,12 @@ static void look_into(mv_shelf *shelf, const char *folder, uint32_t root)
     while ((entry = readdir(dir)))
         if (entry->d_name[0] != '.' && snprintf(path, sizeof path, "%.*s/%s", (int)length, folder,
                                                 entry->d_name) < (int)sizeof path)
-            look_at(shelf, path, root, false);
+            look_at(served, path, root, false);
     closedir(dir);
 }
 
 /* A folder common to all rows is not part of their names. */
-static void shorten_names(mv_shelf_list *list)
+static void shorten_names(mv_served_files_list *list)
 {
     const char *first = list->count ? list->files[0].name : "";
     size_t common = strlen(first);
@@ -330,60 +331,63 @@ static void shorten_names(mv_shelf_list *list)
 
 static int compare(const void *a, const void *b, const void *context)
 {
-    const mv_shelf *shelf = context;
-    const mv_shelf_file *x = a, *y = b;
-    uint32_t of_x = shelf->rows[x->id].root, of_y = shelf->rows[y->id].root;
+    const mv_served_files *served = context;
+    const mv_served_files_file *x = a, *y = b;
+    uint32_t of_x = served->rows[x->id].root, of_y = served->rows[y->id].root;
 
     return of_x != of_y ? (of_x < of_y ? -1 : 1) : strverscmp(x->name, y->name);
 }
 
 /* Named files come first: folders may contain too many. Under the lock. */
-static void look_everywhere(mv_shelf *shelf)
+static void look_everywhere(mv_served_files *served)
 {
     struct stat st;
 
-    shelf->left_out = shelf->next_gone = 0;
-    for (uint32_t i = 0; i < shelf->count; i++)
-        shelf->rows[i].is_there = false;
-    for (uint32_t i = 0; i < shelf->path_count; i++)
-        look_at(shelf, shelf->paths[i], i, true);
-    for (uint32_t i = 0; i < shelf->path_count; i++)
-        if (stat(shelf->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
-            look_into(shelf, shelf->paths[i], i);
+    served->left_out = served->next_gone = 0;
+    for (uint32_t i = 0; i < served->count; i++)
+        served->rows[i].is_there = false;
+    for (uint32_t i = 0; i < served->path_count; i++)
+        look_at(served, served->paths[i], i, true);
+    for (uint32_t i = 0; i < served->path_count; i++)
+        if (stat(served->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+            look_into(served, served->paths[i], i);
 }
 
-mv_code mv_shelf_look(mv_shelf *shelf, mv_arena *arena, mv_shelf_list *out, mv_err *err)
+mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served_files_list *out,
+                             mv_err *err)
 {
-    pthread_mutex_lock(&shelf->lock);
-    look_everywhere(shelf);
-    pthread_mutex_unlock(&shelf->lock);
-    *out = (mv_shelf_list){.left_out = shelf->left_out,
-                           .files = mv_push_array(arena, mv_shelf_file, shelf->count)};
+    pthread_mutex_lock(&served->lock);
+    look_everywhere(served);
+    pthread_mutex_unlock(&served->lock);
+    *out =
+        (mv_served_files_list){.left_out = served->left_out,
+                               .files = mv_push_array(arena, mv_served_files_file, served->count)};
     if (!out->files)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
-    for (uint32_t i = 0; i < shelf->count; i++) {
-        const row *r = &shelf->rows[i];
+    for (uint32_t i = 0; i < served->count; i++) {
+        const row *r = &served->rows[i];
         if (r->is_there && r->is_snapshot)
-            out->files[out->count++] = (mv_shelf_file){.id = i,
-                                                       .name = r->path,
-                                                       .bytes = r->bytes,
-                                                       .version = r->version,
-                                                       .modified_ms = r->modified_ms};
+            out->files[out->count++] = (mv_served_files_file){.id = i,
+                                                              .name = r->path,
+                                                              .bytes = r->bytes,
+                                                              .version = r->version,
+                                                              .modified_ms = r->modified_ms};
     }
     shorten_names(out);
-    mv_sort_by(arena, out->files, out->count, sizeof *out->files, compare, shelf);
+    mv_sort_by(arena, out->files, out->count, sizeof *out->files, compare, served);
     return MV_OK;
 }
 
 /* ---- one file ---------------------------------------------------------------------------- */
 
 /* The row, if the file still has that version; else NULL, with the reason in `out`. */
-static row *find_version(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out)
+static row *find_version(mv_served_files *served, uint32_t id, uint64_t version,
+                         mv_served_files_answer *out)
 {
-    row *r = id < shelf->count ? &shelf->rows[id] : NULL;
+    row *r = id < served->count ? &served->rows[id] : NULL;
     struct stat st;
 
-    *out = (mv_shelf_answer){.state = MV_SHELF_ABSENT, .fd = -1};
+    *out = (mv_served_files_answer){.state = MV_SHELF_ABSENT, .fd = -1};
     if (!r || !r->is_there || !r->is_snapshot || stat(r->path, &st) != 0)
         return NULL;
     out->path = r->path;
@@ -391,23 +395,24 @@ static row *find_version(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shel
     return r->version == version && version_of(&st) == version ? r : NULL;
 }
 
-void mv_shelf_container(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out)
+void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t version,
+                               mv_served_files_answer *out)
 {
-    row *r = find_version(shelf, id, version, out);
+    row *r = find_version(served, id, version, out);
 
     if (!r)
         return;
-    pthread_mutex_lock(&shelf->lock);
+    pthread_mutex_lock(&served->lock);
     if (r->stage != ASKED)
-        r->asked = ++shelf->clock;
+        r->asked = ++served->clock;
     if (r->stage == NOT_MADE) {
         r->stage = ASKED;
-        pthread_cond_signal(&shelf->wanted);
+        pthread_cond_signal(&served->wanted);
     }
     if (r->stage == ASKED) {
         out->state = MV_SHELF_MAKING;
         out->progress =
-            atomic_load(&shelf->running) == id ? atomic_load(&shelf->thousandths) / 1000.0 : 0;
+            atomic_load(&served->running) == id ? atomic_load(&served->thousandths) / 1000.0 : 0;
     } else if (r->stage == FAILED) {
         out->state = MV_SHELF_FAILED;
         memcpy(out->why, r->why, sizeof out->why);
@@ -418,12 +423,13 @@ void mv_shelf_container(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf
         if (out->fd < 0)
             snprintf(out->why, sizeof out->why, "%s", strerror(errno));
     }
-    pthread_mutex_unlock(&shelf->lock);
+    pthread_mutex_unlock(&served->lock);
 }
 
-void mv_shelf_original(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out)
+void mv_served_files_original(mv_served_files *served, uint32_t id, uint64_t version,
+                              mv_served_files_answer *out)
 {
-    row *r = find_version(shelf, id, version, out);
+    row *r = find_version(served, id, version, out);
     struct stat st;
 
     if (!r)
@@ -443,21 +449,21 @@ void mv_shelf_original(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_
 
 /* ---- open and close ---------------------------------------------------------------------- */
 
-mv_code mv_shelf_open(mv_arena *arena, const char *const *paths, uint32_t count, uint64_t most_kept,
-                      mv_shelf **out, mv_err *err)
+mv_code mv_served_files_open(mv_arena *arena, const char *const *paths, uint32_t count,
+                             uint64_t most_kept, mv_served_files **out, mv_err *err)
 {
-    mv_shelf *shelf = mv_push_struct(arena, mv_shelf);
+    mv_served_files *served = mv_push_struct(arena, mv_served_files);
     struct stat st;
 
     *out = NULL;
-    if (!shelf || !(shelf->rows = mv_push_array(arena, row, MV_SHELF_MOST)))
+    if (!served || !(served->rows = mv_push_array(arena, row, MV_SHELF_MOST)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
-    shelf->arena = arena;
-    shelf->budget.limit = arena->budget->limit;
-    shelf->paths = paths;
-    shelf->path_count = count;
-    shelf->most_kept = most_kept;
-    atomic_store(&shelf->running, UINT32_MAX);
+    served->arena = arena;
+    served->budget.limit = arena->budget->limit;
+    served->paths = paths;
+    served->path_count = count;
+    served->most_kept = most_kept;
+    atomic_store(&served->running, UINT32_MAX);
     for (uint32_t i = 0; i < count; i++) {
         if (stat(paths[i], &st) != 0)
             return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.120s: %s", paths[i], strerror(errno));
@@ -465,26 +471,26 @@ mv_code mv_shelf_open(mv_arena *arena, const char *const *paths, uint32_t count,
             return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.120s: neither a file nor a folder",
                            paths[i]);
     }
-    pthread_mutex_init(&shelf->lock, NULL);
-    pthread_cond_init(&shelf->wanted, NULL);
-    if (!mv_thread_start(&shelf->thread, work, shelf))
+    pthread_mutex_init(&served->lock, NULL);
+    pthread_cond_init(&served->wanted, NULL);
+    if (!mv_thread_start(&served->thread, work, served))
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
-    *out = shelf;
+    *out = served;
     return MV_OK;
 }
 
-void mv_shelf_close(mv_shelf *shelf)
+void mv_served_files_close(mv_served_files *served)
 {
-    if (!shelf)
+    if (!served)
         return;
-    pthread_mutex_lock(&shelf->lock);
-    shelf->ends = true;
-    __atomic_store_n(&shelf->budget.limit, 0, __ATOMIC_RELAXED); /* the thread reads it */
-    pthread_cond_signal(&shelf->wanted);
-    pthread_mutex_unlock(&shelf->lock);
-    pthread_join(shelf->thread, NULL);
-    for (uint32_t i = 0; i < shelf->count; i++)
-        drop(&shelf->rows[i]);
-    pthread_cond_destroy(&shelf->wanted);
-    pthread_mutex_destroy(&shelf->lock);
+    pthread_mutex_lock(&served->lock);
+    served->ends = true;
+    __atomic_store_n(&served->budget.limit, 0, __ATOMIC_RELAXED); /* the thread reads it */
+    pthread_cond_signal(&served->wanted);
+    pthread_mutex_unlock(&served->lock);
+    pthread_join(served->thread, NULL);
+    for (uint32_t i = 0; i < served->count; i++)
+        drop(&served->rows[i]);
+    pthread_cond_destroy(&served->wanted);
+    pthread_mutex_destroy(&served->lock);
 }

@@ -1,5 +1,5 @@
 /* The files that are served, without a server: the files kept and dropped. */
-#include "cli/serve/shelf.h"
+#include "cli/serve/served_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,27 +11,27 @@
 #include "tests/fixture/fixture.h"
 #include "tests/serve/fixture_server.h"
 
-static mv_shelf_list look(mv_shelf *shelf)
+static mv_served_files_list look(mv_served_files *served)
 {
-    mv_shelf_list list;
+    mv_served_files_list list;
 
-    mvt_ok(mv_shelf_look(shelf, mvt_memory(), &list, mvt_err()));
+    mvt_ok(mv_served_files_look(served, mvt_memory(), &list, mvt_err()));
     return list;
 }
 
 /* The state of a file's container when it has been made; a file that was made before is not made
  * again. */
-static mv_shelf_state wait_for(mv_shelf *shelf, const mv_shelf_file *file, uint64_t *bytes,
-                               bool *was_made)
+static mv_served_files_state wait_for(mv_served_files *served, const mv_served_files_file *file,
+                                      uint64_t *bytes, bool *was_made)
 {
-    mv_shelf_answer answer;
+    mv_served_files_answer answer;
 
-    mv_shelf_container(shelf, file->id, file->version, &answer);
+    mv_served_files_container(served, file->id, file->version, &answer);
     *was_made = answer.state != MV_SHELF_MAKING;
     while (answer.state == MV_SHELF_MAKING) {
         cr_expect(answer.progress >= 0 && answer.progress <= 1);
         usleep(10000);
-        mv_shelf_container(shelf, file->id, file->version, &answer);
+        mv_served_files_container(served, file->id, file->version, &answer);
     }
     if (answer.fd >= 0)
         close(answer.fd);
@@ -47,74 +47,74 @@ static const char *two_snapshots(void)
     return folder;
 }
 
-Test(shelf, containers_are_kept_within_the_bound)
+Test(served, containers_are_kept_within_the_bound)
 {
     const char *folder = two_snapshots();
     bool was_made;
     uint64_t bytes;
 
     for (uint64_t most = 1; most <= 100 * MIB; most *= 100 * MIB) {
-        mv_shelf *shelf;
-        mv_shelf_list list;
+        mv_served_files *served;
+        mv_served_files_list list;
 
-        mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, most, &shelf, mvt_err()));
-        list = look(shelf);
+        mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, most, &served, mvt_err()));
+        list = look(served);
         cr_assert_eq(list.count, 2);
         for (int round = 0; round < 2; round++)
             for (int i = 0; i < 2; i++) {
-                cr_expect_eq(wait_for(shelf, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
+                cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
                 cr_expect_gt(bytes, 1000);
                 /* With a bound of one byte only the newest one is there. */
                 cr_expect_eq(was_made, round == 1 && most > 1);
-                cr_expect_eq(wait_for(shelf, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
+                cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
                 cr_expect(was_made);
             }
-        mv_shelf_close(shelf);
+        mv_served_files_close(served);
     }
 }
 
-Test(shelf, numbers_and_versions_that_are_none)
+Test(served, malformed_numbers_and_versions)
 {
     const char *folder = two_snapshots();
-    mv_shelf_answer answer;
-    mv_shelf_list list;
-    mv_shelf *shelf;
+    mv_served_files_answer answer;
+    mv_served_files_list list;
+    mv_served_files *served;
 
-    mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, MIB, &shelf, mvt_err()));
-    mv_shelf_original(shelf, 0, 0, &answer);
+    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    mv_served_files_original(served, 0, 0, &answer);
     cr_expect_eq(answer.state, MV_SHELF_ABSENT, "nothing was listed yet");
-    list = look(shelf);
+    list = look(served);
     for (int i = 0; i < 2; i++) {
-        void (*take)(mv_shelf *, uint32_t, uint64_t, mv_shelf_answer *) =
-            i ? mv_shelf_original : mv_shelf_container;
-        take(shelf, 2, list.files[0].version, &answer);
+        void (*take)(mv_served_files *, uint32_t, uint64_t, mv_served_files_answer *) =
+            i ? mv_served_files_original : mv_served_files_container;
+        take(served, 2, list.files[0].version, &answer);
         cr_expect_eq(answer.state, MV_SHELF_ABSENT);
-        take(shelf, UINT32_MAX, list.files[0].version, &answer);
+        take(served, UINT32_MAX, list.files[0].version, &answer);
         cr_expect_eq(answer.state, MV_SHELF_ABSENT);
-        take(shelf, list.files[0].id, list.files[1].version, &answer);
+        take(served, list.files[0].id, list.files[1].version, &answer);
         cr_expect_eq(answer.state, MV_SHELF_STALE);
         cr_expect_eq(answer.fd, -1);
     }
-    mv_shelf_close(shelf);
+    mv_served_files_close(served);
 }
 
-Test(shelf, a_limit_of_memory_is_a_line)
+Test(served, a_limit_of_memory_is_a_line)
 {
     const char *path = mvt_snapshot("gpt_train");
     mv_arena *arena = mvt_arena_of(3 * MIB);
-    mv_shelf_answer answer;
-    mv_shelf_list list;
-    mv_shelf *shelf;
+    mv_served_files_answer answer;
+    mv_served_files_list list;
+    mv_served_files *served;
 
-    mvt_ok(mv_shelf_open(arena, &path, 1, MIB, &shelf, mvt_err()));
-    list = look(shelf);
+    mvt_ok(mv_served_files_open(arena, &path, 1, MIB, &served, mvt_err()));
+    list = look(served);
     cr_assert_eq(list.count, 1);
     do
-        mv_shelf_container(shelf, 0, list.files[0].version, &answer);
+        mv_served_files_container(served, 0, list.files[0].version, &answer);
     while (answer.state == MV_SHELF_MAKING);
     cr_expect_eq(answer.state, MV_SHELF_FAILED);
     cr_expect_not_null(strstr(answer.why, "--max-memory"), "%s", answer.why);
-    mv_shelf_close(shelf);
+    mv_served_files_close(served);
 }
 
 /* ---- more files than there are rows ------------------------------------------------------ */
@@ -132,77 +132,77 @@ static void each_file(const char *folder, int round, uint32_t count, bool is_mad
     }
 }
 
-LongTest(shelf, files_take_the_rows_of_those_that_are_gone)
+LongTest(served, files_take_the_rows_of_those_that_are_gone)
 {
     const char *folder = mvt_serve_folder();
-    mv_shelf_file first;
-    mv_shelf_answer answer;
-    mv_shelf_list list;
-    mv_shelf *shelf;
+    mv_served_files_file first;
+    mv_served_files_answer answer;
+    mv_served_files_list list;
+    mv_served_files *served;
     bool was_made;
     uint64_t bytes;
 
-    mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, MIB, &shelf, mvt_err()));
+    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
     mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a");
-    list = look(shelf);
+    list = look(served);
     cr_assert_eq(list.count, 1);
     first = list.files[0];
-    cr_expect_eq(wait_for(shelf, &first, &bytes, &was_made), MV_SHELF_READY);
+    cr_expect_eq(wait_for(served, &first, &bytes, &was_made), MV_SHELF_READY);
     each_file(folder, 0, MV_SHELF_MOST, true);
-    cr_expect_eq(look(shelf).left_out, 1);
+    cr_expect_eq(look(served).left_out, 1);
     mvt_in_folder(folder, "rm a; cp $SNAPS/mlp_train.pickle b");
     each_file(folder, 0, MV_SHELF_MOST, false);
-    list = look(shelf);
+    list = look(served);
     cr_expect_eq(list.left_out, 0);
     cr_assert_eq(list.count, 1);
     cr_expect_str_eq(list.files[0].name, "b");
     cr_expect_eq(list.files[0].id, first.id, "the first row that is free");
-    cr_expect_eq(wait_for(shelf, &list.files[0], &bytes, &was_made), MV_SHELF_READY);
+    cr_expect_eq(wait_for(served, &list.files[0], &bytes, &was_made), MV_SHELF_READY);
     cr_expect_not(was_made, "a result made from another file is not used for this one");
-    mv_shelf_container(shelf, first.id, first.version, &answer);
+    mv_served_files_container(served, first.id, first.version, &answer);
     cr_expect_eq(answer.state, MV_SHELF_STALE);
-    mv_shelf_close(shelf);
+    mv_served_files_close(served);
 }
 
-LongTest(shelf, names_that_come_and_go_take_no_memory)
+LongTest(served, names_that_come_and_go_take_no_memory)
 {
     mv_arena *arena = mvt_arena_of(64 * MIB);
     const char *folder = mvt_serve_folder();
     uint64_t used = 0;
-    mv_shelf *shelf;
+    mv_served_files *served;
 
-    mvt_ok(mv_shelf_open(arena, &folder, 1, MIB, &shelf, mvt_err()));
+    mvt_ok(mv_served_files_open(arena, &folder, 1, MIB, &served, mvt_err()));
     for (int round = 0; round < 3; round++) {
         each_file(folder, round, MV_SHELF_MOST, true);
-        cr_expect_eq(look(shelf).left_out, 0, "round %d", round);
+        cr_expect_eq(look(served).left_out, 0, "round %d", round);
         each_file(folder, round, MV_SHELF_MOST, false);
         if (round == 0)
             used = arena->budget->used;
     }
     cr_expect_eq(arena->budget->used, used);
-    mv_shelf_close(shelf);
+    mv_served_files_close(served);
 }
 
-LongTest(shelf, named_files_come_before_those_of_full_folders)
+LongTest(served, named_files_come_before_those_of_full_folders)
 {
     const char *folder = mvt_serve_folder(), *other = mvt_serve_folder(), *paths[2] = {folder};
-    mv_shelf_list list;
-    mv_shelf *shelf;
+    mv_served_files_list list;
+    mv_served_files *served;
 
     each_file(folder, 0, MV_SHELF_MOST + 10, true);
     mvt_in_folder(other, "cp $SNAPS/gpt_train.pickle named");
     paths[1] = mv_arena_printf(mvt_memory(), "%s/named", other);
-    mvt_ok(mv_shelf_open(mvt_memory(), paths, 2, MIB, &shelf, mvt_err()));
-    list = look(shelf);
+    mvt_ok(mv_served_files_open(mvt_memory(), paths, 2, MIB, &served, mvt_err()));
+    list = look(served);
     cr_expect_eq(list.left_out, 11);
     cr_assert_eq(list.count, 1);
     cr_expect_str_eq(list.files[0].name, "named");
     /* Nor do they lose their rows while they are away. */
     mvt_in_folder(other, "mv named away");
-    cr_expect_eq(look(shelf).left_out, 11);
+    cr_expect_eq(look(served).left_out, 11);
     mvt_in_folder(other, "mv away named");
-    cr_expect_eq(look(shelf).count, 1);
-    mv_shelf_close(shelf);
+    cr_expect_eq(look(served).count, 1);
+    mv_served_files_close(served);
 }
 
 /* ---- files that others put there --------------------------------------------------------- */
@@ -230,7 +230,7 @@ static const char *hole_file(const char *folder)
     return is_made ? path : NULL;
 }
 
-Test(shelf, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
+Test(served, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
 {
     const char *folder = mvt_serve_folder();
     mv_budget budget = {.limit = MIB};
@@ -245,26 +245,26 @@ Test(shelf, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
     cr_expect_not(mv_is_snapshot_file(&budget, path, true));
 }
 
-Test(shelf, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
+Test(served, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
 {
     const char *folder = mvt_serve_folder(), *path = hole_file(folder);
-    mv_shelf_answer answer;
-    mv_shelf_list list;
-    mv_shelf *shelf;
+    mv_served_files_answer answer;
+    mv_served_files_list list;
+    mv_served_files *served;
 
     if (!path)
         mvt_skip("no files of that size here");
-    mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, MIB, &shelf, mvt_err()));
-    cr_expect_eq(look(shelf).count, 0);
-    mv_shelf_close(shelf);
+    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    cr_expect_eq(look(served).count, 0);
+    mv_served_files_close(served);
     /* A client that names it gets the reason. */
-    mvt_ok(mv_shelf_open(mvt_memory(), &path, 1, MIB, &shelf, mvt_err()));
-    list = look(shelf);
+    mvt_ok(mv_served_files_open(mvt_memory(), &path, 1, MIB, &served, mvt_err()));
+    list = look(served);
     cr_assert_eq(list.count, 1);
     do
-        mv_shelf_container(shelf, 0, list.files[0].version, &answer);
+        mv_served_files_container(served, 0, list.files[0].version, &answer);
     while (answer.state == MV_SHELF_MAKING);
     cr_expect_eq(answer.state, MV_SHELF_FAILED);
     cr_expect(strstr(answer.why, "never written (holes)"), "%s", answer.why);
-    mv_shelf_close(shelf);
+    mv_served_files_close(served);
 }

@@ -7,11 +7,11 @@ static bool is_shown(const mv_document_device *d)
 {
     int stage = atomic_load_explicit(&d->stage, memory_order_acquire);
 
-    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED;
+    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_REPORTED;
 }
 
 /* The shown devices of all files, up to `most`. */
-static uint32_t list(const mv_ranks_ask *ask, mv_judged_ranks *out)
+static uint32_t list(const mv_ranks_query *ask, mv_compared_ranks *out)
 {
     uint32_t count = 0;
 
@@ -30,10 +30,10 @@ static uint32_t list(const mv_ranks_ask *ask, mv_judged_ranks *out)
 
 void *mv_ranks_find(mv_arena *arena, void *context, const void *ask)
 {
-    mv_judged_ranks *out = mv_push_struct(arena, mv_judged_ranks);
+    mv_compared_ranks *out = mv_push_struct(arena, mv_compared_ranks);
     const mv_summary **ranks;
     mv_summary *summaries;
-    mv_ranks_ask what;
+    mv_ranks_query what;
     mv_err err;
 
     (void)context;

@@ -20,6 +20,6 @@ void mv_oom_suspect(const mv_oom_case *this_case, mv_oom *oom);
 bool mv_oom_is_above_limit(const mv_oom *oom);
 
 /* Fills verdict and decided_by; suspect and outlook are known. */
-void mv_oom_judge(const mv_oom_case *this_case, mv_oom *oom);
+void mv_oom_evaluate(const mv_oom_case *this_case, mv_oom *oom);
 
 #endif

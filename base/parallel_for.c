@@ -1,4 +1,4 @@
-#include "base/side_by_side.h"
+#include "base/parallel_for.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ static void *work_off(void *user)
     return NULL;
 }
 
-uint32_t mv_side_by_side_threads(uint32_t count, uint32_t threads)
+uint32_t mv_parallel_for_threads(uint32_t count, uint32_t threads)
 {
     uint32_t most = threads ? threads : mv_processors();
 
@@ -35,14 +35,14 @@ uint32_t mv_side_by_side_threads(uint32_t count, uint32_t threads)
     return most ? most : 1;
 }
 
-void mv_side_by_side(uint32_t count, uint32_t threads, void (*piece)(void *user, uint32_t i),
+void mv_parallel_for(uint32_t count, uint32_t threads, void (*piece)(void *user, uint32_t i),
                      void *user)
 {
     work w = {.piece = piece, .user = user, .count = count};
     pthread_t thread[MOST_THREADS];
     bool is_started[MOST_THREADS] = {false};
 
-    threads = mv_side_by_side_threads(count, threads);
+    threads = mv_parallel_for_threads(count, threads);
     for (uint32_t i = 1; i < threads; i++)
         is_started[i] = mv_thread_start(&thread[i], work_off, &w);
     work_off(&w);

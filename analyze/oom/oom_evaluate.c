@@ -1,4 +1,4 @@
-#include "analyze/oom/oom_judge.h"
+#include "analyze/oom/oom_evaluate.h"
 
 #include "analyze/replay/alloc_conf.h"
 
@@ -8,7 +8,7 @@
 
 /* Whether free bytes are most of the request, and would have sufficed together with the memory left
  * on the device. */
-static bool would_do(const mv_oom *o, uint64_t free)
+static bool would_suffice(const mv_oom *o, uint64_t free)
 {
     return free >= o->requested / 2 &&
            free + (o->outlook.limit - o->bytes.reserved) >= o->requested;
@@ -110,11 +110,11 @@ static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
         if (pending && mv_holes_largest(mv_heap_settled(c->heap), own) >= o->requested)
             return MV_OOM_PENDING_FREE;
     }
-    if (would_do(o, o->usable))
+    if (would_suffice(o, o->usable))
         return MV_OOM_FRAGMENTATION;
-    if (pending && would_do(o, o->usable + pending))
+    if (pending && would_suffice(o, o->usable + pending))
         return MV_OOM_PENDING_FREE;
-    if (would_do(o, free_of_kind(c)))
+    if (would_suffice(o, free_of_kind(c)))
         return MV_OOM_STREAM_OR_POOL;
     return is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
 }
@@ -209,7 +209,7 @@ void mv_oom_suspect(const mv_oom_case *c, mv_oom *o)
     o->suspect = suspect_of(c, o);
 }
 
-void mv_oom_judge(const mv_oom_case *c, mv_oom *o)
+void mv_oom_evaluate(const mv_oom_case *c, mv_oom *o)
 {
     mv_oom_verdict suspect = o->suspect;
     bool is_open;

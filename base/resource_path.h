@@ -7,6 +7,6 @@
 
 /* The path of `name` relative to the program's folder: "memviz.html", "../lib/x". False when the
  * folder is unknown or the path is longer than `size`. Does not check that the file exists. */
-bool mv_beside(char *path, size_t size, const char *name);
+bool mv_resource_path(char *path, size_t size, const char *name);
 
 #endif

@@ -7,10 +7,10 @@
 /* Calls `piece(user, i)` for each i below `count`, in that order, on at most `threads` threads
  * including the caller's; 0: one for each processor. If no thread can be started, the caller does
  * all the work. Returns when all pieces are done. */
-void mv_side_by_side(uint32_t count, uint32_t threads, void (*piece)(void *user, uint32_t i),
+void mv_parallel_for(uint32_t count, uint32_t threads, void (*piece)(void *user, uint32_t i),
                      void *user);
 
-/* The number of threads that mv_side_by_side uses. */
-uint32_t mv_side_by_side_threads(uint32_t count, uint32_t threads);
+/* The number of threads that mv_parallel_for uses. */
+uint32_t mv_parallel_for_threads(uint32_t count, uint32_t threads);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/beside.h"
+#include "base/resource_path.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static bool own_path(char path[PATH_MAX])
 #endif
 }
 
-bool mv_beside(char *path, size_t size, const char *name)
+bool mv_resource_path(char *path, size_t size, const char *name)
 {
     char self[PATH_MAX], *slash;
 

@@ -1,4 +1,4 @@
-#include "analyze/levels/beat.h"
+#include "analyze/levels/step_marks.h"
 
 #include "analyze/ledger/holdings.h"
 #include "analyze/steps/steps.h"
@@ -25,7 +25,7 @@ static bool add_text(mv_arena *arena, mv_strings *s, const char *text, mv_string
     return true;
 }
 
-bool mv_beat_mark(mv_arena *arena, const mv_beat *beat, mv_trace *out)
+bool mv_beat_mark(mv_arena *arena, const mv_step_marks *beat, mv_trace *out)
 {
     mv_annotations marks;
     mv_string_id name;
@@ -85,7 +85,8 @@ static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, clock_
 }
 
 /* The times of the calls of the stack that occurs once per step. */
-static bool clock_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, mv_beat *out)
+static bool clock_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
+                       mv_step_marks *out)
 {
     const mv_api_calls *c = &trace->api_calls;
     gain *gains = mv_push_array(scratch, gain, (uint64_t)c->count + 1);
@@ -118,7 +119,7 @@ static bool clock_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace
 /* ---- both -------------------------------------------------------------------------------- */
 
 static bool beat_of_events(mv_arena *arena, const mv_steps *steps, const mv_events *events,
-                           mv_beat *out)
+                           mv_step_marks *out)
 {
     out->count = steps->count;
     out->time_us = mv_push_array(arena, int64_t, (uint64_t)steps->count + 1);
@@ -138,8 +139,8 @@ static uint32_t busiest(const mv_trace *trace)
     return best;
 }
 
-mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole, mv_beat *out,
-                     mv_err *err)
+mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
+                     mv_step_marks *out, mv_err *err)
 {
     uint32_t device = busiest(whole);
     mv_arena scratch;
@@ -148,7 +149,7 @@ mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *who
     mv_code code;
     bool is_enough = true;
 
-    *out = (mv_beat){0};
+    *out = (mv_step_marks){0};
     mv_arena_init(&scratch, arena->budget);
     code = mv_lives_find(&scratch, whole, device, &lives, err);
     if (code == MV_OK)

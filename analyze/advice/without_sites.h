@@ -1,0 +1,29 @@
+/* How far the peak of reserved memory would fall without one site of the peak's attribution: each
+ * is replayed without its allocations, as `whatif --drop` replays them. Holes and whole segments
+ * are in these figures, so they differ from the marginal bytes of allocated memory, and are
+ * negative where the others fit worse without the site.
+ *
+ *     mv_without_sites(&arena, &trace, &lives, &attribution, 12, &found, &err);
+ *     if (i < found.count)  found.fall[i]  for attribution.sites[i] */
+#ifndef MV_WITHOUT_SITES_H
+#define MV_WITHOUT_SITES_H
+
+#include "analyze/peak/peak.h"
+
+/* All replays together take this many steps at most (mv_replay_most_work), and longer traces are
+ * not replayed, so that the report takes about as long as without them. */
+#define MV_WITHOUT_STEPS  ((uint64_t)1 << 21)
+#define MV_WITHOUT_EVENTS ((uint32_t)1 << 17)
+
+typedef struct {
+    uint32_t count; /* 0 also if the replay is not the recorded run, or a request failed */
+    int64_t *fall;  /* [count] bytes of the first sites */
+} mv_reserved_falls;
+
+/* O(n log n) for each of the first `most` sites. Everything lives in `arena`. Fails only when
+ * memory is out. */
+mv_code mv_without_sites(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_attribution *found, uint64_t most, mv_reserved_falls *out,
+                         mv_err *err);
+
+#endif

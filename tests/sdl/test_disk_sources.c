@@ -1,0 +1,100 @@
+/* The source lines of a recorded program on this machine, and an editor on one. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "tests/fixture/fixture.h"
+#include "view/document/source_files.h"
+
+static const char *written(const char *name, const char *text)
+{
+    const char *path = mv_arena_printf(mvt_memory(), "%s/%s", mvt_temp_folder(), name);
+    FILE *file = fopen(path, "w");
+
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+Test(disk_sources, a_line_is_the_one_in_the_file)
+{
+    const char *path =
+        written("train.py", "import torch\r\n\n\tx = model(\033[31mbatch)  # \xc3\xa9\nend");
+
+    cr_expect_str_eq(mv_disk_sources.line(path, 1), "import torch");
+    cr_expect_str_eq(mv_disk_sources.line(path, 2), "");
+    cr_expect_eq(strncmp(mv_disk_sources.line(path, 3), "x = model(", 10), 0);
+    cr_expect_null(strchr(mv_disk_sources.line(path, 3), '\033'));
+    cr_expect_str_eq(mv_disk_sources.line(path, 4), "end");
+    cr_expect_str_eq(mv_disk_sources.line(path, 5), "");
+    cr_expect_str_eq(mv_disk_sources.line(path, 0), "");
+    cr_expect_str_eq(mv_disk_sources.line(path, -1), "");
+    cr_expect_str_eq(mv_disk_sources.line("/no/such/file.py", 1), "");
+}
+
+/* A path from a hostile file: a pipe without a writer would block for ever, a device never ends. */
+Test(disk_sources, only_regular_files_of_text_are_read)
+{
+    const char *pipe = mv_arena_printf(mvt_memory(), "%s/pipe", mvt_temp_folder());
+    char *line = mv_push_array(mvt_memory(), char, 10000);
+
+    cr_assert_eq(mkfifo(pipe, 0600), 0);
+    cr_expect_str_eq(mv_disk_sources.line(pipe, 1), "");
+    cr_expect_str_eq(mv_disk_sources.line("/dev/zero", 1), "");
+    cr_expect_str_eq(mv_disk_sources.line(mvt_temp_folder(), 1), "");
+    memset(line, 'x', 9000);
+    cr_expect_eq(strlen(mv_disk_sources.line(written("long.py", line), 1)), MV_SOURCE_LINE - 1);
+}
+
+/* The words that the editor got, one a line. */
+static const char *edited(const char *name, const char *before, const char *path, int64_t number)
+{
+    const char *folder = mvt_temp_folder(), *editor, *pipe;
+    char *got = mv_push_array(mvt_memory(), char, 8192), why[MV_SOURCE_WHY];
+    ssize_t bytes, all = 0;
+    int file;
+
+    pipe = mv_arena_printf(mvt_memory(), "%s/%s.words", folder, name);
+    editor = written(
+        name, mv_arena_printf(mvt_memory(), "#!/bin/sh\nprintf '%%s\\n' \"$@\" > %s\n", pipe));
+    cr_assert_eq(chmod(editor, 0700), 0);
+    cr_assert_eq(mkfifo(pipe, 0600), 0);
+    setenv("VISUAL", mv_arena_printf(mvt_memory(), "%s%s", editor, before), 1);
+    cr_assert(mv_disk_sources.edit(path, number, why), "%s", why);
+    file = open(pipe, O_RDONLY); /* waits for the editor */
+    while ((bytes = read(file, got + all, 8191 - (size_t)all)) > 0)
+        all += bytes;
+    close(file);
+    return got;
+}
+
+Test(disk_sources, an_editor_gets_the_place_as_it_wants_it)
+{
+    const char *path = written("a $(touch x); b.py", "x\n");
+    char whole[4096];
+
+    cr_assert_not_null(realpath(path, whole));
+    cr_expect_str_eq(edited("vi", "", path, 12), mv_arena_printf(mvt_memory(), "+12\n%s\n", whole));
+    cr_expect_str_eq(edited("code", " --wait", path, 12),
+                     mv_arena_printf(mvt_memory(), "--wait\n--goto\n%s:12\n", whole));
+    cr_expect_str_eq(edited("subl", "", path, 12), mv_arena_printf(mvt_memory(), "%s:12\n", whole));
+}
+
+Test(disk_sources, what_is_missing_is_said)
+{
+    const char *path = written("b.py", "x\n");
+    char why[MV_SOURCE_WHY];
+
+    unsetenv("VISUAL");
+    unsetenv("EDITOR");
+    cr_expect_not(mv_disk_sources.edit(path, 1, why));
+    cr_expect_not_null(strstr(why, "set VISUAL or EDITOR"));
+    setenv("EDITOR", "/no/such/editor", 1);
+    cr_expect_not(mv_disk_sources.edit(path, 1, why));
+    cr_expect_not_null(strstr(why, "/no/such/editor: not started"));
+    cr_expect_not(mv_disk_sources.edit("-c:!touch x", 1, why), "no option comes from a recording");
+    cr_expect_not_null(strstr(why, "not on this machine"));
+}

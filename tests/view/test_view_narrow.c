@@ -1,0 +1,150 @@
+/* Narrow windows, such as a phone's and a tablet's: everything can be reached and read. */
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/chrome/menu.h"
+#include "view/panes/panels.h"
+#include "view/timeline/pane_timeline.h"
+
+static const float widths[] = {360, 390, 600, 640, 820, 1100};
+enum { WIDTHS = sizeof widths / sizeof *widths, HIGH = 780 };
+
+static const mv_scene *frame(mv_view *view, float width)
+{
+    mv_view_frame(view, width, HIGH, 0);
+    return mv_view_frame(view, width, HIGH, 0);
+}
+
+/* A text that was cut, in this part of the window; NULL: none. */
+static const char *cut_text(const mv_scene *scene, mv_box box)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *shape = &scene->shapes[i];
+        const mv_point *at = &scene->points[shape->first];
+        if (shape->kind == MV_SHAPE_TEXT && strstr(shape->text, "\xe2\x80\xa6") &&
+            mv_box_has(box, at->x, at->y))
+            return shape->text;
+    }
+    return NULL;
+}
+
+static uint32_t zones_of(const mv_view *view, mv_command_id command, float width)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < view->ui.zone_count; i++) {
+        const mv_zone *zone = &view->ui.zones[i];
+        if (zone->command != command)
+            continue;
+        cr_expect(zone->box.w > 4 && zone->box.x >= 0 && zone->box.x + zone->box.w <= width,
+                  "%s at %g", mv_view_commands[command].name, (double)width);
+        count++;
+    }
+    return count;
+}
+
+/* Each view has a button or is in the list of one. */
+static void check_views(mv_view *view, float width)
+{
+    static const mv_command_id views[] = {MV_DO_show_timeline, MV_DO_show_segments,
+                                          MV_DO_show_state, MV_DO_show_pools};
+
+    if (zones_of(view, MV_DO_view_menu, width)) {
+        mv_view_do(view, MV_DO_view_menu, 0);
+        frame(view, width);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        cr_expect(zones_of(view, views[i], width), "%s at %g", mv_view_commands[views[i]].name,
+                  (double)width);
+    if (view->desk->focus == MV_FOCUS_MENU)
+        mv_view_do(view, MV_DO_cancel, 0);
+}
+
+Test(view_narrow, the_bars_are_whole)
+{
+    mv_view *view = mvt_view("leak_in_training");
+
+    for (int w = 0; w < WIDTHS; w++)
+        for (int searches = 0; searches < 2; searches++) {
+            const mv_view_layout *l = &view->chrome->layout;
+            const mv_scene *scene;
+            mv_box bar;
+            mv_search_set(view, searches ? "size>1M" : "");
+            scene = frame(view, widths[w]);
+            bar = l->toolbar;
+            mv_box_cut_left(&bar, view->chrome->search_box.x > 0 ? 180 : 0); /* the file's name */
+            cr_expect_null(cut_text(scene, bar), "%g: %s", (double)widths[w], cut_text(scene, bar));
+            cr_expect_null(cut_text(scene, l->status), "%g", (double)widths[w]);
+            cr_expect_geq(view->chrome->search_box.w, 150, "%g", (double)widths[w]);
+            check_views(view, widths[w]);
+        }
+}
+
+Test(view_narrow, colours_have_a_legend)
+{
+    static const mv_command_id views[] = {MV_DO_show_timeline, MV_DO_show_state, MV_DO_show_pools};
+    mv_view *view = mvt_view("leak_in_training");
+
+    for (int w = 0; w < WIDTHS; w++)
+        for (int v = 0; v < 3; v++) {
+            const mv_legend_rows *rows = &view->timeline->legend_rows;
+            mv_view_do(view, views[v], 0);
+            frame(view, widths[w]);
+            cr_expect_geq(rows->count, v == 1 ? 2 : 3, "%s at %g", mv_view_commands[views[v]].name,
+                          (double)widths[w]);
+            cr_expect_eq(zones_of(view, MV_DO_legend_row, widths[w]), rows->count);
+        }
+}
+
+/* Each row of the reports is there with all of its words, also one that is longer than a line. */
+static void check_reports(mv_view *view)
+{
+    mv_view_do(view, MV_DO_show_reports, 0);
+    for (int w = 0; w < WIDTHS; w++) {
+        const mv_scene *scene = NULL;
+        for (int page = 0; page < 40; page++) {
+            scene = frame(view, widths[w]);
+            cr_expect_null(cut_text(scene, view->lower_box), "%g: %s", (double)widths[w],
+                           cut_text(scene, view->lower_box));
+            mv_view_input(
+                view, &(mv_input){
+                          .kind = MV_INPUT_WHEEL, .x = 100, .y = view->lower_box.y + 40, .dy = -1});
+        }
+        cr_expect(mvt_scene_says(scene, "FINE"), "%g: the last row", (double)widths[w]);
+    }
+}
+
+Test(view_narrow, reports_are_whole)
+{
+    mv_view *capture = mvt_view_new(NULL);
+
+    check_reports(mvt_view("leak_in_training"));
+    mvt_view_open(capture, MV_TESTDATA "/captures/nccl_leak.0.bin");
+    check_reports(capture);
+}
+
+/* The line of code comes first: other columns make room for it. */
+Test(view_narrow, tables_show_the_line_of_code)
+{
+    mv_view *view = mvt_view("leak_in_training");
+
+    mv_view_do(view, MV_DO_show_tables, 0);
+    for (int w = 0; w < WIDTHS; w++) {
+        mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
+        cr_expect(mvt_scene_says(frame(view, widths[w]), "train.py:75 train_step"), "%g",
+                  (double)widths[w]);
+        cr_expect_eq(zones_of(view, MV_DO_table_kind, widths[w]), MV_LISTING_LEDGER);
+        cr_expect_eq(zones_of(view, MV_DO_table_copy, widths[w]), 1);
+    }
+}
+
+Test(view_narrow, the_flame_graph_has_all_buttons)
+{
+    mv_view *view = mvt_view("leak_in_training");
+
+    mv_view_do(view, MV_DO_show_flame, 0);
+    for (int w = 0; w < WIDTHS; w++) {
+        frame(view, widths[w]);
+        cr_expect_eq(zones_of(view, MV_DO_flame_source, widths[w]), MV_FLAMES_CHANGE);
+        cr_expect_eq(zones_of(view, MV_DO_flame_frames, widths[w]), 1);
+    }
+}

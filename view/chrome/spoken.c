@@ -1,0 +1,179 @@
+#include "view/chrome/spoken.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_WORDS = 24, MOST_TEXT = 600 };
+
+typedef struct {
+    float x, y; /* of its first letter */
+    const char *text;
+} word;
+
+/* All texts of a frame. */
+typedef struct {
+    mv_view *view;
+    uint32_t count;
+    word *words;
+} spoken;
+
+/* ---- the texts in a box ------------------------------------------------------------------ */
+
+static word word_of(const mv_scene *scene, const mv_shape *shape)
+{
+    mv_point at = scene->points[shape->first];
+    float width = mv_text_width(shape->text, shape->width);
+
+    if (shape->anchor == MV_ANCHOR_END)
+        at.x -= width;
+    else if (shape->anchor == MV_ANCHOR_MIDDLE)
+        at.x -= width / 2;
+    return (word){at.x, at.y, shape->text};
+}
+
+static bool find_words(spoken *s)
+{
+    const mv_scene *scene = &s->view->ui.scene;
+
+    s->words = mv_push_array(s->view->ui.frame, word, (uint64_t)scene->shape_count + 1);
+    for (uint32_t i = 0; s->words && i < scene->shape_count; i++)
+        if (scene->shapes[i].kind == MV_SHAPE_TEXT && *scene->shapes[i].text)
+            s->words[s->count++] = word_of(scene, &scene->shapes[i]);
+    return s->words;
+}
+
+static bool is_before(const word *a, const word *b)
+{
+    return a->y < b->y - 2 || (a->y < b->y + 2 && a->x < b->x);
+}
+
+/* In reading order; at most MOST_WORDS. */
+static uint32_t words_in(const spoken *s, mv_box box, word words[MOST_WORDS])
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < s->count && count < MOST_WORDS; i++) {
+        uint32_t at = count;
+        if (!mv_box_has(box, s->words[i].x, s->words[i].y))
+            continue;
+        for (; at > 0 && is_before(&s->words[i], &words[at - 1]); at--)
+            words[at] = words[at - 1];
+        words[at] = s->words[i];
+        count++;
+    }
+    return count;
+}
+
+/* "train.py:62 forward, 24.0 MiB": "" for a box without a text. */
+static const char *text_in(const spoken *s, mv_box box, char text[MOST_TEXT])
+{
+    word words[MOST_WORDS];
+    uint32_t count = words_in(s, box, words);
+
+    *text = '\0';
+    for (uint32_t i = 0; i < count; i++)
+        mv_text_append(text, MOST_TEXT, "%s%s", i ? ", " : "", words[i].text);
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
+    return text;
+}
+
+/* ---- parts ------------------------------------------------------------------------------- */
+
+static const char *group_of(const mv_view *view, const mv_zone *zone)
+{
+    const mv_view_layout *l = &view->chrome->layout;
+    float x = zone->box.x + 1, y = zone->box.y + zone->box.h / 2;
+
+    if (zone->command == MV_DO_legend_row)
+        return "legend";
+    if (zone->command == MV_DO_table_sort)
+        return "heading";
+    if (mv_box_has(l->toolbar, x, y))
+        return "toolbar";
+    if (mv_box_has(l->tabs, x, y))
+        return "tab";
+    return mv_box_has(l->lower, x, y) ? "row" : "picture";
+}
+
+static bool is_chosen(const mv_view *view, const mv_zone *zone)
+{
+    const mv_view_state *now = view->now;
+
+    switch (zone->command) {
+    case MV_DO_show_timeline:
+        return now->main == MV_MAIN_TIMELINE;
+    case MV_DO_show_segments:
+        return now->main == MV_MAIN_SEGMENTS;
+    case MV_DO_show_state:
+        return now->main == MV_MAIN_STATE;
+    case MV_DO_show_pools:
+        return now->main == MV_MAIN_POOLS;
+    case MV_DO_show_ranks:
+        return now->main == MV_MAIN_RANKS;
+    case MV_DO_show_flame:
+        return now->tab == MV_TAB_FLAME;
+    case MV_DO_show_tables:
+        return now->tab == MV_TAB_TABLES;
+    case MV_DO_show_details:
+        return now->tab == MV_TAB_DETAILS;
+    case MV_DO_show_reports:
+        return now->tab == MV_TAB_REPORTS;
+    case MV_DO_show_ledger:
+        return now->tab == MV_TAB_LEDGER;
+    case MV_DO_report_row:
+        return zone->arg == now->report_row;
+    case MV_DO_table_kind:
+        return zone->arg == now->table_kind;
+    case MV_DO_flame_source:
+        return zone->arg == now->flame_source;
+    default:
+        return false;
+    }
+}
+
+/* A line for a zone; NULL: it does nothing, something covers it, or memory ran out. */
+static char *line_of(const spoken *s, const mv_zone *zone)
+{
+    mv_view *view = s->view;
+    float x = zone->box.x + zone->box.w / 2, y = zone->box.y + zone->box.h / 2;
+    char text[MOST_TEXT];
+
+    if (zone->command == MV_DO_NOTHING || mv_ui_zone_at(&view->ui, x, y) != zone)
+        return NULL;
+    if (!*text_in(s, zone->box, text))
+        mv_text_append(text, sizeof text, "%s", mv_view_commands[zone->command].title);
+    return mv_arena_printf(view->ui.frame, "%s\t%d\t%.0f\t%.0f\t%s\n", group_of(view, zone),
+                           is_chosen(view, zone), (double)x, (double)y, text);
+}
+
+const char *mv_view_spoken(mv_view *view)
+{
+    uint32_t count = view->ui.zone_count;
+    char **lines = mv_push_array(view->ui.frame, char *, (uint64_t)count + 1), *all, *at;
+    spoken s = {.view = view};
+    char text[MOST_TEXT];
+    uint64_t bytes = 1;
+
+    if (!mv_view_device(view) || !lines || !find_words(&s))
+        return "";
+    for (uint32_t i = 0; i < count; i++)
+        lines[i] = line_of(&s, &view->ui.zones[i]);
+    lines[count] = mv_arena_printf(view->ui.frame, "status\t0\t0\t0\t%s\n",
+                                   text_in(&s, view->chrome->layout.status, text));
+    for (uint32_t i = 0; i <= count; i++)
+        bytes += lines[i] ? strlen(lines[i]) : 0;
+    all = at = mv_arena_push(view->ui.frame, bytes, 1);
+    if (!all)
+        return "";
+    for (uint32_t i = 0; i <= count; i++) {
+        size_t length = lines[i] ? strlen(lines[i]) : 0;
+        if (length)
+            memcpy(at, lines[i], length);
+        at += length;
+    }
+    *at = '\0';
+    return all;
+}
