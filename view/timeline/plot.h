@@ -167,6 +167,9 @@ const char *mv_plot_row_text(mv_plot *p, uint32_t rank);
 /* ---- timeline_legend.c ---- */
 void mv_plot_legend(mv_plot *p);
 mv_colouring mv_plot_colouring(const mv_plot *p); /* for the shown rows; segments by line */
+/* The next row of the legend; `box` is the rest of a column, and becomes the next column when it is
+ * full. Empty if there is no room left. */
+mv_box mv_plot_key_row(const mv_plot *p, mv_box *box);
 /* A legend row with a piece of a line, cut off the box. */
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);
 /* The search for the allocations of a legend row; false: there is none. */

@@ -137,8 +137,10 @@ static const char *peak_text(mv_plot *p)
 
 static void say(mv_plot *p, mv_box *box, const char *text)
 {
-    mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, MV_UI_LINE));
+    mv_box row = mv_plot_key_row(p, box);
 
+    if (row.h <= 0)
+        return;
     mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
     mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START, text);
 }
@@ -156,7 +158,9 @@ void mv_plot_other_key(mv_plot *p, mv_box *box)
     say(p, box, mv_scene_format(scene, "at the cursor %s", value_at(p, p->view->now->cursor)));
     text = mv_scene_format(scene, "aligned by %s%s", mv_align_name(p->to.by),
                            p->view->now->align == MV_ALIGN_AUTO ? " (auto)" : "");
-    row = mv_box_cut_top(box, mv_ui_px(p->ui, MV_UI_LINE + 2));
+    row = mv_plot_key_row(p, box);
+    if (row.h <= 0)
+        return;
     mv_box_cut_left(&row, mv_ui_px(p->ui, 26 - MV_UI_PAD));
     row.w =
         fminf(row.w, mv_ui_text_width(p->ui, MV_UI_TEXT, text) + 2 * mv_ui_px(p->ui, MV_UI_PAD));

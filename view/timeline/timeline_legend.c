@@ -73,9 +73,7 @@ static bool has_next_column(const mv_plot *p, const mv_box *box)
     return box->x + 2 * box->w <= p->legend.x + p->legend.w + 0.5f;
 }
 
-/* The next row; `box` is the rest of a column, and becomes the next column when it is full. Empty
- * if there is no room left. */
-static mv_box next_row(const mv_plot *p, mv_box *box)
+mv_box mv_plot_key_row(const mv_plot *p, mv_box *box)
 {
     float high = mv_ui_px(p->ui, ROW);
     mv_box row;
@@ -322,7 +320,7 @@ static void paint_band(mv_plot *p, mv_box box)
 
 static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
 {
-    mv_box row = next_row(p, box);
+    mv_box row = mv_plot_key_row(p, box);
 
     if (row.h > 0)
         mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
@@ -359,10 +357,10 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
     for (uint32_t i = 0; i < rows->count; i++) {
         if (i == empty)
             line(p, box, p->ui->theme->faint_text, "in view at other moments:");
-        paint_row(p, next_row(p, box), i, labels[i]);
+        paint_row(p, mv_plot_key_row(p, box), i, labels[i]);
     }
     if (has_band(p))
-        paint_band(p, next_row(p, box));
+        paint_band(p, mv_plot_key_row(p, box));
 }
 
 /* ---- the moment --------------------------------------------------------------------------- */
@@ -467,7 +465,7 @@ bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT])
 
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text)
 {
-    mv_box row = next_row(p, box);
+    mv_box row = mv_plot_key_row(p, box);
     mv_box sign = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
     float y = roundf(sign.y + sign.h / 2);
 
@@ -484,7 +482,7 @@ void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, 
 
 static void key_area(mv_plot *p, mv_box *box, mv_shape area, const char *text)
 {
-    mv_box row = next_row(p, box);
+    mv_box row = mv_plot_key_row(p, box);
     mv_box sign = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
 
     if (row.h <= 0)
@@ -568,7 +566,7 @@ static bool add_use(const mv_plot *p, uint64_t bytes[MV_FULLNESS_LEVELS])
 /* How full segments are: the colours from empty to full. */
 static void paint_use(mv_plot *p, mv_box *box)
 {
-    mv_box title = next_row(p, box);
+    mv_box title = mv_plot_key_row(p, box);
     uint64_t bytes[MV_FULLNESS_LEVELS] = {0};
     mv_legend_sum *all = &p->pane->legend.all;
     bool has_bytes = add_use(p, bytes);
@@ -585,7 +583,7 @@ static void paint_use(mv_plot *p, mv_box *box)
                                            mv_size_text(size, all_bytes(p)), moment_of(p))
                          : "How full segments are");
     for (uint32_t level = MV_FULLNESS_LEVELS; level-- > 0;) {
-        mv_box row = next_row(p, box);
+        mv_box row = mv_plot_key_row(p, box);
         mv_box swatch = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
         if (row.h <= 0)
             break;
@@ -600,7 +598,7 @@ static void paint_use(mv_plot *p, mv_box *box)
                        mv_fullness_name(level));
     }
     if (has_band(p))
-        paint_band(p, next_row(p, box));
+        paint_band(p, mv_plot_key_row(p, box));
 }
 
 void mv_plot_legend(mv_plot *p)
