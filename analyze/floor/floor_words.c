@@ -9,8 +9,8 @@ const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *f)
     if (!f->is_known)
         return mv_arena_printf(arena, "the floor is unknown: %s", f->why);
     return mv_arena_printf(arena,
-                           "%s reserved = %s needed by any allocator + %s streams and pools kept "
-                           "apart + %s placement and cache",
+                           "%s reserved at the peak = %s needed by any allocator for the requests "
+                           "+ %s streams and pools kept apart + %s placement and cache",
                            mv_size_text(reserved, f->reserved), mv_size_text(lower, f->lower),
                            mv_size_text(apart, f->separation), mv_size_text(rest, f->placement));
 }
