@@ -33,7 +33,7 @@ char *mv_arena_printf(mv_arena *arena, const char *format, ...)
     return text;
 }
 
-const char *mv_say(mv_telling *words, const char *format, ...)
+const char *mv_make_text(mv_text_maker *words, const char *format, ...)
 {
     const char *text;
     va_list args;

@@ -19,10 +19,10 @@ char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
 typedef struct {
     mv_arena *arena;
     bool failed; /* memory ran out */
-} mv_telling;
+} mv_text_maker;
 
 /* The text; "" when out of memory. */
-const char *mv_say(mv_telling *words, const char *format, ...)
+const char *mv_make_text(mv_text_maker *words, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Appends to the text in a buffer of `size` bytes. Returns false if the result was cut to fit,

@@ -18,16 +18,16 @@
 
 enum { MOST_FRAMES = 60 };
 
-static uint64_t told_us; /* the time given to the recorder; 0: use the clock */
+static uint64_t given_us; /* the time given to the recorder; 0: use the clock */
 
 int __real_clock_gettime(clockid_t which, struct timespec *now);
 int __wrap_clock_gettime(clockid_t which, struct timespec *now);
 
 int __wrap_clock_gettime(clockid_t which, struct timespec *now)
 {
-    if (!told_us)
+    if (!given_us)
         return __real_clock_gettime(which, now);
-    *now = (struct timespec){(time_t)(told_us / 1000000), (long)(told_us % 1000000 * 1000)};
+    *now = (struct timespec){(time_t)(given_us / 1000000), (long)(given_us % 1000000 * 1000)};
     return 0;
 }
 
@@ -56,7 +56,7 @@ static bool is_replayed(const mv_events *events, uint32_t i)
 }
 
 /* The number of replayed events. Without `records` only the surrounding work is done. */
-static uint64_t replay(const mv_events *events, uint32_t frames, bool records, bool tells_time)
+static uint64_t replay(const mv_events *events, uint32_t frames, bool records, bool has_own_time)
 {
     uint64_t count = 0;
 
@@ -71,8 +71,8 @@ static uint64_t replay(const mv_events *events, uint32_t frames, bool records, b
         if (!is_replayed(events, i))
             continue;
         count++;
-        if (tells_time)
-            told_us = 1000000 + (uint64_t)(events->time_us[i] - events->time_us[0]);
+        if (has_own_time)
+            given_us = 1000000 + (uint64_t)(events->time_us[i] - events->time_us[0]);
         if (is_alloc && frames)
             set_stack(events->stack[i].row, frames);
         if (records && mv_rec_enter(&visit)) {
@@ -80,7 +80,7 @@ static uint64_t replay(const mv_events *events, uint32_t frames, bool records, b
             mv_rec_leave(&visit);
         }
     }
-    told_us = 0;
+    given_us = 0;
     return count;
 }
 

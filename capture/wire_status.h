@@ -2,7 +2,7 @@
  * recordings: a page of memory that all of them map when the shim is loaded, before the program can
  * change its root, its user or its limits. So the launcher can explain a missing recording. A
  * process of another user, which cannot open the page, sends the error over the socket of samples,
- * as an mv_status_told.
+ * as an mv_status_message.
  *
  * $MEMVIZ_STATUS is "PATH:WORD": a path by which the page can be opened, and its word, in hex.
  * Without it nothing is reported. The path is a descriptor of the launcher in /proc, and can belong
@@ -45,7 +45,7 @@ enum { MV_STATUS_MARK = 0x765a4d01 };
 typedef struct {
     uint32_t mark;
     int32_t error;
-} mv_status_told;
+} mv_status_message;
 
 /* Adds a failure. */
 static inline void mv_status_fail(mv_status_page *page, uint32_t pid, int32_t error)

@@ -150,8 +150,8 @@ static uint64_t least_bytes(const tree_report *r, const mv_flame_tree *tree, con
 
 /* The lines of a chain, in at most `room` characters: of a long chain the first and the last two,
  * or the last alone. Torch's own lines are omitted if there are others. */
-static void tell_chain(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
-                       uint32_t room, char *text, size_t size)
+static void print_chain(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
+                        uint32_t room, char *text, size_t size)
 {
     const mv_flame_node *n = tree->nodes;
     const char *first = NULL, *before = NULL, *last = NULL;
@@ -175,14 +175,14 @@ static void tell_chain(const tree_report *r, const mv_flame_tree *tree, const tr
 }
 
 /* A row's lines after two blanks for each level: fewer if the name would not fit. */
-static void tell_row(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
-                     char text[ROW])
+static void print_row(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
+                      char text[ROW])
 {
     uint32_t indent = 2 * (row->depth < MOST_INDENT ? row->depth : MOST_INDENT), width;
     uint32_t room = mv_prose_room(&r->cli->out, FIGURES);
     char chain[LINE];
 
-    tell_chain(r, tree, row, room > indent ? room - indent : 0, chain, sizeof chain);
+    print_chain(r, tree, row, room > indent ? room - indent : 0, chain, sizeof chain);
     width = mv_prose_width(chain);
     if (width + indent > room)
         indent = room > width ? room - width : 0;
@@ -229,7 +229,7 @@ static void list_tree(mv_rows *rows, const void *all, const void *one)
         const mv_flame_node *node = &d->tree.nodes[at[i].first];
         char text[ROW] = "";
         if (is_text)
-            tell_row(r, &d->tree, &at[i], text);
+            print_row(r, &d->tree, &at[i], text);
         MV_ROWS_ADD(rows, TREE_FIELDS);
     }
 }

@@ -220,7 +220,7 @@ typedef struct {
     char calls[48], blocks[48], each[2 * MV_SIZE_TEXT + 32];
 } layer_texts;
 
-static void tell_bytes(const mv_site_layers *split, char *out, size_t size)
+static void format_bytes(const mv_site_layers *split, char *out, size_t size)
 {
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT], odd[MV_SIZE_TEXT];
     const mv_site_layer *layers = split->layers;
@@ -237,7 +237,7 @@ static void tell_bytes(const mv_site_layers *split, char *out, size_t size)
         snprintf(out, size, "%s to %s", least, most);
 }
 
-static void tell_layers(const mv_site_layers *split, uint32_t calls, layer_texts *out)
+static void format_layers(const mv_site_layers *split, uint32_t calls, layer_texts *out)
 {
     int length = snprintf(out->calls, sizeof out->calls, "%u", split->count);
 
@@ -247,7 +247,7 @@ static void tell_layers(const mv_site_layers *split, uint32_t calls, layer_texts
     if (split->most_blocks > split->fewest_blocks)
         snprintf(out->blocks + length, sizeof out->blocks - (size_t)length, " to %u",
                  split->most_blocks);
-    tell_bytes(split, out->each, sizeof out->each);
+    format_bytes(split, out->each, sizeof out->each);
 }
 
 /* Only for text: JSON contains them in each site. */
@@ -285,7 +285,7 @@ static void list_splits(mv_rows *rows, const void *all, const void *one)
         if (!loop)
             continue;
         left--;
-        tell_layers(&d->split[i], loop->count, &texts);
+        format_layers(&d->split[i], loop->count, &texts);
         MV_ROWS_ADD(rows, SPLIT_FIELDS);
     }
 }

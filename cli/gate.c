@@ -189,17 +189,18 @@ void mv_gate_next(mv_gates *gates, const char *file)
     memset(gates->printed, 0, sizeof gates->printed);
 }
 
-static void tell(mv_gates *gates, mv_gate gate, mv_gate_outcome_kind kind, const char *reason)
+static void add_outcome(mv_gates *gates, mv_gate gate, mv_gate_outcome_kind kind,
+                        const char *reason)
 {
-    mv_gate_outcome *told = gates->arena ? mv_push_struct(gates->arena, mv_gate_outcome) : NULL;
+    mv_gate_outcome *outcomes = gates->arena ? mv_push_struct(gates->arena, mv_gate_outcome) : NULL;
 
-    if (!told)
+    if (!outcomes)
         return;
-    *told = (mv_gate_outcome){.gate = gate, .kind = kind};
-    told->text = gates->file ? mv_arena_printf(gates->arena, "%s: %s", gates->file, reason)
-                             : mv_arena_text(gates->arena, reason, strlen(reason));
-    *(gates->last ? &gates->last->next : &gates->told) = told;
-    gates->last = told;
+    *outcomes = (mv_gate_outcome){.gate = gate, .kind = kind};
+    outcomes->text = gates->file ? mv_arena_printf(gates->arena, "%s: %s", gates->file, reason)
+                                 : mv_arena_text(gates->arena, reason, strlen(reason));
+    *(gates->last ? &gates->last->next : &gates->outcomes) = outcomes;
+    gates->last = outcomes;
 }
 
 static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *reason,
@@ -211,7 +212,7 @@ static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *rea
         return;
     gates->printed[is_unknown] |= 1u << gate;
     *(is_unknown ? &gates->is_unknown : &gates->is_found) = true;
-    tell(gates, gate, is_unknown ? MV_GATE_OUTCOME_UNKNOWN : MV_GATE_OUTCOME_MET, reason);
+    add_outcome(gates, gate, is_unknown ? MV_GATE_OUTCOME_UNKNOWN : MV_GATE_OUTCOME_MET, reason);
     mv_complain_of(gates->file, "--fail-on %s: %s%s", gates_table[gate].word, reason, more);
 }
 
@@ -233,7 +234,7 @@ void mv_gate_evaluate(mv_gates *gates, mv_gate gate, mv_gate_answer answer, cons
     if (gates->asked & MV_GATES(UNKNOWN))
         fail(gates, MV_GATE_UNKNOWN, true, reason, "");
     else if (asked && gates->known)
-        tell(gates, gate, MV_GATE_OUTCOME_WAIVED, reason);
+        add_outcome(gates, gate, MV_GATE_OUTCOME_WAIVED, reason);
     else if (asked)
         fail(gates, gate, true, reason, " (',known' after the gate lets that pass)");
 }

@@ -59,16 +59,16 @@ typedef struct mv_gate_outcome {
 } mv_gate_outcome;
 
 typedef struct {
-    const char *file;              /* its name in messages; NULL: none */
-    uint32_t printed[2];           /* MV_GATES bits: printed for this file, met and unknown */
-    uint32_t asked;                /* MV_GATES bits */
-    uint64_t bound[MV_GATE_COUNT]; /* bytes, for gates with a bound */
-    double percent[MV_GATE_COUNT]; /* of the memory before, in place of `bound`; 0: not given */
-    bool known;                    /* an unknown answer passes */
-    bool any;                      /* `any` was named: with `known` all gates except `unknown` */
-    bool is_found, is_unknown;     /* of any file */
-    mv_arena *arena;               /* for the reasons; NULL: they are only printed */
-    mv_gate_outcome *told, *last;  /* in order */
+    const char *file;                 /* its name in messages; NULL: none */
+    uint32_t printed[2];              /* MV_GATES bits: printed for this file, met and unknown */
+    uint32_t asked;                   /* MV_GATES bits */
+    uint64_t bound[MV_GATE_COUNT];    /* bytes, for gates with a bound */
+    double percent[MV_GATE_COUNT];    /* of the memory before, in place of `bound`; 0: not given */
+    bool known;                       /* an unknown answer passes */
+    bool any;                         /* `any` was named: with `known` all gates except `unknown` */
+    bool is_found, is_unknown;        /* of any file */
+    mv_arena *arena;                  /* for the reasons; NULL: they are only printed */
+    mv_gate_outcome *outcomes, *last; /* in order */
 } mv_gates;
 
 typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;

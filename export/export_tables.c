@@ -301,7 +301,7 @@ static void read_frame(const mv_export *x, uint32_t device, uint64_t row, mv_cel
 {
     static const char *const kinds[] = {
         [MV_FRAME_USER] = "user",           [MV_FRAME_PACKAGE] = "package",
-        [MV_FRAME_FRAMEWORK] = "framework", [MV_FRAME_TELLING] = "telling",
+        [MV_FRAME_FRAMEWORK] = "framework", [MV_FRAME_INFORMATIVE] = "telling",
         [MV_FRAME_NATIVE] = "native",       [MV_FRAME_NOISE] = "noise"};
 
     (void)device;

@@ -395,7 +395,7 @@ static bool is_of_program(pid_t pid)
 /* Takes another user's report about a recording, if it has arrived. */
 static bool read_report(const mv_launch *launch, int link, pid_t pid)
 {
-    mv_status_told said;
+    mv_status_message said;
 
     if (recv(link, &said, sizeof said, MSG_DONTWAIT) != sizeof said || said.mark != MV_STATUS_MARK)
         return false;

@@ -257,8 +257,8 @@ static uint32_t find_left(const mv_recording *r, const mv_run_file *files, uint3
 }
 
 /* Processes that end with the program may end a little later. */
-static void tell_of_left(const mv_recording *r, const mv_recording_watch *watch,
-                         const mv_run_file *files, uint32_t count)
+static void report_rest(const mv_recording *r, const mv_recording_watch *watch,
+                        const mv_run_file *files, uint32_t count)
 {
     uint32_t left[MOST_LEFT], found = 0;
 
@@ -328,6 +328,6 @@ mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, u
         watch->file(watch->user, &file);
     }
     if (watch->goes_on)
-        tell_of_left(r, watch, files, *count);
+        report_rest(r, watch, files, *count);
     return MV_OK;
 }

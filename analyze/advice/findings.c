@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 typedef struct {
-    mv_telling words;
+    mv_text_maker words;
     const mv_reports *of;
     mv_findings *out;
     uint32_t capacity;
@@ -28,20 +28,20 @@ static const char *size_of(findings_builder *g, uint64_t bytes)
 {
     char text[MV_SIZE_TEXT];
 
-    return mv_say(&g->words, "%s", mv_size_text(text, bytes));
+    return mv_make_text(&g->words, "%s", mv_size_text(text, bytes));
 }
 
 static const char *number_of(findings_builder *g, uint64_t number)
 {
     char text[MV_COUNT_TEXT];
 
-    return mv_say(&g->words, "%s", mv_count_text(text, number));
+    return mv_make_text(&g->words, "%s", mv_count_text(text, number));
 }
 
 /* "1 block", "1,200 blocks". */
 static const char *blocks_of(findings_builder *g, uint32_t blocks)
 {
-    return mv_say(&g->words, "%s block%s", number_of(g, blocks), mv_plural(blocks));
+    return mv_make_text(&g->words, "%s block%s", number_of(g, blocks), mv_plural(blocks));
 }
 
 static mv_finding finding(mv_finding_kind kind, mv_report report, const char *verdict,
@@ -72,8 +72,8 @@ static void add_text(findings_builder *g, mv_finding f, const char *title, const
     f.title = title;
     f.what = what;
     f.text = !*what                ? title
-             : strstr(title, ": ") ? mv_say(&g->words, "%s (%s)", title, what)
-                                   : mv_say(&g->words, "%s: %s", title, what);
+             : strstr(title, ": ") ? mv_make_text(&g->words, "%s (%s)", title, what)
+                                   : mv_make_text(&g->words, "%s: %s", title, what);
     add(g, f);
 }
 
@@ -98,8 +98,8 @@ static void blame(findings_builder *g, mv_finding *f, mv_stack_id stack)
 
     f->stack = stack;
     f->frame = mv_culprit_frame(g->of->trace, kinds, stack);
-    f->culprit =
-        mv_say(&g->words, "%s", mv_culprit_label(g->of->trace, kinds, stack, label, sizeof label));
+    f->culprit = mv_make_text(&g->words, "%s",
+                              mv_culprit_label(g->of->trace, kinds, stack, label, sizeof label));
 }
 
 static void count_blocks(mv_finding *f, mv_finding_blocks of, uint64_t bytes, uint32_t blocks)
@@ -120,10 +120,10 @@ static void count_pin(mv_finding *f, const mv_pins *pins, const mv_pin *line)
 /* "14 blocks (238 MiB) of train.py:61 strand 165 MiB in 3 segments". */
 static const char *stranded_by(findings_builder *g, const mv_finding *f, const mv_pin *line)
 {
-    return mv_say(&g->words, "%s (%s) of %s strand%s %s in %s segment%s",
-                  blocks_of(g, line->blocks), size_of(g, line->bytes), f->culprit,
-                  line->blocks == 1 ? "s" : "", size_of(g, line->stranded),
-                  number_of(g, line->segments), mv_plural(line->segments));
+    return mv_make_text(&g->words, "%s (%s) of %s strand%s %s in %s segment%s",
+                        blocks_of(g, line->blocks), size_of(g, line->bytes), f->culprit,
+                        line->blocks == 1 ? "s" : "", size_of(g, line->stranded),
+                        number_of(g, line->segments), mv_plural(line->segments));
 }
 
 static void add_oom(findings_builder *g, const mv_oom *oom)
@@ -135,20 +135,21 @@ static void add_oom(findings_builder *g, const mv_oom *oom)
     char label[256];
 
     mv_culprit_label(g->of->trace, g->of->sites->kinds, oom->stack, label, sizeof label);
-    f.title =
-        mv_say(&g->words, "%s requested at %s: %s", size_of(g, oom->requested), label, verdict);
-    f.text = mv_say(&g->words, "%s; %s", f.title, oom->why);
-    f.what = mv_say(&g->words, "%s; largest hole %s, %s free in total", oom->why,
-                    size_of(g, oom->largest_hole), size_of(g, oom->bytes.free));
+    f.title = mv_make_text(&g->words, "%s requested at %s: %s", size_of(g, oom->requested), label,
+                           verdict);
+    f.text = mv_make_text(&g->words, "%s; %s", f.title, oom->why);
+    f.what = mv_make_text(&g->words, "%s; largest hole %s, %s free in total", oom->why,
+                          size_of(g, oom->largest_hole), size_of(g, oom->bytes.free));
     f.advice = oom->advice;
     f.is_about_heap = has_pins;
     set_place(&f, mv_oom_moment(oom), line ? line->oldest : 0, mv_oom_moment(oom));
     if (line) {
         blame(g, &f, line->stack);
         count_pin(&f, has_pins ? &oom->pins : NULL, line);
-        f.what = has_pins ? mv_say(&g->words, "%s; %s", f.what, stranded_by(g, &f, line))
-                          : mv_say(&g->words, "%s; %s in %s held by %s", f.what,
-                                   size_of(g, line->bytes), blocks_of(g, line->blocks), f.culprit);
+        f.what = has_pins
+                     ? mv_make_text(&g->words, "%s; %s", f.what, stranded_by(g, &f, line))
+                     : mv_make_text(&g->words, "%s; %s in %s held by %s", f.what,
+                                    size_of(g, line->bytes), blocks_of(g, line->blocks), f.culprit);
     }
     add(g, f);
 }
@@ -163,9 +164,9 @@ static void add_ooms(findings_builder *g)
         add_oom(g, &found->ooms[i]);
     if (found->count > MV_MOST_FINDINGS)
         add_note(g, MV_REPORT_OOM, 0,
-                 mv_say(&g->words, "%s more request%s failed",
-                        number_of(g, found->count - MV_MOST_FINDINGS),
-                        mv_plural(found->count - MV_MOST_FINDINGS)),
+                 mv_make_text(&g->words, "%s more request%s failed",
+                              number_of(g, found->count - MV_MOST_FINDINGS),
+                              mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz oom lists them all");
     if (found->count && found->retries)
         add_note(g, MV_REPORT_OOM, found->released, found->retried, RETRIED);
@@ -181,18 +182,19 @@ static void add_leak(findings_builder *g, const mv_leak *leak)
     char label[256];
 
     f.advice = leak->advice;
-    f.culprit = mv_say(&g->words, "%s",
-                       mv_leak_label(g->of->trace, g->of->sites->kinds, leak, label, sizeof label));
-    f.title = mv_say(&g->words, "%s a step, %s at the end", size_of(g, leak->bytes_per_step),
-                     size_of(g, leak->bytes));
-    f.text = mv_say(&g->words, "%s: %s", f.culprit, f.title);
-    f.what =
-        mv_say(&g->words, "%s from event %s to %s %s alive at the end, confidence %.2f%s%s%s%s",
-               blocks_of(g, leak->blocks), number_of(g, leak->first_event),
-               number_of(g, leak->last_event), leak->blocks == 1 ? "is" : "are", leak->confidence,
-               leak->kind == MV_LEAK_UNKNOWN ? "" : "; ",
-               leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
-               leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
+    f.culprit =
+        mv_make_text(&g->words, "%s",
+                     mv_leak_label(g->of->trace, g->of->sites->kinds, leak, label, sizeof label));
+    f.title = mv_make_text(&g->words, "%s a step, %s at the end", size_of(g, leak->bytes_per_step),
+                           size_of(g, leak->bytes));
+    f.text = mv_make_text(&g->words, "%s: %s", f.culprit, f.title);
+    f.what = mv_make_text(&g->words,
+                          "%s from event %s to %s %s alive at the end, confidence %.2f%s%s%s%s",
+                          blocks_of(g, leak->blocks), number_of(g, leak->first_event),
+                          number_of(g, leak->last_event), leak->blocks == 1 ? "is" : "are",
+                          leak->confidence, leak->kind == MV_LEAK_UNKNOWN ? "" : "; ",
+                          leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
+                          leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
     f.stack = leak->stack;
     f.frame = leak->culprit;
     f.leak = (uint32_t)(leak - g->of->leaks->leaks);
@@ -209,9 +211,9 @@ static void add_driver(findings_builder *g, const mv_driver_growth *grown)
         finding(MV_FINDING_LEAK, MV_REPORT_LEAKS, mv_leak_verdict_name(MV_VERDICT_LEAK), bytes);
 
     f.culprit = grown->label;
-    f.title = mv_say(&g->words, "%s of driver memory for %s %s", size_of(g, bytes),
-                     number_of(g, (uint32_t)grown->objects), grown->what);
-    f.text = mv_say(&g->words, "%s: %s", grown->label, f.title);
+    f.title = mv_make_text(&g->words, "%s of driver memory for %s %s", size_of(g, bytes),
+                           number_of(g, (uint32_t)grown->objects), grown->what);
+    f.text = mv_make_text(&g->words, "%s: %s", grown->label, f.title);
     f.what = grown->why;
     f.advice = grown->advice;
     set_place(&f, g->of->lives->events.count - 1, 0, g->of->lives->events.count);
@@ -227,12 +229,12 @@ static void add_pile(findings_builder *g, const mv_pile *pile, uint32_t more)
 
     f.is_aside = true;
     blame(g, &f, pile->stack);
-    f.title = mv_say(&g->words, "%s: up to %s of %s", f.culprit, size_of(g, pile->bytes),
-                     is_garbage ? "garbage" : "garbage or list items");
-    f.text = mv_say(&g->words, "%s; %s", f.title, mv_pile_text(pile, text, sizeof text));
+    f.title = mv_make_text(&g->words, "%s: up to %s of %s", f.culprit, size_of(g, pile->bytes),
+                           is_garbage ? "garbage" : "garbage or list items");
+    f.text = mv_make_text(&g->words, "%s; %s", f.title, mv_pile_text(pile, text, sizeof text));
     if (more)
-        f.text = mv_say(&g->words, "%s; %s more", f.text, number_of(g, more));
-    f.what = mv_say(&g->words, "%s; %s", text, pile->evidence);
+        f.text = mv_make_text(&g->words, "%s; %s more", f.text, number_of(g, more));
+    f.what = mv_make_text(&g->words, "%s; %s", text, pile->evidence);
     f.advice = pile->advice;
     add(g, f);
 }
@@ -268,9 +270,9 @@ static void add_held(findings_builder *g, const mv_low_held *held)
         return;
     f.is_aside = true;
     blame(g, &f, held->lines[0].stack);
-    f.title = f.text =
-        mv_say(&g->words, "%s", mv_low_held_text(g->of->trace, g->of->sites->kinds, held, text));
-    f.what = mv_say(&g->words, "the least in each of the last %u whole steps", held->points);
+    f.title = f.text = mv_make_text(
+        &g->words, "%s", mv_low_held_text(g->of->trace, g->of->sites->kinds, held, text));
+    f.what = mv_make_text(&g->words, "the least in each of the last %u whole steps", held->points);
     f.advice = "memviz peak --at low shows all that is held then";
     add(g, f);
 }
@@ -286,8 +288,8 @@ static void add_leaks(findings_builder *g)
         add_leak(g, &found->leaks[i]);
     if (found->count > MV_MOST_FINDINGS)
         add_note(g, MV_REPORT_LEAKS, 0,
-                 mv_say(&g->words, "%u more leak%s", found->count - MV_MOST_FINDINGS,
-                        mv_plural(found->count - MV_MOST_FINDINGS)),
+                 mv_make_text(&g->words, "%u more leak%s", found->count - MV_MOST_FINDINGS,
+                              mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz leaks lists them all");
     add_piles(g);
     if (g->of->held && found->verdict != MV_VERDICT_LEAK)
@@ -298,7 +300,7 @@ static void add_leaks(findings_builder *g)
 static const char *moment_of(findings_builder *g, uint32_t event)
 {
     return event == MV_BEFORE ? "before the first event"
-                              : mv_say(&g->words, "after event %s", number_of(g, event));
+                              : mv_make_text(&g->words, "after event %s", number_of(g, event));
 }
 
 /* ---- fragmentation ----------------------------------------------------------------------- */
@@ -313,18 +315,18 @@ static void add_fragmentation(findings_builder *g)
     if (!found->fragmented)
         return;
     f.title = found->figures;
-    f.text = mv_say(&g->words, "%s: %s", found->figures, found->why);
-    f.what =
-        mv_say(&g->words, "%s; %s, %s is stranded next to blocks in use, %s is in unused segments",
-               found->why, moment_of(g, found->at.event), size_of(g, found->stranded),
-               size_of(g, found->whole));
+    f.text = mv_make_text(&g->words, "%s: %s", found->figures, found->why);
+    f.what = mv_make_text(&g->words,
+                          "%s; %s, %s is stranded next to blocks in use, %s is in unused segments",
+                          found->why, moment_of(g, found->at.event), size_of(g, found->stranded),
+                          size_of(g, found->whole));
     f.advice = found->advice_count ? found->advice[0].text : found->trials_note;
     f.is_about_heap = true;
     set_place(&f, found->at.event, 0, found->at.event);
     if (line) {
         blame(g, &f, line->stack);
         count_pin(&f, &found->pins, line);
-        f.what = mv_say(&g->words, "%s; %s", f.what, stranded_by(g, &f, line));
+        f.what = mv_make_text(&g->words, "%s; %s", f.what, stranded_by(g, &f, line));
     } else if (found->growths.count) {
         blame(g, &f, found->growths.rows[0].stack);
     }
@@ -341,11 +343,11 @@ static void add_waiting(findings_builder *g)
     if (!found->waits)
         return;
     blame(g, &f, found->waiting.lines[0].stack);
-    f.title = mv_say(&g->words, "%s of %s reserved waits for streams", size_of(g, f.bytes),
-                     size_of(g, found->bytes.reserved));
-    f.text =
-        mv_say(&g->words, "%s reserved: %s; most of it %s at %s", size_of(g, found->bytes.reserved),
-               found->why, found->waiting.lines[0].is_free ? "freed" : "allocated", f.culprit);
+    f.title = mv_make_text(&g->words, "%s of %s reserved waits for streams", size_of(g, f.bytes),
+                           size_of(g, found->bytes.reserved));
+    f.text = mv_make_text(&g->words, "%s reserved: %s; most of it %s at %s",
+                          size_of(g, found->bytes.reserved), found->why,
+                          found->waiting.lines[0].is_free ? "freed" : "allocated", f.culprit);
     f.what = found->why;
     f.advice = found->advice_count ? found->advice[0].text : "";
     f.is_about_heap = true;
@@ -384,16 +386,18 @@ static void add_site(findings_builder *g, const mv_peak_site *site, const char *
 
     blame(g, &f, site->stack);
     f.culprit = label;
-    f.title = mv_say(&g->words, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
+    f.title =
+        mv_make_text(&g->words, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
                      all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
                      is_known ? peak->categories.name[site->category] : "");
-    f.text = mv_say(&g->words, "%s: %s", label, f.title);
+    f.text = mv_make_text(&g->words, "%s: %s", label, f.title);
     if (f.kind == MV_FINDING_HELD)
-        f.what = mv_say(&g->words, "%s at the moment of the snapshot", blocks_of(g, site->blocks));
+        f.what =
+            mv_make_text(&g->words, "%s at the moment of the snapshot", blocks_of(g, site->blocks));
     else
-        f.what = mv_say(&g->words, "%s at the peak; without %s the peak would be %s lower",
-                        blocks_of(g, site->blocks), site->blocks == 1 ? "it" : "them",
-                        size_of(g, site->marginal));
+        f.what = mv_make_text(&g->words, "%s at the peak; without %s the peak would be %s lower",
+                              blocks_of(g, site->blocks), site->blocks == 1 ? "it" : "them",
+                              size_of(g, site->marginal));
     f.advice = mv_category_advice(site->category);
     f.category = site->category;
     count_blocks(&f, MV_BLOCKS_OF_LINE, site->bytes, site->blocks);
@@ -423,8 +427,8 @@ static void add_unattributed(findings_builder *g, mv_finding_kind kind)
     mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g), g->of->peak->unattributed);
 
     f.text = f.title =
-        mv_say(&g->words, "%s %s has no stack", size_of(g, f.bytes),
-               kind_of_peak(g) == MV_FINDING_PEAK ? "of the peak" : "of held memory");
+        mv_make_text(&g->words, "%s %s has no stack", size_of(g, f.bytes),
+                     kind_of_peak(g) == MV_FINDING_PEAK ? "of the peak" : "of held memory");
     f.what = "they were allocated before recording began, or their stacks were not recorded";
     f.advice =
         mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
@@ -445,9 +449,9 @@ static void add_executables(findings_builder *g, mv_finding_kind kind)
     if (f.bytes == 0)
         return;
     f.category = MV_CATEGORY_EXECUTABLE;
-    f.title = mv_say(&g->words, "%s of %s, %.0f %%, executable", size_of(g, f.bytes),
-                     size_of(g, all), 100.0 * (double)f.bytes / (double)all);
-    f.text = mv_say(&g->words, "compiled programs and their constants: %s", f.title);
+    f.title = mv_make_text(&g->words, "%s of %s, %.0f %%, executable", size_of(g, f.bytes),
+                           size_of(g, all), 100.0 * (double)f.bytes / (double)all);
+    f.text = mv_make_text(&g->words, "compiled programs and their constants: %s", f.title);
     f.what = "their device is not in the profile: all are counted on the first one";
     f.advice = mv_category_advice(f.category);
     for (uint32_t i = 0; i < peak->count; i++)
@@ -572,8 +576,8 @@ static void add_no_leak(findings_builder *g)
     mv_leaks_why(leaks, why, sizeof why);
     mv_leaks_under_way(leaks, under_way, sizeof under_way);
     f.title = is_clean ? "no leak" : "leaks unknown";
-    f.text = mv_say(&g->words, "%s: %s", f.title, why);
-    f.what = mv_say(&g->words, "%s%s%s", why, *under_way ? "; " : "", under_way);
+    f.text = mv_make_text(&g->words, "%s: %s", f.title, why);
+    f.what = mv_make_text(&g->words, "%s%s%s", why, *under_way ? "; " : "", under_way);
     add(g, f);
 }
 
@@ -582,11 +586,12 @@ static void add_not_fragmented(findings_builder *g)
     const mv_fragmentation *found = g->of->fragmentation;
 
     if (!found->fragmented && !found->waits && !found->is_unseen)
-        add_text(
-            g,
-            finding(found->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_FRAGMENTATION,
-                    found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),
-            mv_say(&g->words, "fragmentation %s: %s", found->answer, found->figures), found->why);
+        add_text(g,
+                 finding(found->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE,
+                         MV_REPORT_FRAGMENTATION,
+                         found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),
+                 mv_make_text(&g->words, "fragmentation %s: %s", found->answer, found->figures),
+                 found->why);
 }
 
 static void add_no_oom(findings_builder *g)
@@ -595,7 +600,7 @@ static void add_no_oom(findings_builder *g)
 
     if (ooms->count == 0 && ooms->retries)
         add_text(g, finding(MV_FINDING_NOTE, MV_REPORT_OOM, "retries", ooms->released),
-                 mv_say(&g->words, "%s: slow", ooms->retried), RETRIED);
+                 mv_make_text(&g->words, "%s: slow", ooms->retried), RETRIED);
     else if (ooms->count == 0)
         add_text(g,
                  finding(ooms->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_OOM,
@@ -637,14 +642,15 @@ static void add_pytorch(findings_builder *g)
     add_no_oom(g);
 }
 
-const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count)
+const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count)
 {
     char at[MV_OOM_AT_TEXT];
 
-    return mv_say(words,
-                  "the program may have caught the error and retried; memviz peak --at %s shows "
-                  "who held memory then",
-                  mv_oom_at_text(at, count));
+    return mv_make_text(
+        words,
+        "the program may have caught the error and retried; memviz peak --at %s shows "
+        "who held memory then",
+        mv_oom_at_text(at, count));
 }
 
 /* Another tool's log records that a request failed, but not how much was free. */
@@ -664,8 +670,8 @@ static void add_failures(findings_builder *g)
     f = finding(MV_FINDING_NOTE, MV_REPORT_INFO, "failed requests", e->size[last]);
     set_place(&f, last, 0, last);
     add_text(g, f,
-             mv_say(&g->words, "%s request%s failed, the last one of %s", number_of(g, count),
-                    mv_plural(count), size_of(g, e->size[last])),
+             mv_make_text(&g->words, "%s request%s failed, the last one of %s", number_of(g, count),
+                          mv_plural(count), size_of(g, e->size[last])),
              mv_failure_may_be_caught(&g->words, count));
 }
 

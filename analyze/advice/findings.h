@@ -55,7 +55,7 @@ typedef enum {
 } mv_report;
 
 /* The meaning of a failed request in a file of another tool: the last of `count`. */
-const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count);
+const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count);
 
 /* The blocks that a finding counts: those highlighted for it. */
 typedef enum {

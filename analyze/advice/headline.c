@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 typedef struct {
-    mv_telling words;
+    mv_text_maker words;
     const mv_reports *of;
     mv_headline *out;
 } heading;
@@ -61,7 +61,7 @@ static void add_ooms(heading *h)
         snprintf(times, sizeof times, " %u times", found->count);
     row.level = MV_HEADLINE_ALARM;
     row.bytes = found->ooms[0].requested;
-    row.text = mv_say(&h->words, "out of memory%s: %s", times, reasons);
+    row.text = mv_make_text(&h->words, "out of memory%s: %s", times, reasons);
     row.why = found->ooms[0].why;
     add(h, row);
 }
@@ -79,7 +79,7 @@ static const char *place_of(heading *h, const mv_leak *leak)
     end = *line ? strstr(label, line) : NULL;
     if (end)
         end[strlen(line)] = 0;
-    return mv_say(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
+    return mv_make_text(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
 }
 
 static void add_leaks(heading *h)
@@ -92,7 +92,7 @@ static void add_leaks(heading *h)
         row.level = found->verdict == MV_VERDICT_CLEAN ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
         row.text = row.level == MV_HEADLINE_FINE
                        ? "no leak"
-                       : mv_say(&h->words, "leaks unknown: %s", found->lacks);
+                       : mv_make_text(&h->words, "leaks unknown: %s", found->lacks);
         add(h, row);
         return;
     }
@@ -100,8 +100,8 @@ static void add_leaks(heading *h)
         snprintf(more, sizeof more, ", %u more", found->count - 1);
     row.level = MV_HEADLINE_ALARM;
     row.bytes = found->leaked_bytes;
-    row.text = mv_say(&h->words, "leak %s%s%s", mv_size_text(size, found->leaks[0].bytes),
-                      place_of(h, &found->leaks[0]), more);
+    row.text = mv_make_text(&h->words, "leak %s%s%s", mv_size_text(size, found->leaks[0].bytes),
+                            place_of(h, &found->leaks[0]), more);
     add(h, row);
 }
 
@@ -116,19 +116,19 @@ static void add_fragmentation(heading *h)
         row.kind = MV_FINDING_WAITING;
         row.level = MV_HEADLINE_ALARM;
         row.bytes = found->waiting.bytes;
-        row.text =
-            mv_say(&h->words, "waiting for streams: %s", mv_size_text(size, found->waiting.bytes));
+        row.text = mv_make_text(&h->words, "waiting for streams: %s",
+                                mv_size_text(size, found->waiting.bytes));
     } else if (!found->fragmented) {
         row.level = found->is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
-        row.text = mv_say(&h->words, "fragmentation %s", found->answer);
+        row.text = mv_make_text(&h->words, "fragmentation %s", found->answer);
         row.bytes = 0;
     } else {
         row.level = MV_HEADLINE_ALARM;
         row.bytes = found->beyond ? found->beyond : found->stranded;
-        row.text = found->beyond ? mv_say(&h->words, "fragmented: %s beyond the need",
-                                          mv_size_text(size, found->beyond))
-                                 : mv_say(&h->words, "fragmented: %s in holes",
-                                          mv_size_text(size, found->stranded));
+        row.text = found->beyond ? mv_make_text(&h->words, "fragmented: %s beyond the need",
+                                                mv_size_text(size, found->beyond))
+                                 : mv_make_text(&h->words, "fragmented: %s in holes",
+                                                mv_size_text(size, found->stranded));
     }
     add(h, row);
 }
@@ -147,7 +147,7 @@ static void add_failures(heading *h)
         add(h, (mv_headline_row){
                    .kind = MV_FINDING_OOM,
                    .level = MV_HEADLINE_UNKNOWN,
-                   .text = mv_say(&h->words, "%u request%s failed", count, mv_plural(count)),
+                   .text = mv_make_text(&h->words, "%u request%s failed", count, mv_plural(count)),
                    .why = mv_failure_may_be_caught(&h->words, count)});
 }
 
@@ -187,7 +187,8 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
     shown = out->alarms ? out->alarms : out->count;
     for (uint32_t i = 0; i < shown; i++)
-        out->line = mv_say(&h.words, "%s%s%s", out->line, i ? " \xc2\xb7 " : "", out->rows[i].text);
+        out->line =
+            mv_make_text(&h.words, "%s%s%s", out->line, i ? " \xc2\xb7 " : "", out->rows[i].text);
     return h.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "headline") : MV_OK;
 }
 

@@ -321,7 +321,7 @@ const char *mv_remedy_name(const mv_remedy *remedy)
                                  : "the default settings";
 }
 
-static const char *tell_rest(remedy_search *s)
+static const char *describe_rest(remedy_search *s)
 {
     char rest[MV_SIZE_TEXT];
     const char *text;
@@ -338,7 +338,7 @@ static const char *tell_rest(remedy_search *s)
 }
 
 /* The same for the last failed request. */
-static const char *tell_failure(remedy_search *s, const mv_remedy *best)
+static const char *describe_failure(remedy_search *s, const mv_remedy *best)
 {
     char target[MV_SIZE_TEXT], spare[MV_SIZE_TEXT];
 
@@ -355,9 +355,9 @@ static const char *tell_failure(remedy_search *s, const mv_remedy *best)
         return mv_arena_printf(s->arena,
                                "%s would serve the request that failed, with %s of %s to spare, "
                                "but that is not enough%s",
-                               mv_remedy_name(best), spare, target, tell_rest(s));
+                               mv_remedy_name(best), spare, target, describe_rest(s));
     return mv_arena_printf(s->arena, "%s serves the request that failed, with %s of %s to spare%s",
-                           mv_remedy_name(best), spare, target, tell_rest(s));
+                           mv_remedy_name(best), spare, target, describe_rest(s));
 }
 
 static const char *find_verdict(remedy_search *s)
@@ -384,7 +384,7 @@ static const char *find_verdict(remedy_search *s)
                                "release%s of cached memory",
                                target, r->retries, mv_plural(r->retries));
     if (s->has_failure)
-        return tell_failure(s, best);
+        return describe_failure(s, best);
     if (!best)
         return mv_arena_printf(s->arena, "none of the changes tried saves anything");
     mv_size_text(is, best->trial.result.peak.reserved);

@@ -17,7 +17,7 @@ typedef struct {
     bool is_level; /* `trace` is not `read` */
     bool no_whatif;
     uint32_t first, end;
-    mv_step_marks beat; /* of all levels */
+    mv_step_marks marks; /* of all levels */
     mv_err step_err;
     mv_triage *out;
 } triage_run;
@@ -175,7 +175,7 @@ static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
 }
 
 /* The first finding of a report; further ones of its kind are counted. */
-static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_telling *words)
+static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_text_maker *words)
 {
     mv_triage_row row = {.device = d->device, .finding = first_of(d, report)};
     char more[MV_COUNT_TEXT];
@@ -186,7 +186,7 @@ static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, m
     row.count = count = count_all(d, &row);
     row.text = row.finding->text;
     if (count > 1)
-        row.text = mv_say(words, "%s; %s more", row.text, mv_count_text(more, count - 1));
+        row.text = mv_make_text(words, "%s; %s more", row.text, mv_count_text(more, count - 1));
     t->rows[t->count++] = row;
 }
 
@@ -226,15 +226,15 @@ static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
 
 /* ---- leaks on other levels --------------------------------------------------------------- */
 
-/* All levels share the beat; the rest is work for each. */
-static void do_lives_or_beat(void *user, uint32_t i)
+/* All levels share the marks; the rest is work for each. */
+static void do_lives_or_step_marks(void *user, uint32_t i)
 {
     triage_run *q = user;
 
     if (i < q->out->device_count)
         do_part(q, i, MV_TRIAGE_LIVES);
     else
-        mv_level_step_marks(&q->out->arena, q->read, &q->beat, &q->step_err);
+        mv_level_step_marks(&q->out->arena, q->read, &q->marks, &q->step_err);
 }
 
 static void do_level(void *user, uint32_t i)
@@ -242,7 +242,7 @@ static void do_level(void *user, uint32_t i)
     triage_run *q = user;
     mv_triage_level *l = &q->out->levels[i];
 
-    if (mv_level_take_with(&l->arena, &l->trace, l->level, &q->beat, &l->err) == MV_OK)
+    if (mv_level_take_with(&l->arena, &l->trace, l->level, &q->marks, &l->err) == MV_OK)
         mv_sums_check(&l->trace, &l->err);
 }
 
@@ -334,7 +334,7 @@ static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
  * device memory. Blocks of a heap lie in memory from CUDA calls, so a leak of the device may be the
  * same leak. A doubt is reported if it looks like growth and nothing else is wrong; for host memory
  * also if a device has a doubt of its own. */
-static bool is_worth_telling(const mv_triage *t, const mv_triage_other *o)
+static bool is_worth_reporting(const mv_triage *t, const mv_triage_other *o)
 {
     mv_level level = o->of->level;
     const mv_leaks *own = level == MV_LEVEL_HOST ? NULL : leaks_on(t, o->device);
@@ -358,20 +358,20 @@ static bool is_worth_telling(const mv_triage *t, const mv_triage_other *o)
     return o->leaks.leaked_bytes > leaked;
 }
 
-const char *mv_triage_memory_of(const mv_trace *trace, mv_telling *words)
+const char *mv_triage_memory_of(const mv_trace *trace, mv_text_maker *words)
 {
     const char *level = trace->origin.level;
 
     if (!level || mv_trace_allocator(trace))
         return mv_recorder_of(trace)->allocator;
     if (trace->origin.is_heap)
-        return mv_say(words, "heap %s", level);
+        return mv_make_text(words, "heap %s", level);
     return mv_level_is_host(level)                            ? "pinned memory"
            : strcmp(level, mv_level_name(MV_LEVEL_CUDA)) == 0 ? "CUDA calls"
                                                               : "";
 }
 
-static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_telling *words, mv_err *err)
+static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_text_maker *words, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_reports reports = {.trace = &o->of->trace, .lives = &o->lives, .leaks = &o->leaks};
@@ -387,28 +387,29 @@ static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_telling *wo
     add_row(t, &found, MV_REPORT_LEAKS, words);
     for (uint32_t i = count; i < t->count; i++) {
         t->rows[i].level = o->of->trace.origin.level;
-        t->rows[i].text = mv_say(words, "%s%s%s", memory, *memory ? ": " : "", t->rows[i].text);
+        t->rows[i].text =
+            mv_make_text(words, "%s%s%s", memory, *memory ? ": " : "", t->rows[i].text);
     }
     return MV_OK;
 }
 
 /* If other levels leak, "no leak" names its own level. */
-static mv_code add_others(const triage_run *q, mv_telling *words, mv_err *err)
+static mv_code add_others(const triage_run *q, mv_text_maker *words, mv_err *err)
 {
     mv_triage *t = q->out;
     uint32_t own = t->count;
 
     for (uint32_t i = 0; i < t->other_count; i++) {
         mv_triage_other *o = &t->others[i];
-        o->is_reported = is_worth_telling(t, o);
+        o->is_reported = is_worth_reporting(t, o);
         if (o->is_reported && add_other(q, o, words, err) != MV_OK)
             return err->code;
     }
     for (uint32_t i = 0; i < own && t->count > own; i++)
         if (t->rows[i].finding->report == MV_REPORT_LEAKS &&
             t->rows[i].finding->kind != MV_FINDING_LEAK)
-            t->rows[i].text =
-                mv_say(words, "%s: %s", mv_triage_memory_of(q->trace, words), t->rows[i].text);
+            t->rows[i].text = mv_make_text(words, "%s: %s", mv_triage_memory_of(q->trace, words),
+                                           t->rows[i].text);
     return MV_OK;
 }
 
@@ -425,7 +426,7 @@ static bool looks_at_host(const triage_run *q)
 }
 
 /* The cost of the host allocator's rounding. */
-static mv_code add_rounding(const triage_run *q, mv_telling *words, mv_err *err)
+static mv_code add_rounding(const triage_run *q, mv_text_maker *words, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_host_totals host = mv_host_totals_of(q->read);
@@ -440,7 +441,8 @@ static mv_code add_rounding(const triage_run *q, mv_telling *words, mv_err *err)
                       .report = MV_REPORT_FRAGMENTATION,
                       .verdict = "rounding",
                       .bytes = host.now.rounding + host.now.powers / 2};
-    f->text = mv_say(words,
+    f->text =
+        mv_make_text(words,
                      "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N MiB "
                      "without rounding",
                      text);
@@ -454,7 +456,7 @@ static mv_code add_rounding(const triage_run *q, mv_telling *words, mv_err *err)
 static mv_code build_rows(const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
-    mv_telling words = {.arena = &t->arena};
+    mv_text_maker words = {.arena = &t->arena};
     uint64_t most = (uint64_t)t->device_count * (MV_REPORT_COUNT + 1) + t->other_count + 1;
 
     t->rows = mv_push_array(&t->arena, mv_triage_row, most + 1);
@@ -521,7 +523,7 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads,
                     .end = ask.end,
                     .step_err.offset = MV_NO_OFFSET,
                     .out = out};
-    bool has_beat;
+    bool has_step_marks;
 
     *out = (mv_triage){0};
     mv_arena_init(&out->arena, budget);
@@ -529,8 +531,9 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads,
         (ask.with_others && open_levels(budget, &q, err) != MV_OK) ||
         mv_sites_find(&out->arena, ask.trace, &out->sites, err) != MV_OK)
         return err->code;
-    has_beat = out->level_count > 0 && (ask.read->api_calls.count || ask.read->heap_calls.count);
-    mv_parallel_for(out->device_count + has_beat, threads, do_lives_or_beat, &q);
+    has_step_marks =
+        out->level_count > 0 && (ask.read->api_calls.count || ask.read->heap_calls.count);
+    mv_parallel_for(out->device_count + has_step_marks, threads, do_lives_or_step_marks, &q);
     if (first_error(out, err) != MV_OK || find_levels(budget, &q, threads, err) != MV_OK)
         return err->code;
     mv_parallel_for(out->other_count + out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);

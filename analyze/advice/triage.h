@@ -105,6 +105,6 @@ void mv_triage_release(mv_triage *triage);
 
 /* The memory that a trace is about: "PyTorch's allocator", "pinned memory", "heap pool"; "" for the
  * whole device. */
-const char *mv_triage_memory_of(const mv_trace *trace, mv_telling *words);
+const char *mv_triage_memory_of(const mv_trace *trace, mv_text_maker *words);
 
 #endif

@@ -337,7 +337,7 @@ static const char *format_saving(whatif_state *s, const char *what)
 }
 
 /* The result of the changes under the recorded settings. */
-static const char *tell_changes(whatif_state *s)
+static const char *describe_changes(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
     const mv_trial *run = s->out->run_count ? &s->out->runs[0] : NULL;
@@ -365,7 +365,7 @@ static const char *find_verdict(whatif_state *s)
     const char *what;
 
     if (w->changes.count)
-        return tell_changes(s);
+        return describe_changes(s);
     if (w->advice_count == 0)
         return w->advice_none;
     what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);

@@ -266,7 +266,7 @@ static mv_frame_kind kind_of_profiled(const char *file)
 static mv_frame_kind kind_of_native(mv_native_kind native)
 {
     if (native == MV_NATIVE_NODE || native == MV_NATIVE_OWN_PATH || native == MV_NATIVE_OWN_NAME)
-        return MV_FRAME_TELLING;
+        return MV_FRAME_INFORMATIVE;
     return native < MV_NATIVE_DISPATCH ? MV_FRAME_NATIVE : MV_FRAME_NOISE;
 }
 
@@ -315,22 +315,22 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
  * value. */
 static uint32_t least_vague(mv_frame_kind kind)
 {
-    return kind < MV_FRAME_TELLING    ? (uint32_t)kind
-           : kind == MV_FRAME_TELLING ? MV_FRAME_TELLING + MV_NATIVE_NODE
-           : kind == MV_FRAME_NATIVE  ? MV_FRAME_TELLING + MV_NATIVE_ENGINE
-                                      : MV_FRAME_TELLING + MV_NATIVE_DISPATCH;
+    return kind < MV_FRAME_INFORMATIVE    ? (uint32_t)kind
+           : kind == MV_FRAME_INFORMATIVE ? MV_FRAME_INFORMATIVE + MV_NATIVE_NODE
+           : kind == MV_FRAME_NATIVE      ? MV_FRAME_INFORMATIVE + MV_NATIVE_ENGINE
+                                          : MV_FRAME_INFORMATIVE + MV_NATIVE_DISPATCH;
 }
 
 static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kind kind)
 {
     mv_native_kind native;
 
-    if (kind < MV_FRAME_TELLING)
+    if (kind < MV_FRAME_INFORMATIVE)
         return (uint32_t)kind;
     native = mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame.row]),
                                mv_string_text(trace, trace->frames.function[frame.row]));
     /* Nodes rank with the program's own code. */
-    return MV_FRAME_TELLING + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
+    return MV_FRAME_INFORMATIVE + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
 }
 
 /* A main() is the interpreter's own when the interpreter is on the stack. */
@@ -383,7 +383,7 @@ mv_frame_kind mv_stack_shows(const mv_trace *trace, const uint8_t *kinds, mv_sta
     }
     if (best <= MV_FRAME_FRAMEWORK)
         return MV_FRAME_FRAMEWORK;
-    return best == MV_FRAME_TELLING ? MV_FRAME_NATIVE : best;
+    return best == MV_FRAME_INFORMATIVE ? MV_FRAME_NATIVE : best;
 }
 
 bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kind shows,

@@ -24,7 +24,7 @@ typedef enum {
     MV_FRAME_USER,
     MV_FRAME_PACKAGE,
     MV_FRAME_FRAMEWORK,
-    MV_FRAME_TELLING,
+    MV_FRAME_INFORMATIVE,
     MV_FRAME_NATIVE,
     MV_FRAME_NOISE
 } mv_frame_kind;

@@ -268,7 +268,7 @@ static void add_sizes(label_maker *l, label_row *items, uint32_t count)
  */
 static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
-    mv_frame_kind code = items[0].is_native ? MV_FRAME_TELLING : MV_FRAME_PACKAGE;
+    mv_frame_kind code = items[0].is_native ? MV_FRAME_INFORMATIVE : MV_FRAME_PACKAGE;
     mv_frame_kind all = items[0].is_native ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
     frame_place p;
 

@@ -100,7 +100,7 @@ static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t
     if (view_is_empty(&view, stack))
         view.most = MV_FRAME_FRAMEWORK;
     if (wanted < MV_FRAME_FRAMEWORK && view_is_empty(&view, stack))
-        view.most = MV_FRAME_TELLING;
+        view.most = MV_FRAME_INFORMATIVE;
     if (view_is_empty(&view, stack))
         view.most = MV_FRAME_NOISE;
     return numbers_find(n, &view, stack);

@@ -94,7 +94,7 @@ static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
         if (walk_is_empty(walk_over(m, s, sites->stack[i], most)))
             most = MV_FRAME_FRAMEWORK;
         if (walk_is_empty(walk_over(m, s, sites->stack[i], most)))
-            most = MV_FRAME_TELLING;
+            most = MV_FRAME_INFORMATIVE;
         if (walk_is_empty(walk_over(m, s, sites->stack[i], most)))
             most = MV_FRAME_NOISE;
         m->most[s][sites->group[i]] = most;

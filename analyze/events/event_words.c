@@ -12,7 +12,7 @@
 #include "base/text.h"
 
 typedef struct {
-    mv_telling words;
+    mv_text_maker words;
     const mv_event_facts *of;
     const mv_events *events;
     mv_event_explanation *out;
@@ -22,14 +22,14 @@ static const char *size_of(event_writer *t, uint64_t bytes)
 {
     char text[MV_SIZE_TEXT];
 
-    return mv_say(&t->words, "%s", mv_size_text(text, bytes));
+    return mv_make_text(&t->words, "%s", mv_size_text(text, bytes));
 }
 
 static const char *event_of(event_writer *t, uint32_t event)
 {
     char text[MV_COUNT_TEXT];
 
-    return mv_say(&t->words, "event %s", mv_count_text(text, event));
+    return mv_make_text(&t->words, "event %s", mv_count_text(text, event));
 }
 
 static const char no_events[] = "no events were recorded, so its lifetime is unknown";
@@ -37,7 +37,7 @@ static const char no_events[] = "no events were recorded, so its lifetime is unk
 /* Appends to the text after the first sentence. */
 static void then(event_writer *t, const char *text)
 {
-    t->out->then = mv_say(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
+    t->out->then = mv_make_text(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
 }
 
 /* ---- pieces of sentences ------------------------------------------------------------------ */
@@ -72,12 +72,13 @@ static const char *line_of(event_writer *t, const char *before, mv_stack_id stac
     mv_culprit_label(t->of->trace, t->of->kinds, stack, text, sizeof text);
     if (strcmp(label, MV_BACKWARD_LABEL) == 0)
         label = "the backward pass";
-    return *label == '(' ? "" : mv_say(&t->words, "%s%s%s", before, label, after);
+    return *label == '(' ? "" : mv_make_text(&t->words, "%s%s%s", before, label, after);
 }
 
 static const char *address_of(event_writer *t, uint64_t addr)
 {
-    return addr == MV_NO_BYTES ? "" : mv_say(&t->words, " at 0x%llx", (unsigned long long)addr);
+    return addr == MV_NO_BYTES ? ""
+                               : mv_make_text(&t->words, " at 0x%llx", (unsigned long long)addr);
 }
 
 /* "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
@@ -89,9 +90,9 @@ static const char *block_of(event_writer *t, uint32_t alloc)
     const char *requested = size_of(t, a->requested[alloc]);
 
     if (strcmp(block, requested) == 0)
-        return mv_say(&t->words, "%s%s%s", least, block, address_of(t, a->addr[alloc]));
-    return mv_say(&t->words, "%s%s (%s requested)%s", least, block, requested,
-                  address_of(t, a->addr[alloc]));
+        return mv_make_text(&t->words, "%s%s%s", least, block, address_of(t, a->addr[alloc]));
+    return mv_make_text(&t->words, "%s%s (%s requested)%s", least, block, requested,
+                        address_of(t, a->addr[alloc]));
 }
 
 static const char *user_of(event_writer *t, uint32_t alloc)
@@ -99,10 +100,10 @@ static const char *user_of(event_writer *t, uint32_t alloc)
     const mv_alloc_lives *a = &t->of->lives->allocs;
 
     if (a->birth[alloc] == MV_BEFORE)
-        return mv_say(&t->words, "a block from before the first event%s",
-                      line_of(t, " (", a->stack[alloc], ")"));
-    return mv_say(&t->words, "%s%s", event_of(t, a->birth[alloc]),
-                  line_of(t, " (", a->stack[alloc], ")"));
+        return mv_make_text(&t->words, "a block from before the first event%s",
+                            line_of(t, " (", a->stack[alloc], ")"));
+    return mv_make_text(&t->words, "%s%s", event_of(t, a->birth[alloc]),
+                        line_of(t, " (", a->stack[alloc], ")"));
 }
 
 const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc)
@@ -153,8 +154,8 @@ static void write_completion(event_writer *t, uint32_t freed, uint32_t completed
     if (completed == MV_NEVER)
         then(t, "a stream may still use it at the last event, so it cannot be reused");
     else if (completed - freed > 1)
-        then(t, mv_say(&t->words, "its bytes can be reused %s later, after %s",
-                       span_of(t, freed, completed), event_of(t, completed)));
+        then(t, mv_make_text(&t->words, "its bytes can be reused %s later, after %s",
+                             span_of(t, freed, completed), event_of(t, completed)));
 }
 
 static void write_next(event_writer *t)
@@ -164,7 +165,8 @@ static void write_next(event_writer *t)
     if (t->out->next == MV_NO_ROW)
         then(t, "the address is not used again");
     else
-        then(t, mv_say(&t->words, "the address is used next by %s", user_of(t, t->out->next)));
+        then(t,
+             mv_make_text(&t->words, "the address is used next by %s", user_of(t, t->out->next)));
 }
 
 static void write_end(event_writer *t)
@@ -176,19 +178,19 @@ static void write_end(event_writer *t)
         if (t->out->completed == MV_NEVER)
             then(t, "a stream may still use it at the last event, so it cannot be reused");
         else
-            then(t, mv_say(&t->words, "its bytes can be reused after %s",
-                           event_of(t, t->out->completed)));
+            then(t, mv_make_text(&t->words, "its bytes can be reused after %s",
+                                 event_of(t, t->out->completed)));
     } else if (freed == MV_NEVER) {
         then(t, "still allocated at the last event");
     } else if (!is_free(t, freed)) {
-        then(t, mv_say(&t->words, "its free is not recorded, but %s uses its bytes",
-                       event_of(t, freed)));
+        then(t, mv_make_text(&t->words, "its free is not recorded, but %s uses its bytes",
+                             event_of(t, freed)));
     } else {
         if (born == MV_BEFORE)
-            then(t, mv_say(&t->words, "freed by %s", event_of(t, freed)));
+            then(t, mv_make_text(&t->words, "freed by %s", event_of(t, freed)));
         else
-            then(t, mv_say(&t->words, "freed after %s by %s", span_of(t, born, freed),
-                           event_of(t, freed)));
+            then(t, mv_make_text(&t->words, "freed after %s by %s", span_of(t, born, freed),
+                                 event_of(t, freed)));
         write_completion(t, freed, t->out->completed);
     }
     write_next(t);
@@ -197,8 +199,9 @@ static void write_end(event_writer *t)
 /* A block of a heap without events: only its presence is known. */
 static void write_block(event_writer *t, uint32_t alloc)
 {
-    t->out->what = mv_say(&t->words, "A block of %s%s", block_of(t, alloc),
-                          line_of(t, ", allocated in ", t->of->lives->allocs.stack[alloc], ""));
+    t->out->what =
+        mv_make_text(&t->words, "A block of %s%s", block_of(t, alloc),
+                     line_of(t, ", allocated in ", t->of->lives->allocs.stack[alloc], ""));
     then(t, no_events);
 }
 
@@ -209,7 +212,7 @@ static void write_alloc(event_writer *t, uint32_t alloc)
         write_block(t, alloc);
         return;
     }
-    t->out->what = mv_say(
+    t->out->what = mv_make_text(
         &t->words,
         t->out->born == MV_BEFORE ? "Allocated before the first event: %s%s" : "Allocates %s%s",
         block_of(t, alloc), line_of(t, " in ", t->of->lives->allocs.stack[alloc], ""));
@@ -233,15 +236,15 @@ static const char *origin(event_writer *t, uint32_t event)
 
     if (born == MV_BEFORE)
         return ", which was allocated before the first event";
-    return mv_say(&t->words, ", which %s allocated %s before", user_of(t, t->out->alloc),
-                  span_of(t, born, event));
+    return mv_make_text(&t->words, ", which %s allocated %s before", user_of(t, t->out->alloc),
+                        span_of(t, born, event));
 }
 
 static void write_free(event_writer *t, uint32_t event)
 {
     set_alloc(t, t->of->lives->alloc_of[event]);
-    t->out->what = mv_say(&t->words, "Frees %s%s%s", block_of(t, t->out->alloc),
-                          freeing_line(t, event), origin(t, event));
+    t->out->what = mv_make_text(&t->words, "Frees %s%s%s", block_of(t, t->out->alloc),
+                                freeing_line(t, event), origin(t, event));
     write_completion(t, event, t->out->completed);
     write_next(t);
 }
@@ -257,21 +260,22 @@ static void write_completed(event_writer *t, uint32_t event)
         return;
     }
     if (was_pending(t))
-        t->out->what =
-            mv_say(&t->words, "Completes a free requested before the first event: %s can be reused",
-                   block_of(t, t->out->alloc));
+        t->out->what = mv_make_text(
+            &t->words, "Completes a free requested before the first event: %s can be reused",
+            block_of(t, t->out->alloc));
     else
-        t->out->what = mv_say(&t->words, "Completes the free requested by %s: %s can be reused",
-                              freed + 1 == event ? "the event before" : event_of(t, freed),
-                              block_of(t, t->out->alloc));
+        t->out->what =
+            mv_make_text(&t->words, "Completes the free requested by %s: %s can be reused",
+                         freed + 1 == event ? "the event before" : event_of(t, freed),
+                         block_of(t, t->out->alloc));
     write_next(t);
 }
 
 static void write_unknown_free(event_writer *t, uint32_t event)
 {
     t->out->what =
-        mv_say(&t->words, "Frees %s%s, where no allocation is recorded",
-               size_of(t, t->events->size[event]), address_of(t, t->events->addr[event]));
+        mv_make_text(&t->words, "Frees %s%s, where no allocation is recorded",
+                     size_of(t, t->events->size[event]), address_of(t, t->events->addr[event]));
 }
 
 static void write_annotation(event_writer *t, uint32_t event)
@@ -281,14 +285,15 @@ static void write_annotation(event_writer *t, uint32_t event)
 
     if (alloc != MV_NO_ROW)
         set_alloc(t, alloc);
-    t->out->what = mv_say(&t->words, "Annotates %s: '%s'",
-                          alloc != MV_NO_ROW ? block_of(t, alloc)
-                                             : mv_say(&t->words, "the bytes%s",
-                                                      address_of(t, t->events->addr[event])),
-                          mv_string_text(t->of->trace, text));
+    t->out->what =
+        mv_make_text(&t->words, "Annotates %s: '%s'",
+                     alloc != MV_NO_ROW ? block_of(t, alloc)
+                                        : mv_make_text(&t->words, "the bytes%s",
+                                                       address_of(t, t->events->addr[event])),
+                     mv_string_text(t->of->trace, text));
     if (alloc != MV_NO_ROW && t->out->born != MV_BEFORE)
-        then(t, mv_say(&t->words, "allocated %s before by %s", span_of(t, t->out->born, event),
-                       user_of(t, alloc)));
+        then(t, mv_make_text(&t->words, "allocated %s before by %s",
+                             span_of(t, t->out->born, event), user_of(t, alloc)));
 }
 
 /* ---- segments ----------------------------------------------------------------------------- */
@@ -332,10 +337,10 @@ static void write_return(event_writer *t)
     if (freed == MV_NEVER)
         then(t, "still held at the last event");
     else if (born == MV_BEFORE)
-        then(t, mv_say(&t->words, "given back by %s", event_of(t, freed)));
+        then(t, mv_make_text(&t->words, "given back by %s", event_of(t, freed)));
     else
-        then(t, mv_say(&t->words, "given back after %s by %s", span_of(t, born, freed),
-                       event_of(t, freed)));
+        then(t, mv_make_text(&t->words, "given back after %s by %s", span_of(t, born, freed),
+                             event_of(t, freed)));
 }
 
 static void write_segment_begin(event_writer *t, uint32_t event)
@@ -345,13 +350,13 @@ static void write_segment_begin(event_writer *t, uint32_t event)
     const char *size = size_of(t, t->events->size[event]);
     const char *place = address_of(t, t->events->addr[event]);
 
-    t->out->what = is_map
-                       ? mv_say(&t->words, "Maps %s of device memory into an expandable segment%s",
-                                size, place)
-                       : mv_say(&t->words, "Gets a segment of %s from the device%s", size, place);
+    t->out->what =
+        is_map ? mv_make_text(&t->words, "Maps %s of device memory into an expandable segment%s",
+                              size, place)
+               : mv_make_text(&t->words, "Gets a segment of %s from the device%s", size, place);
     if (needer != MV_NO_ROW)
-        t->out->what = mv_say(&t->words, "%s, for the %s of %s", t->out->what,
-                              size_of(t, t->events->size[needer]), event_of(t, needer));
+        t->out->what = mv_make_text(&t->words, "%s, for the %s of %s", t->out->what,
+                                    size_of(t, t->events->size[needer]), event_of(t, needer));
     if (row != MV_NO_ROW)
         write_return(t);
 }
@@ -364,16 +369,17 @@ static void write_segment_end(event_writer *t, uint32_t event)
     const char *place = address_of(t, t->events->addr[event]);
 
     t->out->what =
-        is_unmap ? mv_say(&t->words, "Gives %s of an expandable segment%s back to the device", size,
-                          place)
-                 : mv_say(&t->words, "Gives a segment of %s%s back to the device", size, place);
+        is_unmap
+            ? mv_make_text(&t->words, "Gives %s of an expandable segment%s back to the device",
+                           size, place)
+            : mv_make_text(&t->words, "Gives a segment of %s%s back to the device", size, place);
     if (t->out->segment == MV_NO_ROW)
         then(t, "its creation is not recorded");
     else if (row != MV_NO_ROW && t->out->born == MV_BEFORE)
         then(t, "held since before the first event");
     else if (row != MV_NO_ROW)
-        then(t, mv_say(&t->words, "%s got it %s before", event_of(t, t->out->born),
-                       span_of(t, t->out->born, event)));
+        then(t, mv_make_text(&t->words, "%s got it %s before", event_of(t, t->out->born),
+                             span_of(t, t->out->born, event)));
 }
 
 /* A row without a segment event of its own. */
@@ -386,16 +392,17 @@ static void write_segment_row(event_writer *t, uint32_t row)
     t->out->born = s->birth[row];
     t->out->freed = t->out->completed = s->death[row];
     if (t->events->count == 0) {
-        t->out->what = mv_say(&t->words, "A segment of %s%s", size, place);
+        t->out->what = mv_make_text(&t->words, "A segment of %s%s", size, place);
         then(t, no_events);
         return;
     }
     if (t->out->born == MV_BEFORE)
-        t->out->what =
-            mv_say(&t->words, "A segment of %s%s, held since before the first event", size, place);
+        t->out->what = mv_make_text(
+            &t->words, "A segment of %s%s, held since before the first event", size, place);
     else
-        t->out->what = mv_say(&t->words, "%s%s, part of the memory that %s got from the device",
-                              size, place, event_of(t, t->out->born));
+        t->out->what =
+            mv_make_text(&t->words, "%s%s, part of the memory that %s got from the device", size,
+                         place, event_of(t, t->out->born));
     write_return(t);
 }
 
@@ -406,18 +413,19 @@ static void write_oom(event_writer *t, uint32_t event)
     uint64_t free = t->events->addr[event];
 
     t->out->what =
-        mv_say(&t->words, "Requests %s%s, which fails", size_of(t, t->events->size[event]),
-               line_of(t, " in ", t->events->stack[event], ""));
+        mv_make_text(&t->words, "Requests %s%s, which fails", size_of(t, t->events->size[event]),
+                     line_of(t, " in ", t->events->stack[event], ""));
     if (free != MV_NO_BYTES)
-        then(t, mv_say(&t->words, "the device has %s free", size_of(t, free)));
+        then(t, mv_make_text(&t->words, "the device has %s free", size_of(t, free)));
 }
 
 static void write_other(event_writer *t, uint32_t event)
 {
     const mv_tags *tags = &t->of->trace->tags;
 
-    t->out->what = mv_say(&t->words, "'%s': an unknown kind of event",
-                          mv_string_text(t->of->trace, tags->action[t->events->tag[event].row]));
+    t->out->what =
+        mv_make_text(&t->words, "'%s': an unknown kind of event",
+                     mv_string_text(t->of->trace, tags->action[t->events->tag[event].row]));
 }
 
 static void write_event(event_writer *t, uint32_t event)
@@ -446,8 +454,8 @@ static void write_event(event_writer *t, uint32_t event)
         write_oom(t, event);
         break;
     case MV_ACTION_SNAPSHOT:
-        t->out->what = mv_say(&t->words, "A snapshot is taken: %s are active",
-                              size_of(t, t->events->size[event]));
+        t->out->what = mv_make_text(&t->words, "A snapshot is taken: %s are active",
+                                    size_of(t, t->events->size[event]));
         break;
     case MV_ACTION_ANNOTATE:
         write_annotation(t, event);
@@ -477,7 +485,7 @@ static event_writer begin(mv_arena *arena, const mv_event_facts *facts, uint32_t
 static bool end(event_writer *t)
 {
     t->out->text =
-        mv_say(&t->words, "%s%s%s", t->out->what, *t->out->then ? "; " : "", t->out->then);
+        mv_make_text(&t->words, "%s%s%s", t->out->what, *t->out->then ? "; " : "", t->out->then);
     return !t->words.failed;
 }
 

@@ -211,7 +211,7 @@ static void take(mv_fit_peak *p, uint64_t bytes)
     p->is_known = (double)(p->most - p->bytes) <= MOST_DOUBT * (double)p->bytes;
 }
 
-static const char *tell_failure(fit_state *f, const fit_base *b, uint32_t event)
+static const char *describe_failure(fit_state *f, const fit_base *b, uint32_t event)
 {
     const mv_lives *lives = b->trials.lives;
     uint32_t row = event < lives->events.count ? lives->alloc_of[event] : MV_NO_ROW;
@@ -283,7 +283,7 @@ static bool find_point(fit_state *f, uint64_t at, mv_fit_point *p)
     if (!find_answer(f, b, at, sizes, &p->fits, &failed))
         return false;
     if (p->fits == MV_FIT_NO)
-        p->fails = tell_failure(f, b, failed);
+        p->fails = describe_failure(f, b, failed);
     return p->fails || no_memory(f);
 }
 
@@ -367,7 +367,7 @@ static const char *why_odd(fit_state *f, const fit_base *b, mv_size_kind kind)
                : "which no line and no square explains";
 }
 
-static const char *tell_odd(fit_state *f, const fit_base *b, uint64_t at)
+static const char *describe_odd(fit_state *f, const fit_base *b, uint64_t at)
 {
     uint64_t n[MV_MOST_FIT_RUNS], s[MV_MOST_FIT_RUNS];
     uint32_t row = widest(b, at), count, odd = 0;
@@ -391,14 +391,14 @@ static const char *tell_odd(fit_state *f, const fit_base *b, uint64_t at)
         list, why_odd(f, b, b->functions.kind[row]));
 }
 
-static bool tell_refusal(fit_state *f)
+static bool describe_refusal(fit_state *f)
 {
     for (uint32_t i = 0; i < f->out->point_count && !f->out->refused; i++) {
         const mv_fit_point *p = &f->out->points[i];
         const fit_base *b = &f->bases[nearest(f, p->at)];
         if (p->allocated.is_known && p->reserved.is_known)
             continue;
-        f->out->refused = b->refused ? b->refused : tell_odd(f, b, p->at);
+        f->out->refused = b->refused ? b->refused : describe_odd(f, b, p->at);
         if (!f->out->refused)
             return no_memory(f);
     }
@@ -478,7 +478,7 @@ static bool find_all(fit_state *f, const mv_fit_opts *opts)
     for (uint32_t i = 0; i < opts->at_count; i++)
         if (!find_point(f, opts->at[i], &out->points[i]))
             return false;
-    return count_sites(f) && tell_refusal(f) && (!f->capacity || find_largest(f));
+    return count_sites(f) && describe_refusal(f) && (!f->capacity || find_largest(f));
 }
 
 mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,

@@ -28,7 +28,7 @@ const char *mv_minimum_line(mv_arena *arena, const mv_minimum *f)
                            mv_size_text(apart, f->separation), mv_size_text(rest, f->placement));
 }
 
-static const char *tell_placement(mv_arena *arena, const mv_minimum *f)
+static const char *describe_placement(mv_arena *arena, const mv_minimum *f)
 {
     char upper[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
 
@@ -45,7 +45,7 @@ static const char *tell_placement(mv_arena *arena, const mv_minimum *f)
         100.0 * (double)(f->upper - f->lower) / (double)f->lower);
 }
 
-static const char *tell_moment(mv_arena *arena, const mv_minimum *f)
+static const char *describe_moment(mv_arena *arena, const mv_minimum *f)
 {
     char lower[MV_SIZE_TEXT];
 
@@ -62,9 +62,9 @@ const char *mv_minimum_sentence(mv_arena *arena, const mv_minimum *f, uint32_t w
         return "";
     switch (which) {
     case 0:
-        return tell_moment(arena, f);
+        return describe_moment(arena, f);
     case 1:
-        return tell_placement(arena, f);
+        return describe_placement(arena, f);
     default:
         return f->note;
     }

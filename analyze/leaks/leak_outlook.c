@@ -39,7 +39,7 @@ static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t 
 }
 
 /* The last failure that shows how much the device had left; MV_NEVER: none. */
-static uint32_t telling_oom(const mv_events *e)
+static uint32_t informative_oom(const mv_events *e)
 {
     for (uint32_t i = e->count; i-- > 0;)
         if (e->action[i] == MV_ACTION_OOM && e->addr[i] != MV_NO_BYTES)
@@ -72,7 +72,7 @@ static bool is_of_host(const mv_trace *trace)
 static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              uint64_t given, mv_leak_outlook *out, mv_err *err)
 {
-    uint32_t oom = telling_oom(&lives->events);
+    uint32_t oom = informative_oom(&lives->events);
 
     out->capacity = given;
     out->source = "option";

@@ -510,7 +510,7 @@ static bool find_peak(search *s)
     return more != NULL;
 }
 
-static bool is_worth_telling(const mv_pile *pile)
+static bool is_worth_reporting(const mv_pile *pile)
 {
     return pile->cause == MV_PILE_OF_CYCLES ||
            (double)pile->bytes >= SHARE_WORTH_TELLING * (double)pile->peak;
@@ -525,7 +525,7 @@ static bool finish(search *s)
         mv_pile *pile = &out->piles[i];
 
         pile->peak = s->peak;
-        if (!is_worth_telling(pile))
+        if (!is_worth_reporting(pile))
             continue;
         if (!mv_pile_report(s->w->arena, s->w->trace, s->w->sites.kinds, pile))
             return false;

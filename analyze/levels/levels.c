@@ -527,7 +527,7 @@ mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_mark
         (maker){.kinds = OF_DEVICE | OF_HOST, .takes_blocks = true, .heap = MV_LEVEL_ALL}, err);
     if (code == MV_OK) {
         whole.origin.level = mv_level_name(MV_LEVEL_ALL);
-        code = mv_beat_find(arena, trace, &whole, out, err);
+        code = mv_step_marks_find(arena, trace, &whole, out, err);
     }
     mv_arena_release(&scratch);
     return code;
@@ -542,14 +542,14 @@ static maker wanted_of(mv_level level)
                    .heap = level >= MV_LEVEL_HEAP ? level : MV_LEVEL_DEFAULT};
 }
 
-static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, const mv_step_marks *beat,
+static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, const mv_step_marks *marks,
                           mv_trace *made, mv_err *err)
 {
     mv_step_marks own;
 
-    if (!beat && mv_level_step_marks(arena, trace, &own, err) != MV_OK)
+    if (!marks && mv_level_step_marks(arena, trace, &own, err) != MV_OK)
         return err->code;
-    return mv_beat_mark(arena, beat ? beat : &own, made)
+    return mv_step_marks_apply(arena, marks ? marks : &own, made)
                ? MV_OK
                : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "steps");
 }
@@ -560,7 +560,7 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
 }
 
 mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,
-                           const mv_step_marks *beat, mv_err *err)
+                           const mv_step_marks *marks, mv_err *err)
 {
     mv_trace made = *trace, *as_read;
     mv_code code = MV_OK;
@@ -580,7 +580,7 @@ mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,
     } else {
         code = take_calls(arena, &made, wanted_of(level), err);
         if (code == MV_OK)
-            code = mark_steps(arena, trace, beat, &made, err);
+            code = mark_steps(arena, trace, marks, &made, err);
         if (code == MV_OK && level != MV_LEVEL_ALL)
             made.history = (mv_history){0};
     }

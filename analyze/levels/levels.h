@@ -102,6 +102,6 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
 mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_marks *out,
                             mv_err *err);
 mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,
-                           const mv_step_marks *beat, mv_err *err);
+                           const mv_step_marks *marks, mv_err *err);
 
 #endif

@@ -25,23 +25,23 @@ static bool add_text(mv_arena *arena, mv_strings *s, const char *text, mv_string
     return true;
 }
 
-bool mv_beat_mark(mv_arena *arena, const mv_step_marks *beat, mv_trace *out)
+bool mv_step_marks_apply(mv_arena *arena, const mv_step_marks *steps, mv_trace *out)
 {
     mv_annotations marks;
     mv_string_id name;
 
-    if (beat->count == 0)
+    if (steps->count == 0)
         return true;
     if (!add_text(arena, &out->strings, MV_BEAT_NAME, &name) ||
-        !mv_table_copy(arena, mv_table_find(MV_WIRE_ANNOTATIONS), &out->annotations, beat->count,
+        !mv_table_copy(arena, mv_table_find(MV_WIRE_ANNOTATIONS), &out->annotations, steps->count,
                        &marks))
         return false;
-    for (uint32_t i = 0; i < beat->count; i++) {
+    for (uint32_t i = 0; i < steps->count; i++) {
         uint32_t at = marks.count++;
         marks.name[at] = name;
         marks.stage[at] = MV_STAGE_MARK;
         marks.device[at] = -1;
-        marks.time_us[at] = beat->time_us[i];
+        marks.time_us[at] = steps->time_us[i];
     }
     out->annotations = marks;
     return true;
@@ -85,8 +85,8 @@ static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, clock_
 }
 
 /* The times of the calls of the stack that occurs once per step. */
-static bool clock_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
-                       mv_step_marks *out)
+static bool clock_step_marks(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
+                             mv_step_marks *out)
 {
     const mv_api_calls *c = &trace->api_calls;
     gain *gains = mv_push_array(scratch, gain, (uint64_t)c->count + 1);
@@ -118,8 +118,8 @@ static bool clock_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static bool beat_of_events(mv_arena *arena, const mv_steps *steps, const mv_events *events,
-                           mv_step_marks *out)
+static bool event_step_marks(mv_arena *arena, const mv_steps *steps, const mv_events *events,
+                             mv_step_marks *out)
 {
     out->count = steps->count;
     out->time_us = mv_push_array(arena, int64_t, (uint64_t)steps->count + 1);
@@ -139,8 +139,8 @@ static uint32_t busiest(const mv_trace *trace)
     return best;
 }
 
-mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
-                     mv_step_marks *out, mv_err *err)
+mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
+                           mv_step_marks *out, mv_err *err)
 {
     uint32_t device = busiest(whole);
     mv_arena scratch;
@@ -155,9 +155,9 @@ mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *who
     if (code == MV_OK)
         code = mv_steps_find(&scratch, whole, &lives, &steps, err);
     if (code == MV_OK && steps.source == MV_STEPS_INFERRED)
-        is_enough = beat_of_events(arena, &steps, &lives.events, out);
+        is_enough = event_step_marks(arena, &steps, &lives.events, out);
     else if (code == MV_OK && steps.source == MV_STEPS_NONE)
-        is_enough = clock_beat(arena, &scratch, trace, out);
+        is_enough = clock_step_marks(arena, &scratch, trace, out);
     if (code == MV_OK && !is_enough)
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "steps");
     mv_arena_release(&scratch);

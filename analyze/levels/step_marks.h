@@ -27,10 +27,10 @@ typedef struct {
 
 /* `trace` is the original one, `whole` has all of its levels together. MV_NOMEM when out of
  * memory. */
-mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
-                     mv_step_marks *out, mv_err *err);
+mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
+                           mv_step_marks *out, mv_err *err);
 
 /* Adds a mark of that name to the annotations of `out` for each step. False when out of memory. */
-bool mv_beat_mark(mv_arena *arena, const mv_step_marks *beat, mv_trace *out);
+bool mv_step_marks_apply(mv_arena *arena, const mv_step_marks *steps, mv_trace *out);
 
 #endif

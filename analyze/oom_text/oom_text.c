@@ -125,7 +125,7 @@ static mv_answer over_limit(const mv_error_text *e)
     mv_printed_size held = e->is_async ? s[MV_ERROR_ALLOCATED] : s[MV_ERROR_RESERVED];
 
     if (!mv_size_is_printed(s[MV_ERROR_LIMIT]))
-        return e->tells_limit ? MV_ANSWER_NO : MV_ANSWER_OPEN;
+        return e->mentions_limit ? MV_ANSWER_NO : MV_ANSWER_OPEN;
     return negate(is_enough(s[MV_ERROR_LIMIT], plus(held, s[MV_ERROR_REQUESTED])));
 }
 

@@ -9,7 +9,7 @@
     "work, torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") where the error is caught"
 
 typedef struct {
-    mv_telling say;
+    mv_text_maker say;
     mv_oom_text *t;
     const mv_printed_size *size; /* from the text */
 } text_writer;
@@ -25,8 +25,8 @@ static const char *text_of(text_writer *w, mv_printed_size size)
     mv_size_text(least, size.least);
     mv_size_text(most, size.most);
     if (strcmp(least, most) == 0 || (size.most - size.least) <= size.bytes / 100)
-        return mv_say(&w->say, "%s", mv_size_text(least, size.bytes));
-    return mv_say(&w->say, "%s to %s", least, most);
+        return mv_make_text(&w->say, "%s", mv_size_text(least, size.bytes));
+    return mv_make_text(&w->say, "%s to %s", least, most);
 }
 
 /* For a figure in the text itself. */
@@ -35,7 +35,7 @@ static const char *printed(text_writer *w, mv_error_size which)
     char text[MV_SIZE_TEXT];
 
     return mv_size_is_printed(w->size[which])
-               ? mv_say(&w->say, "%s", mv_size_text(text, w->size[which].bytes))
+               ? mv_make_text(&w->say, "%s", mv_size_text(text, w->size[which].bytes))
                : "?";
 }
 
@@ -57,33 +57,36 @@ static void write_device(text_writer *w)
     mv_oom_text *t = w->t;
 
     if (w->t->text->is_async && has(w, MV_ERROR_CAPACITY))
-        add_line(w, mv_say(&w->say,
-                           "%s capacity, %s free, %s allocated by PyTorch; the message does not "
-                           "contain the other memory in the pool of cudaMallocAsync",
-                           printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
-                           printed(w, MV_ERROR_ALLOCATED)));
+        add_line(w,
+                 mv_make_text(&w->say,
+                              "%s capacity, %s free, %s allocated by PyTorch; the message does not "
+                              "contain the other memory in the pool of cudaMallocAsync",
+                              printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
+                              printed(w, MV_ERROR_ALLOCATED)));
     if (!has(w, MV_ERROR_CAPACITY) || !has(w, MV_ERROR_FREE) || !has(w, MV_ERROR_RESERVED))
         return;
     if (mv_size_is_printed(t->not_pytorch) && mv_size_is_printed(t->others))
-        add_line(w, mv_say(&w->say,
-                           "%s capacity = %s free + %s reserved by PyTorch + %s of this process "
-                           "outside PyTorch + %s of others",
-                           printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
-                           text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->not_pytorch),
-                           text_of(w, t->others)));
-    else if (mv_size_is_printed(t->outside))
         add_line(w,
-                 mv_say(&w->say,
+                 mv_make_text(&w->say,
+                              "%s capacity = %s free + %s reserved by PyTorch + %s of this process "
+                              "outside PyTorch + %s of others",
+                              printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
+                              text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->not_pytorch),
+                              text_of(w, t->others)));
+    else if (mv_size_is_printed(t->outside))
+        add_line(w, mv_make_text(
+                        &w->say,
                         "%s capacity = %s free + %s reserved by PyTorch + %s outside PyTorch: of "
                         "this process (its CUDA context, libraries) and of others",
                         printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
                         text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->outside)));
     else
-        add_line(w, mv_say(&w->say,
-                           "%s capacity, %s free, and %s reserved by PyTorch, which is more than "
-                           "the rest: the driver adds host memory (Windows, WSL)",
-                           printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
-                           text_of(w, w->size[MV_ERROR_RESERVED])));
+        add_line(
+            w, mv_make_text(&w->say,
+                            "%s capacity, %s free, and %s reserved by PyTorch, which is more than "
+                            "the rest: the driver adds host memory (Windows, WSL)",
+                            printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
+                            text_of(w, w->size[MV_ERROR_RESERVED])));
 }
 
 static void write_pytorch(text_writer *w)
@@ -92,16 +95,17 @@ static void write_pytorch(text_writer *w)
 
     if (!has(w, MV_ERROR_RESERVED) || !has(w, MV_ERROR_UNALLOCATED))
         return;
-    add_line(w, mv_say(&w->say, "%s reserved = %s allocated + %s not allocated (%s)%s%s%s",
-                       text_of(w, w->size[MV_ERROR_RESERVED]), printed(w, MV_ERROR_ALLOCATED),
-                       text_of(w, w->size[MV_ERROR_UNALLOCATED]),
-                       mv_percent_text(share, w->size[MV_ERROR_UNALLOCATED].bytes,
-                                       w->size[MV_ERROR_RESERVED].bytes),
-                       has(w, MV_ERROR_PRIVATE) ? "; " : "",
-                       has(w, MV_ERROR_PRIVATE) ? printed(w, MV_ERROR_PRIVATE) : "",
-                       has(w, MV_ERROR_PRIVATE) ? " of the allocated memory is in private pools "
-                                                  "(CUDA graphs)"
-                                                : ""));
+    add_line(w,
+             mv_make_text(&w->say, "%s reserved = %s allocated + %s not allocated (%s)%s%s%s",
+                          text_of(w, w->size[MV_ERROR_RESERVED]), printed(w, MV_ERROR_ALLOCATED),
+                          text_of(w, w->size[MV_ERROR_UNALLOCATED]),
+                          mv_percent_text(share, w->size[MV_ERROR_UNALLOCATED].bytes,
+                                          w->size[MV_ERROR_RESERVED].bytes),
+                          has(w, MV_ERROR_PRIVATE) ? "; " : "",
+                          has(w, MV_ERROR_PRIVATE) ? printed(w, MV_ERROR_PRIVATE) : "",
+                          has(w, MV_ERROR_PRIVATE) ? " of the allocated memory is in private pools "
+                                                     "(CUDA graphs)"
+                                                   : ""));
 }
 
 static void write_processes(text_writer *w)
@@ -120,7 +124,7 @@ static void write_processes(text_writer *w)
                 : "");
     }
     if (*line)
-        add_line(w, mv_say(&w->say, "%s", line));
+        add_line(w, mv_make_text(&w->say, "%s", line));
     if (e->hides_processes)
         add_line(
             w, "the memory of each process is unknown: NVML does not report it on Windows and WSL");
@@ -138,11 +142,12 @@ static void write_request(text_writer *w)
     if (!has(w, MV_ERROR_REQUESTED) || tensor->least > tensor->most / 2)
         return;
     mv_size_text(most, w->size[MV_ERROR_REQUESTED].bytes);
-    add_line(
-        w, mv_say(&w->say,
-                  "%s is the segment that PyTorch requested from the device; the tensor takes %s%s",
-                  most, tensor->least > 1 ? "more than 1.00 MiB and at most " : "up to ",
-                  tensor->least > 1 ? most : "1.00 MiB"));
+    add_line(w,
+             mv_make_text(
+                 &w->say,
+                 "%s is the segment that PyTorch requested from the device; the tensor takes %s%s",
+                 most, tensor->least > 1 ? "more than 1.00 MiB and at most " : "up to ",
+                 tensor->least > 1 ? most : "1.00 MiB"));
 }
 
 static void write_summary(text_writer *w)
@@ -151,22 +156,24 @@ static void write_summary(text_writer *w)
 
     if (mv_size_is_printed(w->t->pending) && has(w, MV_ERROR_SPLIT) &&
         mv_size_is_printed(w->t->releasable))
-        add_line(w, mv_say(&w->say,
-                           "of the memory not allocated, %s was freed but a stream may still use "
-                           "it, %s is free next to blocks in use, and %s is whole segments, which "
-                           "empty_cache() gives back",
-                           text_of(w, w->t->pending), printed(w, MV_ERROR_SPLIT),
-                           text_of(w, w->t->releasable)));
+        add_line(
+            w, mv_make_text(&w->say,
+                            "of the memory not allocated, %s was freed but a stream may still use "
+                            "it, %s is free next to blocks in use, and %s is whole segments, which "
+                            "empty_cache() gives back",
+                            text_of(w, w->t->pending), printed(w, MV_ERROR_SPLIT),
+                            text_of(w, w->t->releasable)));
     if (has(w, MV_ERROR_PEAK_ALLOCATED) && has(w, MV_ERROR_PEAK_RESERVED))
-        add_line(w,
-                 mv_say(&w->say, "at most %s was allocated and %s reserved",
-                        printed(w, MV_ERROR_PEAK_ALLOCATED), printed(w, MV_ERROR_PEAK_RESERVED)));
+        add_line(w, mv_make_text(&w->say, "at most %s was allocated and %s reserved",
+                                 printed(w, MV_ERROR_PEAK_ALLOCATED),
+                                 printed(w, MV_ERROR_PEAK_RESERVED)));
     if (e->failures != MV_NO_BYTES && e->retries != MV_NO_BYTES)
-        add_line(w, mv_say(&w->say,
-                           "%llu request%s failed, and %llu succeeded only after cached memory was "
-                           "given back",
-                           (unsigned long long)e->failures, mv_plural(e->failures),
-                           (unsigned long long)e->retries));
+        add_line(w, mv_make_text(
+                        &w->say,
+                        "%llu request%s failed, and %llu succeeded only after cached memory was "
+                        "given back",
+                        (unsigned long long)e->failures, mv_plural(e->failures),
+                        (unsigned long long)e->retries));
 }
 
 /* ---- why ------------------------------------------------------------------------------------- */
@@ -175,7 +182,7 @@ static const char *why_limit(text_writer *w)
 {
     mv_answer room = w->t->had_room;
 
-    return mv_say(
+    return mv_make_text(
         &w->say,
         "a limit of %s is set for the process (set_per_process_memory_fraction): %s of it is in "
         "use, and %s was requested; the device had %s left%s",
@@ -193,22 +200,23 @@ static const char *why_capacity(text_writer *w)
         w->size[MV_ERROR_ALLOCATED].least + t->tensor.least + (has_own ? t->not_pytorch.least : 0);
     char least[MV_SIZE_TEXT];
 
-    return mv_say(&w->say,
-                  "PyTorch's allocated memory (%s)%s%s and the request take at least %s together, "
-                  "and the device has %s: neither other processes nor fragmentation is to blame",
-                  printed(w, MV_ERROR_ALLOCATED),
-                  has_own ? ", this process's memory outside PyTorch,  " : "",
-                  has_own ? text_of(w, t->not_pytorch) : "", mv_size_text(least, sum),
-                  printed(w, MV_ERROR_CAPACITY));
+    return mv_make_text(
+        &w->say,
+        "PyTorch's allocated memory (%s)%s%s and the request take at least %s together, "
+        "and the device has %s: neither other processes nor fragmentation is to blame",
+        printed(w, MV_ERROR_ALLOCATED), has_own ? ", this process's memory outside PyTorch,  " : "",
+        has_own ? text_of(w, t->not_pytorch) : "", mv_size_text(least, sum),
+        printed(w, MV_ERROR_CAPACITY));
 }
 
 static const char *why_outside(text_writer *w)
 {
-    return mv_say(&w->say,
-                  "others have %s of the device: without them this request would have fitted; "
-                  "PyTorch's unallocated memory, %s, and the memory left on the device would not "
-                  "have been enough, even in one piece",
-                  text_of(w, w->t->others), text_of(w, w->size[MV_ERROR_UNALLOCATED]));
+    return mv_make_text(
+        &w->say,
+        "others have %s of the device: without them this request would have fitted; "
+        "PyTorch's unallocated memory, %s, and the memory left on the device would not "
+        "have been enough, even in one piece",
+        text_of(w, w->t->others), text_of(w, w->size[MV_ERROR_UNALLOCATED]));
 }
 
 /* For a device that had enough memory. */
@@ -216,7 +224,7 @@ static const char *why_refused(text_writer *w)
 {
     bool is_excluded = w->t->over_limit == MV_ANSWER_NO;
 
-    return mv_say(
+    return mv_make_text(
         &w->say,
         "the device did not run out of memory: it had %s left, and %s was requested; %s Windows' "
         "and WSL's commit limit, a limit of MPS, MIG or a layer that shares the GPU, or ulimit -v "
@@ -232,7 +240,8 @@ static const char *why_open(text_writer *w)
     mv_printed_size free_inside = w->size[MV_ERROR_UNALLOCATED];
     bool is_inside = mv_size_is_printed(free_inside) && free_inside.least >= t->tensor.most;
     const char *inside =
-        is_inside ? mv_say(&w->say,
+        is_inside
+            ? mv_make_text(&w->say,
                            "%s reserved by PyTorch was not allocated, at least as much as the "
                            "request: in pieces, in another pool or stream, or free too late",
                            text_of(w, free_inside))
@@ -242,12 +251,13 @@ static const char *why_open(text_writer *w)
             : "these figures do not show whether holes in PyTorch's reserved memory are to blame";
     bool is_others = t->others_do == MV_ANSWER_YES;
     const char *others =
-        is_others ? mv_say(&w->say, "without the others, which have %s, it would have fitted",
-                           text_of(w, t->others))
+        is_others ? mv_make_text(&w->say, "without the others, which have %s, it would have fitted",
+                                 text_of(w, t->others))
         : t->others_do == MV_ANSWER_NO ? "others are not to blame"
                                        : "the message does not show how much others have";
 
-    return mv_say(&w->say, "%s; %s", is_others ? others : inside, is_others ? inside : others);
+    return mv_make_text(&w->say, "%s; %s", is_others ? others : inside,
+                        is_others ? inside : others);
 }
 
 static const char *why_bare(const mv_error_text *e)
@@ -298,7 +308,7 @@ static void advise(text_writer *w)
             "leave more of the device to it: empty_cache() before, or less reserved by PyTorch; to "
             "see who held it: memviz run -o run.bin -- python train.py, then memviz ledger run.bin";
     else if (t->holes_do != MV_ANSWER_NO && !e->is_async)
-        t->advice = mv_say(
+        t->advice = mv_make_text(
             &w->say, "%stry %s; it only helps against fragmentation. To find the cause: " RECORD,
             t->others_do == MV_ANSWER_YES
                 ? "nvidia-smi names the other processes: end or move them; or "

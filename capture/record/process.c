@@ -209,7 +209,7 @@ static void ask_once(void)
 }
 
 /* With the loader's calls, too. */
-static void tell_of_filter(void)
+static void report_filter(void)
 {
     int filtered = MV_RECORDING_FILTERED;
 
@@ -369,7 +369,7 @@ bool mv_process_start(void)
         state = atomic_load(&mv_wiped.state);
     }
     if (state == MV_RECORDING_FILTERED)
-        tell_of_filter();
+        report_filter();
     if (state != MV_RECORDING_WAITING)
         return state == MV_RECORDING_ON;
     start_stacks();

@@ -42,8 +42,8 @@ static bool makes_device_memory(mv_api_action action)
 
 /* The request to the launcher. */
 typedef struct {
-    const mv_status_told *told; /* NULL: a sample */
-    int most_ms;                /* time to wait for the launcher to hang up */
+    const mv_status_message *message; /* NULL: a sample */
+    int most_ms;                      /* time to wait for the launcher to hang up */
 } question;
 
 /* Only for threads that are apart. The copies are not needed: a thread that closes a descriptor
@@ -75,8 +75,8 @@ static void put_question(void *with, bool is_apart)
     if (link.fd < 0 ||
         syscall(SYS_connect, link.fd, &to, offsetof(struct sockaddr_un, sun_path) + 1 + length))
         return;
-    if (q->told)
-        syscall(SYS_sendto, link.fd, q->told, sizeof *q->told, MSG_NOSIGNAL, NULL, 0);
+    if (q->message)
+        syscall(SYS_sendto, link.fd, q->message, sizeof *q->message, MSG_NOSIGNAL, NULL, 0);
     if (q->most_ms > 0)
         syscall(SYS_ppoll, &link, 1, &wait, NULL, 0);
 }
@@ -97,9 +97,9 @@ static void ask(int most_ms)
     put_apart((question){.most_ms = most_ms});
 }
 
-void mv_sampler_tell(int error)
+void mv_sampler_send_status(int error)
 {
-    put_apart((question){.told = &(mv_status_told){MV_STATUS_MARK, error}});
+    put_apart((question){.message = &(mv_status_message){MV_STATUS_MARK, error}});
 }
 
 /* Children of a fork inherit the handler, but not the device. */

@@ -22,6 +22,6 @@ void mv_sampler_before_end(void);
 
 /* Sends the launcher the reason for a missing recording: for a process that could not map its
  * page. */
-void mv_sampler_tell(int error);
+void mv_sampler_send_status(int error);
 
 #endif

@@ -96,5 +96,5 @@ void mv_status_opened(int error)
     else if (page)
         atomic_fetch_add(&page->opened, 1);
     else if (error && !is_filtered)
-        mv_sampler_tell(error);
+        mv_sampler_send_status(error);
 }

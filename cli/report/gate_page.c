@@ -26,7 +26,7 @@ static bool answer_of(const mv_gates *gates, mv_gate gate, mv_gate_outcome_kind 
 {
     bool is_reported = false;
 
-    for (const mv_gate_outcome *t = gates->told; t; t = t->next)
+    for (const mv_gate_outcome *t = gates->outcomes; t; t = t->next)
         if (t->gate == gate && t->text && (!is_reported || t->kind < *kind)) {
             *kind = t->kind;
             *first = t->text;
@@ -102,7 +102,7 @@ static void put_markdown(const mv_gate_page *page, mv_cli *cli, int status)
             continue;
         if (!answer_of(gates, g, &kind, &first))
             mv_out_format(out, "| `%s` | passes | |\n", mv_gate_text(gates, g, text));
-        for (const mv_gate_outcome *t = gates->told; t; t = t->next)
+        for (const mv_gate_outcome *t = gates->outcomes; t; t = t->next)
             if (t->gate == g && t->text) {
                 mv_out_format(out, "| `%s` | %s | ", mv_gate_text(gates, g, text), words[t->kind]);
                 put_code(out, t->text);
@@ -145,7 +145,7 @@ static void put_case(const mv_gates *gates, mv_out *out, const char *command, mv
     mv_out_format(out, "\">\n    <%s message=\"", tags[kind]);
     put_xml(out, first);
     mv_out_words(out, "\">");
-    for (const mv_gate_outcome *t = gates->told; t; t = t->next)
+    for (const mv_gate_outcome *t = gates->outcomes; t; t = t->next)
         if (t->gate == gate && t->text) {
             put_xml(out, t->text);
             mv_out_char(out, '\n');

@@ -197,9 +197,9 @@ static bool take_size(const mv_error_window *w, const figure *f, mv_error_text *
         return false;
     out->size[what] = size;
     out->is_before_2 |= mv_error_has(f->to, "totalcapacity");
-    out->tells_limit |= what == MV_ERROR_LIMIT || what == MV_ERROR_RESERVED ||
-                        what == MV_ERROR_UNALLOCATED ||
-                        (what == MV_ERROR_ALLOCATED && mv_error_has(f->to, "isallocatedby"));
+    out->mentions_limit |= what == MV_ERROR_LIMIT || what == MV_ERROR_RESERVED ||
+                           what == MV_ERROR_UNALLOCATED ||
+                           (what == MV_ERROR_ALLOCATED && mv_error_has(f->to, "isallocatedby"));
     return true;
 }
 

@@ -71,7 +71,7 @@ typedef struct {
     uint64_t line;              /* line of the text, from 1 */
     uint64_t times;             /* number of occurrences in the text */
     uint64_t failures, retries; /* summary: MV_NO_BYTES unless given */
-    bool tells_limit;     /* the message would mention a limit (set_per_process_memory_fraction) */
+    bool mentions_limit;  /* the message would mention a limit (set_per_process_memory_fraction) */
     bool hides_processes; /* NVML does not report the memory of its processes */
     bool is_async;        /* cudaMallocAsync's */
     bool is_of_host;      /* the memory of the machine ran out, not of a GPU */

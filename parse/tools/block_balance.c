@@ -105,12 +105,12 @@ static void make_block(balance *b, uint32_t allocator, uint64_t bytes, uint32_t 
     act(b, at, b->out->count - 1, MV_BLOCK_ACTION_ALLOC, false);
 }
 
-static void tell_half(balance *b, const char *half, uint64_t addr)
+static void report_half(balance *b, const char *half, uint64_t addr)
 {
     mv_build_note(b->build, MV_NOTE_LOST_EVENTS, "%s of the block at %#" PRIx64, half, addr);
 }
 
-static void tell_bytes(balance *b, const char *what, uint64_t bytes)
+static void format_bytes(balance *b, const char *what, uint64_t bytes)
 {
     char size[MV_SIZE_TEXT];
 
@@ -128,7 +128,7 @@ static void clear_place(balance *b, uint32_t rank, uint64_t bytes, uint32_t at)
         const mv_block *block = &b->out->blocks[over];
         uint32_t allocator = block->allocator;
         uint64_t lost = block->bytes;
-        tell_half(b, "the end", block->addr);
+        report_half(b, "the end", block->addr);
         end_block(b, over, at, false);
         if (b->pairs.allocators[allocator].is_known)
             make_block(b, allocator, lost, at);
@@ -277,17 +277,17 @@ static void follow_total(balance *b, uint32_t at)
 
     if (b->pairs.birth_at[at] != MV_NO_ROW) {
         uint32_t row = b->pairs.birth_at[at];
-        tell_half(b, "the alloc", b->out->blocks[row].addr);
+        report_half(b, "the alloc", b->out->blocks[row].addr);
         begin_block(b, row, at, false);
         alive = b->alive[allocator];
     }
     if (before == MV_NO_BYTES || before == alive)
         return;
     if (before > alive) {
-        tell_bytes(b, "allocated", before - alive);
+        format_bytes(b, "allocated", before - alive);
         make_block(b, allocator, before - alive, at);
     } else {
-        tell_bytes(b, "freed", alive - before);
+        format_bytes(b, "freed", alive - before);
         take_away(b, allocator, alive - before, at);
     }
 }
@@ -323,10 +323,10 @@ static void apply(balance *b, uint32_t at)
         end_block(b, row, at, true);
     } else if (b->pairs.allocators[allocator].is_known) {
         /* Another block was ended in its place because the allocator's total differed. */
-        tell_half(b, "the alloc", step->entry.addr);
+        report_half(b, "the alloc", step->entry.addr);
         take_away(b, allocator, step->entry.bytes, at);
     } else {
-        tell_half(b, "the alloc", step->entry.addr);
+        report_half(b, "the alloc", step->entry.addr);
         b->out->unsure++;
         end_lone(b, row, at);
     }

@@ -176,7 +176,7 @@ Test(culprit, native_frames_of_captures_have_kinds)
                  MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("cfunction_call:/usr/bin/python3.12:-1"), MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:/usr/bin/python3.12:-1"), MV_FRAME_NOISE);
-    cr_expect_eq(kind_of("main:/home/u/train:-1"), MV_FRAME_TELLING);
+    cr_expect_eq(kind_of("main:/home/u/train:-1"), MV_FRAME_INFORMATIVE);
     cr_expect_eq(kind_of("<module>:/home/u/bin/launch:7"), MV_FRAME_USER);
     cr_expect_eq(kind_of("f:/home/u/train.py:-1"), MV_FRAME_USER);
 }

@@ -432,7 +432,7 @@ Test(heaps, a_leak_names_the_line_and_the_heap)
     cr_assert_eq(leaks_of(keeping(false), "cupy", &trace).verdict, MV_VERDICT_CLEAN);
 }
 
-/* The beat of a heap's blocks is a clock for the other levels, too; the heap itself leaks nothing
+/* The steps of a heap's blocks is a clock for the other levels, too; the heap itself leaks nothing
  * there. */
 Test(heaps, their_step_marks_are_those_of_all_levels)
 {

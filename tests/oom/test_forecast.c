@@ -70,8 +70,8 @@ static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrenc
 
 /* The forecast peak of a step of `inputs[count - 1]` at its allocation number `stop`, of `mib`,
  * which is an oom event in the trace. */
-static mv_forecast told(const uint64_t *inputs, uint32_t count, uint32_t stop, uint64_t mib,
-                        const char *stack)
+static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, uint32_t stop,
+                                      uint64_t mib, const char *stack)
 {
     mvt_trace *t = make_run(inputs, count, stop);
     const mv_trace *trace;
@@ -91,7 +91,7 @@ static mv_forecast told(const uint64_t *inputs, uint32_t count, uint32_t stop, u
 Test(forecast, sizes_grow_with_those_they_grew_with_before)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
-    mv_forecast f = told(inputs, 4, 2, 20, "grow:a.py:3");
+    mv_forecast f = forecast_of_inputs(inputs, 4, 2, 20, "grow:a.py:3");
 
     cr_expect_eq(f.peak, 258 * MIB, "%llu", (unsigned long long)(f.peak / MIB));
     cr_expect(!f.is_least);
@@ -102,7 +102,7 @@ Test(forecast, sizes_grow_with_those_they_grew_with_before)
 Test(forecast, there_is_no_forecast_where_nothing_grew_along)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
-    mv_forecast f = told(inputs, 4, 0, 10, "read:a.py:1");
+    mv_forecast f = forecast_of_inputs(inputs, 4, 0, 10, "read:a.py:1");
 
     cr_expect_eq(f.peak, 17 * MIB, "%llu", (unsigned long long)(f.peak / MIB));
     cr_expect(f.is_least);
@@ -114,7 +114,7 @@ Test(forecast, there_is_no_forecast_where_nothing_grew_along)
 Test(forecast, after_equal_steps_the_rest_grows_by_the_factor)
 {
     static const uint64_t inputs[] = {5, 5, 5, 10};
-    mv_forecast f = told(inputs, 4, 1, 100, "square:a.py:2");
+    mv_forecast f = forecast_of_inputs(inputs, 4, 1, 100, "square:a.py:2");
 
     cr_expect_eq(f.peak, (7 + 10 + 100 + 20 + 50 + 7 + 28) * MIB, "%llu",
                  (unsigned long long)(f.peak / MIB));
@@ -126,22 +126,22 @@ Test(forecast, equal_steps_are_forecast_exactly)
     static const uint64_t inputs[] = {4, 4, 4};
     uint64_t peak = (7 + 4 + 16 + 8 + 16 + 7 + 14) * MIB;
 
-    cr_expect_eq(told(inputs, 3, 1, 16, "square:a.py:2").peak, peak);
-    cr_expect_eq(told(inputs, 3, 4, 7, "back:a.py:5").peak, peak);
-    cr_expect_eq(told(inputs, 3, 4, 7, "back:a.py:5").factor, 1);
+    cr_expect_eq(forecast_of_inputs(inputs, 3, 1, 16, "square:a.py:2").peak, peak);
+    cr_expect_eq(forecast_of_inputs(inputs, 3, 4, 7, "back:a.py:5").peak, peak);
+    cr_expect_eq(forecast_of_inputs(inputs, 3, 4, 7, "back:a.py:5").factor, 1);
 }
 
 Test(forecast, a_point_before_any_step_shows_nothing)
 {
     static const uint64_t inputs[] = {4, 4, 4};
 
-    cr_expect_eq(told(inputs, 3, 2, 900, "validate:b.py:1").peak, 0);
-    cr_expect_eq(told(inputs, 1, 2, 16, "grow:a.py:3").peak, 0);
+    cr_expect_eq(forecast_of_inputs(inputs, 3, 2, 900, "validate:b.py:1").peak, 0);
+    cr_expect_eq(forecast_of_inputs(inputs, 1, 2, 16, "grow:a.py:3").peak, 0);
 }
 
 /* The step before is cut: of it there is only one block of the backward pass's thread, which looks
  * like any other block of that thread. */
-static mv_forecast told_of(uint64_t lone, uint32_t blocks, uint32_t peers)
+static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -177,17 +177,17 @@ static mv_forecast told_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 
 Test(forecast, one_block_that_looks_alike_is_not_an_earlier_step)
 {
-    cr_expect_gt(told_of(32 * MIB, 20, 20).peak, 0);
-    cr_expect_gt(told_of(32 * MIB, 20, 10).peak, 0);
-    cr_expect_eq(told_of(32 * MIB, 20, 0).peak, 0);
-    cr_expect_eq(told_of(4, 20, 0).peak, 0);
+    cr_expect_gt(forecast_of(32 * MIB, 20, 20).peak, 0);
+    cr_expect_gt(forecast_of(32 * MIB, 20, 10).peak, 0);
+    cr_expect_eq(forecast_of(32 * MIB, 20, 0).peak, 0);
+    cr_expect_eq(forecast_of(4, 20, 0).peak, 0);
 }
 
 /* The counterpart is most of the step, yet nothing grows a million times from step to step. */
 Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
 {
-    cr_expect_gt(told_of(MIB, 1, 0).peak, 0);
-    cr_expect_eq(told_of(4, 1, 0).peak, 0);
+    cr_expect_gt(forecast_of(MIB, 1, 0).peak, 0);
+    cr_expect_eq(forecast_of(4, 1, 0).peak, 0);
 }
 
 /* ---- recorded runs: what did follow ---------------------------------------------------------- */

@@ -36,7 +36,7 @@ static void mark(const char *text)
         call(text);
 }
 
-static void tell_block(const char *name)
+static void print_block(const char *name)
 {
     unsigned (*heap)(const char *);
     void (*alloc)(unsigned, const void *, size_t);
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
         if (strcmp(word, "mark") == 0)
             mark(next);
         else if (strcmp(word, "heap") == 0)
-            tell_block(next);
+            print_block(next);
         else if (strcmp(word, "rank") == 0)
             setenv("RANK", next, 1);
         else if (strcmp(word, "await") == 0)

@@ -11,7 +11,7 @@ bool mv_file_has_several_levels(const mv_document *document)
 }
 
 /* Rows of the triage end with it. */
-static bool keep_row(mv_telling *words, const mv_triage *t, const mv_triage_row *from,
+static bool keep_row(mv_text_maker *words, const mv_triage *t, const mv_triage_row *from,
                      const mv_trace *main, const char *main_level, mv_verdict *to)
 {
     const mv_trace *of = main;
@@ -24,9 +24,9 @@ static bool keep_row(mv_telling *words, const mv_triage *t, const mv_triage_row 
                        .report = from->finding->report,
                        .bytes = from->bytes,
                        .count = from->count,
-                       .text = mv_say(words, "%s", from->text),
-                       .level = mv_say(words, "%s", from->level ? from->level : main_level),
-                       .memory = mv_say(words, "%s", mv_triage_memory_of(of, words))};
+                       .text = mv_make_text(words, "%s", from->text),
+                       .level = mv_make_text(words, "%s", from->level ? from->level : main_level),
+                       .memory = mv_make_text(words, "%s", mv_triage_memory_of(of, words))};
     return !words->failed;
 }
 
@@ -45,7 +45,7 @@ static const char *badge_of(mv_arena *arena, const mv_trace *read, const mv_file
 static void *keep(mv_arena *arena, const mv_triage *t, const mv_trace *read, const mv_trace *main)
 {
     mv_file_verdicts *out = mv_push_struct(arena, mv_file_verdicts);
-    mv_telling words = {.arena = arena};
+    mv_text_maker words = {.arena = arena};
 
     if (!out || !(out->rows = mv_push_array(arena, mv_verdict, t->count)))
         return NULL;

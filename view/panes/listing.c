@@ -51,8 +51,9 @@ const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack)
 {
     char label[256];
 
-    return mv_say(&maker->words, "%s",
-                  mv_culprit_label(maker->trace, maker->sites->kinds, stack, label, sizeof label));
+    return mv_make_text(
+        &maker->words, "%s",
+        mv_culprit_label(maker->trace, maker->sites->kinds, stack, label, sizeof label));
 }
 
 const char *mv_listing_words(const mv_trace *trace, const mv_listing_place *place, const char *only,
@@ -176,8 +177,9 @@ static bool fill_events(mv_listing_maker *maker)
     maker->out->columns = mv_listing_event_columns;
     maker->out->column_count = MV_LISTING_EVENT_COLUMNS;
     maker->out->count = maker->lives->events.count;
-    maker->out->note = mv_say(&maker->words, "%s events, in order; the cursor's event is marked",
-                              mv_axis_exact(maker->out->count, count));
+    maker->out->note =
+        mv_make_text(&maker->words, "%s events, in order; the cursor's event is marked",
+                     mv_axis_exact(maker->out->count, count));
     return true;
 }
 

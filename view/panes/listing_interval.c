@@ -178,7 +178,7 @@ static void add_row(area *p, const area_row *row)
     if (p->of_category) {
         const char *name = m->ask->device->attribution.categories.name[p->categories[row->largest]];
         cells[7].text = name;
-        place->search = mv_say(&m->words, "%s", mv_search_of_category(name, category) + 1);
+        place->search = mv_make_text(&m->words, "%s", mv_search_of_category(name, category) + 1);
         return;
     }
     cells[7].text = mv_listing_label(m, stack);
@@ -203,8 +203,8 @@ static void say_note(area *p)
 {
     char from[MV_TICK_TEXT], to[MV_TICK_TEXT];
 
-    p->maker->out->note = mv_say(&p->maker->words, "events %s to %s", mv_axis_exact(p->a, from),
-                                 mv_axis_exact(p->b, to));
+    p->maker->out->note = mv_make_text(&p->maker->words, "events %s to %s",
+                                       mv_axis_exact(p->a, from), mv_axis_exact(p->b, to));
 }
 
 static bool fill_area(area *p, const mv_listing_column *columns)

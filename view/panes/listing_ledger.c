@@ -21,7 +21,7 @@ static const char *search_of(mv_listing_maker *m, const mv_ledger_answer *a,
     for (; *name; name++)
         mv_text_append(text, sizeof text, isalnum((unsigned char)*name) ? "%c" : "[%c]", *name);
     mv_text_append(text, sizeof text, ":.*%s$/", mv_string_text(a->trace, row->api));
-    return mv_say(&m->words, "%s", text);
+    return mv_make_text(&m->words, "%s", text);
 }
 
 static void add_row(mv_listing_maker *m, const mv_ledger_answer *a, const mv_ledger_row *row,
@@ -34,8 +34,8 @@ static void add_row(mv_listing_maker *m, const mv_ledger_answer *a, const mv_led
     cells[0].number = row->bytes;
     cells[1].number = mv_listing_share(row->bytes, all);
     cells[2].number = row->count;
-    cells[3].text =
-        mv_say(&m->words, "%s", mv_library_name(mv_string_text(a->trace, row->library), name));
+    cells[3].text = mv_make_text(&m->words, "%s",
+                                 mv_library_name(mv_string_text(a->trace, row->library), name));
     cells[4].text = mv_string_text(a->trace, row->api);
     cells[5].text = mv_listing_label(m, row->stack);
     place->level = mv_level_name(MV_LEVEL_CUDA);
@@ -60,15 +60,15 @@ static void add_rest(mv_listing_maker *m, const char *what, int64_t bytes, uint6
 static const char *note_of(mv_listing_maker *m, const mv_ledger *ledger)
 {
     char host[MV_SIZE_TEXT], distance[MV_LEDGER_DISTANCE];
-    const char *pinned = ledger->host.count ? mv_say(&m->words, "; pinned host memory: %s",
-                                                     mv_size_text(host, ledger->host.bytes))
+    const char *pinned = ledger->host.count ? mv_make_text(&m->words, "; pinned host memory: %s",
+                                                           mv_size_text(host, ledger->host.bytes))
                                             : "";
 
     if (ledger->used == MV_NO_BYTES)
-        return mv_say(&m->words, "at the cursor; the device's use is unknown%s", pinned);
-    return mv_say(&m->words, "at the cursor; use sampled %s%s%s%s",
-                  mv_ledger_distance(ledger, distance), pinned, *ledger->residue ? "; " : "",
-                  ledger->residue);
+        return mv_make_text(&m->words, "at the cursor; the device's use is unknown%s", pinned);
+    return mv_make_text(&m->words, "at the cursor; use sampled %s%s%s%s",
+                        mv_ledger_distance(ledger, distance), pinned, *ledger->residue ? "; " : "",
+                        ledger->residue);
 }
 
 bool mv_listing_fill_ledger(mv_listing_maker *m)

@@ -27,9 +27,10 @@ static const char *pool_name(mv_listing_maker *m, uint32_t segment)
 
     mv_stream_label(t, s->stream[segment], stream);
     if (pool.row >= t->pools.count || (!t->pools.a[pool.row] && !t->pools.b[pool.row]))
-        return mv_say(&m->words, "%s, %s", kind, stream);
-    return mv_say(&m->words, "%s (%llu, %llu), %s", kind, (unsigned long long)t->pools.a[pool.row],
-                  (unsigned long long)t->pools.b[pool.row], stream);
+        return mv_make_text(&m->words, "%s, %s", kind, stream);
+    return mv_make_text(&m->words, "%s (%llu, %llu), %s", kind,
+                        (unsigned long long)t->pools.a[pool.row],
+                        (unsigned long long)t->pools.b[pool.row], stream);
 }
 
 /* The neighbour of a hole: "4.00 MiB train.py:62 forward", or the edge of the segment. */
@@ -39,8 +40,8 @@ static const char *neighbour(mv_listing_maker *m, uint32_t alloc, const char *ed
 
     if (alloc == MV_NO_ROW)
         return edge;
-    return mv_say(&m->words, "%s %s", mv_size_text(size, m->lives->allocs.block[alloc]),
-                  mv_listing_label(m, m->lives->allocs.stack[alloc]));
+    return mv_make_text(&m->words, "%s %s", mv_size_text(size, m->lives->allocs.block[alloc]),
+                        mv_listing_label(m, m->lives->allocs.stack[alloc]));
 }
 
 static void add_hole(mv_listing_maker *m, const mv_heap_map *map, uint32_t segment, uint32_t piece)
@@ -86,11 +87,12 @@ bool mv_listing_fill_fragments(mv_listing_maker *maker)
         for (uint32_t p = heap.map.first_piece[s]; p < heap.map.first_piece[s + 1]; p++)
             if (heap.map.piece_row[p] == MV_NO_ROW)
                 add_hole(maker, &heap.map, s, p);
-    maker->out->note = mv_say(&maker->words,
-                              "%s free in %s holes at the cursor, the largest %s; whole: could be "
-                              "released",
-                              mv_size_text(all, heap.sums.free), mv_count_text(count, holes),
-                              mv_size_text(largest, heap.largest));
+    maker->out->note =
+        mv_make_text(&maker->words,
+                     "%s free in %s holes at the cursor, the largest %s; whole: could be "
+                     "released",
+                     mv_size_text(all, heap.sums.free), mv_count_text(count, holes),
+                     mv_size_text(largest, heap.largest));
     return true;
 }
 
@@ -172,8 +174,8 @@ static void add_steps(mv_listing_maker *m, const mv_steps *steps)
     mv_count_text(all, steps->count);
     for (uint32_t i = 0; i < steps->count; i++)
         add_marker(m, steps->at[i], i + 1 < steps->count ? steps->at[i + 1] : events, "step",
-                   mv_say(&m->words, "%s of %s, %s", mv_count_text(step, i + 1), all,
-                          mv_steps_source_name(steps->source)));
+                   mv_make_text(&m->words, "%s of %s, %s", mv_count_text(step, i + 1), all,
+                                mv_steps_source_name(steps->source)));
 }
 
 bool mv_listing_fill_markers(mv_listing_maker *maker)
@@ -192,22 +194,22 @@ bool mv_listing_fill_markers(mv_listing_maker *maker)
         return false;
     if (maker->lives->events.count && d->peak_event != MV_BEFORE) {
         add_moment(maker, d->peak_event, "peak",
-                   mv_say(&maker->words, "%s allocated", mv_size_text(size, d->peak)));
+                   mv_make_text(&maker->words, "%s allocated", mv_size_text(size, d->peak)));
         maker->out->cells[4].number = d->peak;
     }
     for (uint32_t i = 0; i < l->oom_count; i++)
         add_moment(maker, l->ooms[i], "out of memory",
-                   mv_say(&maker->words, "%s requested",
-                          mv_size_text(size, maker->lives->events.size[l->ooms[i]])));
+                   mv_make_text(&maker->words, "%s requested",
+                                mv_size_text(size, maker->lives->events.size[l->ooms[i]])));
     for (uint32_t i = 0; i < l->mark_count; i++)
         add_marker(maker, l->marks[i].from, l->marks[i].to,
                    l->marks[i].is_moment ? "mark" : "annotation",
                    mv_string_text(maker->trace, l->marks[i].name));
     if (steps)
         add_steps(maker, steps);
-    maker->out->note =
-        mv_say(&maker->words, "%s annotations and marks, %s steps, %s failed requests",
-               mv_count_text(marks, l->mark_count), mv_count_text(count, steps ? steps->count : 0),
-               mv_count_text(ooms, l->oom_count));
+    maker->out->note = mv_make_text(
+        &maker->words, "%s annotations and marks, %s steps, %s failed requests",
+        mv_count_text(marks, l->mark_count), mv_count_text(count, steps ? steps->count : 0),
+        mv_count_text(ooms, l->oom_count));
     return true;
 }

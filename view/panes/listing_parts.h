@@ -11,7 +11,7 @@
 #include "view/panes/listing.h"
 
 typedef struct {
-    mv_telling words; /* its arena belongs to the table */
+    mv_text_maker words; /* its arena belongs to the table */
     mv_arena scratch;
     const mv_listing_query *ask;
     const mv_trace *trace;

@@ -79,7 +79,8 @@ static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t fr
     if (found[from].group != MV_NO_ROW)
         place->line = frames[found[from].group];
     if (*cells[4].text)
-        place->search = mv_say(&m->words, "%s", mv_search_of_category(cells[4].text, category));
+        place->search =
+            mv_make_text(&m->words, "%s", mv_search_of_category(cells[4].text, category));
     m->out->count++;
 }
 
@@ -119,8 +120,8 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
     for (uint32_t i = 0; i < rows; i++)
         maker->out->cells[(uint64_t)i * 6 + 5].text = labels[i];
     maker->out->note =
-        mv_say(&maker->words, "%s in %s block%s at the cursor", mv_size_text(size, all),
-               mv_count_text(blocks, count), mv_plural(count));
+        mv_make_text(&maker->words, "%s in %s block%s at the cursor", mv_size_text(size, all),
+                     mv_count_text(blocks, count), mv_plural(count));
     return true;
 }
 
@@ -140,8 +141,8 @@ static void add_leak_row(mv_listing_maker *m, const mv_leak *leak)
     cells[4].number = leak->last_event;
     cells[5].number = (uint64_t)(leak->confidence * 1e6);
     cells[6].text = mv_leak_kind_name(leak->kind);
-    cells[7].text = mv_say(&m->words, "%s",
-                           mv_leak_label(m->trace, m->sites->kinds, leak, label, sizeof label));
+    cells[7].text = mv_make_text(
+        &m->words, "%s", mv_leak_label(m->trace, m->sites->kinds, leak, label, sizeof label));
     place->has_event = place->has_window = true;
     place->event = events - 1;
     place->from = leak->first_event > 8 ? leak->first_event - 8 : 0;
@@ -149,7 +150,7 @@ static void add_leak_row(mv_listing_maker *m, const mv_leak *leak)
     if (leak->first_event < events)
         place->alloc = m->lives->alloc_of[leak->first_event];
     place->search =
-        mv_say(&m->words, "leak:%u", (uint32_t)(leak - m->ask->device->leaks.leaks) + 1);
+        mv_make_text(&m->words, "leak:%u", (uint32_t)(leak - m->ask->device->leaks.leaks) + 1);
 }
 
 bool mv_listing_fill_leaks(mv_listing_maker *maker)
@@ -171,13 +172,13 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker)
     for (uint32_t i = 0; i < found->count; i++)
         add_leak_row(maker, &found->leaks[i]);
     if (found->verdict == MV_VERDICT_LEAK)
-        maker->out->note = mv_say(&maker->words, "%s of %s alive at the end are leaked",
-                                  mv_size_text(leaked, found->leaked_bytes),
-                                  mv_size_text(live, found->live_bytes));
+        maker->out->note = mv_make_text(&maker->words, "%s of %s alive at the end are leaked",
+                                        mv_size_text(leaked, found->leaked_bytes),
+                                        mv_size_text(live, found->live_bytes));
     else
-        maker->out->note =
-            mv_say(&maker->words, "%s",
-                   mv_verdict_line(maker->trace, maker->sites->kinds, found, line, sizeof line));
+        maker->out->note = mv_make_text(
+            &maker->words, "%s",
+            mv_verdict_line(maker->trace, maker->sites->kinds, found, line, sizeof line));
     return true;
 }
 
@@ -235,8 +236,9 @@ static void add_size_row(mv_listing_maker *m, uint32_t power, const mv_listing_s
     cells[6].number = ever->bytes;
     cells[7].text = mv_listing_label(m, m->lives->allocs.stack[largest]);
     place->alloc = largest;
-    place->search = mv_say(&m->words, "size>=%llu size<%llu", (unsigned long long)cells[0].number,
-                           (unsigned long long)cells[1].number);
+    place->search =
+        mv_make_text(&m->words, "size>=%llu size<%llu", (unsigned long long)cells[0].number,
+                     (unsigned long long)cells[1].number);
 }
 
 bool mv_listing_fill_sizes(mv_listing_maker *maker)
@@ -260,9 +262,9 @@ bool mv_listing_fill_sizes(mv_listing_maker *maker)
     for (uint32_t i = MV_LISTING_SIZE_ROWS; i-- > 0;)
         if (maker->ask->ever[i].blocks)
             add_size_row(maker, i, &now[i], all);
-    maker->out->note = mv_say(&maker->words,
-                              "%s in %s blocks at the cursor; a block is as large "
-                              "as the allocator made it",
-                              mv_size_text(size, all), mv_count_text(count, blocks));
+    maker->out->note = mv_make_text(&maker->words,
+                                    "%s in %s blocks at the cursor; a block is as large "
+                                    "as the allocator made it",
+                                    mv_size_text(size, all), mv_count_text(count, blocks));
     return true;
 }

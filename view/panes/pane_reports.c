@@ -142,7 +142,7 @@ static const char *title_of(reports_frame *p, const mv_report_row *row)
 {
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
     const mv_document *document = mv_view_document(p->view);
-    mv_telling words = {.arena = p->ui->frame};
+    mv_text_maker words = {.arena = p->ui->frame};
     const char *memory;
 
     if (!f || f->report != MV_REPORT_LEAKS || is_alarm(f->kind) ||

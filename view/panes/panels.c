@@ -270,8 +270,8 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
 }
 
 /* `users` NULL: without the previous and next users of the address, which is fast. */
-static bool tell(mv_arena *arena, const mv_explanation_question *q, const mv_address_users *users,
-                 mv_event_explanation *out)
+static bool explain(mv_arena *arena, const mv_explanation_question *q,
+                    const mv_address_users *users, mv_event_explanation *out)
 {
     mv_event_facts facts = {.trace = &q->document->trace,
                             .kinds = q->document->sites.kinds,
@@ -292,7 +292,7 @@ static void *find_explanation(mv_arena *arena, void *context, const void *ask)
     const mv_address_users *users = mv_panels_users(context, q->device);
     mv_err err;
 
-    if (!a || !users || !tell(arena, q, users, &a->story))
+    if (!a || !users || !explain(arena, q, users, &a->story))
         return NULL;
     a->ask = *q;
     if (q->has_history && a->story.alloc != MV_NO_ROW &&
@@ -541,5 +541,5 @@ const mv_event_explanation *mv_panels_explain(mv_view *view,
 {
     mv_event_explanation *story = mv_push_struct(view->ui.frame, mv_event_explanation);
 
-    return story && tell(view->ui.frame, question, NULL, story) ? story : NULL;
+    return story && explain(view->ui.frame, question, NULL, story) ? story : NULL;
 }

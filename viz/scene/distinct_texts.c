@@ -80,7 +80,7 @@ static const char *tail_with(mv_scene *scene, const char *text, size_t length, c
 }
 
 /* Whether names like this one differ at their ends. */
-static bool is_told_by_its_end(const char *text, size_t length)
+static bool differs_only_at_its_end(const char *text, size_t length)
 {
     size_t plain = strcspn(text, " ");
 
@@ -94,7 +94,7 @@ static const char *cut_to(mv_scene *scene, const char *label, size_t length, flo
     size_t colon = 0, place = place_of(label, &colon);
     const char *line;
 
-    if (place == 0 && is_told_by_its_end(label, length))
+    if (place == 0 && differs_only_at_its_end(label, length))
         return tail_with(scene, label, length, "", size, width);
     if (place == 0 || place > length ||
         mv_text_width(mv_scene_format(scene, "%.*s" ELLIPSIS, (int)place, label), size) <= width)
