@@ -355,11 +355,9 @@ void mv_tabs_paint(mv_view *view, mv_box box)
     static const struct {
         mv_command_id command;
         const char *text;
-    } tabs[] = {{MV_DO_show_flame, "Flame graph"},
-                {MV_DO_show_tables, "Tables"},
-                {MV_DO_show_details, "Details"},
-                {MV_DO_show_reports, "Reports"},
-                {MV_DO_show_ledger, "Ledger"}};
+    } tabs[] = {{MV_DO_show_flame, "Flame graph"}, {MV_DO_show_tables, "Tables"},
+                {MV_DO_show_details, "Details"},   {MV_DO_show_reports, "Reports"},
+                {MV_DO_show_whatif, "What if"},    {MV_DO_show_ledger, "Ledger"}};
     int count = mv_view_command_is_enabled(view, MV_DO_show_ledger) ? MV_TAB_COUNT : MV_TAB_LEDGER;
     mv_ui *ui = &view->ui;
 
