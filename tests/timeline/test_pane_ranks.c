@@ -346,3 +346,105 @@ Test(pane_ranks, a_drag_selects)
     cr_assert(view->now->has_interval);
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
 }
+
+/* ---- the user's arrangement --------------------------------------------------------------- */
+
+/* The row of the nth painted lane. */
+static uint32_t placed_row(const mv_view *view, uint32_t nth)
+{
+    const mv_ranks_pane *pane = view->timeline->ranks;
+
+    return nth < pane->placed ? pane->order[pane->placed_lane[nth]] : MV_NO_ROW;
+}
+
+Test(pane_ranks, lanes_are_moved_pinned_and_folded)
+{
+    mv_view *view = ranks_of(names, NAMES);
+    const mv_ranks_pane *pane = view->timeline->ranks;
+    mv_view_state there;
+    float high;
+
+    mv_view_do(view, MV_DO_lane_up, 3); /* lanes are counted from 1 */
+    mvt_view_frame(view);
+    cr_expect_eq(placed_row(view, 0), 0);
+    cr_expect_eq(placed_row(view, 1), 2);
+    cr_expect_eq(placed_row(view, 2), 1);
+    cr_expect_eq(view->now->lane_order, MV_LANES_CHOSEN);
+    mv_view_do(view, MV_DO_lane_up, 1); /* there is none above it */
+    mv_view_do(view, MV_DO_lane_pin, 3);
+    mvt_view_frame(view);
+    cr_expect_eq(placed_row(view, 0), 1);
+    cr_expect_eq(placed_row(view, 1), 0);
+    mv_view_do(view, MV_DO_lane_up, 2); /* pinned lanes stay above the others */
+    mvt_view_frame(view);
+    cr_expect_eq(placed_row(view, 0), 1);
+    high = pane->placed_h[2];
+    mv_view_do(view, MV_DO_lane_fold, 2);
+    there = *view->now;
+    mvt_view_frame(view);
+    cr_expect_eq(pane->placed_h[1], MV_RANK_LEAST);
+    cr_expect_gt(pane->placed_h[2], high); /* the others get its room */
+    cr_expect(strncmp(view->now->lanes, "+1:0 -0:0 2:0 ", 14) == 0, "%s", view->now->lanes);
+    mv_view_do(view, MV_DO_lane_fold, 2);
+    mv_view_do(view, MV_DO_lane_pin, 1);
+    mvt_view_frame(view);
+    cr_expect_eq(pane->placed_h[0], pane->placed_h[1]);
+    mv_view_put(view, &there);
+    mvt_view_frame(view);
+    cr_expect_eq(placed_row(view, 0), 1);
+    cr_expect_eq(pane->placed_h[1], MV_RANK_LEAST);
+}
+
+/* A pinned lane stays in sight while the others scroll. The keyboard moves the lane that it is at. */
+LongTest(pane_ranks, pinned_lanes_do_not_scroll)
+{
+    mv_view *view = many(120);
+    mv_box plot;
+
+    mvt_view_frame(view);
+    mv_view_do(view, MV_DO_lane_pin, 8);
+    mv_view_do(view, MV_DO_lane_pin, 9);
+    mvt_view_frame(view);
+    plot = view->timeline->plot;
+    for (int i = 0; i < 60; i++)
+        mv_view_input(
+            view,
+            &(mv_input){.kind = MV_INPUT_WHEEL, .x = plot.x - 40, .y = plot.y + 200, .dy = -1});
+    mvt_view_frame(view);
+    cr_expect_eq(placed_row(view, 0), 7);
+    cr_expect_eq(placed_row(view, 1), 8);
+    cr_expect_eq(placed_row(view, view->timeline->ranks->placed - 1), 119);
+    view->spot.is_shown = true;
+    view->spot.command = MV_DO_show_rank;
+    view->spot.arg = 119;
+    mv_view_do(view, MV_DO_lane_up, 0);
+    mvt_view_frame(view);
+    cr_expect_eq(view->spot.arg, 118);
+    cr_expect_eq(placed_row(view, view->timeline->ranks->placed - 1), 118);
+}
+
+/* All memory levels of a capture, one below the other; a click shows the level. */
+Test(pane_ranks, levels_have_lanes)
+{
+    mv_view *view = mvt_view("train");
+    const mv_level_list *levels = mv_view_levels(view);
+    const mv_device_row *row;
+    uint32_t shown = mv_view_level(view);
+
+    cr_assert_gt(levels->count, 2);
+    mv_view_do(view, MV_DO_level_lanes, 0);
+    mvt_view_frame(view);
+    cr_assert_eq(view->now->main, MV_MAIN_RANKS);
+    cr_expect_eq(view->timeline->ranks->placed, levels->count);
+    for (uint32_t i = 0; i < levels->count; i++)
+        if (i != shown)
+            cr_expect(mvt_scene_says(&view->ui.scene, levels->name[i]), "%s", levels->name[i]);
+    row = mv_rank_row(view, 1);
+    cr_assert(row && row->level && row->shown);
+    mv_view_do(view, MV_DO_show_rank, 1);
+    cr_expect_str_eq(view->now->level, row->level);
+    mv_view_do(view, MV_DO_back, 0);
+    mv_view_do(view, MV_DO_level_lanes, 0);
+    mvt_view_frame(view);
+    cr_expect_eq(view->timeline->ranks->placed, 1);
+}

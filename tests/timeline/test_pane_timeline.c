@@ -410,3 +410,58 @@ LongTest(pane_timeline, texts_never_meet)
         check_picture(view, names[i], 320, 240);
     }
 }
+
+/* ---- colours ------------------------------------------------------------------------------ */
+
+static uint32_t mixed(uint32_t colour, uint32_t with, uint32_t part)
+{
+    uint32_t all = colour & 0xff;
+
+    for (int shift = 8; shift < 32; shift += 8)
+        all |= ((colour >> shift & 0xff) * (256 - part) + (with >> shift & 0xff) * part) / 256
+               << shift;
+    return all;
+}
+
+/* Whether it is the colour of some row, or of one as every other row and as an edge has it. */
+static bool is_of_row(const mv_view *view, uint32_t pixel)
+{
+    static uint32_t known[4096], count;
+    uint32_t rows = mv_view_device(view)->lives.allocs.count;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (known[i] == pixel)
+            return true;
+    for (uint32_t i = 0; i < rows && count < 4096; i++) {
+        uint32_t plain = mv_view_colour(view, i), light = mixed(plain, 0xffffffff, 24);
+        if (pixel == plain || pixel == light || pixel == mixed(plain, 0, 64) ||
+            pixel == mixed(light, 0, 64)) {
+            known[count++] = pixel;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* However thin rows are, each pixel of the stack has the colour of one of them. */
+Test(pane_timeline, thin_rows_do_not_blend)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    for (uint64_t mode = MV_COLOUR_SITE; mode <= MV_COLOUR_STACK; mode++) {
+        const mv_scene *scene;
+        uint32_t images = 0, last = view->ui.theme->plot;
+        mv_view_do(view, MV_DO_colour, mode);
+        scene = mvt_view_frame(view);
+        for (uint32_t i = 0; i < scene->shape_count; i++) {
+            const mv_pixels *p = scene->shapes[i].image;
+            if (scene->shapes[i].kind != MV_SHAPE_IMAGE)
+                continue;
+            images++;
+            for (uint64_t k = 0; k < (uint64_t)p->width * p->height; last = p->pixels[k++])
+                if (p->pixels[k] != last && p->pixels[k] != view->ui.theme->plot)
+                    cr_assert(is_of_row(view, p->pixels[k]), "%08x", p->pixels[k]);
+        }
+        cr_expect_gt(images, 0);
+    }
+}

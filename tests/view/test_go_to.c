@@ -1,4 +1,5 @@
 /* Going to a typed position, bookmarks, and menus. */
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/menu.h"
 #include "view/intents/intents.h"
@@ -204,12 +205,50 @@ Test(bookmarks, flags)
     cr_assert_eq(flags, 1); /* only on the minimap */
 }
 
+/* Where there is a note, its text is edited; the list edits any. */
+Test(bookmarks, are_edited)
+{
+    mv_view *view = mvt_view("gpt_train");
+    char text[MV_BOOKMARK_NAME + 8];
+
+    mv_view_move_cursor(view, 3000);
+    set(view, "x");
+    mv_view_move_cursor(view, 4000);
+    set(view, "y");
+    mv_view_move_cursor(view, 3000);
+    set(view, "here the optimizer's state is made");
+    cr_assert_eq(view->bookmarks->count, 2);
+    cr_assert_str_eq(view->bookmarks->rows[0].name, "here the optimizer's state is made");
+    cr_assert_eq(view->bookmarks->rows[0].cursor, 3000);
+    set(view, ""); /* the suggestion is the text */
+    cr_assert_str_eq(view->bookmarks->rows[0].name, "here the optimizer's state is made");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "here the optimizer's state is made"));
+    mvt_view_key(view, 'B', MV_MOD_CTRL | MV_MOD_SHIFT);
+    mvt_view_key(view, MV_KEY_DOWN, 0);
+    mvt_view_key(view, 'E', 0);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_BOOKMARK);
+    memset(text, 'z', sizeof text);
+    text[sizeof text - 1] = '\0';
+    mv_field_set(&view->chrome->bookmark, text);
+    mvt_view_key(view, MV_KEY_ENTER, 0);
+    cr_assert_eq(strlen(view->bookmarks->rows[1].name), MV_BOOKMARK_NAME - 1u);
+    mv_view_do(view, MV_DO_bookmark_edit, 1);
+    mv_field_set(&view->chrome->bookmark, "");
+    mvt_view_key(view, MV_KEY_ENTER, 0); /* a note has a text */
+    cr_assert_eq(view->desk->focus, MV_FOCUS_BOOKMARK);
+    mvt_view_key(view, MV_KEY_ESCAPE, 0);
+    cr_assert_eq(view->bookmarks->count, 2);
+}
+
 Test(bookmarks, are_bounded)
 {
     mv_view *view = mvt_view("gpt_train");
 
-    for (int i = 0; i < MV_MOST_BOOKMARKS; i++)
+    for (uint32_t i = 0; i < MV_MOST_BOOKMARKS; i++) {
+        mv_view_move_cursor(view, i);
         set(view, "name");
+    }
+    mv_view_move_cursor(view, 100);
     mvt_view_key(view, 'B', MV_MOD_CTRL);
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
     cr_assert(view->is_alarm && strstr(view->message, "delete one"));

@@ -40,6 +40,7 @@ struct mv_chrome {
     mv_arena_mark frame_start;
 
     mv_text_field search, palette, export, go, bookmark;
+    uint32_t edited_bookmark; /* the row that the field is about; MV_NO_ROW: a new one */
     mv_open_dialogue open;
     mv_box search_box; /* of the last frame */
     uint32_t row;      /* the selected row of an overlay's list: arrows move it */

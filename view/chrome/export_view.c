@@ -41,9 +41,10 @@ void mv_go_paint(mv_view *view, mv_box box)
 
 void mv_bookmark_paint(mv_view *view, mv_box box)
 {
-    paint_field(
-        view, box, "Set a bookmark", &view->chrome->bookmark,
-        "Type a name, then Enter. A bookmark keeps the cursor, the window and the interval.");
+    paint_field(view, box,
+                view->chrome->edited_bookmark == MV_NO_ROW ? "Write a note" : "Edit the note",
+                &view->chrome->bookmark,
+                "Type a text, then Enter. A note keeps the cursor, the window and the interval.");
 }
 
 /* ---- writing ----------------------------------------------------------------------------- */

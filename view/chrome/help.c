@@ -74,7 +74,7 @@ static const struct {
                        {KEY_TICKS, "lanes: too short to see"},
                        {KEY_VEIL, "outside the interval"},
                        {KEY_CURSOR, "the cursor: a moment"},
-                       {KEY_FLAG, "a bookmark"}};
+                       {KEY_FLAG, "a note"}};
 enum { PICTURE_KEYS = sizeof keys_of_picture / sizeof *keys_of_picture };
 
 static void key_area(mv_ui *ui, mv_box box, mv_shape shape)

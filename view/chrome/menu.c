@@ -5,7 +5,7 @@
 #include "view/frame/device_rows.h"
 #include "viz/scene/axis.h"
 
-enum { ROW = 22, TITLE = 170, WIDTH = 560 };
+enum { ROW = 22, TITLE = 170, WIDTH = 560, NOTE_TITLE = 330, NOTES_WIDTH = 760 };
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
@@ -80,6 +80,9 @@ static uint32_t clock_rows(mv_view *view, mv_menu_row *rows)
     return count;
 }
 
+/* The text of a note has lines of so many letters in tips. */
+enum { NOTE_LINE = 60 };
+
 static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
 {
     for (uint32_t i = 0; i < view->bookmarks->count; i++) {
@@ -146,7 +149,8 @@ static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
         [MV_MENU_BOOKMARKS] = MV_DO_bookmarks, [MV_MENU_HERE] = MV_DO_here_menu};
     mv_ui *ui = &view->ui;
     float pad = mv_ui_px(ui, 8);
-    mv_box box = {.w = fminf(mv_ui_px(ui, WIDTH), all.w - 2 * pad),
+    bool is_of_notes = view->desk->menu == MV_MENU_BOOKMARKS;
+    mv_box box = {.w = fminf(mv_ui_px(ui, is_of_notes ? NOTES_WIDTH : WIDTH), all.w - 2 * pad),
                   .h = fminf((float)rows * mv_ui_px(ui, ROW) + 2 * pad, all.h)};
 
     box.x = roundf(all.x + (all.w - box.w) / 2);
@@ -166,21 +170,25 @@ static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
 static void paint_row(mv_view *view, mv_box line, const mv_menu_row *row, bool is_chosen)
 {
     mv_ui *ui = &view->ui;
-    bool can_go = view->desk->menu == MV_MENU_BOOKMARKS;
+    bool is_of_note = view->desk->menu == MV_MENU_BOOKMARKS;
     mv_box title;
 
     if (is_chosen || mv_ui_is_hot(ui, line))
         mv_ui_fill(ui, line, is_chosen ? ui->theme->grid : ui->theme->plot);
-    mv_ui_zone(ui, line, row->command, row->arg, "");
+    mv_ui_zone(ui, line, row->command, row->arg,
+               is_of_note ? mv_ui_broken(ui, row->title, NOTE_LINE) : "");
     if (row->is_on)
         mv_ui_fill(ui, (mv_box){line.x, line.y + 2, mv_ui_px(ui, 3), line.h - 4},
                    mv_site_colour(0));
     mv_box_cut_left(&line, mv_ui_px(ui, 10));
-    if (can_go) {
-        mv_box close = mv_box_cut_right(&line, mv_ui_px(ui, 64));
-        mv_ui_button(ui, close, false, MV_DO_bookmark_delete, row->arg, "delete");
+    if (is_of_note) {
+        mv_ui_button(ui, mv_box_cut_right(&line, mv_ui_px(ui, 64)), false, MV_DO_bookmark_delete,
+                     row->arg, "delete");
+        mv_ui_button(ui, mv_box_cut_right(&line, mv_ui_px(ui, 48)), false, MV_DO_bookmark_edit,
+                     row->arg, "edit");
     }
-    title = mv_box_cut_left(&line, mv_ui_px(ui, TITLE));
+    title = mv_box_cut_left(&line, fminf(mv_ui_px(ui, is_of_note ? NOTE_TITLE : TITLE),
+                                         is_of_note ? line.w * 2 / 3 : line.w));
     title.w -= mv_ui_px(ui, 8);
     mv_ui_text(ui, title, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, row->title);
     mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, row->help);
@@ -205,6 +213,6 @@ void mv_menu_paint(mv_view *view, mv_box all)
         paint_row(view, mv_box_cut_top(&box, mv_ui_px(ui, ROW)), &rows[i], i == view->chrome->row);
     if (count == 0)
         mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
-                   mv_scene_format(&ui->scene, "no bookmark yet: %s sets one",
+                   mv_scene_format(&ui->scene, "no note yet: %s writes one",
                                    view->keymap.keys[MV_DO_bookmark_add]));
 }

@@ -264,7 +264,7 @@ static bool is_change(const char *item, uint32_t *kind, const char **argument)
 /* Takes one item; false: out of memory. */
 static bool take_item(ticked_items *t, const char *item)
 {
-    char why[MV_FILTER_WHY] = "it is neither a setting nor a change";
+    char why[MV_FILTER_WHY] = "not a setting or a change of the code";
     size_t key = key_bytes(item);
     mv_code_change change = {0};
     mv_alloc_conf parsed;

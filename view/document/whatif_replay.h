@@ -1,5 +1,5 @@
 /* A run replayed with ticked settings and changes of the code (docs/whatif.md): for the What-if tab
- * and the curves over the timeline. view/frame/whatif_asked.c asks for it.
+ * and the curves over the timeline. view/frame/whatif_asked.c queries it.
  *
  * The ticked items are lines of a text:
  *
@@ -27,7 +27,7 @@ typedef struct {
     const char *names[MV_WHATIF_ITEMS]; /* [count] of the boxes to tick: "128", "drop" */
 } mv_whatif_row;
 
-/* What all replays of a device share; found by the first of them. */
+/* Shared by all replays of a device; found by the first. */
 typedef struct mv_whatif_facts mv_whatif_facts;
 struct mv_whatif_facts {
     mv_whatif_facts *next;

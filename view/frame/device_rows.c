@@ -20,7 +20,7 @@ static const mv_document_device *shown_of(const mv_document *d, uint32_t device)
     return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_REPORTED ? &d->devices[device] : NULL;
 }
 
-static mv_device_row row_of(const mv_document *d, uint32_t file, uint32_t device)
+mv_device_row mv_device_row_of(const mv_document *d, uint32_t file, uint32_t device)
 {
     mv_device_row r = {
         .file = file, .device = device, .document = d, .shown = shown_of(d, device), .name = ""};
@@ -59,10 +59,10 @@ static uint32_t list(const mv_view *view, mv_device_row *rows, uint32_t room)
         uint32_t devices = devices_of(d);
         for (uint32_t i = 0; i < devices && count < room; i++, count++)
             if (rows)
-                rows[count] = row_of(d, f, i);
+                rows[count] = mv_device_row_of(d, f, i);
         if (devices == 0 && count < room) {
             if (rows)
-                rows[count] = row_of(d, f, MV_NO_ROW);
+                rows[count] = mv_device_row_of(d, f, MV_NO_ROW);
             count++;
         }
     }

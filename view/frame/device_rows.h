@@ -16,10 +16,14 @@ typedef struct {
     const mv_document_device *shown; /* NULL: not shown yet */
     uint64_t peak;                   /* allocated; 0 until it is shown */
     const char *name;                /* analyze/ranks/rank_names.h */
+    const char *level;               /* another level than the shown one (rank_lanes.h); NULL */
 } mv_device_row;
 
 /* In frame memory; NULL when out of memory. Names are kept until another file or device arrives. */
 mv_device_row *mv_device_rows(mv_view *view, uint32_t *count);
+
+/* Without a name. */
+mv_device_row mv_device_row_of(const mv_document *document, uint32_t file, uint32_t device);
 
 /* Highest peak first; equal peaks by file and device. */
 mv_device_row *mv_device_rows_by_peak(mv_view *view, uint32_t *count);

@@ -212,6 +212,24 @@ mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *l, const char *
     return box;
 }
 
+const char *mv_ui_broken(mv_ui *ui, const char *text, uint32_t letters)
+{
+    char *copy = mv_arena_text(ui->frame, text, strlen(text)), *blank = NULL;
+    uint32_t count = 0;
+
+    for (char *at = copy; at && *at; at++) {
+        count += ((uint8_t)*at & 0xc0) != 0x80;
+        if (count > letters && blank) {
+            *blank = '\n';
+            count = (uint32_t)(at - blank);
+            blank = NULL;
+        }
+        if (*at == ' ')
+            blank = at;
+    }
+    return copy ? copy : "";
+}
+
 /* ---- parts ------------------------------------------------------------------------------- */
 
 void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,

@@ -97,6 +97,10 @@ typedef struct {
     const char *gap; /* " ", or " · " */
 } mv_ui_lines;
 
+/* The text with line breaks at blanks, for a tip: each line has at most `letters`, unless a word is
+ * longer. In the frame's memory. */
+const char *mv_ui_broken(mv_ui *ui, const char *text, uint32_t letters);
+
 /* Paints at the top of the box; returns the rest of the box. */
 mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *lines, const char *text);
 

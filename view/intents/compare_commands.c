@@ -52,6 +52,8 @@ static void show_row(mv_view *view, const mv_device_row *row)
         mv_view_say(view, false, "%s", "this file is not ready, or has no GPU memory");
         return;
     }
+    if (row->level)
+        mv_level_go(view, row->level);
     mv_view_write(view)->main = MV_MAIN_TIMELINE; /* or State, if nothing was recorded */
     mv_view_choose(view, row->file, row->device);
 }
@@ -75,6 +77,11 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
     if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
         return;
     to = mv_rank_alignment(view, &row);
+    if (row.level) { /* which keeps the moment of the cursor */
+        mv_view_move_cursor(view, (uint32_t)place);
+        show_row(view, &row);
+        return;
+    }
     show_row(view, &row);
     if (mv_alignment_moment(&to, place, &moment))
         mv_view_move_cursor(view, moment);

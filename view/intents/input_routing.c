@@ -56,7 +56,7 @@ static void enter(mv_view *view, const mv_input *input)
             mv_chrome_focus(view, MV_FOCUS_PANES);
         break;
     case MV_FOCUS_BOOKMARK:
-        if (mv_bookmark_set(view, c->bookmark.text))
+        if (mv_bookmark_typed(view))
             mv_chrome_focus(view, MV_FOCUS_PANES);
         break;
     default:

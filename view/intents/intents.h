@@ -57,8 +57,10 @@ bool mv_go_to(mv_view *view, const char *where);
 bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *event, char *why,
                   uint32_t why_size);
 
-/* Names the cursor, the window and the interval; false: no name, or no room. */
-bool mv_bookmark_set(mv_view *view, const char *name);
+/* A note at the cursor, with its window and interval; false: no text, or no room. The second takes
+ * the text from its field, for the note that it is about. */
+bool mv_bookmark_set(mv_view *view, const char *text);
+bool mv_bookmark_typed(mv_view *view);
 
 /* Shows the interval just selected in the lower pane: as a table by line or category, unless the
  * flame graph there already shows it. */

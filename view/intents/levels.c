@@ -60,6 +60,20 @@ bool mv_level_settle(mv_view *view)
     return true;
 }
 
+void mv_level_open_lanes(mv_view *view)
+{
+    const mv_level_list *list = mv_view_levels(view);
+    uint32_t shown = mv_view_level(view);
+
+    for (uint32_t i = 0; view->now->has_level_lanes && i < list->count; i++) {
+        mv_level_files *files = i == shown ? NULL : files_of(view, list->name[i]);
+        if (i == shown || (files && fill(view, files)))
+            continue;
+        mv_view_write(view)->has_level_lanes = false;
+        mv_view_say(view, true, "%s", "not enough memory to show the levels");
+    }
+}
+
 void mv_level_write(mv_view *view, const char *level)
 {
     mv_view_state *now = mv_view_write(view);

@@ -29,6 +29,8 @@ bool mv_menu_input(mv_view *view, const mv_input *input)
         return false;
     if (input->key == MV_KEY_DELETE && rows[row].command == MV_DO_bookmark_go)
         return mv_view_do(view, MV_DO_bookmark_delete, rows[row].arg);
+    if (input->key == 'E' && rows[row].command == MV_DO_bookmark_go)
+        return mv_view_do(view, MV_DO_bookmark_edit, rows[row].arg);
     if (input->key != MV_KEY_ENTER)
         return false;
     mv_chrome_focus(view, MV_FOCUS_PANES);

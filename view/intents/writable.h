@@ -57,6 +57,9 @@ void mv_session_set_place(mv_view *view, const mv_session *session);
 bool mv_level_settle(mv_view *view);
 void mv_level_write(mv_view *view, const char *level);
 
+/* Before a frame: opens the documents of all levels if they have lanes. */
+void mv_level_open_lanes(mv_view *view);
+
 /* Shows another level at the same time. */
 void mv_level_go(mv_view *view, const char *level);
 

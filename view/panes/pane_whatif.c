@@ -1,4 +1,4 @@
-/* Settings and changes of the code to tick, and what the run would have needed with them. The
+/* Settings and changes of the code to tick, and the memory that the replayed run needs. The
  * timeline shows the replayed curves (timeline_whatif.c). */
 #include <math.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static void measure(whatif_frame *p, mv_box box)
     p->left = box.x + (p->is_narrow ? mv_ui_px(p->ui, 2 * MV_UI_PAD) : width);
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------- */
 
 static void say(whatif_frame *p, uint32_t colour, const char *text)
 {

@@ -49,6 +49,7 @@ typedef enum {
     MV_LANES_BY_FILE,
     MV_LANES_BY_PEAK,
     MV_LANES_DIFFERING,
+    MV_LANES_CHOSEN, /* as listed in `lanes` */
     MV_LANES_COUNT
 } mv_lane_order;
 
@@ -60,7 +61,7 @@ typedef enum {
     MV_FOCUS_OPEN,
     MV_FOCUS_EXPORT,
     MV_FOCUS_GO,
-    MV_FOCUS_BOOKMARK, /* the name of a new bookmark */
+    MV_FOCUS_BOOKMARK, /* the text of a note */
     MV_FOCUS_MENU,     /* a list: arrows and Enter, no text */
     MV_FOCUS_DEVICES,  /* a list: arrows and Enter, no text */
     MV_FOCUS_ROWS,     /* the filter of the tables' rows */

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "base/sort.h"
+#include "view/timeline/rank_lanes.h"
 #include "viz/scene/axis.h"
 
 enum {
@@ -13,6 +14,8 @@ enum {
     OUTLINED = 30,
     PEAK_COLUMN = 70,
     VALUE_COLUMN = 96,
+    LEAST_SHORT = 60,    /* of a name: otherwise the value at the cursor makes room for it */
+    LEAST_VERDICT = 180, /* of the sentence above: otherwise buttons make room for it */
     LEAST_NAME = 150,
     MARK = 4,
     GAP = 3,
@@ -25,8 +28,10 @@ typedef struct {
     mv_plot p;
     mv_ranks_pane *pane;
     mv_device_row *rows;
-    uint32_t count, shown;
-    uint32_t judged; /* devices among them with finished reports */
+    mv_lane_choice *choices; /* [count] of rows */
+    uint32_t count, shown;   /* shown: of the shown level */
+    uint32_t pinned, folded; /* lanes among them; folded ones do not count as pinned */
+    uint32_t judged;         /* devices among them with finished reports */
     mv_align by;
     float high;        /* of a lane */
     uint32_t room;     /* lanes that fit */
@@ -54,7 +59,7 @@ bool mv_ranks_pane_open(mv_view *view)
 float mv_ranks_names_width(mv_view *view)
 {
     uint32_t count;
-    const mv_device_row *rows = mv_device_rows(view, &count);
+    const mv_device_row *rows = mv_lane_rows(view, &count);
     float most = mv_ui_px(&view->ui, LEAST_NAME);
 
     for (uint32_t i = 0; rows && i < count; i++)
@@ -76,7 +81,7 @@ static mv_align find_best(ranks_frame *f, const mv_document_device *here)
     uint32_t count = 0;
 
     for (uint32_t i = 0; others && i < f->count; i++)
-        if (f->rows[i].shown && f->rows[i].shown != here)
+        if (f->rows[i].shown && f->rows[i].shown != here && !f->rows[i].level)
             others[count++] = f->rows[i].shown;
     return others ? mv_alignment_best(here, others, count) : MV_ALIGN_SHARE;
 }
@@ -103,22 +108,31 @@ static mv_align alignment_of(ranks_frame *f)
 static bool open_rows(ranks_frame *f, mv_view *view)
 {
     f->pane = view->timeline->ranks;
-    f->rows = mv_device_rows(view, &f->count);
-    for (uint32_t i = 0; f->rows && i < f->count; i++) {
-        f->shown += f->rows[i].shown != NULL;
-        f->judged += f->rows[i].shown && is_evaluated(f->rows[i].shown);
+    f->rows = mv_lane_rows(view, &f->count);
+    f->choices = f->rows ? mv_lane_choices(view, f->rows, f->count) : NULL;
+    for (uint32_t i = 0; f->choices && i < f->count; i++) {
+        bool is_shown = f->rows[i].shown && !f->rows[i].level;
+        f->shown += is_shown;
+        f->judged += is_shown && is_evaluated(f->rows[i].shown);
+        f->pinned += f->choices[i].is_pinned;
+        f->folded += f->choices[i].is_folded;
     }
-    f->by = f->rows ? alignment_of(f) : MV_ALIGN_SHARE;
-    return f->rows != NULL;
+    f->by = f->choices ? alignment_of(f) : MV_ALIGN_SHARE;
+    return f->choices != NULL;
 }
 
 static void lay_out(ranks_frame *f)
 {
     float least = mv_ui_px(f->p.ui, MV_RANK_LEAST), most = mv_ui_px(f->p.ui, TALLEST);
+    uint32_t open = f->count > f->folded ? f->count - f->folded : 1;
+    float thin = least * (float)f->folded, all;
 
-    f->high = floorf(fminf(fmaxf(f->p.plot.h / (float)f->count, least), most));
-    f->room = (uint32_t)fmaxf(1, f->p.plot.h / f->high);
+    f->high = floorf(fminf(fmaxf((f->p.plot.h - thin) / (float)open, least), most));
+    all = f->high * (float)open + thin;
+    f->room = all <= f->p.plot.h + 1 ? f->count : (uint32_t)fmaxf(1, f->p.plot.h / f->high);
     f->room = f->room < MV_RANK_LANES ? f->room : MV_RANK_LANES;
+    /* At least one lane scrolls, however many are pinned. */
+    f->pinned = f->pinned < f->room || f->room == f->count ? f->pinned : f->room - 1;
 }
 
 static mv_extent all_of(const mv_document_device *d)
@@ -185,11 +199,11 @@ static bool find_outliers(ranks_frame *f)
     for (uint32_t i = 0; f->outlier && i < f->count; i++) {
         while (found && at < found->count && found->outliers[at].rank < rank)
             at++;
-        f->outlier[i] =
-            f->rows[i].shown && found && at < found->count && found->outliers[at].rank == rank
-                ? at
-                : MV_NO_ROW;
-        rank += f->rows[i].shown != NULL;
+        f->outlier[i] = f->rows[i].shown && !f->rows[i].level && found && at < found->count &&
+                                found->outliers[at].rank == rank
+                            ? at
+                            : MV_NO_ROW;
+        rank += f->rows[i].shown && !f->rows[i].level;
     }
     return f->outlier != NULL;
 }
@@ -199,6 +213,8 @@ static bool find_outliers(ranks_frame *f)
 typedef struct {
     uint64_t height; /* the highest lane comes first */
     uint32_t row;
+    uint32_t place; /* in the user's order */
+    uint8_t is_pinned;
 } lane_key;
 
 static bool find_order(ranks_frame *f)
@@ -210,9 +226,12 @@ static bool find_order(ranks_frame *f)
         keys[i] = (lane_key){.height = order == MV_LANES_BY_PEAK     ? f->rows[i].peak
                                        : order == MV_LANES_DIFFERING ? f->outlier[i] != MV_NO_ROW
                                                                      : 0,
-                             .row = i};
+                             .row = i,
+                             .place = order == MV_LANES_CHOSEN ? f->choices[i].place : 0,
+                             .is_pinned = f->choices[i].is_pinned};
     if (keys)
-        mv_sort_rows(f->p.ui->frame, keys, f->count, MV_FALLING(lane_key, height));
+        mv_sort_rows(f->p.ui->frame, keys, f->count, MV_FALLING(lane_key, is_pinned),
+                     MV_RISING(lane_key, place), MV_FALLING(lane_key, height));
     for (uint32_t i = 0; keys && i < f->count; i++)
         f->pane->order[i] = keys[i].row;
     f->pane->ordered = keys ? f->count : 0;
@@ -223,7 +242,7 @@ const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane)
 {
     const mv_ranks_pane *pane = view->timeline->ranks;
     uint32_t count;
-    const mv_device_row *rows = mv_device_rows(view, &count);
+    const mv_device_row *rows = mv_lane_rows(view, &count);
 
     return rows && lane < pane->ordered && pane->order[lane] < count ? &rows[pane->order[lane]]
                                                                      : NULL;
@@ -236,6 +255,7 @@ typedef struct {
     uint32_t index; /* of the lane */
     const mv_device_row *row;
     mv_rank_lane *lane;
+    const mv_lane_choice *choice;
     mv_alignment to;
     mv_viewport at; /* of the lane */
     mv_box names, plot;
@@ -342,7 +362,7 @@ static void paint_picture(lane_frame *l)
     const mv_theme *theme = p->ui->theme;
     uint32_t events = l->row->shown->lives.events.count;
     float unit = p->ui->scale;
-    bool is_tall = l->f->high >= mv_ui_px(p->ui, OUTLINED);
+    bool is_tall = l->names.h >= mv_ui_px(p->ui, OUTLINED);
 
     find_columns(l);
     paint_area(l);
@@ -357,6 +377,16 @@ static void paint_picture(lane_frame *l)
         paint_more(l, true);
     if (events && !mv_alignment_shows(&l->to, events - 1))
         paint_more(l, false);
+}
+
+/* The width of the values at the cursor; 0: there is no room. */
+static float value_width(const ranks_frame *f)
+{
+    const mv_ui *ui = f->p.ui;
+
+    return f->p.scale.w < mv_ui_px(ui, LEAST_SHORT + PEAK_COLUMN + VALUE_COLUMN)
+               ? 0
+               : mv_ui_px(ui, VALUE_COLUMN);
 }
 
 /* ---- one lane: its texts ----------------------------------------------------------------- */
@@ -443,7 +473,7 @@ static void paint_names(lane_frame *l)
     mv_ui *ui = l->f->p.ui;
     const mv_theme *theme = ui->theme;
     const mv_rank_outlier *outlier = outlier_of(l->f, l->row, 0);
-    bool has_two = l->f->high >= mv_ui_px(ui, TWO_LINES);
+    bool has_two = l->names.h >= mv_ui_px(ui, TWO_LINES);
     mv_box box = l->names, line, value, peak;
     char size[MV_SIZE_TEXT];
 
@@ -452,9 +482,9 @@ static void paint_names(lane_frame *l)
     mv_ui_zone(ui, box, MV_DO_show_rank, l->index, tip_of(l));
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     line = mv_box_cut_top(&box, has_two ? mv_ui_px(ui, MV_UI_LINE) : box.h);
-    value = mv_box_cut_right(&line, mv_ui_px(ui, VALUE_COLUMN));
+    value = mv_box_cut_right(&line, value_width(l->f));
     peak = mv_box_cut_right(&line, mv_ui_px(ui, PEAK_COLUMN));
-    value.w -= mv_ui_px(ui, MV_UI_PAD);
+    value.w = fmaxf(0, value.w - mv_ui_px(ui, MV_UI_PAD));
     line.w -= mv_ui_px(ui, 4);
     mv_ui_text(ui, line, MV_UI_SMALL, outlier ? theme->alarm : theme->text, MV_ANCHOR_START,
                l->row->name);
@@ -469,22 +499,48 @@ static void paint_names(lane_frame *l)
     paint_note(l, box, note_of(l, outlier));
 }
 
-static lane_frame open_lane(ranks_frame *f, uint32_t i)
+/* Buttons of the lane under the pointer, over its picture, at the left. */
+static void paint_handles(lane_frame *l)
+{
+    const struct {
+        mv_command_id command;
+        const char *text;
+    } handles[] = {{MV_DO_lane_pin, l->choice->is_pinned ? "unpin" : "pin"},
+                   {MV_DO_lane_fold, l->choice->is_folded ? "unfold" : "fold"},
+                   {MV_DO_lane_up, "up"},
+                   {MV_DO_lane_down, "down"}};
+    mv_ui *ui = l->f->p.ui;
+    mv_box row = {l->names.x + l->names.w, l->names.y, 0, fminf(l->names.h, mv_ui_px(ui, 18))};
+
+    for (size_t i = 0; i < sizeof handles / sizeof *handles && !ui->has_no_buttons; i++) {
+        row.w = mv_ui_text_width(ui, MV_UI_TEXT, handles[i].text) + mv_ui_px(ui, 2 * MV_UI_PAD);
+        mv_ui_fill(ui, row, ui->theme->background);
+        mv_ui_frame(ui, row, ui->theme->grid);
+        mv_ui_button(ui, row, false, handles[i].command, l->index + 1, handles[i].text);
+        row.x += row.w;
+    }
+}
+
+static lane_frame open_lane(ranks_frame *f, uint32_t i, float y, float high)
 {
     const mv_plot *p = &f->p;
-    float y = p->plot.y + f->high * (float)(i - f->pane->first), gap = mv_ui_px(p->ui, GAP);
-    lane_frame l = {.f = f,
-                    .index = i,
-                    .row = &f->rows[f->pane->order[i]],
-                    .lane = &f->pane->lanes[i % MV_RANK_LANES],
-                    .names = {p->scale.x, y, p->scale.w, f->high},
-                    .plot = {p->plot.x, y + gap, p->plot.w, f->high - gap}};
+    float gap = mv_ui_px(p->ui, GAP);
+    lane_frame l = {
+        .f = f,
+        .index = i,
+        .row = &f->rows[f->pane->order[i]],
+        .lane = &f->pane->lanes[i < f->pinned
+                                    ? i
+                                    : f->pinned + (i - f->pinned) % (MV_RANK_LANES - f->pinned)],
+        .choice = &f->choices[f->pane->order[i]],
+        .names = {p->scale.x, y, p->scale.w, high},
+        .plot = {p->plot.x, y + gap, p->plot.w, high - gap}};
     double top = f->top;
 
     if (!l.row->shown)
         return l;
     l.all = all_of(l.row->shown);
-    l.to = mv_alignment_make(p->device, l.row->shown, f->by);
+    l.to = mv_alignment_make(p->device, l.row->shown, l.row->level ? MV_ALIGN_CLOCK : f->by);
     if (p->view->now->has_own_scales)
         top = mv_viewport_top(highest(l.row->shown));
     l.at = p->at;
@@ -494,19 +550,31 @@ static lane_frame open_lane(ranks_frame *f, uint32_t i)
     return l;
 }
 
-static void paint_lane(ranks_frame *f, uint32_t i)
+/* The next lane at *y; false: there is no room. */
+static bool paint_lane(ranks_frame *f, uint32_t i, float *y)
 {
     mv_ui *ui = f->p.ui;
-    lane_frame l = open_lane(f, i);
-    mv_box all = {l.names.x, l.names.y, l.names.w + l.plot.w, f->high};
+    mv_ranks_pane *pane = f->pane;
+    float high = f->choices[pane->order[i]].is_folded ? mv_ui_px(ui, MV_RANK_LEAST) : f->high;
+    lane_frame l = open_lane(f, i, *y, high);
+    mv_box all = {l.names.x, l.names.y, l.names.w + l.plot.w, high};
     bool is_shown = l.row->shown && l.row->shown == f->p.device;
 
+    if (*y + high > f->p.plot.y + f->p.plot.h + 1 || pane->placed == MV_RANK_LANES)
+        return false;
     if (is_shown || mv_ui_is_hot(ui, all))
         mv_ui_fill(ui, l.names, ui->theme->grid);
     mv_ui_fill(ui, l.plot, ui->theme->plot);
     if (l.row->shown)
         paint_picture(&l);
     paint_names(&l);
+    if (mv_ui_is_hot(ui, all))
+        paint_handles(&l);
+    pane->placed_lane[pane->placed] = i;
+    pane->placed_y[pane->placed] = *y;
+    pane->placed_h[pane->placed++] = high;
+    *y += high;
+    return true;
 }
 
 /* ---- around the lanes --------------------------------------------------------------------- */
@@ -516,6 +584,8 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
     mv_ui *ui = f->p.ui;
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD);
 
+    if (box->w - width < mv_ui_px(ui, LEAST_VERDICT))
+        return;
     /* On paper they still show how the lanes are aligned. */
     mv_ui_button(ui, mv_box_cut_right(box, width), is_on || ui->has_no_buttons, command, 0, text);
 }
@@ -523,7 +593,7 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
 static void paint_head(ranks_frame *f)
 {
     static const char *const orders[MV_LANES_COUNT] = {"in order of opening", "highest peak first",
-                                                       "differing first"};
+                                                       "differing first", "as moved"};
     mv_ui *ui = f->p.ui;
     const mv_view_state *now = f->p.view->now;
     mv_box box = f->p.head;
@@ -538,6 +608,8 @@ static void paint_head(ranks_frame *f)
            mv_scene_format(&ui->scene, "aligned by %s%s", mv_align_name(f->by),
                            now->align == MV_ALIGN_AUTO ? " (auto)" : ""));
     button(f, &box, MV_DO_next_lane_order, false, orders[now->lane_order]);
+    if (mv_view_levels(f->p.view)->count > 1)
+        button(f, &box, MV_DO_level_lanes, now->has_level_lanes, "all levels");
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     if (f->found)
         text = f->found->found.verdict;
@@ -554,9 +626,9 @@ static void paint_titles(ranks_frame *f, bool is_pointer)
     mv_box box = f->p.lanes, value, peak;
     uint32_t colour = ui->theme->faint_text;
 
-    value = mv_box_cut_right(&box, mv_ui_px(ui, VALUE_COLUMN));
+    value = mv_box_cut_right(&box, value_width(f));
     peak = mv_box_cut_right(&box, mv_ui_px(ui, PEAK_COLUMN));
-    value.w -= mv_ui_px(ui, MV_UI_PAD);
+    value.w = fmaxf(0, value.w - mv_ui_px(ui, MV_UI_PAD));
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     mv_ui_text(ui, box, MV_UI_SMALL, colour, MV_ANCHOR_START, "file or device");
     mv_ui_text(ui, peak, MV_UI_SMALL, colour, MV_ANCHOR_END, "peak");
@@ -584,27 +656,30 @@ static void paint_outlier_ticks(ranks_frame *f, mv_box all)
     mv_ui *ui = f->p.ui;
     float width = mv_ui_px(ui, MARK), high = mv_ui_px(ui, 2);
 
-    for (uint32_t i = 0; f->count > f->room && i < f->count; i++)
+    for (uint32_t i = f->pinned; f->count > f->room && i < f->count; i++)
         if (f->outlier[f->pane->order[i]] != MV_NO_ROW)
             mv_ui_fill(ui,
                        (mv_box){all.x + all.w - width,
-                                all.y + (all.h - high) * (float)i / (float)f->count, width, high},
+                                all.y + (all.h - high) * (float)(i - f->pinned) /
+                                            (float)(f->count - f->pinned),
+                                width, high},
                        ui->theme->alarm);
 }
 
-/* The keyboard may have moved to a hidden lane. */
+/* The keyboard may have moved to a hidden lane. Pinned ones do not scroll. */
 static void scroll_to(ranks_frame *f)
 {
-    uint32_t *first = &f->pane->first, row;
+    uint32_t *first = &f->pane->first, row, room = f->room - f->pinned, all = f->count - f->pinned;
 
-    if (mv_focus_reached(f->p.view, MV_DO_show_rank, &row)) {
-        if (row >= *first + f->room)
-            *first = row + 1 - f->room;
+    if (mv_focus_reached(f->p.view, MV_DO_show_rank, &row) && row >= f->pinned) {
+        row -= f->pinned;
+        if (row >= *first + room)
+            *first = row + 1 - room;
         if (row < *first)
             *first = row;
     }
-    if (*first + f->room > f->count)
-        *first = f->count > f->room ? f->count - f->room : 0;
+    if (*first + room > all)
+        *first = all > room ? all - room : 0;
 }
 
 static void paint_lanes(ranks_frame *f)
@@ -612,6 +687,8 @@ static void paint_lanes(ranks_frame *f)
     mv_ui *ui = f->p.ui;
     mv_box all = {f->p.scale.x, f->p.plot.y, f->p.plot.x + f->p.plot.w - f->p.scale.x, f->p.plot.h};
     bool is_pointer = find_place(f);
+    float y = f->p.plot.y;
+    mv_box bar;
 
     scroll_to(f);
     mv_ui_list(ui, MV_DO_show_rank, f->count, f->room);
@@ -619,15 +696,21 @@ static void paint_lanes(ranks_frame *f)
     paint_titles(f, is_pointer);
     mv_plot_axes(&f->p);
     mv_scene_clip(&ui->scene, all.x, all.y, all.w, all.h);
-    for (uint32_t i = f->pane->first; i < f->count && i < f->pane->first + f->room; i++)
-        paint_lane(f, i);
+    f->pane->placed = 0;
+    for (uint32_t i = 0; i < f->pinned && paint_lane(f, i, &y); i++)
+        continue;
+    for (uint32_t i = f->pinned + f->pane->first; i < f->count && paint_lane(f, i, &y); i++)
+        continue;
     mv_plot_veil(&f->p);
     mv_plot_interval(&f->p);
     mv_scene_unclip(&ui->scene);
     mv_plot_cursor(&f->p);
     all.w += mv_ui_px(ui, MV_RANK_BAR);
-    mv_ui_scroll(ui, all, f->count, f->room, &f->pane->first);
-    paint_outlier_ticks(f, all);
+    bar = all;
+    for (uint32_t i = 0; i < f->pinned && i < f->pane->placed; i++)
+        mv_box_cut_top(&bar, f->pane->placed_h[i]);
+    mv_ui_scroll(ui, bar, f->count - f->pinned, f->room - f->pinned, &f->pane->first);
+    paint_outlier_ticks(f, bar);
     if (is_pointer)
         mv_ui_fill(ui, (mv_box){floorf(ui->pointer_x), f->p.plot.y, 1, f->p.plot.h},
                    ui->theme->faint_text);
@@ -657,17 +740,16 @@ void mv_ranks_paint(mv_view *view, mv_box box)
 
 bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place)
 {
-    const mv_device_row *row;
+    const mv_device_row *row = NULL;
     ranks_frame f = {0};
-    uint32_t i;
 
     if (!mv_plot_open(&f.p, view, box) || !view->timeline->has_viewport || !open_rows(&f, view) ||
         !mv_box_has(f.p.plot, x, y))
         return false;
     mv_plot_look(&f.p);
-    lay_out(&f);
-    i = f.pane->first + (uint32_t)((y - f.p.plot.y) / f.high);
-    row = i < f.pane->first + f.room ? mv_rank_row(view, i) : NULL;
+    for (uint32_t i = 0; i < f.pane->placed && !row; i++)
+        if (y >= f.pane->placed_y[i] && y < f.pane->placed_y[i] + f.pane->placed_h[i])
+            row = mv_rank_row(view, f.pane->placed_lane[i]);
     if (!row || !row->shown)
         return false;
     *out = *row;
@@ -680,5 +762,5 @@ mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row)
     ranks_frame f = {.p = {.view = view, .ui = &view->ui}};
 
     open_rows(&f, view);
-    return mv_alignment_make(mv_view_device(view), row->shown, f.by);
+    return mv_alignment_make(mv_view_device(view), row->shown, row->level ? MV_ALIGN_CLOCK : f.by);
 }

@@ -6,7 +6,8 @@
  *     └  name         peak       cursor  │     │         share its window, clock and cursor
  *                                            cursor
  *
- * Lanes get thinner until they have MV_RANK_LEAST pixels; then they scroll. */
+ * Lanes get thinner until they have MV_RANK_LEAST pixels; then they scroll, but for pinned ones. The
+ * user's arrangement is in rank_lanes.h. */
 #ifndef MV_PANE_RANKS_H
 #define MV_PANE_RANKS_H
 
@@ -47,10 +48,13 @@ typedef struct {
 
 struct mv_ranks_pane {
     mv_slot *judged;
-    mv_rank_lane *lanes; /* [MV_RANK_LANES] lane i is at i % MV_RANK_LANES */
-    uint32_t first;      /* the lane at the top */
+    mv_rank_lane *lanes; /* [MV_RANK_LANES] pinned ones, then lane i at i % the rest */
+    uint32_t first;      /* the lane at the top, below the pinned ones */
     uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] the row of each lane in the last frame */
     uint32_t ordered;    /* number of lanes in `order` */
+    uint32_t placed;     /* lanes painted in the last frame, and where */
+    uint32_t placed_lane[MV_RANK_LANES];
+    float placed_y[MV_RANK_LANES], placed_h[MV_RANK_LANES];
     /* The automatic alignment, and the devices it was found for. */
     const mv_document_device *best_here;
     uint32_t best_shown, best_evaluated;

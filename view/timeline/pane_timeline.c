@@ -218,13 +218,17 @@ static float spikes_height(const mv_plot *p)
     return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
 }
 
-/* At the bottom, with rows next to it. */
+/* At the bottom, with its legend next to it, or below. */
 static void place_device(mv_plot *p, mv_box *rest)
 {
     float height = mv_plot_device_height(p, rest->h);
 
     if (height <= 0)
         return;
+    if (p->is_legend_below && p->legend.w > 0) {
+        p->device_legend = mv_box_cut_bottom(rest, mv_plot_device_keys(p, rest->w));
+        mv_box_cut_left(&p->device_legend, mv_ui_px(p->ui, MV_UI_PAD));
+    }
     p->device_lane = mv_box_cut_bottom(rest, height);
     mv_box_cut_left(&p->device_lane, mv_ui_px(p->ui, GUTTER));
     if (p->legend.w > 0 && !p->is_legend_below)
@@ -409,6 +413,7 @@ static void paint_picture(mv_plot *p)
     mv_plot_veil(p);
     mv_plot_peaks(p);
     mv_plot_other_peak(p);
+    mv_plot_notes(p);
     mv_plot_interval(p);
 }
 

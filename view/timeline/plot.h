@@ -132,6 +132,8 @@ uint64_t mv_plot_requested_at(mv_plot *p, float x);
 /* ---- timeline_device.c: the lane of the whole device ---- */
 /* Its height in a pane of height `pane`; 0: it is not shown. */
 float mv_plot_device_height(const mv_plot *p, float pane);
+/* The height of its legend in columns below it, in a pane of that width. */
+float mv_plot_device_keys(const mv_plot *p, float width);
 void mv_plot_device(mv_plot *p); /* after the legend, since it uses the legend's moment */
 
 /* ---- timeline_labels.c ---- */
@@ -159,6 +161,7 @@ float mv_plot_cursor_x(const mv_plot *p);
 /* ---- bookmark_flags.c ---- */
 /* Flags at the bookmarks of the shown device, with their feet at y. */
 void mv_bookmark_flags(mv_view *view, const mv_viewport *at, float y);
+void mv_plot_notes(mv_plot *p); /* the texts, where there is room */
 void mv_plot_readout(mv_plot *p);
 void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
 

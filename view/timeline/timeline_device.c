@@ -19,7 +19,9 @@ enum {
     BELOW = 8,
     LEAST_PANE = 250,
     TICK = 4,
-    MOST_TIPS = 6
+    MOST_TIPS = 6,
+    COLUMN = 190, /* least width of a column of the legend below the lane */
+    MOST_COLUMNS = 4
 };
 
 #define SHARE 0.3f /* largest share of the pane */
@@ -35,6 +37,18 @@ float mv_plot_device_height(const mv_plot *p, float pane)
                    mv_device_lane_is_there(p->document, p->device)
                ? roundf(fminf(mv_ui_px(p->ui, HEIGHT), pane * SHARE))
                : 0;
+}
+
+static uint32_t key_columns(const mv_plot *p, float width)
+{
+    return (uint32_t)fminf(fmaxf(width / mv_ui_px(p->ui, COLUMN), 1), MOST_COLUMNS);
+}
+
+float mv_plot_device_keys(const mv_plot *p, float width)
+{
+    uint32_t columns = key_columns(p, width), rows = (MV_DEVICE_PARTS + columns) / columns;
+
+    return (float)rows * mv_ui_px(p->ui, ROW) + mv_ui_px(p->ui, 2 * GAP);
 }
 
 /* ---- answers ----------------------------------------------------------------------------- */
@@ -287,14 +301,22 @@ static void paint_head(device_frame *f, mv_box head)
 
 /* ---- the legend -------------------------------------------------------------------------- */
 
+/* `box` is the rest of a column, and becomes the next one when that is full. */
 static void paint_row(device_frame *f, mv_box *box, const char *name, const char *bytes,
                       uint32_t colour, bool is_line)
 {
     mv_ui *ui = f->p->ui;
-    mv_box row = mv_box_cut_top(box, mv_ui_px(ui, ROW)), sign, value;
+    mv_box all = f->p->device_legend, row, sign, value;
 
-    if (row.y + row.h > box->y + box->h + mv_ui_px(ui, ROW))
+    if (box->h < mv_ui_px(ui, ROW) && box->x + 2 * box->w <= all.x + all.w + 0.5f) {
+        box->x += box->w;
+        box->h += box->y - all.y - mv_ui_px(ui, GAP);
+        box->y = all.y + mv_ui_px(ui, GAP);
+    }
+    if (box->h < mv_ui_px(ui, ROW))
         return;
+    row = mv_box_cut_top(box, mv_ui_px(ui, ROW));
+    row.w -= f->p->is_legend_below ? mv_ui_px(ui, MV_UI_PAD) : 0;
     sign = mv_box_cut_left(&row, mv_ui_px(ui, 17));
     value = mv_box_cut_right(&row, mv_ui_px(ui, 78));
     sign = is_line ? (mv_box){sign.x, roundf(sign.y + sign.h / 2), mv_ui_px(ui, 11), 2}
@@ -343,7 +365,7 @@ static void paint_legend(device_frame *f, mv_box box)
                   p->ui->theme->outline, true);
     for (uint32_t i = MV_DEVICE_PARTS; i-- > 0;) {
         const char *name = mv_device_part_name(f->lane, (mv_device_part)i);
-        if (name && box.h >= mv_ui_px(p->ui, ROW))
+        if (name)
             paint_row(f, &box, name, a ? bytes_text(f, parts.bytes[i]) : "", f->colours[i], false);
     }
 }
@@ -434,6 +456,8 @@ void mv_plot_device(mv_plot *p)
     if (p->device_legend.h > 0) {
         mv_box legend = p->device_legend;
         mv_box_cut_top(&legend, mv_ui_px(ui, GAP));
+        if (p->is_legend_below)
+            legend.w = floorf(legend.w / (float)key_columns(p, legend.w));
         paint_legend(&f, legend);
     }
     if (!p->view->sheet)

@@ -1,5 +1,5 @@
 /* The levels of a run replayed with other settings or changes of the code (the What-if tab), over
- * those of the recorded run. */
+ * the recorded levels. */
 #include <math.h>
 
 #include "base/size.h"
