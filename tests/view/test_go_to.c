@@ -216,13 +216,13 @@ Test(bookmarks, are_edited)
     mv_view_move_cursor(view, 4000);
     set(view, "y");
     mv_view_move_cursor(view, 3000);
-    set(view, "here the optimizer's state is made");
+    set(view, "the optimizer's state is made");
     cr_assert_eq(view->bookmarks->count, 2);
-    cr_assert_str_eq(view->bookmarks->rows[0].name, "here the optimizer's state is made");
+    cr_assert_str_eq(view->bookmarks->rows[0].name, "the optimizer's state is made");
     cr_assert_eq(view->bookmarks->rows[0].cursor, 3000);
     set(view, ""); /* the suggestion is the text */
-    cr_assert_str_eq(view->bookmarks->rows[0].name, "here the optimizer's state is made");
-    cr_expect(mvt_scene_says(mvt_view_frame(view), "here the optimizer's state is made"));
+    cr_assert_str_eq(view->bookmarks->rows[0].name, "the optimizer's state is made");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "the optimizer's state is made"));
     mvt_view_key(view, 'B', MV_MOD_CTRL | MV_MOD_SHIFT);
     mvt_view_key(view, MV_KEY_DOWN, 0);
     mvt_view_key(view, 'E', 0);

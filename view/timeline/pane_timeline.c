@@ -226,7 +226,8 @@ static void place_device(mv_plot *p, mv_box *rest)
     if (height <= 0)
         return;
     if (p->is_legend_below && p->legend.w > 0) {
-        p->device_legend = mv_box_cut_bottom(rest, mv_plot_device_keys(p, rest->w));
+        p->device_legend =
+            mv_box_cut_bottom(rest, mv_plot_device_keys(p, rest->w - mv_ui_px(p->ui, MV_UI_PAD)));
         mv_box_cut_left(&p->device_legend, mv_ui_px(p->ui, MV_UI_PAD));
     }
     p->device_lane = mv_box_cut_bottom(rest, height);

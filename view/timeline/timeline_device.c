@@ -20,7 +20,7 @@ enum {
     LEAST_PANE = 250,
     TICK = 4,
     MOST_TIPS = 6,
-    COLUMN = 190, /* least width of a column of the legend below the lane */
+    COLUMN = 170, /* least width of a column of the legend below the lane */
     MOST_COLUMNS = 4
 };
 
