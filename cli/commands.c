@@ -744,10 +744,12 @@ const mv_command mv_commands[] = {
         .help =
             "Controls memviz run while its program runs. status prints what is recorded and kept;\n"
             "mark TEXT names a moment for reports (--from @TEXT); between pause and resume, only\n"
-            "blocks that outlive the pause are kept; snapshot writes the recording so far to a file\n"
+            "blocks that outlive the pause are kept; snapshot writes the recording so far to a "
+            "file\n"
             "(default: NAME.snapshot.K.bin beside the result); stop ends the recording and leaves\n"
             "the program running. PID is the process of the program or of memviz run; FILE is a\n"
-            "live file. Only the same user can do this. The program is neither stopped nor slowed.\n",
+            "live file. Only the same user can do this. The program is neither stopped nor "
+            "slowed.\n",
         .example = "memviz ctl 4711 status --json\n"
                    "memviz ctl 4711 mark 'epoch 3'\n"
                    "memviz ctl 4711 snapshot now.bin\n",
