@@ -69,6 +69,9 @@ void mv_live_alive_init(mv_arena *arena, mv_live_alive *out);
 /* False: memory is out. */
 bool mv_live_alive_add(mv_live_alive *a, const mv_live_record *r);
 
+/* A record that ends what `made`, a kept record, has made. False: it made no memory. */
+bool mv_live_alive_ending(const mv_live_record *made, mv_live_record *out);
+
 /* The list of a record of the framework: an ordinal, or MV_LIVE_CPU; MV_NO_ROW: none. */
 uint32_t mv_live_alive_list(const mv_live_record *r);
 
