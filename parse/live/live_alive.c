@@ -178,36 +178,64 @@ static bool add_call(mv_live_alive *a, const mv_live_record *r)
     return !e->makes || hold(a, &a->by[e->key], key, r, r->action == MV_API_RETAIN);
 }
 
-static void end_heap(mv_live_alive *a, uint64_t heap)
+/* The block of a heap at an address, or for 0 the newest of any heap; *above: the row that hides
+ * it. Blocks of several heaps may begin at one address. */
+static uint32_t find_heap_block(const mv_live_alive *a, uint64_t heap, uint64_t addr,
+                                uint32_t *above)
 {
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->rows[i].is_used && a->rows[i].record.kind == MV_LIVE_EVENT_HEAP &&
-            a->rows[i].record.text == heap)
-            end(a, &a->by[MV_ALIVE_HEAP], a->rows[i].record.addr);
+    uint32_t row = mv_map_find(&a->by[MV_ALIVE_HEAP], addr);
+
+    *above = MV_NOT_IN_MAP;
+    while (row != MV_NOT_IN_MAP && heap && a->rows[row].record.text != heap) {
+        *above = row;
+        row = a->rows[row].outer;
+    }
+    return row;
 }
 
-/* Readers take a resize for a free and an allocation by the same stack. */
-static void resize(mv_live_alive_row *row, const mv_live_record *r)
+static void end_heap_block(mv_live_alive *a, uint32_t row, uint32_t above)
 {
-    row->sequence = row->record.sequence = r->sequence;
-    row->record.time_us = r->time_us;
-    row->record.size = r->size;
+    if (above == MV_NOT_IN_MAP) {
+        end(a, &a->by[MV_ALIVE_HEAP], a->rows[row].record.addr);
+        return;
+    }
+    a->rows[above].outer = a->rows[row].outer;
+    drop(a, row);
 }
 
+static void reset_heap(mv_live_alive *a, uint64_t heap)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        const mv_live_record *r = &a->rows[i].record;
+        uint32_t row, above;
+        if (!a->rows[i].is_used || r->kind != MV_LIVE_EVENT_HEAP || r->text != heap)
+            continue;
+        row = find_heap_block(a, heap, r->addr, &above);
+        if (row != MV_NOT_IN_MAP)
+            end_heap_block(a, row, above);
+    }
+}
+
+/* Readers take a resize for a free, and an allocation by the same stack. */
 static bool add_heap(mv_live_alive *a, const mv_live_record *r)
 {
-    mv_map *map = &a->by[MV_ALIVE_HEAP];
-    uint32_t row = mv_map_find(map, r->addr);
+    uint32_t above, row = find_heap_block(a, r->text, r->addr, &above);
+    mv_live_record made = *r;
 
-    if (r->action == MV_HEAP_ALLOC)
-        return hold(a, map, r->addr, r, false);
-    if (r->action == MV_HEAP_FREE)
-        end(a, map, r->addr);
-    else if (r->action == MV_HEAP_RESIZE && row != MV_NOT_IN_MAP)
-        resize(&a->rows[row], r);
-    else if (r->action == MV_HEAP_RESET)
-        end_heap(a, r->text);
-    return true;
+    if (r->action == MV_HEAP_RESET)
+        reset_heap(a, r->text);
+    if (r->action < MV_HEAP_ALLOC || r->action > MV_HEAP_RESIZE ||
+        (row == MV_NOT_IN_MAP && r->action != MV_HEAP_ALLOC))
+        return true;
+    if (r->action == MV_HEAP_RESIZE) {
+        made = a->rows[row].record;
+        made.sequence = r->sequence;
+        made.time_us = r->time_us;
+        made.size = r->size;
+    }
+    if (row != MV_NOT_IN_MAP)
+        end_heap_block(a, row, above);
+    return r->action == MV_HEAP_FREE || hold(a, &a->by[MV_ALIVE_HEAP], r->addr, &made, true);
 }
 
 /* A new pinned mark takes the place of the one before it, which becomes one of the others. */

@@ -41,8 +41,9 @@ typedef struct {
     mv_live_record record;
     uint64_t sequence;        /* the record's */
     uint64_t launches, waits; /* the clocks at the record */
-    uint32_t outer;           /* the row that this one hides: an outer range, or an older reference;
-                               * of an unused row the next unused one. MV_NOT_IN_MAP: none */
+    uint32_t outer;           /* the row that this one hides: an outer range, an older reference, or
+                               * a block of another heap at the address; of an unused row the next
+                               * unused one. MV_NOT_IN_MAP: none */
     bool is_used;
 } mv_live_alive_row;
 

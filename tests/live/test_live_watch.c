@@ -19,7 +19,7 @@ enum { SLOTS = 40, SPAN_US = 900, MOST_TEXT = 200 };
 typedef struct {
     mvt_live *live;
     uint32_t seed;
-    uint64_t block[2][SLOTS], call[SLOTS], heap[SLOTS]; /* sizes; 0: free */
+    uint64_t block[2][SLOTS], call[SLOTS], heap[2][SLOTS]; /* sizes; 0: free */
     uint32_t segments;
 } program;
 
@@ -85,19 +85,27 @@ static void use_call(program *p)
     mvt_live_event(p->live, MV_LIVE_EVENT_CALL, args);
 }
 
+/* A block of a heap may begin where a block of the heap begins that it is divided into. */
 static void use_heap(program *p)
 {
-    uint32_t slot = dice(p, SLOTS);
-    bool is_resized = p->heap[slot] && dice(p, 2);
+    uint32_t slot = dice(p, SLOTS), heap = dice(p, 2);
+    uint64_t *size = &p->heap[heap][slot];
+    bool is_resized = *size && dice(p, 2);
     mvt_live_args args = {.addr = 0x300000 + slot * 65536,
-                          .heap_action = is_resized      ? MV_HEAP_RESIZE
-                                         : p->heap[slot] ? MV_HEAP_FREE
-                                                         : MV_HEAP_ALLOC,
-                          .text = mvt_live_string(p->live, "pool"),
+                          .heap_action = is_resized ? MV_HEAP_RESIZE
+                                         : *size    ? MV_HEAP_FREE
+                                                    : MV_HEAP_ALLOC,
+                          .text = mvt_live_string(p->live, heap ? "arena" : "pool"),
                           .stack = some_stack(p)};
 
-    p->heap[slot] = p->heap[slot] && !is_resized ? 0 : 256 * (1 + dice(p, 50));
-    args.size = p->heap[slot];
+    if (dice(p, 60) == 0) {
+        args.heap_action = MV_HEAP_RESET;
+        args.addr = 0;
+        memset(p->heap[heap], 0, sizeof p->heap[heap]);
+    } else {
+        *size = *size && !is_resized ? 0 : 256 * (1 + dice(p, 50));
+        args.size = *size;
+    }
     mvt_live_event(p->live, MV_LIVE_EVENT_HEAP, args);
 }
 
@@ -253,7 +261,7 @@ static void expect_same(looking *l, const char *level)
 
 static void follow_with_cuts_of(uint32_t step, uint32_t seed)
 {
-    static const char *const levels[] = {NULL, "all", "cuda", "pool"};
+    static const char *const levels[] = {NULL, "all", "cuda", "pool", "arena"};
     program *p = start(seed);
     looking l;
 
@@ -263,7 +271,7 @@ static void follow_with_cuts_of(uint32_t step, uint32_t seed)
         run(p, step);
         put_file(l.path, mvt_live_bytes(p->live));
         look(&l);
-        expect_same(&l, levels[i / step % 4]);
+        expect_same(&l, levels[i / step % 5]);
     }
     mv_live_watch_close(l.watch);
 }
