@@ -1,7 +1,7 @@
 /* Recordings that are being written, for a report that is made again and again: what is kept of a
  * file from one time to the next.
  *
- * What is alive, totals and growth come from mv_live_watch: each time reads what is new. The leak
+ * Live blocks, totals and growth come from mv_live_watch, which reads only new records. The leak
  * verdict needs the whole recording: it is found again as often as a twentieth of a processor
  * allows, and has its age in the report. */
 #ifndef MV_FOLLOWED_H
@@ -31,8 +31,8 @@ typedef struct {
 /* CLOCK_MONOTONIC. */
 int64_t mv_followed_now_ms(void);
 
-/* Fills `trace`, of the command's level, with what the recording at `path` holds now, and held
- * `span_us` before (live_watch.h); in the command's arena. False: the file has to be read whole. */
+/* Fills `trace`, of the command's level, with the blocks of the recording at `path`, now and `span_us`
+ * before (live_watch.h); in the command's arena. False: the file has to be read whole. */
 bool mv_followed_read(mv_cli *cli, mv_followed *f, const char *path, int64_t span_us,
                       mv_trace *trace);
 

@@ -1,5 +1,5 @@
-/* What a recording that is being written holds now, and what has changed since a moment before:
- * each update reads and decodes only what is new.
+/* The memory that a recording holds while it is being written, and the changes since a moment
+ * before: each update reads and decodes only new records.
  *
  *     w = mv_live_watch_open(&arena, path, &err);
  *     for (;;) {
@@ -9,12 +9,13 @@
  *     }
  *     mv_live_watch_close(w);
  *
- * Two readers follow the file (live_follow.h): one to its end, one to `since_us`. Each keeps what is
- * alive there (live_alive.h), so the trace has O(alive) events, whatever the recording's length:
+ * Two readers follow the file (live_follow.h): one to its end, one to `since_us`. Each keeps the
+ * blocks that are alive there (live_alive.h), so the trace has O(alive) events, whatever the
+ * recording's length:
  *
- *     events before `since`   the allocations of what is alive now, or was alive at `since`
- *     right after it          the ends of what is not alive any more
- *     then                    the allocations of what came after `since` and is alive now
+ *     up to `since`    allocations of blocks that are alive now, or were alive then
+ *     right after it   frees of those that are not alive any more
+ *     then             allocations of later blocks that are alive now
  *
  * Its final heap, the totals and ages at its end, and how much each line holds more than at `since`
  * are those of the whole recording, on all levels. Peaks, steps and leaks are not: blocks that were
