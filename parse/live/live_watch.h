@@ -3,7 +3,7 @@
  *
  *     w = mv_live_watch_open(&arena, path, &err);
  *     for (;;) {
- *         mv_live_watch_update(w, now_us, since_us, &err);
+ *         mv_live_watch_update(w, now_us, span_us, &err);
  *         mv_live_watch_trace(w, &report_arena, &trace, &err);
  *         ...
  *     }

@@ -11,8 +11,9 @@
 #include "parse/live/read_live.h"
 #include "record/fold.h"
 #include "tests/fixture/fixture_live.h"
+#include "tests/fixture/fixture_training.h"
 
-enum { SLOTS = 40, SPAN_US = 900, MOST_TEXT = 200 };
+enum { SLOTS = 40, SPAN_US = 900, LONG_US = 400000, MOST_TEXT = 200, MOST_ROWS = 8192 };
 
 /* ---- a program --------------------------------------------------------------------------- */
 
@@ -134,7 +135,7 @@ static void run(program *p, uint32_t events)
 typedef struct {
     const char *path;
     mv_live_watch *watch;
-    uint64_t now_us;
+    uint64_t now_us, span_us;
 } looking;
 
 static void put_file(const char *path, mv_span file)
@@ -148,7 +149,7 @@ static void put_file(const char *path, mv_span file)
 
 static looking look_at(program *p)
 {
-    looking l = {.path = mvt_temp_file(mvt_live_bytes(p->live))};
+    looking l = {.path = mvt_temp_file(mvt_live_bytes(p->live)), .span_us = SPAN_US};
 
     l.watch = mv_live_watch_open(mvt_memory(), l.path, mvt_err());
     cr_assert_not_null(l.watch, "%s", mvt_err()->detail);
@@ -157,12 +158,12 @@ static looking look_at(program *p)
 
 static mv_live_watch_state look(looking *l)
 {
-    mvt_ok(mv_live_watch_update(l->watch, l->now_us, SPAN_US, mvt_err()));
+    mvt_ok(mv_live_watch_update(l->watch, l->now_us, l->span_us, mvt_err()));
     return mv_live_watch_status(l->watch);
 }
 
 typedef struct {
-    char rows[512][MOST_TEXT];
+    char rows[MOST_ROWS][MOST_TEXT];
     uint32_t count;
 } told;
 
@@ -172,7 +173,7 @@ static void tell(told *t, const char *format, ...)
 {
     va_list args;
 
-    cr_assert_lt(t->count, 512);
+    cr_assert_lt(t->count, MOST_ROWS);
     va_start(args, format);
     vsnprintf(t->rows[t->count++], MOST_TEXT, format, args);
     va_end(args);
@@ -209,13 +210,13 @@ static void tell_ledger(told *t, const mv_trace *read, uint32_t device)
              (unsigned long long)ledger.by[i].count);
 }
 
-static told *tell_trace(mv_trace *trace, const char *level, uint64_t now_us, bool is_whole,
-                        uint64_t used_before)
+static told *tell_trace(mv_trace *trace, const char *level, uint64_t now_us, uint64_t span_us,
+                        bool is_whole, uint64_t used_before)
 {
     told *t = mv_push_struct(mvt_memory(), told);
     mv_trace read = *trace;
     mv_top_query ask = {.now_us = (int64_t)now_us + mv_live_to_epoch_us(trace),
-                        .grown_us = SPAN_US};
+                        .grown_us = (int64_t)span_us};
 
     if (level)
         mvt_ok(mv_level_take_named(mvt_memory(), trace, level, mvt_err()));
@@ -248,8 +249,8 @@ static void expect_same(looking *l, const char *level)
 
     mvt_ok(mv_trace_read(mvt_memory(), l->path, NULL, &whole, mvt_err()));
     mvt_ok(mv_live_watch_trace(l->watch, mvt_memory(), &followed, mvt_err()));
-    a = tell_trace(&whole, level, s.now_us, true, 0);
-    b = tell_trace(&followed, level, s.now_us, false,
+    a = tell_trace(&whole, level, s.now_us, l->span_us, true, 0);
+    b = tell_trace(&followed, level, s.now_us, l->span_us, false,
                    !level                       ? s.before.blocks
                    : strcmp(level, "all") == 0  ? s.before.blocks | s.before.calls
                    : strcmp(level, "cuda") == 0 ? s.before.calls
@@ -401,7 +402,9 @@ static void follow_bounded(uint32_t kept)
     run(p, 500);
     snprintf(name, sizeof name, "%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
     put_file(name, mvt_live_bytes(p->live));
-    l = (looking){.path = name, .watch = mv_live_watch_open(mvt_memory(), name, mvt_err())};
+    l = (looking){.path = name,
+                  .span_us = SPAN_US,
+                  .watch = mv_live_watch_open(mvt_memory(), name, mvt_err())};
     for (uint32_t i = 0; i < 6; i++) {
         look(&l);
         expect_same(&l, NULL);
@@ -418,4 +421,23 @@ Test(live_watch, bounds_that_drop_old_records_change_nothing)
 {
     follow_bounded(150);
     follow_bounded(20);
+}
+
+/* ---- training runs ----------------------------------------------------------------------- */
+
+Test(live_watch, training_runs_have_the_answers_of_a_whole_reading)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        mvt_training_truth truth;
+        mvt_trace *t = mvt_new();
+        looking l = {.span_us = LONG_US};
+
+        mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
+        l.path = mvt_temp_file(mvt_live_of(mvt_done(t)));
+        l.watch = mv_live_watch_open(mvt_memory(), l.path, mvt_err());
+        cr_assert_not_null(l.watch);
+        look(&l);
+        expect_same(&l, NULL);
+        mv_live_watch_close(l.watch);
+    }
 }
