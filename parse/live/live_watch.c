@@ -12,7 +12,7 @@ typedef struct {
     bool blocks[MV_LIVE_LISTS];
     bool calls[MV_LIVE_LISTS]; /* that prove the device */
     bool heaps[MV_LIVE_LISTS];
-} devices;
+} seen_devices;
 
 /* One of the two readers, and what is alive where it is. */
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     bool has_any;            /* has taken a record */
     uint64_t sequence;       /* the highest number taken */
     uint64_t records, bytes; /* all that were taken, and of followers that were closed */
-    devices used;
+    seen_devices used;
 } reader;
 
 struct mv_live_watch {
@@ -76,7 +76,7 @@ static bool is_replaced(const mv_live_watch *w, const struct stat *now)
            w->file.st_size > now->st_size;
 }
 
-static void note_device(devices *used, const mv_live_record *r)
+static void note_device(seen_devices *used, const mv_live_record *r)
 {
     enum { OUT_OF_MEMORY = 2 }; /* as in read_live.c */
     uint32_t list = mv_live_alive_list(r);
@@ -114,7 +114,7 @@ static bool take_records(reader *r, uint64_t until_us)
 
 static mv_code update(mv_live_watch *w, reader *r, uint64_t now_us, uint64_t until_us, mv_err *err)
 {
-    devices used = r->used;
+    seen_devices used = r->used;
 
     for (bool is_again = false;; is_again = true) {
         if (mv_live_follow_update(r->follow, now_us, err) != MV_OK)
@@ -126,7 +126,7 @@ static mv_code update(mv_live_watch *w, reader *r, uint64_t now_us, uint64_t unt
         r->used = used;
     }
     if (!take_records(r, until_us))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is alive");
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "live blocks");
     return MV_OK;
 }
 
@@ -259,6 +259,7 @@ mv_code mv_live_watch_trace(mv_live_watch *w, mv_arena *arena, mv_trace *out, mv
     mv_live_alive_row *rows;
     mv_arena scratch;
     place *places;
+    mv_code code;
 
     mv_arena_init(&scratch, arena->budget);
     places = find_places(w, &scratch, &kept.count);
@@ -266,12 +267,10 @@ mv_code mv_live_watch_trace(mv_live_watch *w, mv_arena *arena, mv_trace *out, mv
     for (uint64_t i = 0; rows && i < kept.count; i++)
         rows[i] = row_at(w, &places[i]);
     kept.rows = rows;
-    if (rows)
-        mv_live_convert(arena, mv_live_follow_names(w->now.follow), &kept, out, err);
-    else
-        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is alive");
+    code = rows ? mv_live_convert(arena, mv_live_follow_names(w->now.follow), &kept, out, err)
+                : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "live blocks");
     mv_arena_release(&scratch);
-    return err->code;
+    return code;
 }
 
 /* CPU tensors come after the devices. */

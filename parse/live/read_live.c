@@ -732,25 +732,6 @@ static live *begin(mv_arena *scratch, mv_arena *arena, mv_trace *out)
     return l;
 }
 
-mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
-                     mv_err *err)
-{
-    mv_arena scratch;
-    mv_live_names names;
-    mv_code code;
-    live *l;
-
-    mv_arena_init(&scratch, arena->budget);
-    l = begin(&scratch, arena, out);
-    if (!l)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    l->names = &names;
-    code = read_all(l, file, opts, err);
-    mv_arena_release(&l->scratch);
-    mv_arena_release(&scratch);
-    return code;
-}
-
 static mv_code convert(live *l, const mv_live_kept *kept, mv_err *err)
 {
     if (know_names(l, false, err) != MV_OK)
@@ -766,8 +747,15 @@ static mv_code convert(live *l, const mv_live_kept *kept, mv_err *err)
     return finish(l, NULL, err);
 }
 
-mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kept *kept,
-                        mv_trace *out, mv_err *err)
+/* What a trace is made from: records that were kept, or the file if `kept` is NULL. */
+typedef struct {
+    const mv_live_kept *kept;
+    mv_span file;
+    const mv_live_opts *opts;
+} origin;
+
+static mv_code make(mv_arena *arena, mv_live_names *names, const origin *from, mv_trace *out,
+                    mv_err *err)
 {
     mv_arena scratch;
     mv_code code;
@@ -778,10 +766,26 @@ mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kep
     if (!l)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     l->names = names;
-    code = convert(l, kept, err);
-    out->origin.format = MV_FORMAT_BIN;
-    out->origin.first_call_frame = out->frames.count;
+    code = from->kept ? convert(l, from->kept, err) : read_all(l, from->file, from->opts, err);
     mv_arena_release(&l->scratch);
     mv_arena_release(&scratch);
+    return code;
+}
+
+mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
+                     mv_err *err)
+{
+    mv_live_names names;
+
+    return make(arena, &names, &(origin){.file = file, .opts = opts}, out, err);
+}
+
+mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kept *kept,
+                        mv_trace *out, mv_err *err)
+{
+    mv_code code = make(arena, names, &(origin){.kept = kept}, out, err);
+
+    out->origin.format = MV_FORMAT_BIN;
+    out->origin.first_call_frame = out->frames.count;
     return code;
 }
