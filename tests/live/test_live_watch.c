@@ -441,3 +441,30 @@ Test(live_watch, training_runs_have_the_answers_of_a_whole_reading)
         mv_live_watch_close(l.watch);
     }
 }
+
+Test(live_watch, memory_may_run_out_at_any_point)
+{
+    program *p = start(11);
+    const char *path;
+    mv_code code = MV_NOMEM;
+
+    run(p, 300);
+    path = mvt_temp_file(mvt_live_bytes(p->live));
+    for (uint64_t limit = 0; code != MV_OK; limit += 40000) {
+        mv_budget budget = {.limit = limit};
+        mv_err err = {.offset = MV_NO_OFFSET};
+        mv_live_watch *w;
+        mv_arena arena;
+        mv_trace trace;
+        mv_arena_init(&arena, &budget);
+        w = mv_live_watch_open(&arena, path, &err);
+        code = w ? mv_live_watch_update(w, 0, SPAN_US, &err) : err.code;
+        if (code == MV_OK)
+            code = mv_live_watch_trace(w, &arena, &trace, &err);
+        cr_assert(code == MV_OK || code == MV_NOMEM, "%d", code);
+        mv_live_watch_close(w);
+        mv_arena_release(&arena);
+        cr_assert_eq(budget.used, 0);
+        cr_assert_lt(limit, 1 << 28);
+    }
+}
