@@ -68,6 +68,8 @@ static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
         if (!find_chunk(load, t, to_us, &row))
             return false;
         out->end = t->chunks[row].head.first_row + t->chunks[row].head.count + 1;
+        if (t->chunks[row].head.first_row < out->first)
+            out->first = t->chunks[row].head.first_row; /* --from is after --to */
     }
     return true;
 }

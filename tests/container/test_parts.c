@@ -113,6 +113,8 @@ LongTest(parts, a_window_is_as_from_the_whole)
         "--to @step",
         "--from 196607us --to 196610us --device 0",
         "--from 0.3s --to 0.2s",
+        "--from 290000 --to 0.1s",
+        "--from 0.3s --to 70000",
         "--from 9s",
     };
     char random[80];
