@@ -10,6 +10,7 @@
 #include "cli/pictures/pictures.h"
 #include "cli/progress.h"
 #include "cli/report/table.h"
+#include "parse/model/sums.h"
 #include "parse/writers.h"
 
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
@@ -74,6 +75,21 @@ typedef struct {
     mv_page_gap gap;                      /* events missing from OUT */
 } written;
 
+/* The digests of a container, which make `info` quick. NULL, and the file is without them, if sums are
+ * too large or memory is short: a conversion needs much less of it. */
+static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_fn *write)
+{
+    bool lacked = cli->budget.lacked;
+    const mv_digest *digests;
+    mv_err ignored = {0};
+
+    if (write != mv_snapshot_write || mv_sums_check(trace, &ignored) != MV_OK)
+        return NULL;
+    digests = mv_digests_make(&cli->arena, trace, &ignored);
+    cli->budget.lacked = lacked;
+    return digests;
+}
+
 static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, written *w)
 {
     const char *path = out_of(cli), *input = mv_input_name(cli);
@@ -89,8 +105,7 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
     mv_progress_start(&progress, "memviz: writing", mv_option_given(&cli->options, MV_HAS(QUIET)));
     mv_write_opts opts = {.progress = mv_progress_show,
                           .user = &progress,
-                          .digests = write == mv_snapshot_write ? mv_digests_try(&cli->arena, trace)
-                                                                : NULL,
+                          .digests = find_digests(cli, trace, write),
                           .name = slash && slash[1] ? slash + 1 : input};
     if ((write ? write(&cli->scratch, trace, &opts, &sink, &err)
                : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/lives/digests.h"
 #include "analyze/thin/thin.h"
 #include "base/duration.h"
 #include "base/numbers.h"
@@ -179,9 +178,8 @@ static void explain_nothing(const run *r, mv_run_counts counts)
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
-/* An mv_finalise_edit: leaves out what was paused, by a program, its user or an option. */
-static mv_code edit_recording(void *user, mv_arena *arena, mv_trace *trace,
-                              const mv_digest **digests, mv_err *err)
+/* An mv_finalise_edit: what was paused, by a program, its user or an option. */
+static mv_code leave_out_pauses(void *user, mv_arena *arena, mv_trace *trace, mv_err *err)
 {
     const mv_options *o = user;
     mv_pauses pauses;
@@ -191,7 +189,6 @@ static mv_code edit_recording(void *user, mv_arena *arena, mv_trace *trace,
         mv_thin_pauses(arena, trace, &pauses, &thinned, err) != MV_OK)
         return err->code;
     *trace = thinned.trace;
-    *digests = mv_digests_try(arena, trace);
     return MV_OK;
 }
 
@@ -385,7 +382,7 @@ int mv_cmd_run(mv_cli *cli)
         return run_plainly(o->file);
     if (mv_recording_open(&r.recording, &cli->arena, o->output, &err) != MV_OK)
         return mv_complain(NULL, &err);
-    r.recording.edit = edit_recording;
+    r.recording.edit = leave_out_pauses;
     r.recording.user = o;
     mv_recording_watch_kept(&r.recording, put_kept, NULL);
     if (mv_recording_run(&r.recording, &program, &status, &err) == MV_OK)

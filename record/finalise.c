@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/numbers.h"
+#include "parse/writers.h"
 #include "record/add_samples.h"
 #include "record/recorded.h"
 
@@ -62,10 +63,10 @@ static mv_code read_capture(mv_arena *arena, const mv_run_names *names, const mv
 }
 
 static mv_code write_capture(mv_arena *scratch, const mv_finalise_task *task,
-                             const mv_finalise_watch *watch, const mv_trace *trace,
-                             const mv_digest *digests, uint64_t *bytes, mv_err *err)
+                             const mv_finalise_watch *watch, const mv_trace *trace, uint64_t *bytes,
+                             mv_err *err)
 {
-    mv_write_opts opts = {.progress = watch->progress, .user = watch->user, .digests = digests};
+    mv_write_opts opts = {.progress = watch->progress, .user = watch->user};
 
     begin_phase(watch, "writing");
     write_result(scratch, task->folder, trace, task->file->result, &opts, bytes, err);
@@ -87,10 +88,9 @@ static uint64_t unnumbered(const mv_trace *trace)
     return sum;
 }
 
-static mv_code edit(mv_arena *arena, const mv_finalise_task *task, mv_trace *trace,
-                    const mv_digest **digests, mv_err *err)
+static mv_code edit(mv_arena *arena, const mv_finalise_task *task, mv_trace *trace, mv_err *err)
 {
-    return task->edit ? task->edit(task->user, arena, trace, digests, err) : MV_OK;
+    return task->edit ? task->edit(task->user, arena, trace, err) : MV_OK;
 }
 
 mv_code mv_finalise(mv_budget *budget, const mv_finalise_task *task, const mv_finalise_watch *watch,
@@ -100,7 +100,6 @@ mv_code mv_finalise(mv_budget *budget, const mv_finalise_task *task, const mv_fi
     mv_nvml_process process = {
         .pid = file->pid, .visible = file->visible, .order = file->device_order};
     mv_arena arena, scratch;
-    const mv_digest *digests = NULL;
     const char *stopped;
     mv_trace trace = {0};
 
@@ -110,8 +109,8 @@ mv_code mv_finalise(mv_budget *budget, const mv_finalise_task *task, const mv_fi
     if (read_capture(&arena, task->names, file, watch, &trace, err) == MV_OK &&
         mv_add_samples(&arena, &process, task->nvml, 0, &trace, err) == MV_OK &&
         mv_run_marks_apply(&arena, task->marks, &trace, err) == MV_OK &&
-        edit(&arena, task, &trace, &digests, err) == MV_OK &&
-        write_capture(&scratch, task, watch, &trace, digests, &out->bytes, err) == MV_OK) {
+        edit(&arena, task, &trace, err) == MV_OK &&
+        write_capture(&scratch, task, watch, &trace, &out->bytes, err) == MV_OK) {
         out->events = mv_recorded_count(&trace);
         out->lost = trace.notes[MV_NOTE_LOST].count + unnumbered(&trace);
         stopped = mv_fact_find(&trace, "stopped");

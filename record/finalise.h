@@ -3,7 +3,7 @@
 #ifndef MV_FINALISE_H
 #define MV_FINALISE_H
 
-#include "parse/writers.h"
+#include "parse/readers.h"
 #include "record/nvml.h"
 #include "record/run_marks.h"
 #include "record/run_names.h"
@@ -24,10 +24,8 @@ typedef struct {
     char stopped[80]; /* why the recording ended before the program; "": it did not */
 } mv_finalised;
 
-/* Changes a trace before it is written, and finds the digests of what it has become, or NULL
- * (mv_write_opts); memory is of `arena`. */
-typedef mv_code mv_finalise_edit(void *user, mv_arena *arena, mv_trace *trace,
-                                 const mv_digest **digests, mv_err *err);
+/* Changes a trace before it is written; memory is of `arena`. */
+typedef mv_code mv_finalise_edit(void *user, mv_arena *arena, mv_trace *trace, mv_err *err);
 
 typedef struct {
     const mv_run_names *names;

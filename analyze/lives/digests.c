@@ -2,7 +2,6 @@
 
 #include "analyze/lives/lives.h"
 #include "base/text.h"
-#include "parse/model/sums.h"
 
 static_assert((int)MV_HISTORY_COUNT == (int)MV_DIGEST_HISTORIES, "raise MV_DIGEST_RULES");
 
@@ -41,17 +40,5 @@ const mv_digest *mv_digests_make(mv_arena *arena, const mv_trace *trace, mv_err 
     for (uint32_t i = 0; digests && i < trace->device_count; i++)
         if (mv_digest_find(arena, trace, i, &digests[i], err) != MV_OK)
             return NULL;
-    return digests;
-}
-
-const mv_digest *mv_digests_try(mv_arena *arena, const mv_trace *trace)
-{
-    bool lacked = arena->budget->lacked;
-    const mv_digest *digests = NULL;
-    mv_err ignored = {0};
-
-    if (mv_sums_check(trace, &ignored) == MV_OK)
-        digests = mv_digests_make(arena, trace, &ignored);
-    arena->budget->lacked = lacked;
     return digests;
 }

@@ -13,8 +13,4 @@ mv_code mv_digest_find(mv_arena *arena, const mv_trace *trace, uint32_t device, 
  * failure. */
 const mv_digest *mv_digests_make(mv_arena *arena, const mv_trace *trace, mv_err *err);
 
-/* The same for a container that is about to be written. Without memory for it, which is much more
- * than writing takes, or with sums that are too large, the file is without digests: NULL. */
-const mv_digest *mv_digests_try(mv_arena *arena, const mv_trace *trace);
-
 #endif

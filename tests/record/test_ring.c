@@ -6,7 +6,6 @@
 #include "analyze/leaks/leaks.h"
 #include "analyze/thin/pauses.h"
 #include "base/text.h"
-#include "parse/model/digest.h"
 #include "parse/readers.h"
 #include "record/fold.h"
 #include "record/line_history.h"
@@ -474,26 +473,6 @@ LongTest(ring, a_program_that_writes_much_is_bounded)
     snprintf(file, sizeof file, "%s/x.bin", folder);
     cr_assert_gt(captured(file, "folded_events"), 1000);
     cr_assert_eq(captured(file, "lost_events"), 0);
-}
-
-/* As `memviz convert` writes them, for `info` and for windows. */
-Test(ring, results_have_digests)
-{
-    mv_read_opts opts = {.digest_suffices = true};
-    const char *folder = mvt_temp_folder();
-    mvt_run r =
-        mvt_sh("cd %s && $MEMVIZ run -q -o x.bin -- " MV_VICTIM_RING " 20000 0.1 97", folder);
-    char file[4096];
-    mv_trace trace;
-
-    cr_assert_eq(r.status, 0, "%s", r.err);
-    snprintf(file, sizeof file, "%s/x.bin", folder);
-    mvt_ok(mv_trace_read(mvt_memory(), file, &opts, &trace, mvt_err()));
-    cr_assert_not_null(trace.digests);
-    cr_assert_gt(trace.digests->count[MV_ACTION_ALLOC], 100);
-    cr_assert_eq(trace.devices->events.count,
-                 trace.digests->count[MV_ACTION_ALLOC] +
-                     2 * trace.digests->count[MV_ACTION_FREE_REQUESTED]);
 }
 
 Test(ring, wrong_bounds_and_conditions_are_refused)
