@@ -80,7 +80,7 @@ def dryly(name, size, capacity, gpu):
     dry.start(ends_process=False)
     stopped(torch, programs, name, size)
     allocator = dry.recorder.allocators[-1]
-    if capacity and not rules.fits(allocator.events, capacity):
+    if capacity and not rules.fits(allocator, capacity):
         raise MemoryError("OutOfMemory")
     return dry.snapshot(), allocator.peak_allocated, allocator.peak_reserved, dry.report()
 

@@ -123,15 +123,13 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(found.reserved, 4 << 20)
 
     def test_a_limit_is_met_by_giving_back_what_is_free(self):
-        events = []
         found = allocator.Allocator()
         first = found.alloc(30 << 20, 0, [])
         found.free(first)
         found.alloc(40 << 20, 0, [])
-        events = found.events
         self.assertEqual(found.peak_reserved, 70 << 20)
-        self.assertTrue(allocator.fits(events, 40 << 20))
-        self.assertFalse(allocator.fits(events, (40 << 20) - 1))
+        self.assertTrue(allocator.fits(found, 40 << 20))
+        self.assertFalse(allocator.fits(found, (40 << 20) - 1))
 
 
 class Runs(unittest.TestCase):

@@ -39,10 +39,15 @@ class Stream:
         self.device_index, self.device_type = self.device.index, 1
 
     query = always(True)
-    synchronize = wait_stream = wait_event = nothing
+    wait_stream = wait_event = nothing
+
+    def synchronize(self) -> None:
+        recorder().waited()
 
     def record_event(self, event: Any = None) -> Any:
-        return event or Event()
+        event = event or Event()
+        event.record()
+        return event
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.stream_id == self.stream_id
@@ -60,11 +65,17 @@ class Stream:
 
 class Event:
     def __init__(self, *_: Any, **__: Any) -> None:
-        self.cuda_event = 0
+        self.cuda_event = self.at = 0
 
     query = always(True)
-    record = wait = synchronize = nothing
+    wait = nothing
     elapsed_time = always(1.0)
+
+    def record(self, stream: Any = None) -> None:
+        self.at = len(allocator().events)
+
+    def synchronize(self) -> None:
+        recorder().waited(self.at)
 
 
 class Device:
@@ -168,7 +179,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
         "is_initialized": always(True), "_is_compiled": always(True), "get_device_name": always(gpu.name),
         "get_device_capability": always((gpu.major, gpu.minor)), "get_device_properties": always(properties(gpu)),
         "is_bf16_supported": always(gpu.major >= 8), "is_tf32_supported": always(gpu.major >= 8),
-        "current_device": lambda: recorder().device, "synchronize": nothing, "ipc_collect": nothing, "_sleep": nothing,
+        "current_device": lambda: recorder().device, "synchronize": lambda device=None: recorder().waited(), "ipc_collect": nothing, "_sleep": nothing,
         "can_device_access_peer": always(True), "current_blas_handle": always(0), "get_arch_list": always([f"sm_{gpu.major}{gpu.minor}"]),
         "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device, "stream": on_stream,
         "default_stream": lambda device=None: default, "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing,
@@ -204,7 +215,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     torch.Generator = Generator
     c.default_generators = tuple(Generator() for _ in range(count))
     if hasattr(torch, "accelerator"):
-        for name, value in {"is_available": always(True), "device_count": always(count), "synchronize": nothing,
+        for name, value in {"is_available": always(True), "device_count": always(count), "synchronize": plain["synchronize"],
                             "current_accelerator": always(torch.device("cuda")), "empty_cache": plain["empty_cache"],
                             "current_device_index": plain["current_device"], "set_device_index": plain["set_device"],
                             "current_stream": plain["current_stream"]}.items():
@@ -345,7 +356,7 @@ def tensors(said: Callable[[str], None]) -> None:
     torch.Tensor.numpy = array
     torch.Tensor.pin_memory = lambda self, *_: self
     torch.Tensor.is_pinned = always(False)
-    torch.Tensor.record_stream = nothing
+    torch.Tensor.record_stream = lambda self, stream: recorder().used_by(self, stream.stream_id)
 
 
 @contextlib.contextmanager
@@ -368,23 +379,21 @@ def optimizers() -> None:
         setattr(module, "_has_foreach_support", has_foreach)
 
 
-def gradients(module: Any) -> int:
-    return sum(p.numel() * p.element_size() for p in module.parameters() if p.requires_grad)
-
-
 class Silent:
     def __getattr__(self, name: str) -> Any:
         return nothing
 
 
 def reduced(_, bucket):  # type: ignore[no-untyped-def]  # DDP checks annotations
-    """A bucket of gradients, reduced: in place, as the default does it."""
+    """A bucket of gradients, reduced: in place, as the default does it. DDP waits for the future, so that NCCL's watchdog,
+    which looks each 100 ms, and a collective after it give the buffer up (ProcessGroupNCCL.cpp, shelvesToUnstash_)."""
+    recorder().streams.add(bucket.buffer().untyped_storage()._cdata)
     future: Any = torch.futures.Future()
     future.set_result(bucket.buffer())
     return future
 
 
-def processes(ranks: int, said: Callable[[str], None]) -> None:
+def processes(ranks: int) -> None:
     """One rank of several, whose collectives do nothing: PyTorch's own fake process group."""
     if ranks:
         for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", str(ranks)), ("LOCAL_WORLD_SIZE", str(ranks)),
@@ -403,8 +412,6 @@ def processes(ranks: int, said: Callable[[str], None]) -> None:
         make(self, *args, **kwargs)
         self.register_comm_hook(None, reduced)
         self.logger = Silent()  # DDP's own wants the GPU's timers
-        if self.static_graph or not self.find_unused_parameters:
-            said(f"DDP's buckets are free when it makes them again after the first step; {gradients(self) >> 20} MiB more if NCCL still holds them")
 
     ddp.__init__ = made
     init = torch.distributed.init_process_group
@@ -433,7 +440,7 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     modules()
     tensors(said)
     optimizers()
-    processes(ranks, said)
+    processes(ranks)
 
     def compiled(model: Any = None, **_: Any) -> Any:
         mode.notes.add(mode.notes.rough, "torch.compile() fuses operators; this is the code without it", mode.where())

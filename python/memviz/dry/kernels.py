@@ -67,7 +67,8 @@ RANDOM = set(overloads("rand", "randn", "rand_like", "randn_like", "bernoulli", 
 SCALED = set(overloads("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"))
 
 
-MASK_FIRST = set(overloads("native_dropout"))  # Dropout.cu: the mask is made before the result
+LAST_FIRST = set(overloads("native_dropout"))  # Dropout.cu: the mask is made before the result
+SEEDS_FIRST = set(overloads("_scaled_dot_product_cudnn_attention"))  # attention.cu, _cudnn_attention_forward()
 
 
 def is_whole(grad: Any, size: Any, dim: int, start: int, end: int, step: int) -> bool:
@@ -194,12 +195,14 @@ def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[
         if not aligned:
             recorder.temporaries(device, [padded(value) + filters + 16])
         return
+    recorder.chosen("convolutions")
     direct = value.dtype == torch.float32 and weight.size(0) in (32, 64) and value.size(1) % 32 == 0
     recorder.temporaries(device, [padded(value) + filters + (0 if direct else padded(found[0])) + 16])
 
 
 def convolution_backward(recorder: Any, args: Any, found: List[Any]) -> None:
     """Each result is followed by its workspace."""
+    recorder.chosen("convolutions")
     grad, value, weight, stride, groups, wanted = args[0], args[1], args[2], args[4], args[9], args[10]
     device, results = value.fake_device.index or 0, iter(found)
     copied = not (is_last(value) or is_last(weight)) and not is_product(value, weight, stride)
@@ -236,9 +239,9 @@ def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: Li
 
 def cudnn_forward(query: Any, key: Any, value: Any, bias: Any, keeps: bool, *_: Any, **__: Any) -> Any:
     """Its fake kernel has another layout than the real one, which is that of the query."""
+    seeds = [torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)]
     out = torch.empty_like(query) if query.size(-1) == value.size(-1) else query.new_empty(*query.size()[:3], value.size(-1))
     sums = query.new_empty(*query.size()[:3], 1, dtype=torch.float32) if keeps else query.new_empty(0, dtype=torch.float32)
-    seeds = [torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)]
     return (out, sums, None, None, query.size(2), key.size(2), *seeds, None)
 
 
@@ -341,6 +344,11 @@ def safe_softmax(recorder: Any, device: int, args: Any, kwargs: Any, found: List
     recorder.temporaries(device, [nbytes(found[0]), found[0].numel(), rows])
 
 
+def layer_norm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    """layer_norm_kernel.cu: a copy of what is not contiguous."""
+    recorder.temporaries(device, [nbytes(t) for t in args[:2] if isinstance(t, torch.Tensor) and not t.is_contiguous()])
+
+
 RULES: Dict[Any, Callable[..., None]] = {}
 for _rule, _names in ((cublas, "mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular"),
                       (addmm, "addmm _addmm_activation"), (convolution, "convolution"),
@@ -350,7 +358,7 @@ for _rule, _names in ((cublas, "mm bmm baddbmm addbmm addmv mv dot vdot addr lin
                       (scalar_base, "pow"),
                       (safe_softmax, "_safe_softmax"),
                       (efficient_backward, "_scaled_dot_product_efficient_attention_backward"),
-                      (reduction, "sum mean amax amin prod any all norm linalg_vector_norm"),
+                      (layer_norm, "native_layer_norm native_layer_norm_backward"), (reduction, "sum mean amax amin prod any all norm linalg_vector_norm"),
                       (embedding_backward, "embedding_dense_backward")):
     for _overload in overloads(*_names.split()):
         RULES[_overload] = _rule
@@ -421,7 +429,8 @@ def linear(plain: Any) -> Callable[..., Any]:
     def run(value: Any, weight: Any, bias: Any = None) -> Any:
         if bias is None or value.dim() < 3 or value.is_contiguous():
             return plain(value, weight, bias)
-        return torch.matmul(value, weight.t()).add_(bias)
+        out = torch.matmul(value, weight.t())
+        return out.add_(bias.to(out.dtype))
 
     return run
 
@@ -447,14 +456,15 @@ class Rnn(torch.autograd.Function):
     def forward(ctx: Any, recorder: Any, kind: str, layers: int, dropout: float, both: int, train: bool, first: bool, value: Any, hx: Any,
                 cx: Any, *weights: Any) -> Any:
         gates, hidden, width = KINDS[kind], weights[0].size(0) // KINDS[kind], hx.size(-1)
+        recorder.chosen("RNNs")
+        if dropout and train and layers > 1:
+            recorder.workspace(value.fake_device.index or 0, "cudnn dropout", DROPOUT_STATES)
         copy = value.transpose(0, 1).contiguous() if first else value
         steps = copy.numel() // copy.size(-1)
         out = value.new_empty(*copy.size()[:-1], both * width)
         hy, cy = torch.empty_like(hx), None if cx is None else torch.empty_like(cx)
         unit = steps * hidden * value.element_size() * both
         masks = (layers - 1) * steps * hidden * both // 8 if dropout and train else 0
-        if masks:
-            recorder.workspace(value.fake_device.index or 0, "cudnn dropout", DROPOUT_STATES)
         ctx.work = layers * (unit * gates + both * RNN_WORK)
         work = value.new_empty(ctx.work, dtype=torch.uint8)
         if train:
@@ -467,12 +477,14 @@ class Rnn(torch.autograd.Function):
     def backward(ctx: Any, grad: Any, *_: Any) -> Any:
         value, hx, cx = ctx.inputs
         device = value.fake_device.index or 0
-        copy = value.transpose(0, 1).contiguous() if ctx.first else value
-        dx, dhx = torch.empty_like(copy), torch.empty_like(hx)
+        copies = [(t.transpose(0, 1) if ctx.first else t).contiguous() for t in (value, grad)]
+        dx, dhx = torch.empty_like(copies[0]), torch.empty_like(hx)
         dcx = None if cx is None else torch.empty_like(cx)
         ctx.recorder.temporaries(device, [ctx.work])
+        copies = [value.transpose(0, 1).contiguous()] if ctx.first else []
         buffer = value.new_zeros(sum(w.numel() for w in ctx.weights))
         ctx.recorder.temporaries(device, [ctx.work])
+        del copies
         at, grads = 0, []
         for w in ctx.weights:
             grads.append(buffer[at:at + w.numel()].view(w.size()))

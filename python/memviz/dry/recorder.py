@@ -3,6 +3,7 @@ storage on the GPU is an allocation from its first operator to its last referenc
 
 import contextlib
 import ctypes
+import math
 import mmap
 import os
 import platform
@@ -131,6 +132,7 @@ class Recorder(TorchDispatchMode):
         self.gpu, self.notes = gpu, Notes()
         self.allocators = [Allocator(device) for device in range(devices)]
         self.live: Dict[int, Any] = {}  # by storage: the reference that frees its block
+        self.streams: Set[int] = set()  # storages that another stream uses: free when the GPU is done with them
         self.values: Dict[int, Any] = {}  # by id of a fake tensor: its values, if they are known
         self.frames: Dict[Tuple[Any, int], Dict[str, Any]] = {}
         self.stacks: Dict[Tuple[Any, ...], Stack] = {}
@@ -138,6 +140,7 @@ class Recorder(TorchDispatchMode):
         self.device, self.stream = 0, 0  # the current ones
         self.backward = 0  # depth: PyTorch runs it on a thread of its own
         self.is_configured = False
+        self.guesses = False  # whether indices were made up
         self.ignores = 0  # depth: nothing is recorded
         self.engine: Any = None  # the code that calls autograd's engine
         self.sole = -1  # references to a gradient that only the engine holds
@@ -192,6 +195,8 @@ class Recorder(TorchDispatchMode):
         return self.allocators[device].alloc(size, self.stream, self.stack())
 
     def hold(self, tensor: Any) -> None:
+        if tensor.layout != torch.strided:
+            return  # its parts are tensors
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key in self.live:
@@ -203,7 +208,18 @@ class Recorder(TorchDispatchMode):
     def release(self, key: int) -> None:
         _, block, device = self.live.pop(key, (None, None, 0))
         if block:
-            self.allocators[device].free(block)
+            self.allocators[device].free(block, key in self.streams)
+        self.streams.discard(key)
+
+    def waited(self, until: float = math.inf) -> None:
+        for each in self.allocators:
+            each.waited(until)
+
+    def used_by(self, tensor: Any, stream: int) -> None:
+        """Tensor.record_stream()"""
+        _, block, _ = self.live.get(tensor.untyped_storage()._cdata, (None, None, 0))
+        if block and block.key[1] != stream:
+            self.streams.add(tensor.untyped_storage()._cdata)
 
     def resized(self, storage: Any) -> None:
         """The new memory is taken before the old one goes."""
@@ -213,7 +229,8 @@ class Recorder(TorchDispatchMode):
         block = self.take(device, storage.nbytes())
         self.live[storage._cdata] = (ref, block, device)
         if old:
-            self.allocators[device].free(old)
+            self.allocators[device].free(old, storage._cdata in self.streams)
+            self.streams.discard(storage._cdata)
 
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
@@ -239,6 +256,9 @@ class Recorder(TorchDispatchMode):
         if key not in self.workspaces:
             self.workspaces.add(key)
             self.take(device, size)
+
+    def chosen(self, what: str) -> None:
+        self.notes.add(self.notes.rough, f"cuDNN chooses the workspaces of {what} when it runs", self.where())
 
     # Values
 
@@ -347,6 +367,7 @@ class Recorder(TorchDispatchMode):
         if values is None and func in kernels.INDICES:
             with no_fake():
                 values = kernels.balanced(func, args, found)
+            self.guesses = self.guesses or "rand" not in func.__name__
             self.notes.add(self.notes.assumed, "indices that depend on computed values are spread evenly", self.where())
         if values is not None:
             for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
@@ -365,7 +386,7 @@ class Recorder(TorchDispatchMode):
             kernels.convolution_backward(self, args, found)
             return
         device = -1
-        for t in reversed(found) if func in kernels.MASK_FIRST else found:
+        for t in reversed(found) if func in kernels.LAST_FIRST else found[2:] + found[:2] if func in kernels.SEEDS_FIRST else found:
             if isinstance(t, FakeTensor) and t.fake_device.type == "cuda":
                 device = t.fake_device.index or 0
                 if not kernels.is_on_host(func, t):
@@ -378,14 +399,15 @@ class Recorder(TorchDispatchMode):
 
     def forget(self, tensor: Any) -> None:
         """In-place writes of unknown values: neither the tensor nor its views are known any more."""
-        if isinstance(tensor, FakeTensor) and self.values:
+        if isinstance(tensor, FakeTensor) and self.values and tensor.layout == torch.strided:
             storage = tensor.untyped_storage()._cdata
             for key, (ref, _) in list(self.values.items()):
                 other = ref()
-                if other is None or other.untyped_storage()._cdata == storage:
+                if other is None or other.layout == torch.strided and other.untyped_storage()._cdata == storage:
                     self.values.pop(key, None)
 
     def scalar(self, tensor: Any) -> Any:
+        self.waited()
         value = self.value(tensor)
         if value is not None:
             with no_fake():
@@ -401,6 +423,8 @@ class Recorder(TorchDispatchMode):
     def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:
         """Operators whose result has a size that depends on values."""
         first = args[0]
+        if self.guesses and values is not None and func not in kernels.INDICES:
+            self.notes.add(self.notes.rough, "a size follows from indices that are taken as spread evenly", self.where())
         if values is None:
             self.notes.add(self.notes.unknown, f"{func}: a size that depends on computed values; half is taken", self.where())
             with no_fake():

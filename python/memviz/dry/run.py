@@ -5,7 +5,7 @@ import os
 import pickle
 import re
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import allocator, kernels
 
@@ -102,17 +102,29 @@ class DryRun:
         events = sum(len(a.events) for a in self.recorder.allocators)
         return lines + [self.verdict()] + ([f"{events:,} events, predicted: {self.path}"] if self.path else [])
 
+    def worst(self) -> allocator.Allocator:
+        return max(self.recorder.allocators, key=lambda a: a.peak_reserved)
+
+    @staticmethod
+    def range(worst: allocator.Allocator) -> Tuple[int, int]:
+        """Bytes reserved at the peak, at least and at most."""
+        peaks = [a.peak_reserved for a in (worst, *allocator.others(worst))]
+        return min(peaks), max(peaks)
+
     def verdict(self) -> str:
-        worst = max(self.recorder.allocators, key=lambda a: a.peak_reserved)
+        worst = self.worst()
         distributed = sys.modules["torch.distributed"]
         several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
         beside = CONTEXT + (NCCL if several else 0)
         room, notes = self.gpu.memory - beside, self.recorder.notes
         least = "at least " if notes.unknown else "about " if notes.rough else ""
-        needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + beside)} with the context{' and NCCL' * several})"
-        if worst.peak_reserved <= room:
-            return f"{needs}: fits {self.gpu.name} with {size(room - worst.peak_reserved)} to spare"
-        if allocator.fits(worst.events, room, worst.settings):
+        low, most = self.range(worst)
+        needs = f"needs {least}{between(low, most)} reserved ({between(low + beside, most + beside)} with the context{' and NCCL' * several})"
+        if most <= room:
+            return f"{needs}: fits {self.gpu.name} with {size(room - most)} to spare"
+        if low <= room < most:
+            return f"{needs}: may not fit {self.gpu.name}"
+        if allocator.fits(worst, room):
             return f"{needs}: fits {self.gpu.name} only because PyTorch gives its cache back"
         return f"{needs}: does not fit {self.gpu.name}, by {size(worst.peak_reserved - room)}"
 
@@ -120,6 +132,10 @@ class DryRun:
 def size(count: int) -> str:
     gib = count / (1 << 30)
     return f"{gib:.1f} GiB" if gib >= 10 else f"{gib:.2f} GiB" if gib >= 1 else f"{count / (1 << 20):.0f} MiB"
+
+
+def between(low: int, most: int) -> str:
+    return size(most) if size(low) == size(most) else f"{size(low)} to {size(most)}"
 
 
 def chosen_gpu(name: str) -> kernels.Gpu:
