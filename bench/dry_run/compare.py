@@ -24,6 +24,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "python")]
 MOST_SECONDS = 150
+SIZES = tuple(int(n) for n in os.environ.get("SIZES", "210"))
 
 
 def sizes(snapshot):
@@ -207,7 +208,7 @@ def main():
         return
     kinds = [kind for kind, skipped in (("real", asked.dry_only or asked.ranks > 2), ("dry", asked.real_only)) if not skipped]
     ranks = list(range(asked.ranks)) if 0 < asked.ranks <= 2 else [0 if asked.ranks else None]
-    run_all([(kind, name, size, rank, 0) for kind in kinds for name in names for size in (2, 1, 0) for rank in ranks],
+    run_all([(kind, name, size, rank, 0) for kind in kinds for name in names for size in SIZES for rank in ranks],
             asked.jobs, asked.out, asked.ranks, asked.gpu)
     print("\n".join(table(names, asked.out, ranks)))
 

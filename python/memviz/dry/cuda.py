@@ -42,7 +42,7 @@ class Stream:
     wait_stream = wait_event = nothing
 
     def synchronize(self) -> None:
-        recorder().waited()
+        recorder().each("waited")
 
     def record_event(self, event: Any = None) -> Any:
         event = event or Event()
@@ -75,7 +75,7 @@ class Event:
         self.at = len(allocator().events)
 
     def synchronize(self) -> None:
-        recorder().waited(self.at)
+        recorder().each("waited", self.at)
 
 
 class Device:
@@ -89,24 +89,6 @@ class Device:
 
     def __exit__(self, *_: Any) -> None:
         recorder().device = self.outer
-
-
-class Engine:
-    """Autograd's engine, which runs in the calling thread but has handles of its own, as the threads of the real
-    one do."""
-
-    def __init__(self, engine: Any) -> None:
-        self.engine = engine
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.engine, name)
-
-    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
-        recorder().backward += 1
-        try:
-            return self.engine.run_backward(*args, **kwargs)
-        finally:
-            recorder().backward -= 1
 
 
 class Generator(torch._C.Generator):
@@ -134,26 +116,11 @@ def allocator(device: Any = None) -> Any:
     return recorder().allocators[index_of(device)]
 
 
-@contextlib.contextmanager
-def on_stream(stream: Any) -> Iterator[None]:
-    with stream if stream is not None else contextlib.nullcontext():
-        yield
-
-
-def properties(gpu: kernels.Gpu) -> Any:
-    return types.SimpleNamespace(name=gpu.name, total_memory=gpu.memory, major=gpu.major, minor=gpu.minor,
-                                 multi_processor_count=gpu.processors, is_integrated=0, is_multi_gpu_board=0, warp_size=32,
-                                 max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, L2_cache_size=50 << 20,
-                                 shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
-                                 shared_memory_per_multiprocessor=233472, gcnArchName="", uuid="dry-run")
-
-
 def statistics(device: Any = None) -> Any:
     a = allocator(device)
-    found = {f"{kind}_bytes.all.{what}": value for kind, now, peak in
-             (("allocated", a.allocated, a.peak_allocated), ("active", a.allocated, a.peak_allocated),
-              ("reserved", a.reserved, a.peak_reserved)) for what, value in (("current", now), ("peak", peak))}
-    return {**found, "num_alloc_retries": 0, "num_ooms": 0}
+    kinds = ("allocated", a.allocated, a.peak_allocated), ("active", a.allocated, a.peak_allocated), ("reserved", a.reserved, a.peak_reserved)
+    return {"num_alloc_retries": 0, "num_ooms": 0, **{f"{kind}_bytes.all.{what}": value for kind, now, peak in kinds
+                                                      for what, value in (("current", now), ("peak", peak))}}
 
 
 def reset_peak(device: Any = None) -> None:
@@ -161,30 +128,25 @@ def reset_peak(device: Any = None) -> None:
     a.peak_allocated, a.peak_reserved = a.allocated, a.reserved
 
 
-def empty_cache() -> None:
-    for each in recorder().allocators:
-        each.release()
-
-
-def set_stream(stream: Any) -> None:
-    if stream is not None:
-        recorder().stream = stream.stream_id
-
-
 def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
-    c = torch.cuda
-    default = Stream(stream_id=0)
+    c, default = torch.cuda, Stream(stream_id=0)
+    properties = types.SimpleNamespace(
+        name=gpu.name, total_memory=gpu.memory, major=gpu.major, minor=gpu.minor, multi_processor_count=gpu.processors, is_integrated=0,
+        is_multi_gpu_board=0, warp_size=32, max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, L2_cache_size=50 << 20,
+        shared_memory_per_block=49152, shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, gcnArchName="",
+        uuid="dry-run")
     plain = {
         "is_available": always(True), "device_count": always(count), "_lazy_init": nothing, "init": nothing,
         "is_initialized": always(True), "_is_compiled": always(True), "get_device_name": always(gpu.name),
-        "get_device_capability": always((gpu.major, gpu.minor)), "get_device_properties": always(properties(gpu)),
+        "get_device_capability": always((gpu.major, gpu.minor)), "get_device_properties": always(properties),
         "is_bf16_supported": always(gpu.major >= 8), "is_tf32_supported": always(gpu.major >= 8),
-        "current_device": lambda: recorder().device, "synchronize": lambda device=None: recorder().waited(), "ipc_collect": nothing, "_sleep": nothing,
+        "current_device": lambda: recorder().device, "synchronize": lambda device=None: recorder().each("waited"), "ipc_collect": nothing, "_sleep": nothing,
         "can_device_access_peer": always(True), "current_blas_handle": always(0), "get_arch_list": always([f"sm_{gpu.major}{gpu.minor}"]),
-        "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device, "stream": on_stream,
+        "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device,
+        "stream": lambda stream: contextlib.nullcontext() if stream is None else stream,
         "default_stream": lambda device=None: default, "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing,
         "seed_all": nothing, "initial_seed": always(0), "set_rng_state": nothing, "set_rng_state_all": nothing,
-        "empty_cache": empty_cache,
+        "empty_cache": lambda: recorder().each("release"),
         "memory_allocated": lambda device=None: allocator(device).allocated,
         "max_memory_allocated": lambda device=None: allocator(device).peak_allocated,
         "memory_reserved": lambda device=None: allocator(device).reserved,
@@ -193,10 +155,10 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
         "memory_stats": statistics, "reset_peak_memory_stats": reset_peak, "reset_max_memory_allocated": reset_peak,
         "reset_accumulated_memory_stats": nothing, "set_per_process_memory_fraction": nothing,
         "memory_summary": always("predicted by memviz dry-run: see its snapshot"), "utilization": always(0),
-        "get_rng_state": lambda device="cuda": host(lambda: torch.zeros(16, dtype=torch.uint8)),
+        "get_rng_state": lambda device="cuda": torch.zeros(16, dtype=torch.uint8),
         "get_rng_state_all": lambda: [torch.cuda.get_rng_state() for _ in range(count)],
         "current_stream": lambda device=None: Stream(stream_id=recorder().stream),
-        "set_stream": set_stream,
+        "set_stream": lambda stream: stream and stream.__enter__(),
         "set_device": lambda device: setattr(recorder(), "device", index_of(device)),
     }
     for name, value in plain.items():
@@ -224,11 +186,6 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
         setattr(torch.backends.cuda if name == "is_built" else torch.backends.cudnn, name, always(True))
     torch.backends.cudnn.version = always(91000)
     torch.backends.cudnn.is_acceptable = lambda tensor: tensor.is_cuda
-
-
-def host(make: Callable[[], Any]) -> Any:
-    with no_fake():
-        return make()
 
 
 def functions(gpu: kernels.Gpu) -> None:
@@ -265,10 +222,8 @@ def flatten(module: Any) -> None:
         return
     with torch.no_grad():
         buffer = torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device=weights[0].device)
-        at = 0
-        for w in weights:
-            w.data = buffer[at:at + w.numel()].view(w.size())
-            at += w.numel()
+        for w, part in zip(weights, buffer.split([w.numel() for w in weights])):
+            w.data = part.view(w.size())
 
 
 def modules() -> None:
@@ -316,12 +271,12 @@ def modules() -> None:
     torch.utils.data.DataLoader.__init__ = loader
 
 
-def tensors(said: Callable[[str], None]) -> None:
+def tensors() -> None:
     load = torch.load
 
     def loaded(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
         """The file is mapped, so that nothing of it is read before it is used; then moved as the program wants."""
-        with no_fake(), without(recorder()):
+        with no_fake(), torch.utils._python_dispatch._disable_current_modes():
             try:
                 found = load(file, "cpu", *args, **{**kwargs, "mmap": isinstance(file, (str, os.PathLike))})
             except (RuntimeError, ValueError):
@@ -334,7 +289,8 @@ def tensors(said: Callable[[str], None]) -> None:
         if not isinstance(self, FakeTensor):
             return numpy(self, *args, **kwargs)
         value = recorder().value(self)
-        return host(lambda: numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value))
+        with no_fake():
+            return numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value)
 
     def resized(self: Any, size: int) -> Any:
         """FSDP frees parameters that it has gathered so, and takes their memory again."""
@@ -352,18 +308,11 @@ def tensors(said: Callable[[str], None]) -> None:
     numpy, resize = torch.Tensor.numpy, torch.UntypedStorage.resize_
     torch.UntypedStorage.resize_ = resized
     torch.load = loaded
-    torch.save = lambda *_, **__: said("torch.save() writes nothing")
+    torch.save = lambda *_, **__: recorder().note("assumed", "torch.save() writes nothing", False)
     torch.Tensor.numpy = array
     torch.Tensor.pin_memory = lambda self, *_: self
     torch.Tensor.is_pinned = always(False)
     torch.Tensor.record_stream = lambda self, stream: recorder().used_by(self, stream.stream_id)
-
-
-@contextlib.contextmanager
-def without(mode: Any) -> Iterator[None]:
-    """Leaves the recorder for a while."""
-    with torch.utils._python_dispatch._disable_current_modes():
-        yield
 
 
 def optimizers() -> None:
@@ -371,12 +320,8 @@ def optimizers() -> None:
     optimizer, foreach, clip = (importlib.import_module(f"torch.{name}") for name in
                                 ("optim.optimizer", "utils._foreach_utils", "nn.utils.clip_grad"))
     optimizer._foreach_supported_types.append(FakeTensor)
-
-    def has_foreach(tensors: Any, device: Any) -> bool:
-        return device.type in foreach._get_foreach_kernels_supported_devices()
-
     for module in (foreach, clip):
-        setattr(module, "_has_foreach_support", has_foreach)
+        setattr(module, "_has_foreach_support", lambda _, device: device.type in foreach._get_foreach_kernels_supported_devices())
 
 
 class Silent:
@@ -414,18 +359,18 @@ def processes(ranks: int) -> None:
         self.logger = Silent()  # DDP's own wants the GPU's timers
 
     ddp.__init__ = made
-    init = torch.distributed.init_process_group
+    c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
+    init = c10d.init_process_group
 
     def fake(backend: Any = None, init_method: Any = None, timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
-        fake_pg = importlib.import_module("torch.testing._internal.distributed.fake_pg")
-        init("fake", store=fake_pg.FakeStore(), rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
+        store = importlib.import_module("torch.testing._internal.distributed.fake_pg").FakeStore()
+        init("fake", store=store, rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
              world_size=world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1")))
 
-    torch.distributed.init_process_group = fake
-    setattr(importlib.import_module("torch.distributed.distributed_c10d"), "init_process_group", fake)
+    torch.distributed.init_process_group = c10d.init_process_group = fake
 
 
-def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any], said: Callable[[str], None]) -> None:
+def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any]) -> None:
     """Changes this process for good: a dry run ends with it."""
     global active
     active = mode
@@ -433,17 +378,28 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     if hasattr(torch._C, "_set_only_lift_cpu_tensors"):
         torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(..., device="cuda") goes through the dispatcher
     torch.autograd.set_multithreading_enabled(False)
-    mode.engine = Engine.run_backward.__code__
-    torch.autograd.Variable._execution_engine = Engine(torch.autograd.Variable._execution_engine)
+    engine = torch.autograd.Variable._execution_engine
+
+    def run_backward(*args: Any, **kwargs: Any) -> Any:
+        """Autograd's engine, which runs in the calling thread but has handles of its own, as the threads of the real one do."""
+        mode.backward += 1
+        try:
+            return engine.run_backward(*args, **kwargs)
+        finally:
+            mode.backward -= 1
+
+    mode.engine = run_backward.__code__
+    torch.autograd.Variable._execution_engine = types.SimpleNamespace(
+        **{**{name: getattr(engine, name) for name in dir(engine) if name[0] != "_"}, "run_backward": run_backward})
     cuda(gpu, count, take)
     functions(gpu)
     modules()
-    tensors(said)
+    tensors()
     optimizers()
     processes(ranks)
 
     def compiled(model: Any = None, **_: Any) -> Any:
-        mode.notes.add(mode.notes.rough, "torch.compile() fuses operators; this is the code without it", mode.where())
+        mode.note("rough", "torch.compile() fuses operators; this is the code without it")
         return model if model is not None else (lambda f: f)
 
     torch.compile = compiled

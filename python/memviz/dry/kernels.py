@@ -1,12 +1,12 @@
 """What kernels of the GPU take beside their results: workspaces and temporaries, by rule.
 
 Each rule names its source. A rule is called after its operator's results are allocated, with the recorder, the
-device, the arguments and the results."""
+device, the arguments and the results, and returns bytes that are taken and given back: see Recorder.temporaries()."""
 
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 import torch
 
@@ -47,28 +47,28 @@ DEFAULT_GPU = "h100-80gb"
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 
 
-def overloads(*names: str) -> List[Any]:
+def overloads(names: str) -> Set[Any]:
     """Every overload of these operators that this PyTorch has."""
-    found = []
-    for name in names:
-        packet = getattr(aten, name, None)
-        found += [getattr(packet, o) for o in packet.overloads()] if packet is not None else []
-    return found
+    packets = [getattr(aten, name) for name in names.split() if hasattr(aten, name)]
+    return {getattr(packet, overload) for packet in packets for overload in packet.overloads()}
+
+
+def table(*rules: Tuple[str, Any]) -> Dict[Any, Any]:
+    return {overload: rule for names, rule in rules for overload in overloads(names)}
 
 
 ADD, INDEX, NONZERO = aten.add.Tensor, aten.index.Tensor, aten.nonzero.default
 SLICE_BACKWARD, ALIAS = aten.slice_backward.default, aten.alias.default
 LOCAL_SCALAR = aten._local_scalar_dense.default
-DYNAMIC = set(overloads("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "bincount",
-                        "repeat_interleave")) - {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
-INDICES = set(overloads("topk", "argmax", "argmin", "multinomial", "sort", "randint"))
-RANDOM = set(overloads("rand", "randn", "rand_like", "randn_like", "bernoulli", "bernoulli_", "normal_", "uniform_",
-                       "multinomial", "native_dropout", "randint", "randint_like", "random_", "randperm"))
-SCALED = set(overloads("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"))
-
-
-LAST_FIRST = set(overloads("native_dropout"))  # Dropout.cu: the mask is made before the result
-SEEDS_FIRST = set(overloads("_scaled_dot_product_cudnn_attention"))  # attention.cu, _cudnn_attention_forward()
+DYNAMIC = overloads("nonzero masked_select _unique2 unique_dim unique_consecutive bincount repeat_interleave") - \
+    {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
+INDICES = overloads("topk argmax argmin multinomial sort randint")
+RANDOM = overloads("rand randn rand_like randn_like bernoulli bernoulli_ normal_ uniform_ multinomial native_dropout randint "
+                   "randint_like random_ randperm")
+SCALED = overloads("_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_")
+LAST_FIRST = overloads("native_dropout")  # Dropout.cu: the mask is made before the result
+SEEDS_FIRST = overloads("_scaled_dot_product_cudnn_attention")  # attention.cu, _cudnn_attention_forward()
+BETWEEN = overloads("convolution_backward")
 
 
 def is_whole(grad: Any, size: Any, dim: int, start: int, end: int, step: int) -> bool:
@@ -91,34 +91,24 @@ def is_on_host(func: Any, tensor: Any) -> bool:
 
 def balanced(func: Any, args: Any, found: List[Any]) -> Any:
     """Indices that a router or sampler might choose: each choice equally often."""
-    made: List[Any] = []
-    for tensor in found:
-        if tensor.dtype != torch.int64 or tensor.numel() > MIB:
-            made.append(None)
-            continue
-        if "randint" in func.__name__:
-            low, high = (args[0], args[1]) if isinstance(args[1], int) else (0, args[0])
-            choices = max(1, high - low)
-        else:
-            source = args[0]
-            dim = next((a for a in args[1:3] if isinstance(a, int)), -1) if "arg" in func.__name__ else -1
-            choices = (source.size(dim) if source.dim() else 1)
-        made.append(torch.arange(tensor.numel()).remainder_(choices).view(tensor.size()))
-    return made
+    if "randint" in func.__name__:
+        low, high = args[:2] if isinstance(args[1], int) else (0, args[0])
+        choices = max(1, high - low)
+    else:
+        dim = next((a for a in args[1:3] if isinstance(a, int)), -1) if "arg" in func.__name__ else -1
+        choices = args[0].size(dim) if args[0].dim() else 1
+    return [None if t.dtype != torch.int64 or t.numel() > MIB else torch.arange(t.numel()).remainder_(choices).view(t.size())
+            for t in found]
 
 
 def half(func: Any, args: Any, kwargs: Any) -> Any:
     """A stand-in for a result whose size is not known."""
-    first = args[0]
-    some = max(1, first.numel() // 2)
-    if func in overloads("nonzero"):
-        return torch.zeros(some, first.dim(), dtype=torch.int64)
-    if func in overloads("masked_select"):
-        return torch.zeros(some, dtype=first.dtype)
-    if func in overloads("bincount"):
-        return torch.zeros(max(1, kwargs.get("minlength", 0) or first.numel()), dtype=torch.int64)
-    index = torch.zeros(first.numel(), dtype=torch.int64)
-    return (torch.zeros(some, dtype=first.dtype), index, index) if "unique" in func.__name__ else index
+    first, name = args[0], func.__name__
+    count, some = first.numel(), max(1, first.numel() // 2)
+    if "nonzero" in name or "masked" in name:
+        return torch.zeros(some, first.dim(), dtype=torch.int64) if "nonzero" in name else torch.zeros(some, dtype=first.dtype)
+    index = torch.zeros(max(1, "bincount" in name and kwargs.get("minlength", 0) or count), dtype=torch.int64)
+    return (torch.zeros(some, dtype=first.dtype), index, index) if "unique" in name else index
 
 
 # cuBLAS: CUDABlas.cpp and CublasHandlePool.cpp, getChosenWorkspaceSize(): 32 MiB from Hopper on, else 8,519,680
@@ -132,26 +122,22 @@ def cublas_size(gpu: Gpu) -> int:
     return 4096 * 8 * 1024 if gpu.major >= 9 else 4096 * 1024 * 2 + 16 * 1024 * 8
 
 
-def cublas(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def cublas(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     recorder.workspace(device, "cublas", cublas_size(recorder.gpu))
+    return []
 
 
-def addmm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def addmm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     """Blas.cpp, isInputCompliesAddmmCudaLt(): a bias of one dimension goes through cuBLASLt."""
     cublas(recorder, device, args, kwargs, found)
     bias, _, second = args[:3]
-    if bias.dim() == 1 and min(second.size()) > 1 and kwargs.get("beta", 1) == 1 and bias.is_contiguous():
-        size = int(os.environ.get("CUBLASLT_WORKSPACE_SIZE", "1024")) * 1024
-        if VERSION >= (2, 7):
-            recorder.workspace(device, "cublaslt", size)
-        else:
-            recorder.temporaries(device, [size])
-
-
-def scalar_base(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    """Pow.cpp: the base becomes a tensor on the GPU."""
-    if not isinstance(args[0], torch.Tensor):
-        recorder.temporaries(device, [8])
+    size = int(os.environ.get("CUBLASLT_WORKSPACE_SIZE", "1024")) * 1024
+    if bias.dim() != 1 or min(second.size()) <= 1 or kwargs.get("beta", 1) != 1 or not bias.is_contiguous():
+        return []
+    if VERSION < (2, 7):
+        return [size]
+    recorder.workspace(device, "cublaslt", size)
+    return []
 
 
 # cuDNN: its tensor-core kernels work on NHWC. For tensors in NCHW a plan copies input, filter and output within its
@@ -185,19 +171,16 @@ def padded(tensor: Any) -> int:
     return nbytes(tensor) // max(1, channels) * up(channels, pad)
 
 
-def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     value, weight, stride, groups = args[0], args[1], args[3], args[8]
     kernel, aligned = max(weight.size()[2:]), value.size(1) % 4 == 0
+    is_nhwc = is_last(value) or is_last(weight)
     if groups > 1 and groups == value.size(1) or is_product(value, weight, stride) or 1 < kernel == stride[0] and not is_last(value):
-        return
-    filters = padded(weight) if kernel > 1 else 0
-    if is_last(value) or is_last(weight):
-        if not aligned:
-            recorder.temporaries(device, [padded(value) + filters + 16])
-        return
+        return []
     recorder.chosen("convolutions")
+    copies = padded(value) + (padded(weight) if kernel > 1 else 0) + 16
     direct = value.dtype == torch.float32 and weight.size(0) in (32, 64) and value.size(1) % 32 == 0
-    recorder.temporaries(device, [padded(value) + filters + (0 if direct else padded(found[0])) + 16])
+    return ([] if aligned else [copies]) if is_nhwc else [copies + (0 if direct else padded(found[0]))]
 
 
 def convolution_backward(recorder: Any, args: Any, found: List[Any]) -> None:
@@ -225,14 +208,12 @@ def up(n: int, to: int) -> int:
     return -(-n // to) * to
 
 
-def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     query, key = args[1], args[2]
     batch, heads, length, width = query.size()
     rows = batch * heads * up(length, 128)
-    sizes = [rows * 4, rows * up(width, 32) * 4]
-    if key.size(1) != heads:
-        sizes += [batch * key.size(2) * heads * width * query.element_size()] * 2
-    recorder.temporaries(device, sizes)
+    return [rows * 4, rows * up(width, 32) * 4] + \
+        [batch * key.size(2) * heads * width * query.element_size()] * (2 if key.size(1) != heads else 0)
 
 
 # cuDNN: dq and the row sums in float in one workspace (seen for three shapes, to the byte); seeds are on the GPU.
@@ -249,48 +230,35 @@ def cudnn_gradients(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: 
     return tuple(torch.empty_like(t) for t in (query, key, value))
 
 
-FAKES: Dict[Any, Any] = {}
-for _made, _names in ((cudnn_forward, "_scaled_dot_product_cudnn_attention"),
-                      (cudnn_gradients, "_scaled_dot_product_cudnn_attention_backward")):
-    for _overload in overloads(_names):
-        FAKES[_overload] = _made
+FAKES = table(("_scaled_dot_product_cudnn_attention", cudnn_forward),
+              ("_scaled_dot_product_cudnn_attention_backward", cudnn_gradients))
 
 
-def cudnn_attention(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    recorder.temporaries(device, [256])
-
-
-def cudnn_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def cudnn_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     query, key = args[1], args[2]
     batch, heads, length, width = query.size()
     expanded = 0 if key.size(1) == heads else 2 * batch * heads * key.size(2) * width * query.element_size()
-    recorder.temporaries(device, [batch * heads * length * (width + 1) * 4 + expanded + 256])
+    return [batch * heads * length * (width + 1) * 4 + expanded + 256]
 
 
-def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     query = args[1]
     batch, heads, length, width = query.size()
-    delta = batch * heads * length * 4
-    columns = 64 if width <= 64 else 128
+    delta, columns = batch * heads * length * 4, 64 if width <= 64 else 128
     tiles = batch * heads * (up(length, 64) // 64) * (up(width, columns) // columns) * (64 * columns + 4) * 4
     # In half precision the kernel computes delta itself.
-    recorder.temporaries(device, [nbytes(args[5]), delta, delta, -2, -1, tiles, -3] if query.dtype == torch.float32 else
-                         [delta, tiles])
+    return [nbytes(args[5]), delta, delta, -2, -1, tiles, -3] if query.dtype == torch.float32 else [delta, tiles]
 
 
 # Embedding.cu, embedding_dense_backward_cuda(): up to 3,072 indices without temporaries; more are sorted, and
 # EmbeddingBackwardKernel.cu sums parts of ten rows in float, as many parts as there could be.
 
-def embedding_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    grad, indices, rows = args[0], args[1], args[2]
-    count, width = indices.numel(), grad.size(-1)
-    if count <= 3072:
-        return
-    most = min(count, rows)
-    parts = count // 10 + most
-    each = count * 8
-    recorder.temporaries(device, [each, each, each, 2 * each + 17919, -4, -3, each, 8, each, 1279, -8, -7, most * 8, most * 8,
-                                  1279, -11, 8, parts * 8, parts * up(width, 32) * 4])
+def embedding_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
+    count, most, width = args[1].numel(), min(args[1].numel(), args[2]), args[0].size(-1)
+    parts, each = count // 10 + most, count * 8
+    return [] if count <= 3072 else [
+        each, each, each, 2 * each + 17919, -4, -3, each, 8, each, 1279, -8, -7, most * 8, most * 8, 1279, -11, 8, parts * 8,
+        parts * up(width, 32) * 4]
 
 
 # Reduce.cuh, setReduceConfig(): a sum over many values and few outputs is split over blocks, which leave their
@@ -309,59 +277,46 @@ def split_sum(gpu: Gpu, outputs: int, inputs: int, size: int, is_inner: bool, ve
     width = min(wide, most // height)
     step_in, step_out = (width, 1) if is_inner else (1, width)
     values = up(inputs, step_in) // step_in
-    if values >= height * 16 or values >= 256:
-        step_in *= height
-    else:
+    if values < height * 16 and values < 256:
         return []
-    values = up(inputs, step_in) // step_in
+    values = up(inputs, step_in * height) // (step_in * height)
     vector = 1 if is_inner else vector
     grid = -(-(outputs // vector) // step_out)
     target = gpu.processors * (2048 // (width * height))
-    if values < 256 or grid > target:
-        return []
-    blocks = max(min(-(-target // grid), -(-values // 16)), -(-values // 256))
-    if blocks <= 1:
-        return []
-    return [size * outputs * blocks * (1 if is_inner else width * vector), 4 * grid]
+    blocks = 1 if values < 256 or grid > target else max(min(-(-target // grid), -(-values // 16)), -(-values // 256))
+    return [size * outputs * blocks * (1 if is_inner else width * vector), 4 * grid] if blocks > 1 else []
 
 
-def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     value, out = args[0], found[0]
     if not out.numel() or out.numel() == value.numel() or not value.is_contiguous():
-        return
+        return []
     outputs, inputs = out.numel(), value.numel() // out.numel()
     dims = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else None
-    last = dims is None or len(dims) == 0 or any(d % value.dim() == value.dim() - 1 for d in dims)
+    last = not dims or any(d % value.dim() == value.dim() - 1 for d in dims)
     width = value.size(-1) if value.dim() else 1
     vector = next(v for v in (4, 2, 1) if (inputs if last else width) % v == 0)
-    recorder.temporaries(device, split_sum(recorder.gpu, outputs, inputs, max(4, value.element_size()), last, vector))
+    return split_sum(recorder.gpu, outputs, inputs, max(4, value.element_size()), last, vector)
 
 
-BETWEEN = set(overloads("convolution_backward"))
-def safe_softmax(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    """attention.cpp, _safe_softmax(): the plain softmax, which of its values are -inf, and in which rows all are."""
-    rows = found[0].numel() // found[0].size(-1)
-    recorder.temporaries(device, [nbytes(found[0]), found[0].numel(), rows])
-
-
-def layer_norm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    """layer_norm_kernel.cu: a copy of what is not contiguous."""
-    recorder.temporaries(device, [nbytes(t) for t in args[:2] if isinstance(t, torch.Tensor) and not t.is_contiguous()])
-
-
-RULES: Dict[Any, Callable[..., None]] = {}
-for _rule, _names in ((cublas, "mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular"),
-                      (addmm, "addmm _addmm_activation"), (convolution, "convolution"),
-                      (flash_backward, "_scaled_dot_product_flash_attention_backward"),
-                      (cudnn_attention, "_scaled_dot_product_cudnn_attention"),
-                      (cudnn_backward, "_scaled_dot_product_cudnn_attention_backward"),
-                      (scalar_base, "pow"),
-                      (safe_softmax, "_safe_softmax"),
-                      (efficient_backward, "_scaled_dot_product_efficient_attention_backward"),
-                      (layer_norm, "native_layer_norm native_layer_norm_backward"), (reduction, "sum mean amax amin prod any all norm linalg_vector_norm"),
-                      (embedding_backward, "embedding_dense_backward")):
-    for _overload in overloads(*_names.split()):
-        RULES[_overload] = _rule
+RULES: Dict[Any, Callable[..., List[int]]] = table(
+    ("mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular", cublas),
+    ("addmm _addmm_activation", addmm),
+    ("convolution", convolution),
+    ("sum mean amax amin prod any all norm linalg_vector_norm", reduction),
+    ("embedding_dense_backward", embedding_backward),
+    ("_scaled_dot_product_flash_attention_backward", flash_backward),
+    ("_scaled_dot_product_efficient_attention_backward", efficient_backward),
+    ("_scaled_dot_product_cudnn_attention_backward", cudnn_backward),
+    ("_scaled_dot_product_cudnn_attention", lambda *_: [256]),
+    # Pow.cpp: the base becomes a tensor on the GPU
+    ("pow", lambda recorder, device, args, kwargs, found: [] if isinstance(args[0], torch.Tensor) else [8]),
+    # layer_norm_kernel.cu: a copy of what is not contiguous
+    ("native_layer_norm native_layer_norm_backward", lambda recorder, device, args, kwargs, found:
+        [nbytes(t) for t in args[:2] if isinstance(t, torch.Tensor) and not t.is_contiguous()]),
+    # attention.cpp, _safe_softmax(): the plain softmax, which of its values are -inf, and in which rows all are
+    ("_safe_softmax", lambda recorder, device, args, kwargs, found:
+        [nbytes(found[0]), found[0].numel(), found[0].numel() // found[0].size(-1)]))
 
 
 # Which attention kernel: sdp_utils.cpp, select_sdp_backend().
@@ -485,10 +440,7 @@ class Rnn(torch.autograd.Function):
         buffer = value.new_zeros(sum(w.numel() for w in ctx.weights))
         ctx.recorder.temporaries(device, [ctx.work])
         del copies
-        at, grads = 0, []
-        for w in ctx.weights:
-            grads.append(buffer[at:at + w.numel()].view(w.size()))
-            at += w.numel()
+        grads = [part.view(w.size()) for w, part in zip(ctx.weights, buffer.split([w.numel() for w in ctx.weights]))]
         ctx.reserve = None
         return (None,) * 7 + (dx.transpose(0, 1) if ctx.first else dx, dhx, dcx, *grads)
 

@@ -3,7 +3,6 @@ storage on the GPU is an allocation from its first operator to its last referenc
 
 import contextlib
 import ctypes
-import math
 import mmap
 import os
 import platform
@@ -94,20 +93,6 @@ def no_fake() -> Iterator[None]:
             torch._C._set_dispatch_mode(mode)
 
 
-class Notes:
-    """What the answer rests on: reason, then the lines of the program."""
-
-    def __init__(self) -> None:
-        self.unknown: Dict[str, List[str]] = {}  # makes the answer "at least"
-        self.rough: Dict[str, List[str]] = {}  # makes it "about"
-        self.assumed: Dict[str, List[str]] = {}
-
-    def add(self, kind: Dict[str, List[str]], reason: str, where: str) -> None:
-        lines = kind.setdefault(reason, [])
-        if where not in lines and len(lines) < MOST_NOTES:
-            lines.append(where)
-
-
 def leaves(value: Any, found: List[Any]) -> List[Any]:
     if isinstance(value, torch.Tensor):
         found.append(value)
@@ -129,7 +114,9 @@ class Recorder(TorchDispatchMode):
     def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
         super().__init__()
         self.fake = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
-        self.gpu, self.notes = gpu, Notes()
+        self.gpu = gpu
+        # What the answer rests on: reason, then lines of the program. The first makes it "at least", the second "about".
+        self.notes: Dict[str, Dict[str, List[str]]] = {"not known": {}, "rough": {}, "assumed": {}}
         self.allocators = [Allocator(device) for device in range(devices)]
         self.live: Dict[int, Any] = {}  # by storage: the reference that frees its block
         self.streams: Set[int] = set()  # storages that another stream uses: free when the GPU is done with them
@@ -153,27 +140,20 @@ class Recorder(TorchDispatchMode):
         while frame:
             keys.append((frame.f_code, frame.f_lineno))
             frame = frame.f_back
-        key = tuple(keys)
-        found = self.stacks.get(key)
+        found = self.stacks.get(tuple(keys))
         if found is None:
-            found = self.stacks[key] = [self.described(k) for k in keys if not self.is_hidden(k[0].co_filename)]
+            for key in keys:
+                if key not in self.frames:
+                    self.frames[key] = {"name": key[0].co_name, "filename": key[0].co_filename, "line": key[1]}
+            found = self.stacks[tuple(keys)] = [self.frames[key] for key in keys if not any(h in key[0].co_filename for h in HIDDEN)]
         return found
 
-    def described(self, key: Tuple[Any, int]) -> Dict[str, Any]:
-        found = self.frames.get(key)
-        if found is None:
-            found = self.frames[key] = {"name": key[0].co_name, "filename": key[0].co_filename, "line": key[1]}
-        return found
-
-    @staticmethod
-    def is_hidden(file: str) -> bool:
-        return any(part in file for part in HIDDEN)
-
-    def where(self) -> str:
-        stack = self.stack()
-        user = next((f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]), None)
-        frame = user or (stack[0] if stack else {"filename": "?", "line": 0})
-        return f"{frame['filename']}:{frame['line']}"
+    def note(self, kind: str, reason: str, is_here: bool = True) -> None:
+        """A reason, and the line of the program that has it."""
+        lines, stack = self.notes[kind].setdefault(reason, []), self.stack() if is_here else []
+        user = [f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]]
+        where = [f"{frame['filename']}:{frame['line']}" for frame in (user or stack)[:1]]
+        lines += where if len(lines) < MOST_NOTES and where != [] and where[0] not in lines else []
 
     # Memory
 
@@ -187,7 +167,7 @@ class Recorder(TorchDispatchMode):
         for each in self.allocators:
             each.settings = settings
         for setting in settings.unknown:
-            self.notes.add(self.notes.assumed, f"the allocator's setting {setting} is left out", "")
+            self.note("assumed", f"the allocator's setting {setting} is left out", False)
 
     def take(self, device: int, size: int) -> Optional[Block]:
         if not self.is_configured:  # a program may set the variable after it imports torch
@@ -211,9 +191,9 @@ class Recorder(TorchDispatchMode):
             self.allocators[device].free(block, key in self.streams)
         self.streams.discard(key)
 
-    def waited(self, until: float = math.inf) -> None:
-        for each in self.allocators:
-            each.waited(until)
+    def each(self, what: str, *args: Any) -> None:
+        for allocator in self.allocators:
+            getattr(allocator, what)(*args)
 
     def used_by(self, tensor: Any, stream: int) -> None:
         """Tensor.record_stream()"""
@@ -234,21 +214,14 @@ class Recorder(TorchDispatchMode):
 
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
-        allocator = self.allocators[device]
         blocks: List[Optional[Block]] = []
-        for size in sizes:
+        for size in (*sizes, *range(-sum(size >= 0 for size in sizes), 0)):
             if size >= 0:
                 blocks.append(self.take(device, size))
-            else:
-                self.give_back(allocator, blocks, -size - 1)
-        for at in reversed(range(len(blocks))):
-            self.give_back(allocator, blocks, at)
-
-    @staticmethod
-    def give_back(allocator: Allocator, blocks: List[Optional[Block]], at: int) -> None:
-        block, blocks[at] = blocks[at], None
-        if block:
-            allocator.free(block)
+                continue
+            block, blocks[-size - 1] = blocks[-size - 1], None
+            if block:
+                self.allocators[device].free(block)
 
     def workspace(self, device: int, kind: str, size: int) -> None:
         """Workspace that a library keeps: one for each thread (its handle) and stream."""
@@ -258,7 +231,7 @@ class Recorder(TorchDispatchMode):
             self.take(device, size)
 
     def chosen(self, what: str) -> None:
-        self.notes.add(self.notes.rough, f"cuDNN chooses the workspaces of {what} when it runs", self.where())
+        self.note("rough", f"cuDNN chooses the workspaces of {what} when it runs")
 
     # Values
 
@@ -368,7 +341,7 @@ class Recorder(TorchDispatchMode):
             with no_fake():
                 values = kernels.balanced(func, args, found)
             self.guesses = self.guesses or "rand" not in func.__name__
-            self.notes.add(self.notes.assumed, "indices that depend on computed values are spread evenly", self.where())
+            self.note("assumed", "indices that depend on computed values are spread evenly")
         if values is not None:
             for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
                 self.know(tensor, value)
@@ -395,7 +368,7 @@ class Recorder(TorchDispatchMode):
             return
         rule = kernels.RULES.get(func)
         if rule:
-            rule(self, device, args, kwargs, found)
+            self.temporaries(device, rule(self, device, args, kwargs, found))
 
     def forget(self, tensor: Any) -> None:
         """In-place writes of unknown values: neither the tensor nor its views are known any more."""
@@ -407,26 +380,26 @@ class Recorder(TorchDispatchMode):
                     self.values.pop(key, None)
 
     def scalar(self, tensor: Any) -> Any:
-        self.waited()
+        self.each("waited")
         value = self.value(tensor)
         if value is not None:
             with no_fake():
                 return value.item()
         if tensor.dtype == torch.bool:
-            self.notes.add(self.notes.assumed, "a condition that depends on computed values is taken as false", self.where())
+            self.note("assumed", "a condition that depends on computed values is taken as false")
             return False
         if tensor.is_floating_point() or tensor.is_complex():
             return 1.0
-        self.notes.add(self.notes.unknown, "an integer that depends on computed values is taken as 1", self.where())
+        self.note("not known", "an integer that depends on computed values is taken as 1")
         return 1
 
     def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:
         """Operators whose result has a size that depends on values."""
         first = args[0]
         if self.guesses and values is not None and func not in kernels.INDICES:
-            self.notes.add(self.notes.rough, "a size follows from indices that are taken as spread evenly", self.where())
+            self.note("rough", "a size follows from indices that are taken as spread evenly")
         if values is None:
-            self.notes.add(self.notes.unknown, f"{func}: a size that depends on computed values; half is taken", self.where())
+            self.note("not known", f"{func}: a size that depends on computed values; half is taken")
             with no_fake():
                 values = kernels.half(func, args, kwargs)
         made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device)
@@ -453,7 +426,7 @@ class Recorder(TorchDispatchMode):
         if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException",
                                       "DataDependentOutputException", "DynamicOutputShapeException"):
             raise why
-        self.notes.add(self.notes.unknown, f"{func} has no fake kernel (torch.library.register_fake adds one)", self.where())
+        self.note("not known", f"{func} has no fake kernel (torch.library.register_fake adds one)")
         if func._schema.is_mutable and not func._schema.returns:
             return None
         if tensors:
