@@ -176,7 +176,7 @@ class Recorder(TorchDispatchMode):
 
     def hold(self, tensor: Any) -> None:
         if tensor.layout != torch.strided:
-            return  # its parts are tensors
+            return self.note("not known", "of a sparse tensor only the parts that are tensors are counted")
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key in self.live:
