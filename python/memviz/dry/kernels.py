@@ -321,61 +321,46 @@ RULES: Dict[Any, Callable[..., List[int]]] = table(
 
 # Which attention kernel: sdp_utils.cpp, select_sdp_backend().
 
-def flash_serves(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: bool, gpu: Gpu) -> bool:
-    return (mask is None and query.dtype in (torch.float16, torch.bfloat16) and gpu.major >= 8 and
-            query.dim() == 4 and query.size(-1) == value.size(-1) and query.size(-1) <= 256 and
-            (not causal or query.size(2) == key.size(2)) and
-            (grouped or query.size(1) == key.size(1)) and torch.backends.cuda.flash_sdp_enabled())
-
-
-def efficient_serves(query: Any, key: Any, value: Any, mask: Any, gpu: Gpu) -> bool:
-    align = 4 if query.dtype == torch.float32 else 8
-    return (query.dtype in (torch.float32, torch.float16, torch.bfloat16) and query.dim() == 4 and gpu.major >= 5 and
-            query.size(-1) % align == 0 and value.size(-1) % align == 0 and query.size(1) == key.size(1) and
-            torch.backends.cuda.mem_efficient_sdp_enabled())
-
-
-def cudnn_serves(query: Any, key: Any, value: Any, grouped: bool, gpu: Gpu) -> bool:
-    """check_prefer_cudnn_attention(): first choice on Hopper and Blackwell since 2.9."""
-    return (VERSION >= (2, 9) and (gpu.major, gpu.minor) in ((9, 0), (10, 0)) and query.dim() == 4 and
-            query.dtype in (torch.float16, torch.bfloat16) and query.size(-1) % 8 == 0 and value.size(-1) % 8 == 0 and
-            query.size(-1) <= 256 and (grouped or query.size(1) == key.size(1)) and key.size(2) > 1 and
-            os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") != "1")
+def servers(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: bool, gpu: Gpu) -> List[str]:
+    """cuDNN is the first choice on Hopper and Blackwell since 2.9: check_prefer_cudnn_attention()."""
+    width, last, backends = query.size(-1), value.size(-1), torch.backends.cuda
+    is_half, align = query.dtype in (torch.float16, torch.bfloat16), 4 if query.dtype == torch.float32 else 8
+    same, fits = query.size(1) == key.size(1), width % align == last % align == 0
+    rules = {
+        "cudnn": VERSION >= (2, 9) and (gpu.major, gpu.minor) in ((9, 0), (10, 0)) and is_half and fits and width <= 256 and
+        (grouped or same) and key.size(2) > 1 and os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") != "1",
+        "flash": mask is None and is_half and gpu.major >= 8 and width == last <= 256 and (grouped or same) and
+        (not causal or query.size(2) == key.size(2)) and backends.flash_sdp_enabled(),
+        "efficient": (is_half or query.dtype == torch.float32) and gpu.major >= 5 and fits and same and backends.mem_efficient_sdp_enabled()}
+    return [name for name, serves in rules.items() if serves and query.dim() == 4]
 
 
 def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
-    """scaled_dot_product_attention() as the GPU would do it."""
-    keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-    has_learnt_mask = attn_mask is not None and attn_mask.requires_grad and torch.is_grad_enabled()
-    if has_learnt_mask:  # seen with T5's position bias; the fused kernels want none
-        pass
-    elif cudnn_serves(query, key, value, enable_gqa, gpu):
-        if attn_mask is not None and attn_mask.dtype == torch.bool:
-            attn_mask = attn_mask.to(query.dtype)
-        return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False,
-                                                        scale=scale)[0]
-    elif flash_serves(query, key, value, attn_mask, is_causal, enable_gqa, gpu):
+    """scaled_dot_product_attention() as the GPU would do it. The fused kernels want no mask that is learnt (seen with T5's)."""
+    mask, keeps = attn_mask, torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
+    is_learnt = mask is not None and mask.requires_grad and torch.is_grad_enabled()
+    kind = "" if is_learnt else next(iter(servers(query, key, value, mask, is_causal, enable_gqa, gpu)), "")
+    if kind in ("cudnn", "efficient") and mask is not None and mask.dtype == torch.bool:
+        mask = mask.to(query.dtype)
+    if kind == "cudnn":
+        return aten._scaled_dot_product_cudnn_attention(query, key, value, mask, keeps, dropout_p, is_causal, False, scale=scale)[0]
+    if kind == "flash":
         width = query.size(-1)
-        scale = scale if scale is not None else 1 / math.sqrt(width)
         if width % 8:
             query, key, value = (torch.nn.functional.pad(t, (0, 8 - width % 8)) for t in (query, key, value))
-        out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
+        out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False,
+                                                       scale=scale if scale is not None else 1 / math.sqrt(width))[0]
         return out[..., :width] if width % 8 else out
-    elif efficient_serves(query, key, value, attn_mask, gpu):
-        if attn_mask is not None:
-            if attn_mask.dtype == torch.bool:
-                attn_mask = attn_mask.to(query.dtype)
-            if attn_mask.size(-1) % 8:
-                full = attn_mask.size(-1)
-                attn_mask = torch.nn.functional.pad(attn_mask, (0, 8 - full % 8))[..., :full]
-            attn_mask = attn_mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
-        return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal,
-                                                            scale=scale)[0]
+    if kind == "efficient":
+        if mask is not None:
+            full = mask.size(-1)
+            mask = torch.nn.functional.pad(mask, (0, 8 - full % 8))[..., :full] if full % 8 else mask
+            mask = mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
+        return aten._scaled_dot_product_efficient_attention(query, key, value, mask, keeps, dropout_p, is_causal, scale=scale)[0]
     if enable_gqa and query.size(1) != key.size(1):
-        times = query.size(1) // key.size(1)
-        key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
-    return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale)[0]
+        key, value = (t.repeat_interleave(query.size(1) // key.size(1), 1) for t in (key, value))
+    return aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal, None, scale=scale)[0]
 
 
 def linear(plain: Any) -> Callable[..., Any]:
