@@ -17,31 +17,31 @@ MIB = 1 << 20
 @dataclass(frozen=True)
 class Gpu:
     name: str
-    memory: int  # bytes, as torch.cuda.get_device_properties() has them
+    gib: float  # as torch.cuda.get_device_properties() has them
     major: int
     minor: int
     processors: int  # multi_processor_count
 
-
-def gib(size: float) -> int:
-    return int(size * (1 << 30))
+    @property
+    def memory(self) -> int:
+        return int(self.gib * (1 << 30))
 
 
 # Memory as PyTorch's out-of-memory errors report it ("has a total capacity of"), the rest as NVIDIA's data sheets.
 GPUS = {
-    "t4": Gpu("Tesla T4", gib(14.56), 7, 5, 40),
-    "v100-16gb": Gpu("Tesla V100-SXM2-16GB", gib(15.77), 7, 0, 80),
-    "v100-32gb": Gpu("Tesla V100-SXM2-32GB", gib(31.73), 7, 0, 80),
-    "a10": Gpu("NVIDIA A10G", gib(21.98), 8, 6, 80),
-    "l4": Gpu("NVIDIA L4", gib(22.03), 8, 9, 58),
-    "rtx3090": Gpu("NVIDIA GeForce RTX 3090", gib(23.57), 8, 6, 82),
-    "rtx4090": Gpu("NVIDIA GeForce RTX 4090", gib(23.52), 8, 9, 128),
-    "a100-40gb": Gpu("NVIDIA A100-SXM4-40GB", gib(39.39), 8, 0, 108),
-    "a100-80gb": Gpu("NVIDIA A100-SXM4-80GB", gib(79.14), 8, 0, 108),
-    "l40s": Gpu("NVIDIA L40S", gib(44.40), 8, 9, 142),
-    "h100-80gb": Gpu("NVIDIA H100 80GB HBM3", 85017493504, 9, 0, 132),
-    "h200": Gpu("NVIDIA H200", gib(139.72), 9, 0, 132),
-    "b200": Gpu("NVIDIA B200", gib(178.35), 10, 0, 148),
+    "t4": Gpu("Tesla T4", 14.56, 7, 5, 40),
+    "v100-16gb": Gpu("Tesla V100-SXM2-16GB", 15.77, 7, 0, 80),
+    "v100-32gb": Gpu("Tesla V100-SXM2-32GB", 31.73, 7, 0, 80),
+    "a10": Gpu("NVIDIA A10G", 21.98, 8, 6, 80),
+    "l4": Gpu("NVIDIA L4", 22.03, 8, 9, 58),
+    "rtx3090": Gpu("NVIDIA GeForce RTX 3090", 23.57, 8, 6, 82),
+    "rtx4090": Gpu("NVIDIA GeForce RTX 4090", 23.52, 8, 9, 128),
+    "a100-40gb": Gpu("NVIDIA A100-SXM4-40GB", 39.39, 8, 0, 108),
+    "a100-80gb": Gpu("NVIDIA A100-SXM4-80GB", 79.14, 8, 0, 108),
+    "l40s": Gpu("NVIDIA L40S", 44.40, 8, 9, 142),
+    "h100-80gb": Gpu("NVIDIA H100 80GB HBM3", 85017493504 / (1 << 30), 9, 0, 132),
+    "h200": Gpu("NVIDIA H200", 139.72, 9, 0, 132),
+    "b200": Gpu("NVIDIA B200", 178.35, 10, 0, 148),
 }
 DEFAULT_GPU = "h100-80gb"
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
@@ -376,10 +376,9 @@ def linear(plain: Any) -> Callable[..., Any]:
 
 
 # Operators with a CUDA kernel that other builds decompose before any mode sees them.
-LIBRARY = torch.library.Library("aten", "IMPL") if not torch.backends.cuda.is_built() else None
-if LIBRARY:
-    for _name in ("silu_backward", "mish_backward"):
-        LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
+LIBRARY = torch.library.Library("aten", "IMPL")
+for _name in () if torch.backends.cuda.is_built() else ("silu_backward", "mish_backward"):
+    LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
 
 # cuDNN's RNNs: one buffer of weights, a copy of an input in batch order, a workspace for each call, and a reserve
 # for the backward pass. The reserve of an LSTM holds four gates and a cell for each step, seen to the byte.

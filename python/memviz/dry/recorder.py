@@ -249,12 +249,9 @@ class Recorder(TorchDispatchMode):
 
     def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:
         """The result of an operator on values that are all known and small, for real, or None."""
-        if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN for t in tensors):
-            return None
         known = {id(t): self.value(t) for t in tensors}
-        if any(v is None for v in known.values()):
-            return None
-        if not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
+        if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN or known[id(t)] is None for t in tensors) or \
+                not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
             return None
         cpu = torch.device("cpu")
 
@@ -319,19 +316,20 @@ class Recorder(TorchDispatchMode):
             self.live[key] = (weakref.ref(tensor.untyped_storage(), lambda _: self.release(key)), block, device)
 
     def faked(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, takes: bool = False) -> Any:
-        alters = func._schema.is_mutable
-        is_random = func in kernels.RANDOM
-        values = None if is_random else self.computed(func, tensors, args, kwargs)
-        if alters and values is None and func not in kernels.SCALED:
-            for t in tensors[:1]:
-                self.forget(t)
+        values = None if func in kernels.RANDOM else self.computed(func, tensors, args, kwargs)
+        if func._schema.is_mutable and values is None and func not in kernels.SCALED and tensors:
+            self.forget(tensors[0])
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
         if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
-            args = (args[0], self.without_masks(args[1]))
+            args = (args[0], [part for i in args[1] for part in  # x[mask] is x[mask.nonzero()]: a size that depends on values
+                              (kernels.NONZERO(i).unbind(1) if i is not None and i.dtype == torch.bool else (i,))])
             tensors = leaves(args, [])
         if not all(isinstance(t, FakeTensor) for t in tensors):
-            args, kwargs = mapped(args, self.faked_leaf), {k: mapped(v, self.faked_leaf) for k, v in kwargs.items()}
+            def leaf(x: Any) -> Any:
+                return x if isinstance(x, (FakeTensor, torch.device)) else self.fake.from_tensor(x)
+
+            args, kwargs = mapped(args, leaf), {k: mapped(v, leaf) for k, v in kwargs.items()}
         try:
             out = kernels.FAKES.get(func, func)(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as why:
@@ -351,9 +349,6 @@ class Recorder(TorchDispatchMode):
             self.charge(func, args, kwargs, found)
         return out
 
-    def faked_leaf(self, value: Any) -> Any:
-        return value if isinstance(value, (FakeTensor, torch.device)) else self.fake.from_tensor(value)
-
     def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
         if func in kernels.BETWEEN:
             kernels.convolution_backward(self, args, found)
@@ -364,11 +359,8 @@ class Recorder(TorchDispatchMode):
                 device = t.fake_device.index or 0
                 if not kernels.is_on_host(func, t):
                     self.hold(t)
-        if device < 0:
-            return
-        rule = kernels.RULES.get(func)
-        if rule:
-            self.temporaries(device, rule(self, device, args, kwargs, found))
+        if device >= 0 and func in kernels.RULES:
+            self.temporaries(device, kernels.RULES[func](self, device, args, kwargs, found))
 
     def forget(self, tensor: Any) -> None:
         """In-place writes of unknown values: neither the tensor nor its views are known any more."""
@@ -402,33 +394,19 @@ class Recorder(TorchDispatchMode):
             self.note("not known", f"{func}: a size that depends on computed values; half is taken")
             with no_fake():
                 values = kernels.half(func, args, kwargs)
-        made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device)
-                for v in leaves(values, [])]
+        made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device) for v in leaves(values, [])]
         for tensor, value in zip(made, leaves(values, [])):
             self.know(tensor, value)
             if first.device.type == "cuda":
                 self.hold(tensor)
         return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
 
-    def without_masks(self, indices: Any) -> List[Any]:
-        """x[mask] is x[mask.nonzero()]: a result whose size depends on values."""
-        found: List[Any] = []
-        for index in indices:
-            if index is not None and index.dtype == torch.bool:
-                found += kernels.NONZERO(index).unbind(1)
-            else:
-                found.append(index)
-        return found
-
     def unsupported(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, why: Exception) -> Any:
         """An operator without a fake kernel: what it makes is not known. Those that only alter their
         arguments can be skipped, at the price of their temporaries."""
-        if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException",
-                                      "DataDependentOutputException", "DynamicOutputShapeException"):
+        may_skip = func._schema.is_mutable and not func._schema.returns
+        if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException", "DataDependentOutputException",
+                                      "DynamicOutputShapeException") or not tensors and not may_skip:
             raise why
         self.note("not known", f"{func} has no fake kernel (torch.library.register_fake adds one)")
-        if func._schema.is_mutable and not func._schema.returns:
-            return None
-        if tensors:
-            return torch.empty_like(tensors[0])
-        raise why
+        return None if may_skip else torch.empty_like(tensors[0])

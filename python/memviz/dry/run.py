@@ -150,5 +150,5 @@ def chosen_gpu(name: str) -> kernels.Gpu:
         return kernels.GPUS[name.lower()]
     if name.isdigit():
         base = kernels.GPUS[kernels.DEFAULT_GPU]
-        return kernels.Gpu(f"a GPU of {name} MiB", int(name) << 20, base.major, base.minor, base.processors)
+        return kernels.Gpu(f"a GPU of {name} MiB", int(name) / 1024, base.major, base.minor, base.processors)
     sys.exit(f"memviz: --gpu {name}: not known; it is one of {', '.join(kernels.GPUS)}, or a number of MiB")
