@@ -5,7 +5,7 @@ import functools
 import importlib
 import os
 import types
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Dict
 
 import torch
 import torch.utils.data
@@ -116,6 +116,10 @@ def allocator(device: Any = None) -> Any:
     return recorder().allocators[index_of(device)]
 
 
+def field_of(field: str, device: Any = None) -> Any:
+    return getattr(allocator(device), field)
+
+
 def statistics(device: Any = None) -> Any:
     a = allocator(device)
     kinds = ("allocated", a.allocated, a.peak_allocated), ("active", a.allocated, a.peak_allocated), ("reserved", a.reserved, a.peak_reserved)
@@ -135,45 +139,39 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
         is_multi_gpu_board=0, warp_size=32, max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, L2_cache_size=50 << 20,
         shared_memory_per_block=49152, shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, gcnArchName="",
         uuid="dry-run")
-    plain = {
-        "is_available": always(True), "device_count": always(count), "_lazy_init": nothing, "init": nothing,
-        "is_initialized": always(True), "_is_compiled": always(True), "get_device_name": always(gpu.name),
-        "get_device_capability": always((gpu.major, gpu.minor)), "get_device_properties": always(properties),
+    plain: Dict[str, Any] = {
+        **dict.fromkeys("is_available is_initialized _is_compiled can_device_access_peer".split(), always(True)),
+        **dict.fromkeys("_lazy_init init ipc_collect _sleep manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all "
+                        "reset_accumulated_memory_stats set_per_process_memory_fraction".split(), nothing),
+        **dict.fromkeys("current_blas_handle initial_seed utilization".split(), always(0)),
+        **{name: functools.partial(field_of, field) for name, field in (
+            ("memory_allocated", "allocated"), ("max_memory_allocated", "peak_allocated"), ("memory_reserved", "reserved"),
+            ("max_memory_reserved", "peak_reserved"))},
+        "device_count": always(count), "get_device_name": always(gpu.name), "get_device_properties": always(properties),
+        "get_device_capability": always((gpu.major, gpu.minor)), "get_arch_list": always([f"sm_{gpu.major}{gpu.minor}"]),
         "is_bf16_supported": always(gpu.major >= 8), "is_tf32_supported": always(gpu.major >= 8),
-        "current_device": lambda: recorder().device, "synchronize": lambda device=None: recorder().each("waited"), "ipc_collect": nothing, "_sleep": nothing,
-        "can_device_access_peer": always(True), "current_blas_handle": always(0), "get_arch_list": always([f"sm_{gpu.major}{gpu.minor}"]),
         "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device,
-        "stream": lambda stream: contextlib.nullcontext() if stream is None else stream,
-        "default_stream": lambda device=None: default, "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing,
-        "seed_all": nothing, "initial_seed": always(0), "set_rng_state": nothing, "set_rng_state_all": nothing,
-        "empty_cache": lambda: recorder().each("release"),
-        "memory_allocated": lambda device=None: allocator(device).allocated,
-        "max_memory_allocated": lambda device=None: allocator(device).peak_allocated,
-        "memory_reserved": lambda device=None: allocator(device).reserved,
-        "max_memory_reserved": lambda device=None: allocator(device).peak_reserved,
+        "stream": lambda stream: contextlib.nullcontext() if stream is None else stream, "default_stream": lambda device=None: default,
+        "current_stream": lambda device=None: Stream(stream_id=recorder().stream),
+        "set_stream": lambda stream: stream and stream.__enter__(), "current_device": lambda: recorder().device,
+        "set_device": lambda device: setattr(recorder(), "device", index_of(device)),
+        "synchronize": lambda device=None: recorder().each("waited"), "empty_cache": lambda: recorder().each("release"),
         "mem_get_info": lambda device=None: (gpu.memory - allocator(device).reserved, gpu.memory),
         "memory_stats": statistics, "reset_peak_memory_stats": reset_peak, "reset_max_memory_allocated": reset_peak,
-        "reset_accumulated_memory_stats": nothing, "set_per_process_memory_fraction": nothing,
-        "memory_summary": always("predicted by memviz dry-run: see its snapshot"), "utilization": always(0),
+        "memory_summary": always("predicted by memviz dry-run: see its snapshot"),
         "get_rng_state": lambda device="cuda": torch.zeros(16, dtype=torch.uint8),
-        "get_rng_state_all": lambda: [torch.cuda.get_rng_state() for _ in range(count)],
-        "current_stream": lambda device=None: Stream(stream_id=recorder().stream),
-        "set_stream": lambda stream: stream and stream.__enter__(),
-        "set_device": lambda device: setattr(recorder(), "device", index_of(device)),
-    }
+        "get_rng_state_all": lambda: [torch.cuda.get_rng_state() for _ in range(count)]}
     for name, value in plain.items():
         setattr(c, name, value)
     for module in (c.memory, c.random, c.streams):
         for name in set(plain) & set(vars(module)):
             setattr(module, name, plain[name])
     c.device_of = lambda tensor: Device(tensor.device if tensor.is_cuda else recorder().device)
-    c.memory._record_memory_history = nothing
+    c.memory._record_memory_history = c.memory._dump_snapshot = nothing
     c.memory._set_allocator_settings = lambda text: recorder().configure(text)
     c.memory._snapshot = lambda device=None: take()
-    c.memory._dump_snapshot = nothing
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
-    c.cudart = lambda: types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing,
-                                             cudaMemGetInfo=lambda device: c.mem_get_info(device))
+    c.cudart = always(types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing, cudaMemGetInfo=plain["mem_get_info"]))
     torch.Generator = Generator
     c.default_generators = tuple(Generator() for _ in range(count))
     if hasattr(torch, "accelerator"):
@@ -182,8 +180,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
                             "current_device_index": plain["current_device"], "set_device_index": plain["set_device"],
                             "current_stream": plain["current_stream"]}.items():
             setattr(torch.accelerator, name, value)
-    for name in ("is_built", "is_available"):
-        setattr(torch.backends.cuda if name == "is_built" else torch.backends.cudnn, name, always(True))
+    torch.backends.cuda.is_built = torch.backends.cudnn.is_available = always(True)
     torch.backends.cudnn.version = always(91000)
     torch.backends.cudnn.is_acceptable = lambda tensor: tensor.is_cuda
 
@@ -191,14 +188,8 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
 def functions(gpu: kernels.Gpu) -> None:
     """What decides by the GPU in C++, before operators are dispatched."""
     plain = torch.nn.functional.scaled_dot_product_attention
-
-    def attention(query: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(query, FakeTensor) and query.fake_device.type == "cuda":
-            return kernels.attention(gpu, query, *args, **kwargs)
-        return plain(query, *args, **kwargs)
-
-    torch.nn.functional.scaled_dot_product_attention = attention
-    torch._C._nn.scaled_dot_product_attention = attention
+    torch._C._nn.scaled_dot_product_attention = chosen(plain, functools.partial(kernels.attention, gpu))
+    torch.nn.functional.scaled_dot_product_attention = torch._C._nn.scaled_dot_product_attention
     torch.nn.functional.linear = chosen(torch.nn.functional.linear, kernels.linear(torch.nn.functional.linear))
     for name in kernels.KINDS:
         setattr(torch._VF, name, chosen(getattr(torch._VF, name), kernels.rnn(recorder(), name)))
@@ -206,9 +197,10 @@ def functions(gpu: kernels.Gpu) -> None:
 
 
 def chosen(plain: Any, fake: Any) -> Any:
-    @functools.wraps(fake)
-    def run(input: Any, *args: Any, **kwargs: Any) -> Any:
-        return (fake if isinstance(input, FakeTensor) and input.fake_device.type == "cuda" else plain)(input, *args, **kwargs)
+    @functools.wraps(plain)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else next(iter(kwargs.values()))
+        return (fake if isinstance(first, FakeTensor) and first.fake_device.type == "cuda" else plain)(*args, **kwargs)
 
     return run
 
@@ -216,9 +208,8 @@ def chosen(plain: Any, fake: Any) -> Any:
 def flatten(module: Any) -> None:
     """cuDNN wants all weights of an RNN in one buffer."""
     weights = module._flat_weights
-    if not all(isinstance(w, FakeTensor) and w.fake_device.type == "cuda" for w in weights):
-        return
-    if len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights):
+    is_one = len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights)
+    if is_one or not all(isinstance(w, FakeTensor) and w.fake_device.type == "cuda" for w in weights):
         return
     with torch.no_grad():
         buffer = torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device=weights[0].device)
@@ -259,9 +250,9 @@ def modules() -> None:
         return self
 
     def loader(self: Any, *args: Any, **kwargs: Any) -> None:
-        kwargs.update({key: value for key, value in (("num_workers", 0), ("pin_memory", False), ("timeout", 0),
-                                                     ("prefetch_factor", None), ("persistent_workers", False),
-                                                     ("multiprocessing_context", None)) if key in kwargs})
+        alone = {"num_workers": 0, "pin_memory": False, "timeout": 0, "prefetch_factor": None, "persistent_workers": False,
+                 "multiprocessing_context": None}
+        kwargs.update({key: value for key, value in alone.items() if key in kwargs})
         init(self, *args, **kwargs)
 
     torch.nn.Parameter.__new__ = new
@@ -341,9 +332,8 @@ def reduced(_, bucket):  # type: ignore[no-untyped-def]  # DDP checks annotation
 def processes(ranks: int) -> None:
     """One rank of several, whose collectives do nothing: PyTorch's own fake process group."""
     if ranks:
-        for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", str(ranks)), ("LOCAL_WORLD_SIZE", str(ranks)),
-                            ("MASTER_ADDR", "localhost"), ("MASTER_PORT", "1")):
-            os.environ.setdefault(name, value)
+        for name in "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT":
+            os.environ.setdefault(name, "localhost" if name == "MASTER_ADDR" else str(ranks) if "SIZE" in name else str(int("PORT" in name)))
     if hasattr(torch._C, "_get_accelerator"):
         torch._C._get_accelerator = always(torch.device("cuda"))
     if not torch.distributed.is_available():

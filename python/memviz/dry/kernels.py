@@ -366,10 +366,10 @@ def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None,
 def linear(plain: Any) -> Callable[..., Any]:
     """Linear.cpp: input of more than two dimensions that is not contiguous is multiplied first, and the bias added in
     place, but not to a tensor of a subclass."""
-    def run(value: Any, weight: Any, bias: Any = None) -> Any:
-        if bias is None or value.dim() < 3 or value.is_contiguous():
-            return plain(value, weight, bias)
-        out = torch.matmul(value, weight.t())
+    def run(input: Any, weight: Any, bias: Any = None) -> Any:
+        if bias is None or input.dim() < 3 or input.is_contiguous():
+            return plain(input, weight, bias)
+        out = torch.matmul(input, weight.t())
         return out.add_(bias.to(out.dtype))
 
     return run
