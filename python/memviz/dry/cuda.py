@@ -206,10 +206,10 @@ def chosen(plain: Any, fake: Any) -> Any:
 
 
 def flatten(module: Any) -> None:
-    """cuDNN wants all weights of an RNN in one buffer."""
+    """cuDNN wants all weights of an RNN in one buffer: torch.backends.cudnn.is_acceptable()."""
     weights = module._flat_weights
     is_one = len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights)
-    if is_one or not all(isinstance(w, FakeTensor) and w.fake_device.type == "cuda" for w in weights):
+    if is_one or not all(isinstance(w, FakeTensor) and w.fake_device.type == "cuda" and w.dtype != torch.bfloat16 for w in weights):
         return
     with torch.no_grad():
         buffer = torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device=weights[0].device)

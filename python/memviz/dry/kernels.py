@@ -404,6 +404,8 @@ class Rnn(torch.autograd.Function):
         hy, cy = torch.empty_like(hx), None if cx is None else torch.empty_like(cx)
         unit = steps * hidden * value.element_size() * both
         masks = (layers - 1) * steps * hidden * both // 8 if dropout and train else 0
+        is_one = len({w.untyped_storage()._cdata for w in weights}) == 1  # else cuDNN gets a copy: bfloat16 is not flattened
+        ctx.buffer = None if is_one else value.new_empty(sum(w.numel() for w in weights))
         ctx.work = layers * (unit * gates + both * RNN_WORK)
         work = value.new_empty(ctx.work, dtype=torch.uint8)
         if train:
@@ -425,7 +427,7 @@ class Rnn(torch.autograd.Function):
         ctx.recorder.temporaries(device, [ctx.work])
         del copies
         grads = [part.view(w.size()) for w, part in zip(ctx.weights, buffer.split([w.numel() for w in ctx.weights]))]
-        ctx.reserve = None
+        ctx.reserve = ctx.buffer = None
         return (None,) * 7 + (dx.transpose(0, 1) if ctx.first else dx, dhx, dcx, *grads)
 
 
