@@ -65,6 +65,12 @@ class Arithmetic(unittest.TestCase):
                 self.assertTrue(memviz.run(command, path).stdout.startswith(f"{path}: predicted by a dry run\n\n"), command)
                 self.assertNotIn("predicted by", memviz.run(command, "--csv", path).stdout, command)
             self.assertEqual(memviz.run("diff", path, path).stdout.count("predicted by a dry run"), 2)
+            for doubt, said in (("about", ", roughly: some sizes are estimates"), ("at_least", ", as a lower bound: some sizes are unknown")):
+                other = os.path.join(folder, doubt + ".pickle")
+                with open(other, "wb") as file:
+                    pickle.dump({"segments": found.segments(), "device_traces": [found.events],
+                                 "allocator_settings": {"dry_run": True, "dry_run_" + doubt: True}}, file)
+                self.assertTrue(memviz.run("stats", other).stdout.startswith(f"{other}: predicted by a dry run{said}\n\n"))
             memviz.run("diff", "-o", os.path.join(folder, "x.folded"), path, path)
             with open(os.path.join(folder, "x.folded")) as file:
                 self.assertNotIn("predicted by", file.read())
@@ -296,6 +302,17 @@ class Programs(Runs):
     def test_compiled_code_is_about(self):
         done = self.run_dry("--expect", "--", sys.executable, "-c", self.PROGRAM.replace(".cuda()\noptimizer", ".cuda()\nmodel = torch.compile(model)\noptimizer"))
         self.assertIn("needs about", done.stdout.splitlines()[-1])
+
+    def test_streams_may_be_nested(self):
+        import torch
+
+        def step():
+            side = torch.cuda.Stream()
+            with torch.cuda.stream(side), torch.cuda.stream(side):
+                torch.empty(30 << 20, dtype=torch.uint8, device="cuda")
+            torch.empty(30 << 20, dtype=torch.uint8, device="cuda")  # of the first stream, which cannot have the side's block
+
+        self.assertEqual(memviz.dry_run(step)["reserved"], 60 << 20)
 
     def test_a_function(self):
         import torch

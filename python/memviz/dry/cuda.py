@@ -5,7 +5,7 @@ import functools
 import importlib
 import os
 import types
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 import torch
 import torch.utils.data
@@ -37,6 +37,7 @@ class Stream:
         self.stream_id = self.cuda_stream = stream_id
         self.device, self.priority = torch.device("cuda", index_of(device)), priority
         self.device_index, self.device_type = self.device.index, 1
+        self.outer: List[int] = []  # streams that were current, as it became so
 
     query = always(True)
     wait_stream = wait_event = nothing
@@ -56,11 +57,12 @@ class Stream:
         return hash(self.stream_id)
 
     def __enter__(self) -> "Stream":
-        self.outer, recorder().stream = recorder().stream, self.stream_id
+        self.outer.append(recorder().stream)
+        recorder().stream = self.stream_id
         return self
 
     def __exit__(self, *_: Any) -> None:
-        recorder().stream = self.outer
+        recorder().stream = self.outer.pop()
 
 
 class Event:
