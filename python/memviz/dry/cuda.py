@@ -1,11 +1,12 @@
 """torch.cuda, and what else of PyTorch asks for a GPU, as a program sees it that has one."""
 
+import bisect
 import contextlib
 import functools
 import importlib
 import os
 import types
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 import torch
 import torch.utils.data
@@ -37,7 +38,7 @@ class Stream:
         self.stream_id = self.cuda_stream = stream_id
         self.device, self.priority = torch.device("cuda", index_of(device)), priority
         self.device_index, self.device_type = self.device.index, 1
-        self.outer: List[int] = []  # streams that were current, as it became so
+        self.outer: List[Tuple[int, int]] = []  # streams that were current, as it became so, and autograd's number
 
     query = always(True)
     wait_stream = wait_event = nothing
@@ -57,12 +58,15 @@ class Stream:
         return hash(self.stream_id)
 
     def __enter__(self) -> "Stream":
-        self.outer.append(recorder().stream)
+        self.outer.append((recorder().stream, torch._C._autograd._get_sequence_nr()))
         recorder().stream = self.stream_id
         return self
 
     def __exit__(self, *_: Any) -> None:
-        recorder().stream = self.outer.pop()
+        number = torch._C._autograd._get_sequence_nr()
+        recorder().stream, start = self.outer.pop()
+        if self.stream_id and start < number:
+            bisect.insort(recorder().sides, (start, number, self.stream_id))
 
 
 class Event:

@@ -1,8 +1,10 @@
 """The dispatch mode of a dry run: tensors on the GPU are fake, small ones on the CPU are real, and each
 storage on the GPU is an allocation from its first operator to its last reference."""
 
+import bisect
 import contextlib
 import ctypes
+import math
 import mmap
 import os
 import platform
@@ -125,6 +127,7 @@ class Recorder(TorchDispatchMode):
         self.stacks: Dict[Tuple[Any, ...], Stack] = {}
         self.workspaces: Set[Tuple[int, int, bool, str]] = set()
         self.device, self.stream = 0, 0  # the current ones
+        self.sides: List[Tuple[int, float, int]] = []  # autograd's numbers of operators on other streams: from, to, stream
         self.backward = 0  # depth: PyTorch runs it on a thread of its own
         self.is_configured = False
         self.guesses = False  # whether indices were made up
@@ -172,7 +175,14 @@ class Recorder(TorchDispatchMode):
     def take(self, device: int, size: int) -> Optional[Block]:
         if not self.is_configured:  # a program may set the variable after it imports torch
             self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
-        return self.allocators[device].alloc(size, self.stream, self.stack())
+        return self.allocators[device].alloc(size, self.stream or self.forward_stream(), self.stack())
+
+    def forward_stream(self) -> int:
+        """Of the operator whose gradient is computed: the engine makes it the current one."""
+        node = torch._C._current_autograd_node() if self.backward and self.sides else None
+        number = node._sequence_nr() if node else -1
+        _, end, stream = self.sides[bisect.bisect(self.sides, (number, math.inf, 0)) - 1] if node else (0, 0, 0)
+        return stream if number < end else 0
 
     def hold(self, tensor: Any) -> None:
         if tensor.layout != torch.strided:
