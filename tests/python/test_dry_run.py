@@ -314,6 +314,19 @@ class Programs(Runs):
 
         self.assertEqual(memviz.dry_run(step)["reserved"], 60 << 20)
 
+    def test_gradients_are_of_their_operators_stream(self):
+        import torch
+
+        def step():
+            side = torch.cuda.Stream()
+            x = torch.ones(4 << 20, device="cuda", requires_grad=True)
+            with torch.cuda.stream(side):
+                y = x * 2
+                torch.empty_like(y)  # 16 MiB more of the side's, which the gradient of x takes again
+            y.sum().backward()
+
+        self.assertEqual(memviz.dry_run(step)["reserved"], (16 + 2 + 16 + 16) << 20)
+
     def test_a_function(self):
         import torch
 

@@ -230,7 +230,13 @@ def cudnn_gradients(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: 
     return tuple(torch.empty_like(t) for t in (query, key, value))
 
 
-FAKES = table(("_scaled_dot_product_cudnn_attention", cudnn_forward),
+def grouped_product(a: Any, b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
+    """Its fake kernel wants bfloat16; the GPU multiplies other types group by group."""
+    size = ([offs.size(0)] if a.dim() == b.dim() == 2 else [a.size(0)] if a.dim() == b.dim() else []) + [a.size(-2), b.size(-1)]
+    return a.new_empty(size, dtype=out_dtype or a.dtype)
+
+
+FAKES = table(("_grouped_mm", grouped_product), ("_scaled_dot_product_cudnn_attention", cudnn_forward),
               ("_scaled_dot_product_cudnn_attention_backward", cudnn_gradients))
 
 
@@ -381,11 +387,12 @@ for _name in () if torch.backends.cuda.is_built() else ("silu_backward", "mish_b
     LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
 
 # cuDNN's RNNs: one buffer of weights, a copy of an input in batch order, a workspace for each call, and a reserve
-# for the backward pass. The reserve of an LSTM holds four gates and a cell for each step, seen to the byte.
+# for the backward pass, seen to the byte.
 
 DROPOUT_STATES = 6488064  # of cudnnDropoutGetStatesSize() on an H100
 RNN_WORK = 12_000_000  # bytes of workspace for each layer beside its gates; 9.7 to 14.6 million were seen
 KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # matrices for each layer
+RESERVES = {1: 1, 3: 6, 4: 5}  # by them: values for each step, unit and layer
 
 
 class Rnn(torch.autograd.Function):
@@ -403,13 +410,13 @@ class Rnn(torch.autograd.Function):
         out = value.new_empty(*copy.size()[:-1], both * width)
         hy, cy = torch.empty_like(hx), None if cx is None else torch.empty_like(cx)
         unit = steps * hidden * value.element_size() * both
-        masks = (layers - 1) * steps * hidden * both // 8 if dropout and train else 0
+        masks = (layers - 1) * steps * hidden * both * both // 8 if dropout and train else 0  # of each direction's input
         is_one = len({w.untyped_storage()._cdata for w in weights}) == 1  # else cuDNN gets a copy: bfloat16 is not flattened
         ctx.buffer = None if is_one else value.new_empty(sum(w.numel() for w in weights))
         ctx.work = layers * (unit * gates + both * RNN_WORK)
         work = value.new_empty(ctx.work, dtype=torch.uint8)
         if train:
-            ctx.reserve = value.new_empty(layers * unit * (gates + 1) + (layers - 1) * unit + 256 + masks, dtype=torch.uint8)
+            ctx.reserve = value.new_empty((layers * RESERVES[gates] + layers - 1) * unit + 256 + masks, dtype=torch.uint8)
         del work, copy
         ctx.recorder, ctx.weights, ctx.inputs, ctx.first = recorder, weights, (value, hx, cx), first
         return out.transpose(0, 1) if first else out, hy, cy

@@ -329,6 +329,8 @@ class Recorder(TorchDispatchMode):
         values = None if func in kernels.RANDOM else self.computed(func, tensors, args, kwargs)
         if func._schema.is_mutable and values is None and func not in kernels.SCALED and tensors:
             self.forget(tensors[0])
+        if func in kernels.SCALED:
+            self.note("rough", "no step is skipped: a GradScaler may skip the first ones, which then take less")
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
         if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
