@@ -188,7 +188,8 @@ class Allocator:
         as recordings on an H200 show, once it has filled what the context left free. Of free blocks of one size PyTorch takes
         the lowest, so that addresses decide how memory breaks up."""
         if self.chance:
-            return self.chance.randrange(1 << 25) << 21
+            self.lowest += 1
+            return self.chance.randrange(1 << 25) << 48 | self.lowest
         at = next((at for at, (_, room) in enumerate(self.rests) if room >= size), -1)
         if at < 0:
             self.lowest -= up(size, SLOT)
@@ -304,6 +305,7 @@ class Allocator:
                 elif not block.before and not block.after:
                     self.drop(block)
                     self.first.remove(block)
+                    bisect.insort(self.rests, (block.address, up(block.size, ROUND_LARGE)))
                     self.count("segment_free", block.address, block.size, key[1], None)
 
     def segments(self) -> List[Dict[str, Any]]:
