@@ -317,7 +317,7 @@ RULES: Dict[Any, Callable[..., List[int]]] = table(
     ("_scaled_dot_product_cudnn_attention", lambda *_: [256]),
     # Pow.cpp: the base becomes a tensor on the GPU
     ("pow", lambda recorder, device, args, kwargs, found: [] if isinstance(args[0], torch.Tensor) else [8]),
-    # layer_norm_kernel.cu: a copy of what is not contiguous
+    # layer_norm_kernel.cu: a copy of each tensor that is not contiguous
     ("native_layer_norm native_layer_norm_backward", lambda recorder, device, args, kwargs, found:
         [nbytes(t) for t in args[:2] if isinstance(t, torch.Tensor) and not t.is_contiguous()]),
     # attention.cpp, _safe_softmax(): the plain softmax, which of its values are -inf, and in which rows all are
