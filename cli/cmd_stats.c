@@ -384,7 +384,8 @@ static mv_code find_host(survey *s, mv_err *err)
 
     if (!mv_host_totals_of(&host).is_there)
         return MV_OK;
-    if (mv_level_take(&cli->arena, &host, MV_LEVEL_HOST, err) == MV_OK)
+    /* Totals need no steps. */
+    if (mv_level_take_with(&cli->arena, &host, MV_LEVEL_HOST, &(mv_step_marks){0}, err) == MV_OK)
         find_totals(cli, &host, 0, &s->host, err);
     return err->code;
 }
