@@ -99,7 +99,7 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by = 2};
 
-/* In text, more captures only if --limit asks for them. */
+/* In text, more captures only with --limit. */
 enum { CAPTURE_ROWS = 12 };
 
 static uint64_t capture_rows(const survey *s)
@@ -337,7 +337,7 @@ static void put_requests(mv_out *out, const device_stats *d)
 
 static void put_graphs(const survey *s, const device_stats *stats)
 {
-    const char *text = mv_graphs_text(&s->cli->scratch, &stats->graphs);
+    const char *text = mv_graphs_text(&s->cli->scratch, s->trace, &stats->graphs);
 
     if (!text || !*text)
         return;

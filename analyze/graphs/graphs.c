@@ -30,19 +30,22 @@ static uint64_t sum_if_known(uint64_t sum, uint64_t bytes)
     return sum == MV_NO_BYTES || bytes == MV_NO_BYTES ? MV_NO_BYTES : sum + bytes;
 }
 
-const char *mv_graphs_text(mv_arena *arena, const mv_graphs *graphs)
+const char *mv_graphs_text(mv_arena *arena, const mv_trace *trace, const mv_graphs *graphs)
 {
     mv_text_maker words = {.arena = arena};
     char alone[MV_SIZE_TEXT], together[MV_SIZE_TEXT], rest[MV_SIZE_TEXT];
     uint64_t memory = 0, own = 0, unused = 0, left = 0;
-    bool is_least = false; /* without a name, neighbours count as one */
+    bool is_least = false;    /* without a name, neighbours count as one */
+    bool may_be_user = false; /* ids (0, N): also of MemPools */
     const char *text;
 
     for (uint32_t i = 0; i < graphs->count; i++) {
-        is_least = is_least ||
-                   (mv_pool_is_private(graphs->captures[i].pool) && !*graphs->captures[i].name);
         memory += graphs->captures[i].memory;
         own += graphs->captures[i].own;
+        if (!mv_pool_is_private(graphs->captures[i].pool) || *graphs->captures[i].name)
+            continue;
+        is_least = true;
+        may_be_user = may_be_user || trace->pools.b[graphs->captures[i].pool.row] > 0;
     }
     for (uint32_t i = 0; i < graphs->pool_count; i++) {
         unused = sum_if_known(unused, graphs->pools[i].unused);
@@ -50,9 +53,10 @@ const char *mv_graphs_text(mv_arena *arena, const mv_graphs *graphs)
     }
     if (graphs->count == 0)
         return "";
-    text = mv_make_text(&words, "%s%u capture%s of CUDA graphs: %s one by one, %s together",
+    text = mv_make_text(&words, "%s%u capture%s of CUDA graphs%s: %s one by one, %s together",
                         is_least ? "at least " : "", graphs->count, mv_plural(graphs->count),
-                        mv_size_text(alone, memory), mv_size_text(together, own));
+                        may_be_user ? " or uses of a MemPool" : "", mv_size_text(alone, memory),
+                        mv_size_text(together, own));
     if (unused != MV_NO_BYTES && unused > 0)
         text = mv_make_text(&words, "%s; %s of their pools were never used by a capture", text,
                             mv_size_text(rest, unused));
