@@ -91,12 +91,13 @@ const mv_command mv_commands[] = {
         .help =
             "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
             "requests\n"
-            "that failed or succeeded only after cache had been freed. The audit shows whether "
-            "they\n"
-            "are exact to the byte. A peak that is only a lower bound is marked with >=, an upper\n"
-            "bound with <=, a bound in either direction with ~. --limit limits the pools shown "
-            "for\n"
-            "each device.\n",
+            "that failed or succeeded only after cache had been freed, and the memory of each "
+            "captured\n"
+            "CUDA graph. The audit shows whether they are exact to the byte. A peak that is only "
+            "a\n"
+            "lower bound is marked with >=, an upper bound with <=, a bound in either direction "
+            "with ~.\n"
+            "--limit limits the pools and captures shown for each device.\n",
         .example = "memviz stats train.pickle\n"
                    "memviz stats --json --device 0 train.pickle | jq '.devices[0].peak'\n",
     },

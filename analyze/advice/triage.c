@@ -533,7 +533,8 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads,
         mv_sites_find(&out->arena, ask.trace, &out->sites, err) != MV_OK)
         return err->code;
     has_step_marks =
-        out->level_count > 0 && (ask.read->api_calls.count || ask.read->heap_calls.count);
+        out->level_count > 0 &&
+        (ask.read->api_calls.count || ask.read->heap_calls.count || ask.read->host_events.count);
     mv_parallel_for(out->device_count + has_step_marks, threads, do_lives_or_step_marks, &q);
     if (first_error(out, err) != MV_OK || find_levels(budget, &q, threads, err) != MV_OK)
         return err->code;

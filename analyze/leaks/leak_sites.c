@@ -259,6 +259,7 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
     use->growth = mv_growth_evaluate(&site);
     if (use->growth.kind != MV_GROWTH_STEADY) {
         w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;
+        w->seldom = use->growth.kind == MV_GROWTH_SELDOM ? s : w->seldom;
     } else if (is_nameless(w, s)) {
         w->is_nameless = true;
         use->growth.kind = MV_GROWTH_NONE;
@@ -372,12 +373,14 @@ static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, u
     if (!grows)
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
-        grows[s] = 1;
+        grows[s] = MV_NET_GROWS;
     if (!mv_net_growth(w->scratch, w->lives, &w->sites, &w->floor, kept, count, first, grows))
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
-        if (!grows[s])
+        if (grows[s] != MV_NET_GROWS) {
             w->uses[s].growth.kind = MV_GROWTH_NONE;
+            w->seldom = grows[s] == MV_NET_UNSURE ? s : w->seldom;
+        }
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "analyze/leaks/net_growth.h"
 
+#include <math.h>
+
 #include "base/search.h"
 #include "base/sort.h"
 
@@ -87,6 +89,19 @@ static bool is_full(const quarters *held)
 {
     return held->frees_old &&
            6 * (mean_of(held, 3) - mean_of(held, 2)) < mean_of(held, 3) - mean_of(held, 0);
+}
+
+/* Whether the blocks that the site does not keep fell in the last quarter by no more than they had
+ * risen or fallen from one quarter to the next before. */
+static bool may_be_chance(const quarters *kept, const quarters *held)
+{
+    double others[CUTS - 1], before = 0;
+
+    for (uint32_t i = 0; i + 1 < CUTS; i++)
+        others[i] = mean_of(held, i) - mean_of(kept, i);
+    for (uint32_t i = 1; i + 2 < CUTS; i++)
+        before = fmax(before, fabs(others[i] - others[i - 1]));
+    return others[CUTS - 3] - others[CUTS - 2] <= before;
 }
 
 /* ---- by size ----------------------------------------------------------------------------- */
@@ -234,9 +249,10 @@ bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sit
             continue;
         of_sizes = quarters_of(own->cut[0], own->cut[CUTS - 1]);
         add_sizes(&s, kept, i, end, &of_sizes);
-        if (is_given_back(k, own, 2, 3) || is_full(own) ||
-            (is_given_back(k, &of_sizes, 2, 3) && is_given_back(k, &of_sizes, 0, 2)))
-            grows[kept[i].site] = 0;
+        if (is_given_back(k, &of_sizes, 2, 3) && is_given_back(k, &of_sizes, 0, 2))
+            grows[kept[i].site] = MV_NET_NONE;
+        else if (is_given_back(k, own, 2, 3) || is_full(own))
+            grows[kept[i].site] = may_be_chance(k, own) ? MV_NET_UNSURE : MV_NET_NONE;
     }
     return true;
 }
