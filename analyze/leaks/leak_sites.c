@@ -36,7 +36,7 @@ bool mv_leak_floor_rises(mv_leak_state *w, const char *what)
         least[b] = w->floor.least[b] - (uint64_t)explained;
     }
     if (!mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
-                        &w->out->floor.rises))
+                        &w->out->floor.rises, &w->rises_plainly))
         return false;
     if (rose && w->explains_more) {
         w->explains_more = false;
@@ -485,15 +485,15 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
     }
 }
 
-/* Adds the lines whose blocks grow together, where the floor rises and no other line is the cause.
- */
+/* Adds the lines whose blocks grow together, where the floor rises plainly and no other line is the
+ * cause. */
 static bool add_growing_lines(mv_leak_state *w)
 {
     mv_growing_line *lines;
     mv_site_use **most;
     uint32_t count, *of_group;
 
-    if (has_leak(w) || !w->out->floor.rises)
+    if (has_leak(w) || !w->rises_plainly)
         return true;
     if (!mv_growing_lines_find(w, &lines, &count))
         return false;

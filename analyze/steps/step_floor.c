@@ -285,8 +285,8 @@ static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
 }
 
 /* Whether the floor of the `count` bins rises to the end; `held` and `rest` have room for them. */
-static bool rises_from(const uint64_t *least, uint64_t after, uint32_t count, uint64_t *held,
-                       uint64_t *rest)
+static void find_rise(const uint64_t *least, uint64_t after, uint32_t count, uint64_t *held,
+                      uint64_t *rest, bool *rises, bool *plainly)
 {
     for (uint32_t b = count; b-- > 0;) {
         held[b] = least[b];
@@ -294,26 +294,29 @@ static bool rises_from(const uint64_t *least, uint64_t after, uint32_t count, ui
         rest[b] = after;
     }
     level_once(held, rest, count);
-    return (has_risen(held, rest, count) && !has_stopped(held, rest, count)) ||
-           rises_in_noise(held, rest, count);
+    *plainly = has_risen(held, rest, count) && !has_stopped(held, rest, count);
+    *rises = *plainly || rises_in_noise(held, rest, count);
 }
 
-bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises)
+bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises,
+                    bool *plainly)
 {
     uint32_t count = floor->bins > first + 1 ? floor->bins - 1 - first : 0;
     uint64_t *rest = mv_push_array(scratch, uint64_t, count);
     uint64_t *held = mv_push_array(scratch, uint64_t, count);
     uint64_t after = floor->least[floor->bins - 1];
+    bool is_plain_later;
 
-    *rises = false;
+    *rises = *plainly = false;
     if (!rest || !held)
         return false;
     if (count >= LEAST_BINS)
-        *rises = rises_from(floor->least + first, after, count, held, rest);
+        find_rise(floor->least + first, after, count, held, rest, rises, plainly);
     for (uint32_t part = 3; part > 1 && !*rises; part--) {
         uint32_t filled = count / part;
         if (count - filled >= FILLED_BINS)
-            *rises = rises_from(floor->least + first + filled, after, count - filled, held, rest);
+            find_rise(floor->least + first + filled, after, count - filled, held, rest, rises,
+                      &is_plain_later);
     }
     return true;
 }

@@ -77,8 +77,10 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
  * A floor that varies with the requests under way rises, too, if the least rises through six parts but
  * for one pair of neighbours (6 times in 720 by chance), and by half of an even share from the fourth
  * part to the last. Both are also tried without the first third of the bins and without the
- * first half, in which a server fills. False when out of memory. O(bins). */
-bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises);
+ * first half, in which a server fills. *plainly is false for these. False when out of memory.
+ * O(bins). */
+bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises,
+                    bool *plainly);
 
 /* For runs without steps and without calls of modules: whether a line repeats throughout the last
  * two thirds of the events, and the least allocated in the last third is not above the least in the

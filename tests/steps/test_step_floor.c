@@ -184,11 +184,11 @@ static bool rises(const char *drawn)
 {
     uint64_t least[64];
     mv_floor floor = {.bins = (uint32_t)strlen(drawn), .least = least};
-    bool found;
+    bool found, plainly;
 
     for (uint32_t b = 0; b < floor.bins; b++)
         least[b] = (uint64_t)(drawn[b] - '0');
-    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found));
+    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found, &plainly));
     return found;
 }
 
@@ -221,12 +221,12 @@ static bool stairs_rise(uint32_t period, uint32_t stairs, uint32_t rest)
 {
     uint64_t least[128];
     mv_floor floor = {.bins = period * stairs + rest + 1, .least = least};
-    bool found;
+    bool found, plainly;
 
     cr_assert_leq(floor.bins, 128);
     for (uint32_t b = 0; b < floor.bins; b++)
         least[b] = b / period < stairs ? b / period : stairs;
-    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found));
+    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found, &plainly));
     return found;
 }
 
