@@ -8,6 +8,10 @@
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
+/* Sequences of so many files are kept completely; those of more files as in a summary file, in
+ * 40 KB, so that hundreds of ranks with 100,000 allocations fit into some tens of megabytes. */
+#define FILES_IN_DETAIL 64
+
 typedef struct {
     mv_rank_files *files;
     const mv_options *options; /* --device, --from, --to */
@@ -35,12 +39,14 @@ static mv_code keep_named(mv_rank_file *file, int64_t device)
 static mv_code summarize_device(mv_rank_file *file, const mv_trace *trace, uint32_t device,
                                 const mv_options *options)
 {
+    uint32_t most_points =
+        options->files > FILES_IN_DETAIL ? MV_SUMMARY_FILE_POINTS : MV_SUMMARY_POINTS;
     char why[MV_WHY];
     mv_window window;
 
     if (!mv_window_read(trace, device, options->from, options->to, &window, why, sizeof why))
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET, "%s", why);
-    if (mv_summary_make(&file->arena, trace, device, window, file->path,
+    if (mv_summary_make(&file->arena, trace, device, window, most_points, file->path,
                         &file->summaries[file->count], &file->err) == MV_OK)
         file->count++;
     return file->err.code;

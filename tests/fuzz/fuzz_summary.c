@@ -29,7 +29,9 @@ static void compare(mv_arena *arena, const mv_summary *summaries, uint32_t count
 
     for (uint32_t i = 0; i < count && i < 8; i++)
         ranks[i] = &summaries[i];
-    if (count > 0 && mv_ranks_compare(arena, ranks, count < 8 ? count : 8, &found, &err) != MV_OK &&
+    if (count > 0 &&
+        mv_ranks_compare(arena, ranks, count < 8 ? count : 8, (mv_rank_grid){0}, &found, &err) !=
+            MV_OK &&
         err.code != MV_NOMEM) {
         fprintf(stderr, "comparing fails: %s %s\n", mv_code_name(err.code), err.detail);
         abort();

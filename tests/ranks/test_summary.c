@@ -25,7 +25,8 @@ static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, cons
     mv_summary *read;
     uint32_t count;
 
-    mvt_ok(mv_summary_make(r->arena, trace, device, MV_ALL_EVENTS, name, &r->made, mvt_err()));
+    mvt_ok(mv_summary_make(r->arena, trace, device, MV_ALL_EVENTS, MV_SUMMARY_POINTS, name,
+                           &r->made, mvt_err()));
     mvt_ok(mv_summaries_encode(r->arena, all, 2, &r->bytes, mvt_err()));
     cr_assert_eq(mv_summaries_decode(r->arena, r->bytes, &read, &count, mvt_err()), MV_OK,
                  "%s: %s %s", name, mv_code_name(mvt_err()->code), mvt_err()->detail);
@@ -110,7 +111,8 @@ Test(summary, keys_do_not_depend_on_folders_or_native_frames)
         mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
         mvt_alloc(t, .addr = 0x10000000, .bytes = 512, .stack = stacks[i]);
         mvt_final_heap(t);
-        mvt_ok(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, "x", &s, mvt_err()));
+        mvt_ok(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, MV_SUMMARY_POINTS, "x",
+                               &s, mvt_err()));
         cr_assert_eq(s.sites, 1);
         keys[i] = s.site[0].key;
     }
