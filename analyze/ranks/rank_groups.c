@@ -40,7 +40,7 @@ typedef struct {
     uint32_t number;
 } signed_rank;
 
-/* What a rank holds at its peak; or the places where it allocates. Sites are sorted by key. */
+/* A hash of the bytes at each site at the peak, or of the sites alone. Sites are sorted by key. */
 static uint64_t signature_of(const mv_summary *rank, class_kind kind)
 {
     uint64_t hash = 1;
@@ -331,7 +331,7 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
 
 /* ---- ranks without peers ------------------------------------------------------------------- */
 
-/* Whether most of what a rank holds is at places that another rank does not have. */
+/* Whether a rank holds most of its bytes at places that another rank does not have. */
 static bool is_elsewhere(const mv_summary *rank, const mv_summary *other)
 {
     uint64_t bytes = 0;

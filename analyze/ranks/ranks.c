@@ -12,7 +12,7 @@
 #define SAME_PART 50 /* a fiftieth: 2 % */
 /* Neither does a peak within this many median distances from the median. */
 #define USUAL_SPREAD 6
-/* Sequences of most ranks that are tried where no sequence is that of more than half: bounds the
+/* Ranks whose sequences are tried if no sequence has more than half of the ranks. It bounds the
  * cost; smaller groups are searched completely. */
 #define LEADERS 64
 

@@ -5,7 +5,7 @@
 
 #include "parse/model/trace.h"
 
-/* Arrays for so many rows, which are not counted yet. False when out of memory. */
+/* Arrays with room for this number of rows; the table's count stays 0. False when out of memory. */
 bool mv_code_push_strings(mv_arena *arena, mv_trace *code, uint64_t count, uint64_t bytes);
 bool mv_code_push_frames(mv_arena *arena, mv_trace *code, uint64_t count);
 bool mv_code_push_stacks(mv_arena *arena, mv_trace *code, uint64_t count, uint64_t frames);

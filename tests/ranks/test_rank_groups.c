@@ -17,7 +17,7 @@ typedef struct {
     bool is_shuffled;  /* names do not show the layout */
     bool is_noisy;     /* every rank's sizes differ a little */
     bool is_cut;       /* recordings end after different numbers of allocations */
-    bool is_given;     /* the layout is told, as by --groups */
+    bool is_given;     /* the layout is given, as by --groups */
 } job_plan;
 
 typedef struct {
