@@ -353,6 +353,13 @@ static mv_code line_up(ranks_report *r, mv_err *err)
     return MV_OK;
 }
 
+static void complain_of_broken(const ranks_report *r)
+{
+    for (uint32_t i = 0; i < r->files.count; i++)
+        if (r->files.files[i].err.code != MV_OK)
+            mv_complain(r->files.files[i].path, &r->files.files[i].err);
+}
+
 /* Exit status of a failure, with its message; MV_EXIT_DONE: compared. */
 static int compare(ranks_report *r)
 {
@@ -365,6 +372,12 @@ static int compare(ranks_report *r)
         return mv_complain(NULL, &err);
     if (r->count == 0)
         return MV_EXIT_DONE;
+    if (groups && r->files.failed) {
+        complain_of_broken(r);
+        return mv_complain_of(NULL,
+                              "--groups needs the files of all ranks: %u of %u could not be read",
+                              r->files.failed, r->files.count);
+    }
     if (groups && !mv_rank_grid_parse(groups, r->count, &grid, why, sizeof why))
         return mv_complain_usage("ranks", "--groups %s %s", groups, why);
     if (mv_ranks_compare(&r->cli->arena, r->ranks, r->count, grid, &r->found, &err) != MV_OK)
@@ -430,9 +443,7 @@ static int put_report(ranks_report *r)
     }
     if (status != MV_EXIT_DONE)
         return status;
-    for (uint32_t i = 0; i < r->files.count; i++)
-        if (r->files.files[i].err.code != MV_OK)
-            mv_complain(r->files.files[i].path, &r->files.files[i].err);
+    complain_of_broken(r);
     r->cli->keeps_report = true;
     evaluate_gate(r);
     return r->files.failed ? MV_EXIT_FAILED : mv_gate_status(&r->cli->gates, MV_EXIT_DONE);

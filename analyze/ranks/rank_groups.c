@@ -322,7 +322,7 @@ bool mv_rank_grid_parse(const char *text, uint32_t count, mv_rank_grid *out, cha
     } while (*at && before <= count && after <= count);
     stages = stages ? stages : 1;
     if (before > count || after > count || stages > count || count % (before * stages * after)) {
-        snprintf(why, why_size, "does not divide %u ranks", count);
+        snprintf(why, why_size, "does not divide the number of ranks, %u", count);
         return false;
     }
     *out = (mv_rank_grid){(uint32_t)stages, (uint32_t)(count / stages / after)};

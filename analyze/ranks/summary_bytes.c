@@ -192,6 +192,7 @@ mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries,
 
 typedef struct {
     mv_arena *arena;
+    mv_shared_parts *shared;
     mv_cursor c;
     mv_err *err;
 } reader;
@@ -459,17 +460,80 @@ static mv_code take_points(reader *r, mv_summary *s)
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "points") : MV_OK;
 }
 
+/* ---- parts that summaries share ---------------------------------------------------------- */
+
+static void skip_list(mv_cursor *c, uint64_t size)
+{
+    mv_take_bytes(c, mv_take_u32(c) * size);
+}
+
+static void skip_lists(mv_cursor *c, uint64_t size)
+{
+    for (uint32_t count = mv_take_u32(c); count > 0 && !c->overrun; count--)
+        skip_list(c, size);
+}
+
+static void skip_code(mv_cursor *c)
+{
+    skip_lists(c, 1);
+    skip_list(c, FRAME_BYTES);
+    skip_lists(c, sizeof(uint32_t));
+}
+
+static void skip_sites(mv_cursor *c)
+{
+    for (uint32_t count = mv_take_u32(c); count > 0 && !c->overrun; count--) {
+        mv_take_bytes(c, LEAST_SITE - 1);
+        mv_take_bytes(c, mv_take_u8(c) * (sizeof(uint64_t) + sizeof(uint32_t)));
+    }
+}
+
+static void skip_points(mv_cursor *c)
+{
+    mv_take_u8(c);
+    skip_list(c, POINT_BYTES);
+    mv_take_bytes(c, POINT_BYTES);
+}
+
+/* The part is decoded where its bytes are new. What is damaged is decoded to find the error. */
+static mv_code take_part(reader *r, mv_part_kind kind, mv_summary *s)
+{
+    static void (*const skip[])(mv_cursor *) = {skip_code, skip_sites, skip_points};
+    static mv_code (*const take[])(reader *, mv_summary *) = {take_code, take_sites, take_points};
+    /* Rows of sites are those of the code; the number of points is that of the allocations. */
+    uint64_t context[] = {0, (uintptr_t)s->code, s->allocs};
+    mv_cursor end = r->c;
+    mv_part_key key;
+    mv_code code;
+
+    if (!r->shared)
+        return take[kind](r, s);
+    skip[kind](&end);
+    if (end.overrun)
+        return take[kind](r, s);
+    key =
+        mv_part_key_of(kind, context[kind], (mv_span){r->c.span.data + r->c.at, end.at - r->c.at});
+    if (mv_shared_parts_find(r->shared, kind, key, s)) {
+        r->c = end;
+        return MV_OK;
+    }
+    code = take[kind](r, s);
+    if (code == MV_OK)
+        mv_shared_parts_add(r->shared, key, s);
+    return code;
+}
+
 static mv_code take_summary(reader *r, mv_summary *s)
 {
     mv_code code = take_facts(r, s);
 
     if (code == MV_OK)
-        code = take_code(r, s);
+        code = take_part(r, MV_PART_CODE, s);
     if (code == MV_OK && !take_stack_id(r, s, &s->leak_stack))
         code = out_of_range(r, "stack of the leak");
     if (code == MV_OK)
-        code = take_sites(r, s);
-    return code == MV_OK ? take_points(r, s) : code;
+        code = take_part(r, MV_PART_SITES, s);
+    return code == MV_OK ? take_part(r, MV_PART_POINTS, s) : code;
 }
 
 static mv_code take_header(reader *r, uint32_t *count)
@@ -498,10 +562,10 @@ static mv_code take_header(reader *r, uint32_t *count)
     return MV_OK;
 }
 
-mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, uint32_t *count,
-                            mv_err *err)
+mv_code mv_summaries_decode(mv_arena *arena, mv_shared_parts *shared, mv_span bytes,
+                            mv_summary **out, uint32_t *count, mv_err *err)
 {
-    reader r = {.arena = arena, .c = mv_cursor_over(bytes), .err = err};
+    reader r = {.arena = arena, .shared = shared, .c = mv_cursor_over(bytes), .err = err};
     mv_code code = take_header(&r, count);
 
     if (code != MV_OK)

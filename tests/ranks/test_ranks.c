@@ -366,6 +366,30 @@ Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
     cr_expect_gt(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "peak_allocated"), 0);
 }
 
+Test(ranks, stages_are_stated)
+{
+    cJSON *report = mvt_json(0, "cp $SNAPS/mlp_train.pickle r2.pickle; cp $SNAPS/mlp_train.pickle "
+                                "r10.pickle; cp $SNAPS/streams.pickle r11.pickle; "
+                                "cp $SNAPS/streams.pickle r12.pickle; "
+                                "$MEMVIZ ranks --json --groups tp=2,pp=2 r10.pickle r11.pickle "
+                                "r12.pickle r2.pickle");
+    const cJSON *ranks = member(report, "ranks"), *groups = member(report, "groups");
+    mvt_run run;
+
+    cr_assert_eq(cJSON_GetArraySize(groups), 2);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(groups, 1), "ranks"), 2);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 0), "group"), 0);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 1), "group"), 1);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "group"), 0);
+    cr_expect_eq(cJSON_GetArraySize(member(report, "outliers")), 0);
+    run = mvt_sh("$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle; echo $?; "
+                 "$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle nowhere.pickle; echo $?");
+    cr_expect_str_eq(run.out, "2\n1\n");
+    cr_expect(strstr(run.err, "--groups pp=2 does not divide the number of ranks, 1"), "%s",
+              run.err);
+    cr_expect(strstr(run.err, "1 of 2 could not be read"), "%s", run.err);
+}
+
 /* Two sides that are one line called from two lines. */
 Test(ranks, callers_that_differ_are_shown)
 {
