@@ -181,18 +181,20 @@ static void say_several(const speaker *s, char text[SENTENCE])
 
     for (uint32_t i = 0; i < s->out->count; i++)
         off += i == 0 || s->out->outliers[i].rank != s->out->outliers[i - 1].rank;
-    if (off) {
-        mv_text_append(text, SENTENCE, "%u of %u ranks %s", off, s->count,
-                       off == 1 ? "differs" : "differ");
-        if (s->out->groups > 1)
-            mv_text_append(text, SENTENCE, " from the others of %s",
-                           off == 1 ? "its group" : "their groups");
-        if (s->out->count == 1)
-            say_only_outlier(s, text, MV_NO_ROW);
-        else
-            say_reasons(s, text);
+    if (s->out->groups == s->count)
+        mv_text_append(text, SENTENCE, "each rank is a group of its own: sizes are not compared");
+    else if (off)
+        mv_text_append(text, SENTENCE, "%u of %u ranks %s%s", off, s->count,
+                       off == 1 ? "differs" : "differ",
+                       s->out->groups == 1 ? ""
+                       : off == 1          ? " from the others of its group"
+                                           : " from the others of their groups");
+    if (s->out->count == 1)
+        say_only_outlier(s, text, MV_NO_ROW);
+    else if (off)
+        say_reasons(s, text);
+    if (off || s->out->groups == s->count)
         return;
-    }
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t peak = s->ranks[i]->peak_allocated;
         least = peak < least ? peak : least;
@@ -210,9 +212,7 @@ static const char *find_verdict(const speaker *s)
 
     if (s->count == 1)
         return "one rank: nothing to compare it with";
-    if (s->out->groups == s->count)
-        return "each rank is a group of its own: nothing to compare it with";
-    if (s->count == 2)
+    if (s->count == 2 && s->out->groups == 1)
         say_two(s, text);
     else
         say_several(s, text);

@@ -26,6 +26,7 @@ typedef struct {
     mv_rank_group *group;
     uint32_t reference, most, first; /* as in mv_rank_group, but within the group */
     uint32_t failing;                /* ranks that ran out of memory */
+    uint32_t all, all_failing;       /* ranks, and those among all */
     uint64_t off, reserved_off;      /* differences up to these are ignored */
     uint64_t reserved;               /* the median */
     uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that are missing
@@ -280,11 +281,18 @@ static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool large
     return stack[most[1] >= most[0] / 2];
 }
 
+/* A leak or a failed request is rare if at most half of the ranks have one: those of the group, or,
+ * for a rank without peers, all. */
+static bool is_rare(const comparison *c, uint32_t in_group, uint32_t in_all)
+{
+    return c->count > 1 ? 2 * in_group <= c->count : 2 * in_all <= c->all;
+}
+
 static void evaluate_leak(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
 
-    if (own->verdict == MV_VERDICT_LEAK && 2 * c->group->leaks <= c->count)
+    if (own->verdict == MV_VERDICT_LEAK && is_rare(c, c->group->leaks, c->out->leaks))
         add_outlier(c, (mv_rank_outlier){.rank = rank,
                                          .reason = MV_RANK_LEAK,
                                          .bytes = own->leaked_bytes,
@@ -295,7 +303,7 @@ static void evaluate_leak(comparison *c, uint32_t rank)
 
 static void evaluate_oom(comparison *c, uint32_t rank)
 {
-    if (c->ranks[rank]->ooms > 0 && 2 * c->failing <= c->count)
+    if (c->ranks[rank]->ooms > 0 && is_rare(c, c->failing, c->all_failing))
         add_outlier(c, (mv_rank_outlier){.rank = rank,
                                          .reason = MV_RANK_OOM,
                                          .bytes = c->ranks[rank]->peak_allocated,
@@ -397,6 +405,8 @@ static void find_reasons(comparison *c, uint32_t rank)
 
     evaluate_leak(c, rank);
     evaluate_oom(c, rank);
+    if (c->count == 1)
+        return;
     if (distance(own->peak_allocated, other->peak_allocated) <= c->off)
         evaluate_reserved(c, rank);
     else if (!is_other_length(c, rank))
@@ -533,7 +543,7 @@ static bool compare_group(comparison *c)
         c->group->leaks += c->ranks[i]->verdict == MV_VERDICT_LEAK;
         c->failing += c->ranks[i]->ooms > 0;
     }
-    for (uint32_t i = 0; i < c->count && c->count > 1; i++)
+    for (uint32_t i = 0; i < c->count; i++)
         find_reasons(c, i);
     c->group->reference = c->row[c->reference];
     c->group->most = c->most == MV_NO_ROW ? MV_NO_ROW : c->row[c->most];
@@ -549,9 +559,13 @@ static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, ui
     uint32_t *row = mv_push_array(scratch, uint32_t, count);
     uint32_t *at = mv_push_array(scratch, uint32_t, out->groups);
     bool compared = members && row && at;
+    uint32_t failing = 0;
 
-    for (uint32_t i = 0; compared && i < count; i++)
+    for (uint32_t i = 0; compared && i < count; i++) {
         out->each[out->group[i]].ranks++;
+        out->leaks += ranks[i]->verdict == MV_VERDICT_LEAK;
+        failing += ranks[i]->ooms > 0;
+    }
     for (uint32_t i = 1; compared && i < out->groups; i++)
         at[i] = at[i - 1] + out->each[i - 1].ranks;
     for (uint32_t i = 0; compared && i < count; i++) {
@@ -565,6 +579,8 @@ static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, ui
                         .ranks = &members[first],
                         .count = at[i] - first,
                         .row = &row[first],
+                        .all = count,
+                        .all_failing = failing,
                         .out = out,
                         .group = &out->each[i]};
         mv_arena_init(&own, scratch->budget);
@@ -579,7 +595,6 @@ static void add_up(mv_ranks *out)
 {
     out->most = out->first = MV_NO_ROW;
     for (uint32_t i = 0; i < out->groups; i++) {
-        out->leaks += out->each[i].leaks;
         if (out->first == MV_NO_ROW) {
             out->first = out->each[i].first;
             out->most = out->each[i].most;

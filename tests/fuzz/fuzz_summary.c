@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool right = size > MV_SUMMARY_HEADER && data[0] == 'r'; /* after it: a header at least */
     uint8_t *copy = malloc(size + 1);
     mv_arena arena;
+    mv_shared_parts shared;
     mv_summary *summaries;
     uint32_t count;
     mv_err err = {0};
@@ -54,9 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (right)
         make_right(copy, size - 1);
     mv_arena_init(&arena, &budget);
-    if (mv_summaries_decode(&arena, NULL, (mv_span){copy, size - right}, &summaries, &count,
+    mv_shared_parts_init(&shared, &budget);
+    if (mv_summaries_decode(&arena, &shared, (mv_span){copy, size - right}, &summaries, &count,
                             &err) == MV_OK)
         compare(&arena, summaries, count);
+    mv_shared_parts_release(&shared);
     mv_arena_release(&arena);
     free(copy);
     return 0;

@@ -288,12 +288,17 @@ Test(rank_groups, one_stage)
     check(j, 64, (job_plan){.stages = 1, .is_cut = true}, "of different lengths");
 }
 
-/* Every rank is a stage: none has a peer. */
+/* Every rank is a stage: none has a peer, but a leak or a failed request is named. */
 Test(rank_groups, stages_of_one_rank)
 {
     job *j = different_stages();
 
     check(j, 4, (job_plan){.stages = 4}, "different programs");
+    for (way how = LEAK; how <= OOM; how++) {
+        make_job(j, 4, (job_plan){.stages = 4});
+        plant(j, 2, how);
+        expect_planted(j, "a leak or a failed request of one");
+    }
     j = similar_stages(8, 7, 9);
     check(j, 8, (job_plan){.stages = 8}, "fewer blocks from stage to stage");
     j = similar_stages(8, 1, 16);
