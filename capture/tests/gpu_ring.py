@@ -54,6 +54,7 @@ try:
     torch.empty(1 << 44, dtype=torch.uint8, device="cuda")
 except RuntimeError:
     note("refused")
+os._exit(0)  # an orderly end would free what leaks
 """
 ENDINGS = "end", "end", "kill program", "kill both", "kill launcher", "terminate"
 MIB = 1 << 20
