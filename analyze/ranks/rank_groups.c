@@ -22,8 +22,9 @@ typedef struct {
     uint32_t *class;     /* [count] */
     uint32_t classes;
     uint32_t *size, *first; /* [classes] ranks of a class, and its first */
-    bool *is_small; /* [classes] not a stage: fewer than half of the usual number of ranks */
-    uint32_t usual; /* ranks of a class: the median over all ranks */
+    bool *is_small;  /* [classes] not a stage: fewer than half of the usual number of ranks */
+    uint32_t usual;  /* ranks of a class: the median over all ranks */
+    uint32_t length; /* ranks of a stage */
 } grouping;
 
 static const mv_summary *rank_at(const grouping *g, uint32_t number)
@@ -203,12 +204,26 @@ static bool fits(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Ranks of small classes get the class of their stage, or, in a stage without one, a class of the
- * stage. Stages of one class remain one group: they hold the same. */
+/* Each stage is a group. */
+static void assign_stages(grouping *g, mv_rank_grid grid)
+{
+    g->length = g->count / grid.stages;
+    for (uint32_t i = 0; i < g->count; i++)
+        g->class[i] = stage_of(grid, i);
+}
+
+/* Stages of one or two ranks, which do not show the odd one, are joined if they hold the same. Ranks
+ * of small classes get the class of their stage, or, in a stage without one, a class of the stage.
+ */
 static void assign_by_number(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;
 
+    if (length > 2) {
+        assign_stages(g, grid);
+        return;
+    }
+    g->length = length;
     for (uint32_t stage = 0; stage < grid.stages; stage++) {
         uint32_t class = class_of_most(g, grid, stage, &most);
         for (uint32_t i = 0; i < length; i++)
@@ -270,6 +285,7 @@ static bool assign_by_content(grouping *g)
         return false;
     while (g->count % length != 0)
         length++;
+    g->length = length;
     for (uint32_t i = 0; i < g->classes; i++) {
         joined[i] = g->is_small[i] ? similar_class(g, i, length) : i;
         if (joined[i] == NO_CLASS)
@@ -363,6 +379,7 @@ static void join_all(grouping *g, signed_rank *room)
 static bool find_all(grouping *g, signed_rank *room)
 {
     mv_rank_grid grid;
+    bool has_ends;
 
     if (2 * find_classes(g, BY_HOLDINGS, room) <= g->count &&
         2 * find_classes(g, BY_CODE, room) <= g->count) {
@@ -371,8 +388,11 @@ static bool find_all(grouping *g, signed_rank *room)
     }
     if (!find_small(g))
         return false;
-    find_grid(g, accept_ends, &grid);
+    has_ends = find_grid(g, accept_ends, &grid);
     if (!find_grid(g, fits, &grid))
+        return assign_by_content(g);
+    /* Any numbers can be divided into stages of one or two ranks. */
+    if (g->count / grid.stages <= 2 && g->usual > 2 && !has_ends)
         return assign_by_content(g);
     assign_by_number(g, grid);
     return true;
@@ -406,10 +426,12 @@ static bool find(grouping *g, mv_rank_grid grid, mv_rank_groups *out)
     g->is_small = mv_push_array(g->scratch, bool, g->count);
     if (!room || !g->row || !g->class || !g->size || !g->first || !g->is_small)
         return false;
-    for (uint32_t i = 0; grid.stages && i < g->count; i++)
-        g->class[i] = stage_of(grid, i);
+    g->length = g->count;
+    if (grid.stages)
+        assign_stages(g, grid);
     if (!grid.stages && g->count > 2 && !find_all(g, room))
         return false;
+    out->length = g->length;
     return number_groups(g, out);
 }
 

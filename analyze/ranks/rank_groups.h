@@ -21,7 +21,9 @@ typedef struct {
 
 typedef struct {
     uint32_t count;
-    uint32_t *of; /* [ranks] group of each rank, numbered in the order of the ranks' numbers */
+    uint32_t *of;    /* [ranks] group of each rank, numbered in the order of the ranks' numbers */
+    uint32_t length; /* ranks of a stage. A larger group has several stages, which hold the same but
+                      * may allocate in different orders */
 } mv_rank_groups;
 
 /* Parses "tp=8,pp=4": sizes in the order in which they vary from rank to rank, fastest first. The

@@ -27,6 +27,7 @@ typedef struct {
     uint32_t reference, most, first; /* as in mv_rank_group, but within the group */
     uint32_t failing;                /* ranks that ran out of memory */
     uint32_t all, all_failing;       /* ranks, and those among all */
+    uint32_t length;                 /* ranks of a stage */
     uint64_t off, reserved_off;      /* differences up to these are ignored */
     uint64_t reserved;               /* the median */
     uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that are missing
@@ -369,7 +370,7 @@ static void evaluate_sequence(comparison *c, uint32_t rank)
     const mv_summary_site *site = NULL;
     mv_divergence apart;
 
-    if (!c->has_order || !mv_sequence_is_whole(own))
+    if (!c->has_order || c->count > c->length || !mv_sequence_is_whole(own))
         return;
     apart = mv_sequences_compare(c->ranks[c->most], own, true);
     if (apart.first == MV_NO_DIVERGENCE)
@@ -553,7 +554,7 @@ static bool compare_group(comparison *c)
 
 /* Compares the ranks of each group, with memory that is released after the group. */
 static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, uint32_t count,
-                           mv_ranks *out)
+                           uint32_t length, mv_ranks *out)
 {
     const mv_summary **members = mv_push_array(scratch, const mv_summary *, count);
     uint32_t *row = mv_push_array(scratch, uint32_t, count);
@@ -580,6 +581,7 @@ static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, ui
                         .count = at[i] - first,
                         .row = &row[first],
                         .all = count,
+                        .length = length,
                         .all_failing = failing,
                         .out = out,
                         .group = &out->each[i]};
@@ -615,7 +617,8 @@ static bool compare_all(mv_arena *arena, mv_arena *scratch, const mv_summary *co
     /* A leak, a failed request, and one reason for the size. */
     out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)count);
     out->apart = mv_push_array(arena, mv_divergence, count);
-    if (!out->each || !out->outliers || !out->apart || !compare_groups(scratch, ranks, count, out))
+    if (!out->each || !out->outliers || !out->apart ||
+        !compare_groups(scratch, ranks, count, groups.length, out))
         return false;
     mv_sort_rows(scratch, out->outliers, out->count, MV_RISING(mv_rank_outlier, rank));
     add_up(out);

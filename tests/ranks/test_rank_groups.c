@@ -316,6 +316,17 @@ Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
     check(j, 64, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
 }
 
+/* The last but one stage of a schedule with two batches in flight: as many bytes, in another order. */
+Test(rank_groups, stages_of_other_order_are_not_odd)
+{
+    job *j = similar_stages(8, 1, 16);
+
+    change_sequence(&j->stage[6]);
+    check(j, 64, (job_plan){.stages = 8}, "eight ranks each");
+    check(j, 16, (job_plan){.stages = 8}, "two ranks each");
+    check(j, 8, (job_plan){.stages = 8}, "one rank each");
+}
+
 LongTest(rank_groups, a_thousand_ranks)
 {
     job *j = different_stages();
