@@ -282,8 +282,8 @@ static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool large
     return stack[most[1] >= most[0] / 2];
 }
 
-/* A leak or a failed request is rare if at most half of the ranks have one: those of the group, or,
- * for a rank without peers, all. */
+/* A leak or a failed request is rare if at most half of the ranks have one. The ranks of the group
+ * count, or all ranks if the group is a single rank. */
 static bool is_rare(const comparison *c, uint32_t in_group, uint32_t in_all)
 {
     return c->count > 1 ? 2 * in_group <= c->count : 2 * in_all <= c->all;
@@ -592,7 +592,7 @@ static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, ui
     return compared;
 }
 
-/* The first difference that is reported is that of the first group with one. */
+/* The report shows the first difference in the first group that has one. */
 static void add_up(mv_ranks *out)
 {
     out->most = out->first = MV_NO_ROW;

@@ -20,7 +20,7 @@ mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries,
 
 /* Decodes the bytes of a file into *count summaries in `arena`. For any bytes, the result conforms
  * to summary.h, or the call fails: FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE, NOMEM, LIMIT.
- * err->offset is the byte. Parts that are equal to those of summaries in `shared` (NULL: none) are
+ * err->offset is the byte. Parts that equal parts in `shared` (NULL: none) are
  * not decoded again, and the others are added to it: `arena` must outlive it, also after a failure.
  */
 mv_code mv_summaries_decode(mv_arena *arena, mv_shared_parts *shared, mv_span bytes,
