@@ -452,7 +452,7 @@ const mv_command mv_commands[] = {
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
                  MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS | MV_HAS(OUTPUT) |
-                   RANGE_OPTIONS,
+                   RANGE_OPTIONS | MV_HAS(GROUPS),
         .least_files = 1,
         .most_files = INT_MAX,
         .takes_folders = true,
@@ -460,11 +460,13 @@ const mv_command mv_commands[] = {
         .summary = "several ranks or devices side by side",
         .help =
             "One row for each rank (or device of a file): its peaks, leak verdict, steps, and\n"
-            "where it first differs from most ranks. Then which ranks are outliers, and why. A\n"
-            "file that cannot be read gets a row with the reason, and the exit status is 1. FILE "
-            "can\n"
-            "be a summary written by memviz summarize.\n",
+            "where it first differs from most ranks. Then which ranks are outliers, and why. The\n"
+            "stages of a pipeline are found, and each rank is compared with its stage; --groups\n"
+            "states the stages, for files whose names are in the order of the ranks. A file that\n"
+            "cannot be read gets a row with the reason, and the exit status is 1. FILE can be a\n"
+            "summary written by memviz summarize.\n",
         .example = "memviz ranks rank*.pickle\n"
+                   "memviz ranks --groups tp=8,pp=4 rank*.pickle\n"
                    "memviz ranks --json *.summary | jq .outliers\n",
     },
     {

@@ -77,6 +77,8 @@
     X(ZERO, "zero", 0, "N", NULL,                                                                  \
       "with optimizer state (1), gradients (2) and parameters (3) divided among --ranks")          \
     X(RANKS, "ranks", 0, "R", NULL, "number of ranks")                                             \
+    X(GROUPS, "groups", 0, "tp=N,pp=N", NULL,                                                      \
+      "sizes of tensor, data and pipeline parallelism, in the order in which rank numbers vary")   \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
       "contents of a picture: active memory, segments or pools over time, or the state at a "      \
@@ -236,6 +238,7 @@ typedef struct {
         int option;       /* mv_option_id */
         const char *text; /* NULL: it takes no argument */
     } change[MV_MOST_CHANGES_GIVEN];
+    const char *groups;     /* NULL when not given */
     uint64_t ranks;         /* 0 when not given */
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
