@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 LEVERS = ("plain streams drop half three_quarters cpu recompute prealloc reserve empty one_stream free_early").split()
 MODELS = [f"{m}_{b}" for m in ("gpt", "resnet", "llama") for b in (4, 8, 12, 16, 24)]
 LANGUAGES = ("gpt", "llama", "full")  # full: attention with all its weights, whose bytes grow with the square of the length
-CORNERS = [f"{m}_{s}" for m in LANGUAGES for s in ("4x128", "8x128", "4x256")]
-PLANE = [f"{m}_{s}" for m in LANGUAGES for s in ("8x256", "12x256", "16x256", "8x384", "6x512", "24x128", "12x192", "16x512")]
+CORNERS = [f"{m}_{s}" for m in LANGUAGES for s in ("8x128", "8x256", "24x128")]
+PLANE = [f"{m}_{s}" for m in LANGUAGES for s in ("12x256", "16x256", "8x384", "6x512", "12x192", "16x512")]
 MIXED = [f"{m}_{s}" for m in LANGUAGES for s in ("4+8", "8+12", "4+8+12")]
 FURTHER = [f"{m}_{b}x256" for m in LANGUAGES for b in (20, 24, 32)]
-REMEDIED = {"gpt_16x256": 0.8, "full_8x384": 0.8, "varying_0": 0.93, "side_0": 0.9}  # and their targets
+REMEDIED = {"gpt_16x256": 0.8, "full_8x384": 0.8, "varying_0": 0.78, "side_0": 0.38}  # and their targets
 
 
 def run(label, folder, remedy=""):

@@ -43,9 +43,11 @@ static known known_of(const mv_size_functions *f, uint32_t row)
     return k;
 }
 
+enum { PRODUCT = 2 }; /* as an axis */
+
 static uint64_t along(mv_input size, int axis)
 {
-    return axis ? size.length : size.batch;
+    return axis == PRODUCT ? size.batch * size.length : axis ? size.length : size.batch;
 }
 
 static uint64_t limited(wide bytes)
@@ -162,7 +164,9 @@ static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varie
             if (is_power(&k, i, j)) {
                 *form = (mv_size_form){0, {i, j}};
                 *is_certain =
-                    (i || j) && (i == 0 || has_three(&k, 0)) && (j == 0 || has_three(&k, 1));
+                    i || j ? i == j ? has_three(&k, PRODUCT)
+                                    : (i == 0 || has_three(&k, 0)) && (j == 0 || has_three(&k, 1))
+                           : false;
                 return i || j ? MV_SIZE_POWER : MV_SIZE_CONSTANT;
             }
     for (uint8_t axis = 0; axis < 2; axis++)
@@ -452,6 +456,35 @@ static mv_size_bounds bounds_in_plane(const known *k, mv_input size)
     return between(out.least, out.most);
 }
 
+/* Whether more of either number means more bytes, and never more than in proportion: a workspace for
+ * all elements of the batch, as if they were one long sequence. */
+static bool depends_on_product(const known *k)
+{
+    bool grows[2] = {false, false};
+
+    for (uint32_t a = 0; a < k->count; a++)
+        for (uint32_t b = 0; b < k->count; b++)
+            for (int axis = 0; axis < 2; axis++)
+                grows[axis] |= along(k->size[a], !axis) == along(k->size[b], !axis) &&
+                               along(k->size[a], axis) < along(k->size[b], axis) &&
+                               k->bytes[a] < k->bytes[b];
+    return grows[0] && grows[1] && all_grow_with(k, 1);
+}
+
+static void sort_by_product(known *k)
+{
+    for (uint32_t i = 1; i < k->count; i++)
+        for (uint32_t j = i; j > 0 && along(k->size[j - 1], PRODUCT) > along(k->size[j], PRODUCT);
+             j--) {
+            mv_input size = k->size[j];
+            uint64_t bytes = k->bytes[j];
+            k->size[j] = k->size[j - 1];
+            k->bytes[j] = k->bytes[j - 1];
+            k->size[j - 1] = size;
+            k->bytes[j - 1] = bytes;
+        }
+}
+
 static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, mv_input size)
 {
     known k = known_of(f, row);
@@ -467,9 +500,13 @@ static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, mv_inp
         }
         return (mv_size_bounds){0, most};
     }
-    if (differs(&with, 0) && differs(&with, 1))
-        return bounds_in_plane(&k, size);
     axis = differs(&with, 1);
+    if (axis && differs(&with, 0)) {
+        if (!depends_on_product(&k))
+            return bounds_in_plane(&k, size);
+        axis = PRODUCT;
+        sort_by_product(&k);
+    }
     for (uint32_t i = 0; i < k.count; i++)
         n[i] = along(k.size[i], axis);
     for (uint32_t i = 0; i + 1 < k.count; i++)

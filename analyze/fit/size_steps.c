@@ -103,8 +103,8 @@ static bool find_rare(const finder *f, uint32_t *at, uint32_t *count)
     return rows;
 }
 
-/* The first row before the first step whose stack every step has, too: a step before the first mark.
- * MV_NO_ROW: none. */
+/* The first row before the first step whose stack every step has, too, but for the last, which may end
+ * early: a step before the first mark. MV_NO_ROW: none. */
 static bool find_earlier(const finder *f, const mv_size_steps *steps, uint32_t *first)
 {
     mv_arena own;
@@ -118,8 +118,10 @@ static bool find_earlier(const finder *f, const mv_size_steps *steps, uint32_t *
         bool is_new = i == 0 || rows[i].code != rows[i - 1].code;
         if (is_new)
             earliest = rows[i].step ? MV_NO_ROW : rows[i].row;
-        distinct = is_new ? rows[i].step != 0 : distinct + (rows[i].step != rows[i - 1].step);
-        if (distinct == steps->count && earliest < *first)
+        distinct = is_new ? 0 : distinct;
+        if (rows[i].step && rows[i].step < steps->count)
+            distinct += is_new || rows[i].step != rows[i - 1].step;
+        if (distinct + 1 == steps->count && earliest < *first)
             *first = earliest;
     }
     mv_arena_release(&own);
@@ -274,8 +276,7 @@ mv_code mv_size_steps_find(mv_arena *arena, const mv_sized_run *runs, uint32_t c
     if (missing != MV_NO_ROW)
         out->refused = mv_arena_printf(
             arena,
-            "none of the %u steps has size %s: the bytes of no step are to those of another as the "
-            "sizes are",
+            "none of the %u steps has size %s: their bytes are not in the ratios of the sizes",
             out->count, mv_input_text(size, runs[missing].size));
     return missing == MV_NO_ROW || out->refused ? MV_OK : no_memory(err);
 }

@@ -1,5 +1,6 @@
 /* Peaks at sizes that were not recorded. The slow way is to run the program at that size: random
  * programs on a literal allocator, and models that were recorded on a GPU at several batches. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/fit/fit.h"
@@ -412,6 +413,35 @@ Test(fit, a_recorded_model_is_predicted)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(report, "refused")));
     cr_expect_geq(mvt_json_number(report, "largest_that_fits"), 16);
     cr_expect_lt(mvt_json_number(report, "largest_that_fits"), 24);
+}
+
+/* The peaks at a point of two numbers, or from one recording: within 1 %. */
+static void expect_truth(const char *arguments, const char *name)
+{
+    cJSON *report = fit_of(arguments);
+    cJSON *point = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "points"), 0);
+    static const char *const measures[] = {"allocated", "reserved"};
+
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(report, "refused")), "%s", name);
+    for (int i = 0; i < 2; i++) {
+        char field[32];
+        double truth = truth_of(name, measures[i]), found;
+        snprintf(field, sizeof field, "peak_%s", measures[i]);
+        found = mvt_json_number(point, field);
+        cr_expect(found > 0.99 * truth && found < 1.01 * truth, "%s: %f of %f", name, found, truth);
+    }
+}
+
+Test(fit, a_recorded_model_is_predicted_from_batch_and_length)
+{
+    expect_truth(
+        RECORDED("gpt", 8x128) " " RECORDED("gpt", 8x256) " " RECORDED("gpt", 24x128) " --at 6x512",
+        "gpt_6x512");
+}
+
+Test(fit, a_recorded_model_is_predicted_from_steps_of_two_batches)
+{
+    expect_truth(MV_TESTDATA "/fit/gpt_steps_8_12.pickle.zst=8,12 --at 20", "gpt_20x256");
 }
 
 Test(fit, convolutions_have_no_figures)
