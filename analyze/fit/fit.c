@@ -5,6 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/replay/replay_edit.h"
 #include "analyze/steps/steps.h"
+#include "analyze/totals/moment.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -51,11 +52,7 @@ static bool no_memory(fit_state *f)
 
 static uint64_t bytes_before(const mv_lives *lives)
 {
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
-        sum += lives->allocs.requested[i];
-    return sum;
+    return mv_moment_levels(lives, MV_BEFORE).requested;
 }
 
 /* A sentence without a full stop, or NULL. */

@@ -1,5 +1,6 @@
 #include "analyze/fit/size_steps.h"
 
+#include "analyze/totals/moment.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -31,11 +32,9 @@ static uint32_t row_at(const mv_lives *lives, uint32_t event)
 /* Moves each mark on to the first row that is born at the least memory before the next mark. */
 static void move_to_lows(const mv_lives *lives, uint32_t count, uint32_t *at)
 {
-    uint64_t in_use = 0, least = UINT64_MAX;
+    uint64_t in_use = mv_moment_levels(lives, MV_BEFORE).requested, least = UINT64_MAX;
     uint32_t bin = 0;
 
-    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
-        in_use += lives->allocs.requested[i];
     for (uint32_t event = 0; event < lives->events.count; event++) {
         uint32_t row = lives->alloc_of[event];
         if (row == MV_NO_ROW || row >= lives->allocs.count)
