@@ -442,7 +442,6 @@ const mv_command mv_commands[] = {
             "that may be reserved, and asks for the largest size that fits.\n",
         .example = "memviz fit batch8.pickle=8 batch16.pickle=16 --at 24,32 --capacity 80GiB\n"
                    "memviz fit a.pickle=8x512 b.pickle=16x512 c.pickle=8x1024 --at 16x2048\n"
-                   "memviz fit epoch.pickle=32,20 --at 48\n"
                    "memviz fit --json --at 24 b8.pickle=8 b16.pickle=16 | jq '.points[0]'\n",
     },
     {
