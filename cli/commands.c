@@ -429,18 +429,20 @@ const mv_command mv_commands[] = {
         .report = &mv_report_fit,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
         .takes_sizes = true,
-        .least_files = 2,
+        .least_files = 1,
         .most_files = MV_MOST_FIT_RUNS,
-        .arguments = "FILE=SIZE FILE=SIZE...",
+        .arguments = "FILE=SIZE...",
         .summary = "the peaks at other batch sizes or sequence lengths, and which size fits",
         .help =
             "Takes recordings of one program with two or more sizes of its input: a batch, a\n"
-            "sequence. The same allocations are matched, the bytes of each become a function of\n"
-            "the size, and the run is replayed with the bytes of the sizes in --at. What the\n"
-            "bytes of two recordings leave open has bounds, and a size has figures only if these\n"
-            "leave no more doubt than 1 %; a third recording narrows them. --capacity limits the\n"
-            "memory that may be reserved, and asks for the largest size that fits.\n",
+            "sequence; three for both (8x512); or one whose steps have several (FILE=8,16). The\n"
+            "same allocations are matched, the bytes of each become a function of the size, and\n"
+            "the run is replayed with the bytes of the sizes in --at. What the bytes of two\n"
+            "recordings leave open has bounds, and a size has figures only if these leave no\n"
+            "more doubt than 1 %; a third recording narrows them. --capacity limits the memory\n"
+            "that may be reserved, and asks for the largest size that fits.\n",
         .example = "memviz fit batch8.pickle=8 batch16.pickle=16 --at 24,32 --capacity 80GiB\n"
+                   "memviz fit a.pickle=8x512 b.pickle=16x512 c.pickle=8x1024 --at 16x2048\n"
                    "memviz fit --json --at 24 b8.pickle=8 b16.pickle=16 | jq '.points[0]'\n",
     },
     {

@@ -167,7 +167,7 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_MOST_CONFS         64
 #define MV_MOST_GATES         16
 #define MV_MOST_CHANGES_GIVEN 32
-#define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=N, fit --at N */
+#define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=SIZE, fit --at SIZE */
 
 /* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
  * words. */
@@ -254,7 +254,7 @@ typedef struct {
     uint64_t max_memory;     /* 0 when not given */
     int files;               /* the remaining arguments */
     char **file;             /* [files] */
-    uint64_t *file_size;     /* [files] of FILE=N; NULL: the command takes no sizes */
+    const char **file_size;  /* [files] SIZE of FILE=SIZE; NULL: the command takes no sizes */
     int named_files;   /* the arguments before folders were expanded, for commands that do that */
     char **named_file; /* [named_files] */
 } mv_options;
