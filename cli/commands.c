@@ -740,18 +740,16 @@ const mv_command mv_commands[] = {
         .confines_itself = true,
         .takes_words = true,
         .arguments = "PID|FILE status|mark TEXT|pause|resume|snapshot [FILE]|stop",
-        .summary = "steer a run that is being recorded",
+        .summary = "control a run that is being recorded",
         .help =
-            "Asks memviz run something while its program goes on: status; mark TEXT, a moment "
-            "that\n"
-            "reports can name (--from @TEXT); pause and resume, between which only blocks are "
-            "kept\n"
-            "that are alive outside, too; snapshot, the recording so far as a file (default:\n"
-            "NAME.snapshot.K.bin beside the result); stop, which ends the recording and leaves the "
-            "program\n"
-            "running. PID is the program's process or memviz run's; FILE is a live file. Only the "
-            "same\n"
-            "user can do this. The program is neither stopped nor slowed.\n",
+            "Controls memviz run while its program runs. status prints what is recorded and kept;\n"
+            "mark TEXT names a moment for reports (--from @TEXT); between pause and resume, only\n"
+            "blocks that outlive the pause are kept; snapshot writes the recording so far to a "
+            "file\n"
+            "(default: NAME.snapshot.K.bin beside the result); stop ends the recording and leaves\n"
+            "the program running. PID is the process of the program or of memviz run; FILE is a\n"
+            "live file. Only the same user can do this. The program is neither stopped nor "
+            "slowed.\n",
         .example = "memviz ctl 4711 status --json\n"
                    "memviz ctl 4711 mark 'epoch 3'\n"
                    "memviz ctl 4711 snapshot now.bin\n",

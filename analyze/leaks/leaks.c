@@ -437,7 +437,7 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
         set_unknown(
             out, "too few steps",
             w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0
-                ? "the recording contains fewer than two steps, since events are lost"
+                ? "the recording contains fewer than two steps, because events were lost"
                 : "the recording contains fewer than two steps, since older events are lost",
             mv_recorder_of(w->trace)->more);
     else if (out->steps.under_way < w->lives->events.count)

@@ -61,7 +61,12 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
  * parts, which happens by chance once in 720 times; with four to eleven bins, it must never fall.
  * Late in the last third it has risen by at least half of an even share; if it never falls, it is
  * enough that it did so over a time as long as its longest pause. And it has not stopped: the last
- * rise is less than two of the longest earlier pauses ago. False when out of memory. O(bins). */
+ * rise is less than two of the longest earlier pauses ago.
+ *
+ * A floor that varies with the requests under way rises, too, if the least rises through six parts but
+ * for one pair of neighbours (6 times in 720 by chance), and by half of an even share from the fourth
+ * part to the last. Both are also tried without the first third of the bins and without the
+ * first half, in which a server fills. False when out of memory. O(bins). */
 bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises);
 
 /* For runs without steps and without calls of modules: whether a line repeats throughout the last

@@ -201,6 +201,13 @@ Test(floor_trend, rises_to_the_end)
     cr_expect(rises("012344"), "five steps");
 }
 
+/* Requests under way: the least of each three bins is in order, but for one pair of neighbours. */
+Test(floor_trend, rises_in_noise)
+{
+    cr_expect(rises("0212431435876878989"));
+    cr_expect_not(rises("0212431435878986879"), "two pairs out of order");
+}
+
 Test(floor_trend, has_an_end)
 {
     cr_expect_not(rises("01234567888888888888"));
