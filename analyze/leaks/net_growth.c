@@ -121,16 +121,16 @@ static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint64_t most = 0;
+    uint32_t from = 0, end;
 
     for (uint32_t i = 0; i < a->count; i++)
-        most += is_wanted(a, i, size, count) ? 2 : 0;
+        most += mv_floor_holds(s->floor, a, i, &from) && is_wanted(a, i, size, count) ? 2 : 0;
     s->changes = mv_push_array(scratch, change, most);
+    from = 0;
     for (uint32_t i = 0; s->changes && i < a->count; i++) {
-        uint32_t end = mv_floor_bin(s->floor, a->freed[i]);
-        uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(s->floor, a->birth[i]);
-
-        if (from >= end || !is_wanted(a, i, size, count))
+        if (!mv_floor_holds(s->floor, a, i, &from) || !is_wanted(a, i, size, count))
             continue;
+        end = mv_floor_bin(s->floor, a->freed[i]);
         s->changes[s->count++] = (change){a->block[i], from, 1, from};
         s->changes[s->count++] = (change){a->block[i], end, -1, -(double)end};
     }
@@ -184,7 +184,7 @@ static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *
 {
     quarters *held = mv_push_array(scratch, quarters, sites->count);
     quarters *of_kept = mv_push_array(scratch, quarters, sites->count);
-    uint32_t end = floor->bins - 1;
+    uint32_t end = floor->bins - 1, from = 0;
 
     if (!held || !of_kept)
         return false;
@@ -202,7 +202,7 @@ static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *
     for (uint32_t i = 0; i < lives->allocs.count; i++) {
         quarters *q = &held[mv_site_of(sites, lives->allocs.stack[i])];
 
-        if (q->cut[CUTS - 1] > 0)
+        if (mv_floor_holds(floor, &lives->allocs, i, &from) && q->cut[CUTS - 1] > 0)
             add_block(q, floor, &lives->allocs, i);
     }
     *held_sums = held;

@@ -32,6 +32,17 @@ static inline uint32_t mv_floor_bin(const mv_floor *floor, uint32_t event)
     return (uint32_t)mv_upper_bound_u32(floor->moment, floor->bins, event);
 }
 
+/* Whether an allocation is part of any floor: few are. Call it in order of birth, with *from 0 at
+ * first; *from is then the first bin whose floor comes after the birth. */
+static inline bool mv_floor_holds(const mv_floor *floor, const mv_alloc_lives *allocs, uint32_t row,
+                                  uint32_t *from)
+{
+    while (*from < floor->bins && allocs->birth[row] != MV_BEFORE &&
+           floor->moment[*from] <= allocs->birth[row])
+        ++*from;
+    return *from < floor->bins && floor->moment[*from] <= allocs->freed[row];
+}
+
 /* O(events + allocations). Fails only when out of memory. */
 mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps, mv_floor *out,
                       mv_err *err);

@@ -178,6 +178,8 @@ static void put_predicted(mv_cli *cli, const char *path, const mv_trace *trace)
     mv_out_words(&cli->out, ": predicted by a dry run");
     if (mv_setting_is_on(trace, "dry_run_at_least"))
         mv_out_words(&cli->out, ", as a lower bound: some sizes are unknown");
+    else if (mv_setting_is_on(trace, "dry_run_about"))
+        mv_out_words(&cli->out, ", roughly: some sizes are estimates");
     mv_out_words(&cli->out, "\n\n");
 }
 
