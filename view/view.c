@@ -53,7 +53,7 @@ static bool open_parts(mv_view *view)
     if (!view->loader || !view->jobs)
         return false;
     return mv_intents_open(view) && mv_search_open(view) && mv_verdicts_open(view) &&
-           mv_timeline_pane_open(view) && mv_panels_open(view);
+           mv_whatif_open(view) && mv_timeline_pane_open(view) && mv_panels_open(view);
 }
 
 static void read_keys(mv_view *view)
@@ -109,6 +109,8 @@ void mv_view_close(mv_view *view)
     mv_loader_close(view->loader);
     if (view->panels)
         mv_panels_close(view);
+    if (view->whatif_slot)
+        mv_whatif_release(&view->whatif_shared);
     if (view->chrome)
         mv_arena_release(&view->chrome->open.arena);
     mv_arena_release(&view->names.arena);
@@ -123,7 +125,8 @@ static void (*const painters[MV_PANE_COUNT])(mv_view *, mv_box) = {
     [MV_PANE_TIMELINE] = mv_timeline_paint, [MV_PANE_MINIMAP] = mv_minimap_paint,
     [MV_PANE_STATE] = mv_state_paint,       [MV_PANE_RANKS] = mv_ranks_paint,
     [MV_PANE_FLAME] = mv_flame_paint,       [MV_PANE_TABLES] = mv_tables_paint,
-    [MV_PANE_DETAILS] = mv_details_paint,   [MV_PANE_REPORTS] = mv_reports_paint};
+    [MV_PANE_DETAILS] = mv_details_paint,   [MV_PANE_REPORTS] = mv_reports_paint,
+    [MV_PANE_WHATIF] = mv_whatif_paint};
 
 static void paint_pane(mv_view *view, mv_pane pane, mv_box box)
 {
@@ -253,6 +256,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
     mv_view_settle(view);
     mv_search_update(view);
     mv_verdicts_update(view);
+    mv_whatif_update(view);
 }
 
 static void paint_frame(mv_view *view, float width, float height, double ms)

@@ -40,6 +40,13 @@ typedef enum {
     MV_START_ANEW         /* its allocations are made again, in order of their addresses */
 } mv_replay_start_rule;
 
+/* The levels of a run over time: the highest of each `step` events. */
+typedef struct {
+    uint32_t step;                  /* > 0 */
+    uint32_t count;                 /* columns that were reached; before the run: there is room */
+    uint64_t *reserved, *allocated; /* [count] zeros before the run */
+} mv_replay_curve;
+
 typedef struct {
     mv_alloc_conf conf;
     uint64_t limit; /* bytes that may be reserved; 0: no limit */
@@ -48,6 +55,7 @@ typedef struct {
     mv_place_rule place;
     bool strange_addresses; /* do not start with the recorded addresses of segments */
     uint64_t enough;        /* stop once this many bytes are reserved (over_enough); 0: never */
+    mv_replay_curve *curve; /* gets the levels over time; NULL: not needed */
     const mv_replay_script *script; /* to share it between runs; NULL: made for this run */
     uint64_t *left; /* steps that this replay and others may still take (mv_replay_most_work): it
                      * takes its own off; NULL: as many as one trace may take */

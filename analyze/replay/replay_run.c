@@ -10,9 +10,12 @@ typedef struct mv_replay {
     uint32_t *block_of; /* [script->ids] MV_NO_ROW: not alive, or left out */
     uint32_t at;        /* next operation */
     uint64_t enough;
-    uint64_t counted;  /* steps that were taken off *left */
-    uint64_t *left;    /* steps that may still be taken */
-    uint64_t own_left; /* what it points to if nothing was given */
+    uint64_t counted; /* steps that were taken off *left */
+    uint64_t *left;   /* steps that may still be taken */
+    mv_replay_curve *curve;
+    uint32_t columns, room; /* of the curve: begun so far; in all */
+    bool is_new_column;     /* no event of the last one is before this operation */
+    uint64_t own_left;      /* what it points to if nothing was given */
 } run_state;
 
 /* An owner's bit: a row of allocations, requested a second time. */
@@ -101,6 +104,32 @@ static void allow_private_releases(run_state *r, uint32_t event)
         r->heap.pools[i].may_release = r->script->release_from[i / 2] <= event;
 }
 
+/* Begins the columns of the curve up to that of an event, at the present levels. */
+static void begin_columns(run_state *r, uint32_t event)
+{
+    mv_replay_curve *c = r->curve;
+    uint32_t column = event / c->step;
+
+    r->is_new_column = column >= r->columns && event % c->step == 0;
+    for (; r->columns < r->room && r->columns <= column; r->columns++) {
+        c->reserved[r->columns] = r->heap.now.reserved;
+        c->allocated[r->columns] = r->heap.now.allocated;
+    }
+    c->count = r->columns;
+}
+
+static void raise_column(run_state *r)
+{
+    mv_replay_curve *c = r->curve;
+    uint32_t last = r->columns - 1;
+
+    if (r->is_new_column || r->heap.now.reserved > c->reserved[last])
+        c->reserved[last] = r->heap.now.reserved;
+    if (r->is_new_column || r->heap.now.allocated > c->allocated[last])
+        c->allocated[last] = r->heap.now.allocated;
+    r->is_new_column = false;
+}
+
 static void run_op(run_state *r, const mv_replay_op *op)
 {
     r->heap.work++;
@@ -160,6 +189,8 @@ static mv_code open_run(run_state *r, mv_arena *arena, const mv_trace *trace, co
 
     *r = (run_state){.result = {.first_oom = MV_NEVER, .spare = MV_NO_BYTES},
                      .script = opts->script ? opts->script : &r->made,
+                     .curve = opts->curve,
+                     .room = opts->curve ? opts->curve->count : 0,
                      .own_left = mv_replay_most_work(lives->events.count)};
     r->left = opts->left ? opts->left : &r->own_left;
     r->enough = opts->enough ? opts->enough : UINT64_MAX;
@@ -195,7 +226,11 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
     for (; r->at < s->op_count && s->ops[r->at].event < end && !r->result.gave_up &&
            !r->result.over_enough && !r->heap.out_of_memory;
          r->at++) {
+        if (r->curve)
+            begin_columns(r, s->ops[r->at].event);
         run_op(r, &s->ops[r->at]);
+        if (r->curve)
+            raise_column(r);
         r->result.gave_up = mv_replay_is_endless(&r->heap);
         r->result.over_enough = r->heap.peak.reserved >= r->enough;
     }
@@ -261,6 +296,8 @@ mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     *out = r.result;
     if (code == MV_OK)
         code = mv_replay_until(&r, opts.end ? opts.end : UINT32_MAX, out, err);
+    if (code == MV_OK && r.curve && !out->gave_up)
+        begin_columns(&r, UINT32_MAX);
     mv_replay_close(&r);
     return code;
 }

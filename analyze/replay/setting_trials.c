@@ -393,6 +393,7 @@ mv_code mv_trials_try_edits(const mv_trials *trials, const char *conf, const mv_
     out->is_recorded = mv_alloc_conf_same(&parsed, &trials->recorded);
     opts = opts_of(trials, &parsed);
     opts.script = &changed;
+    opts.curve = trials->curve;
     if (mv_replay_run(trials->arena, trials->trace, trials->lives, opts, &out->result, err) !=
         MV_OK)
         return err->code;
@@ -421,12 +422,7 @@ const char *mv_trials_with(mv_trials *trials, const char *key, const char *value
 
 /* ---- a set of settings ------------------------------------------------------------------- */
 
-/* `value` NULL leaves the setting out. Garbage is only collected within a limit of the process. */
-static const struct {
-    uint32_t bit;
-    const char *key, *value;
-    bool needs_limit;
-} changes[] = {
+const mv_setting_choice mv_setting_choices[MV_SETTING_CHOICES] = {
     {MV_TRY_EXPANDABLE, "expandable_segments", "True", false},
     {MV_TRY_EXPANDABLE, "expandable_segments", NULL, false},
     {MV_TRY_SPLIT_LIMIT, "max_split_size_mb", "64", false},
@@ -441,8 +437,6 @@ static const struct {
     {MV_TRY_GARBAGE, "garbage_collection_threshold", "0.8", true},
     {MV_TRY_GARBAGE, "garbage_collection_threshold", NULL, false},
 };
-
-#define CHANGES (sizeof changes / sizeof *changes)
 
 static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
 {
@@ -549,27 +543,36 @@ static bool is_device_full(const mv_trials *t)
     return false;
 }
 
+bool mv_trials_collect_garbage(const mv_trials *trials)
+{
+    return trials->limit != UINT64_MAX && !is_device_full(trials);
+}
+
 mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err)
 {
     const char *both = "max_split_size_mb:128,garbage_collection_threshold:0.8";
-    bool is_limited = trials->limit != UINT64_MAX && !is_device_full(trials);
+    bool is_limited = mv_trials_collect_garbage(trials);
     mv_code code = MV_OK;
 
-    *out = (mv_trial_list){.rows = mv_push_array(trials->arena, mv_trial, 2 * CHANGES + 3)};
+    *out =
+        (mv_trial_list){.rows = mv_push_array(trials->arena, mv_trial, 2 * MV_SETTING_CHOICES + 3)};
     if (!out->rows)
         return no_memory(err);
-    for (size_t i = 0; i < CHANGES && code == MV_OK; i++)
-        if ((set & changes[i].bit) && (is_limited || !changes[i].needs_limit))
-            code = add(trials, mv_trials_with(trials, changes[i].key, changes[i].value),
-                       changes[i].bit, out, err);
+    for (uint32_t i = 0; i < MV_SETTING_CHOICES && code == MV_OK; i++)
+        if ((set & mv_setting_choices[i].bit) && (is_limited || !mv_setting_choices[i].needs_limit))
+            code =
+                add(trials,
+                    mv_trials_with(trials, mv_setting_choices[i].key, mv_setting_choices[i].value),
+                    mv_setting_choices[i].bit, out, err);
     if (code == MV_OK && (set & MV_TRY_DEFAULTS))
         code = add(trials, "", 0, out, err);
     /* each one alone, with everything else at its default */
-    for (size_t i = 0; i < CHANGES && code == MV_OK && set == MV_TRY_ALL; i++)
-        if (changes[i].value && (is_limited || !changes[i].needs_limit))
+    for (uint32_t i = 0; i < MV_SETTING_CHOICES && code == MV_OK && set == MV_TRY_ALL; i++)
+        if (mv_setting_choices[i].value && (is_limited || !mv_setting_choices[i].needs_limit))
             code = add(trials,
-                       mv_alloc_conf_change(trials->arena, "", changes[i].key, changes[i].value), 0,
-                       out, err);
+                       mv_alloc_conf_change(trials->arena, "", mv_setting_choices[i].key,
+                                            mv_setting_choices[i].value),
+                       0, out, err);
     if (code == MV_OK && set == MV_TRY_ALL && is_limited)
         code = add(trials, both, 0, out, err);
     if (code == MV_OK)

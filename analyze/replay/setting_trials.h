@@ -69,6 +69,7 @@ typedef struct {
                       * the end (gave_up) */
     uint64_t enough; /* a trial that reserves this much is not worth reporting and ends there: its
                       * figures are those until then; 0: all go to the end */
+    mv_replay_curve *curve; /* gets the levels of mv_trials_try_edits over time; NULL: not needed */
     mv_replay_fidelity fidelity; /* of the whole trace */
     mv_replay_result self;       /* under the recorded settings */
     bool unexplained;     /* they meet a request that failed, within the limit, if any: its cause is
@@ -139,6 +140,19 @@ mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint3
 #define MV_TRY_GARBAGE     16u /* garbage_collection_threshold, if the process has a limit */
 #define MV_TRY_DEFAULTS    32u /* the default settings */
 #define MV_TRY_ALL         63u
+
+/* `value` NULL leaves the setting out. Garbage is only collected within a limit of the process. */
+typedef struct {
+    uint32_t bit;
+    const char *key, *value;
+    bool needs_limit;
+} mv_setting_choice;
+
+enum { MV_SETTING_CHOICES = 13 };
+extern const mv_setting_choice mv_setting_choices[MV_SETTING_CHOICES];
+
+/* Whether garbage would be collected: the process itself has a limit. */
+bool mv_trials_collect_garbage(const mv_trials *trials);
 
 typedef struct {
     uint32_t untried; /* settings for which no steps were left: they are not listed */

@@ -198,7 +198,7 @@ Test(spot, places_in_turn_and_back)
         cr_assert_eq(view->spot.place, order[i]);
     }
     mvt_view_key(view, MV_KEY_TAB, MV_MOD_CTRL);
-    cr_assert_eq(view->now->tab, MV_TAB_FLAME); /* after the reports */
+    cr_assert_eq(view->now->tab, MV_TAB_WHATIF); /* after the reports */
     mvt_view_key(view, MV_KEY_TAB, MV_MOD_CTRL | MV_MOD_SHIFT);
     cr_assert_eq(view->now->tab, MV_TAB_REPORTS);
 }

@@ -176,7 +176,7 @@ static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_s
 /* Maximum length of the line in bytes: a byte in quotes may become four. */
 static size_t most_bytes(const mv_session *session)
 {
-    size_t bytes = 16384 + 4 * (sizeof session->now.search + sizeof session->now.level) +
+    size_t bytes = 16384 + 4 * 4 * MV_SEARCH_TEXT + /* the texts of the state */
                    session->bookmarks.count * (4 * (MV_BOOKMARK_NAME + MV_BOOKMARK_LEVEL) + 180);
 
     for (uint32_t i = 0; i < session->file_count; i++)

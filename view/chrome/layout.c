@@ -38,11 +38,10 @@ mv_pane mv_chrome_main(const mv_view *view)
 
 mv_pane mv_chrome_lower(const mv_view *view)
 {
-    static const mv_pane panes[] = {[MV_TAB_FLAME] = MV_PANE_FLAME,
-                                    [MV_TAB_TABLES] = MV_PANE_TABLES,
-                                    [MV_TAB_DETAILS] = MV_PANE_DETAILS,
-                                    [MV_TAB_REPORTS] = MV_PANE_REPORTS,
-                                    [MV_TAB_LEDGER] = MV_PANE_TABLES};
+    static const mv_pane panes[] = {
+        [MV_TAB_FLAME] = MV_PANE_FLAME,     [MV_TAB_TABLES] = MV_PANE_TABLES,
+        [MV_TAB_DETAILS] = MV_PANE_DETAILS, [MV_TAB_REPORTS] = MV_PANE_REPORTS,
+        [MV_TAB_WHATIF] = MV_PANE_WHATIF,   [MV_TAB_LEDGER] = MV_PANE_TABLES};
 
     return panes[view->now->tab];
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/panes/panes.h"
 
 enum { MOST_WORDS = 24, MOST_TEXT = 600 };
 
@@ -124,6 +125,10 @@ static bool is_chosen(const mv_view *view, const mv_zone *zone)
         return now->tab == MV_TAB_DETAILS;
     case MV_DO_show_reports:
         return now->tab == MV_TAB_REPORTS;
+    case MV_DO_show_whatif:
+        return now->tab == MV_TAB_WHATIF;
+    case MV_DO_whatif_toggle:
+        return mv_whatif_has(now->whatif, mv_whatif_item(view, zone->arg));
     case MV_DO_show_ledger:
         return now->tab == MV_TAB_LEDGER;
     case MV_DO_report_row:

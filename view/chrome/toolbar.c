@@ -352,21 +352,28 @@ void mv_file_heading_paint(mv_view *view, mv_box box)
 
 void mv_tabs_paint(mv_view *view, mv_box box)
 {
-    static const struct {
+    struct {
         mv_command_id command;
         const char *text;
-    } tabs[] = {{MV_DO_show_flame, "Flame graph"},
-                {MV_DO_show_tables, "Tables"},
-                {MV_DO_show_details, "Details"},
-                {MV_DO_show_reports, "Reports"},
-                {MV_DO_show_ledger, "Ledger"}};
+    } tabs[] = {{MV_DO_show_flame, "Flame graph"}, {MV_DO_show_tables, "Tables"},
+                {MV_DO_show_details, "Details"},   {MV_DO_show_reports, "Reports"},
+                {MV_DO_show_whatif, "What if"},    {MV_DO_show_ledger, "Ledger"}};
     int count = mv_view_command_is_enabled(view, MV_DO_show_ledger) ? MV_TAB_COUNT : MV_TAB_LEDGER;
     mv_ui *ui = &view->ui;
+    float words = 0, pad;
 
     mv_ui_fill(ui, box, ui->theme->plot);
     mv_box_cut_left(&box, mv_ui_px(ui, GAP));
+    for (int i = 0; i < count; i++)
+        words += ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[i].text)) + 2;
+    if (box.w - words < (float)count * mv_ui_px(ui, 2 * MV_UI_PAD)) { /* a phone */
+        words -= ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[0].text));
+        tabs[0].text = "Flame";
+        words += ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[0].text));
+    }
+    pad = fmaxf(2, fminf(mv_ui_px(ui, 24), floorf((box.w - words) / (float)count)));
     for (int i = 0; i < count; i++) {
-        float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[i].text)) + mv_ui_px(ui, 24);
+        float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[i].text)) + pad;
         mv_box tab = mv_box_cut_left(&box, width);
         tab.y += 2;
         tab.h -= 2;

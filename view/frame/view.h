@@ -22,6 +22,7 @@
 #include "view/document/file_verdicts.h"
 #include "view/document/jobs.h"
 #include "view/document/source_files.h"
+#include "view/document/whatif_replay.h"
 #include "view/frame/field.h"
 #include "view/frame/sheet.h"
 #include "view/frame/ui.h"
@@ -45,6 +46,7 @@ typedef enum {
     MV_PANE_TABLES,
     MV_PANE_DETAILS,
     MV_PANE_REPORTS,
+    MV_PANE_WHATIF,
     MV_PANE_COUNT
 } mv_pane;
 
@@ -134,6 +136,12 @@ struct mv_view {
     const mv_file_verdicts
         *verdicts; /* of a file with several levels; NULL: none yet. Valid for one
                                          frame */
+    mv_slot *whatif_slot;
+    mv_whatif_shared whatif_shared;
+    const mv_whatif_answer
+        *whatif; /* of now.whatif; NULL: not asked for, not ready, or without memory.
+                                     * Valid for one frame */
+    bool is_whatif_without_memory;
     mv_slot *search_slot;
     /* The matches of now.search on the shown device; NULL: no search, an invalid search, or no
      * result yet. Valid for one frame. */
@@ -257,6 +265,10 @@ bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_
 /* Finds the matches of the search: once a frame. */
 bool mv_search_open(mv_view *view);
 void mv_search_update(mv_view *view);
+
+/* Finds view->whatif: once a frame. */
+bool mv_whatif_open(mv_view *view);
+void mv_whatif_update(mv_view *view);
 
 /* Copies a text to the clipboard. */
 void mv_view_copy(mv_view *view, const char *text);

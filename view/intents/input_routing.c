@@ -147,7 +147,8 @@ bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input
         [MV_PANE_TIMELINE] = mv_timeline_pointer, [MV_PANE_MINIMAP] = mv_minimap_pointer,
         [MV_PANE_STATE] = mv_state_pointer,       [MV_PANE_RANKS] = mv_ranks_pointer,
         [MV_PANE_FLAME] = mv_flame_pointer,       [MV_PANE_TABLES] = mv_tables_pointer,
-        [MV_PANE_DETAILS] = mv_details_pointer,   [MV_PANE_REPORTS] = mv_reports_pointer};
+        [MV_PANE_DETAILS] = mv_details_pointer,   [MV_PANE_REPORTS] = mv_reports_pointer,
+        [MV_PANE_WHATIF] = mv_whatif_pointer};
 
     bool is_used;
 

@@ -148,5 +148,6 @@ bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_reports_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_whatif_pointer(mv_view *view, mv_box box, const mv_input *input);
 
 #endif

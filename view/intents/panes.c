@@ -1,5 +1,6 @@
 /* Actions of the panes beside the timeline: the heap, one allocation, the reports. */
 #include <stdio.h>
+#include <string.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -110,6 +111,20 @@ void mv_do_report_row(mv_view *view, uint64_t arg)
                                .stack = MV_NO_STACK};
     mv_view_go(view, &place, "");
     mv_view_write(view)->main = f->is_about_heap ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
+}
+
+void mv_do_whatif_toggle(mv_view *view, uint64_t arg)
+{
+    if (arg >= view->panels->whatif_count)
+        return;
+    if (!mv_whatif_toggle(mv_view_write(view)->whatif, view->panels->whatif_items[arg]))
+        mv_view_say(view, true, "%s", "too much is ticked: untick something first");
+}
+
+void mv_do_whatif_clear(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    memset(mv_view_write(view)->whatif, 0, sizeof view->now->whatif);
 }
 
 void mv_do_legend_row(mv_view *view, uint64_t arg)

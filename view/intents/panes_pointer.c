@@ -38,3 +38,9 @@ bool mv_reports_pointer(mv_view *view, mv_box box, const mv_input *input)
     (void)box;
     return mv_panel_wheel(input, &mv_view_write_desk(view)->report_scroll);
 }
+
+bool mv_whatif_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    (void)box;
+    return mv_panel_wheel(input, &mv_view_write_desk(view)->whatif_scroll);
+}

@@ -16,6 +16,7 @@ void mv_scroll_show(mv_view *view)
     p->flame_first = desk->flame_scroll;
     p->details_first = desk->details_scroll;
     p->report_first = desk->report_scroll;
+    p->whatif_first = desk->whatif_scroll;
     p->table_cursor = desk->table_cursor;
     memcpy(p->table_first, desk->table_scroll, sizeof desk->table_scroll);
     p->table_first[MV_LISTING_LEDGER] = desk->ledger_scroll;
@@ -30,6 +31,7 @@ void mv_scroll_keep(mv_view *view)
     desk->flame_scroll = p->flame_first;
     desk->details_scroll = p->details_first;
     desk->report_scroll = p->report_first;
+    desk->whatif_scroll = p->whatif_first;
     desk->table_cursor = p->table_cursor;
     memcpy(desk->table_scroll, p->table_first, sizeof desk->table_scroll);
     desk->ledger_scroll = p->table_first[MV_LISTING_LEDGER];

@@ -8,6 +8,7 @@
  *                                                                      event_words
  *     pane_reports.c    problems                                       advice/findings,
  *                                                                      finding_places
+ *     pane_whatif.c     other settings and changes, replayed           document/whatif_replay
  *
  * A pane queries its slot each frame; while a newer query is running, it shows the old result,
  * unless that is about another device. */
@@ -166,7 +167,7 @@ typedef struct {
     const char *text;
 } mv_report_row;
 
-enum { MV_MOST_REPORTS = 128 };
+enum { MV_MOST_REPORTS = 128, MV_MOST_TICKS = 160 };
 
 /* ---- pane data ------------------------------------------------------------------------------ */
 
@@ -211,6 +212,10 @@ struct mv_panels {
     const mv_document_device *report_of;
     uint32_t report_count;
     mv_report_row reports[MV_MOST_REPORTS]; /* in the last frame; texts live as long as it */
+
+    uint32_t whatif_first;
+    uint32_t whatif_count;
+    const char *whatif_items[MV_MOST_TICKS]; /* in the last frame; texts live as long as it */
 
     /* Results painted in the last frame; each is valid until the query of the next frame. */
     const mv_heap_answer *heap_shown;

@@ -16,11 +16,15 @@ enum { MV_FLAME_LEVEL = 18, MV_FLAME_FOOT = 30 };
 void mv_tables_paint(mv_view *view, mv_box box);
 void mv_details_paint(mv_view *view, mv_box box);
 void mv_reports_paint(mv_view *view, mv_box box);
+void mv_whatif_paint(mv_view *view, mv_box box);
 
 /* Lookup in the last frame. The node of the flame graph at a point; MV_NO_ROW: none. */
 uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y);
 /* The segment in the allocator's state, and the allocation or MV_NO_ROW; false: no segment. */
 bool mv_state_at(mv_view *view, float x, float y, uint32_t *alloc, uint32_t *segment);
+
+/* The item of a box to tick in the last frame; "": there is none. */
+const char *mv_whatif_item(const mv_view *view, uint64_t number);
 
 /* All rows of the shown table as tab-separated lines; NULL: no table, or out of memory. */
 const char *mv_tables_text(mv_view *view, mv_arena *arena);

@@ -22,7 +22,8 @@ typedef enum {
     MV_TAB_TABLES,
     MV_TAB_DETAILS,
     MV_TAB_REPORTS,
-    MV_TAB_LEDGER,
+    MV_TAB_WHATIF,
+    MV_TAB_LEDGER, /* the last: not in all files */
     MV_TAB_COUNT
 } mv_tab;
 

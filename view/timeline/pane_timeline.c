@@ -123,7 +123,9 @@ static double top_of(mv_plot *p, mv_stretch shown)
     uint32_t first = (uint32_t)shown.from, end = (uint32_t)ceil(shown.to);
     mv_extent e = mv_pyramid_range(p->levels, first == 0 ? MV_BEFORE : first, end);
     uint64_t most = e.most.reserved, oom, other = mv_plot_other_most(p, shown);
+    uint64_t replayed = mv_plot_whatif_most(p, shown);
 
+    other = other > replayed ? other : replayed;
     if (p->rows->only) { /* reserved bytes do not belong to a part of the rows */
         most = p->of_segments ? most : e.most.active;
         return with_headroom(p, (double)(other > most ? other : most));

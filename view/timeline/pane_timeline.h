@@ -17,6 +17,7 @@
  *     timeline_device.c     the whole device below it (device_lane)
  *     timeline_segments.c   segments, by how full they are
  *     timeline_compare.c    the compared device
+ *     timeline_whatif.c     the replayed run
  *     pane_minimap.c        the whole trace, with the window */
 #ifndef MV_PANE_TIMELINE_H
 #define MV_PANE_TIMELINE_H

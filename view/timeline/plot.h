@@ -105,6 +105,12 @@ void mv_plot_other_peak(mv_plot *p);
 void mv_plot_other_key(mv_plot *p, mv_box *box); /* its rows of the legend, cut off the box */
 const char *mv_plot_other_tip(mv_plot *p, uint32_t event); /* "rank1.pickle: 120 MiB", or NULL */
 
+/* ---- timeline_whatif.c: the replayed run; without one they do nothing ---- */
+uint64_t mv_plot_whatif_most(const mv_plot *p, mv_stretch window); /* highest level in a window */
+void mv_plot_whatif(mv_plot *p);
+void mv_plot_whatif_key(mv_plot *p, mv_box *box); /* its rows of the legend, cut off the box */
+const char *mv_plot_whatif_tip(const mv_plot *p, uint32_t event); /* NULL: nothing to say */
+
 /* ---- timeline_stack.c, timeline_segments.c ---- */
 void mv_plot_stack(mv_plot *p);
 void mv_plot_stack_shapes(mv_plot *p); /* stack_shapes.h: the same on paper */

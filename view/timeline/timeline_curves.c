@@ -239,6 +239,7 @@ void mv_plot_curves(mv_plot *p)
             mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);
+    mv_plot_whatif(p);
     mv_scene_unclip(&p->ui->scene);
 }
 

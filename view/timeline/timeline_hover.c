@@ -387,5 +387,7 @@ void mv_plot_hover(mv_plot *p)
     describe_moment(p, event, &t);
     if (p->other)
         say(&t, mv_plot_other_tip(p, event));
+    if (mv_plot_whatif_tip(p, event))
+        say(&t, mv_plot_whatif_tip(p, event));
     paint_tip(p, &t);
 }

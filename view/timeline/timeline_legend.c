@@ -542,6 +542,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
     if (p->view->sheet && !p->of_pools)
         paint_area_keys(p, box);
     mv_plot_other_key(p, box);
+    mv_plot_whatif_key(p, box);
     if (p->legend_columns <= 1)
         mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }

@@ -20,6 +20,7 @@ const mv_theme *mv_theme_of(bool is_dark)
         .hatch = 0xffffff9c,
         .lane = 0xb7c5d1ff,
         .compared = 0x1238d6ff,
+        .replayed = 0x00737fff,
     };
     static const mv_theme dark = {
         .background = 0x16191dff,
@@ -39,6 +40,7 @@ const mv_theme *mv_theme_of(bool is_dark)
         .hatch = 0x16191d9c,
         .lane = 0x3f5161ff,
         .compared = 0x8fd3ffff,
+        .replayed = 0x4fe3d5ff,
     };
     return is_dark ? &dark : &light;
 }

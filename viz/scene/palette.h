@@ -23,6 +23,7 @@ typedef struct {
     uint32_t hatch;    /* allocated before recording began */
     uint32_t lane;     /* annotations */
     uint32_t compared; /* the curve of another device */
+    uint32_t replayed; /* the curves of a run replayed with other settings */
 } mv_theme;
 
 const mv_theme *mv_theme_of(bool is_dark);

@@ -1,0 +1,196 @@
+/* The What-if tab: what is ticked, the replayed run and its curves over the timeline. */
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
+
+static mv_view *view_of(const char *name)
+{
+    mv_view *view = mvt_view(name);
+
+    mv_view_do(view, MV_DO_show_whatif, 0);
+    mvt_view_frame(view);
+    return view;
+}
+
+static void tick(mv_view *view, const char *item)
+{
+    for (uint32_t i = 0; i < view->panels->whatif_count; i++)
+        if (strcmp(view->panels->whatif_items[i], item) == 0) {
+            mv_view_do(view, MV_DO_whatif_toggle, i);
+            mvt_view_frame(view);
+            return;
+        }
+    cr_assert_fail("%s is not offered", item);
+}
+
+/* ---- items --------------------------------------------------------------------------------- */
+
+Test(view_whatif, values_of_a_setting_exclude_each_other)
+{
+    char items[MV_SEARCH_TEXT] = "";
+
+    cr_expect(mv_whatif_toggle(items, "max_split_size_mb:64"));
+    cr_expect(mv_whatif_toggle(items, "drop site:train.py:62"));
+    cr_expect(mv_whatif_toggle(items, "max_split_size_mb:128"));
+    cr_expect_str_eq(items, "drop site:train.py:62\nmax_split_size_mb:128");
+    cr_expect(mv_whatif_has(items, "max_split_size_mb:128"));
+    cr_expect_not(mv_whatif_has(items, "max_split_size_mb:12"));
+    cr_expect(mv_whatif_toggle(items, "drop site:train.py:62"));
+    cr_expect(mv_whatif_toggle(items, "max_split_size_mb:128"));
+    cr_expect_str_eq(items, "");
+    for (size_t i = 0; i < sizeof items; i++)
+        cr_assert_eq(items[i], 0); /* states are compared byte by byte */
+}
+
+Test(view_whatif, what_has_no_room_is_not_ticked)
+{
+    char items[MV_SEARCH_TEXT] = "one-stream", most[MV_SEARCH_TEXT];
+
+    memset(most, 'x', sizeof most);
+    memcpy(most, "drop ", 5);
+    most[sizeof most - 11] = '\0'; /* one byte too long, with the line before it */
+    cr_expect_not(mv_whatif_toggle(items, most));
+    cr_expect_str_eq(items, "one-stream");
+    most[sizeof most - 12] = '\0';
+    cr_expect(mv_whatif_toggle(items, most));
+}
+
+/* ---- the replay ---------------------------------------------------------------------------- */
+
+/* Without any change the replayed curve is the recorded one: after each event that allocates or
+ * frees. */
+static void expect_recorded_curve(const char *name)
+{
+    mv_view *view = view_of(name);
+    const mv_document_device *d = mv_view_device(view);
+    const mv_events *ev = &d->lives.events;
+    const mv_whatif_answer *a;
+    mv_pyramid_reader reader;
+    mv_levels most;
+
+    snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "roundup_power2_divisions:");
+    mvt_view_frame(view);
+    a = view->whatif;
+    cr_assert(a && a->has_run, "%s", name);
+    cr_assert_eq(a->curve.step, 1);
+    cr_assert_eq(a->curve.count, ev->count);
+    mv_pyramid_reader_init(&reader, &d->pyramid);
+    for (uint32_t e = 0; e < ev->count; e++) {
+        mv_levels levels = mv_pyramid_at(&reader, e);
+        cr_assert(mv_whatif_most(a, e, e + 1, &most));
+        cr_assert_eq(most.allocated, levels.allocated, "%s: event %u", name, e);
+        if (ev->action[e] == MV_ACTION_ALLOC) /* its segments are there, too */
+            cr_assert_eq(most.reserved, levels.reserved, "%s: event %u", name, e);
+    }
+    cr_expect_not(mv_whatif_most(a, ev->count, ev->count + 9, &most));
+    mvt_end_now(view);
+}
+
+Test(view_whatif, an_unchanged_run_has_the_recorded_curve)
+{
+    static const char *const names[] = {"gpt_train", "frag_pinned_by_small", "streams",
+                                        "mlp_train"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        expect_recorded_curve(names[i]);
+}
+
+/* The figures are those of the command, and the curve reaches them. */
+Test(view_whatif, figures_are_those_of_whatif)
+{
+    mv_view *view = view_of("gpt_train");
+    const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --half site:train.py:75 --conf "
+                                        "max_split_size_mb:128 $SNAPS/gpt_train.pickle");
+    const mv_whatif_answer *a;
+    mv_levels most;
+
+    cJSON_ArrayForEach(
+        run, cJSON_GetObjectItem(
+                 run, "runs")) if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")) &&
+                                   strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(run, "conf")),
+                                          "max_split_size_mb:128") == 0) break;
+    cr_assert(run);
+    tick(view, "max_split_size_mb:128");
+    tick(view, "half site:train.py:75");
+    a = view->whatif;
+    cr_assert(a && a->has_run);
+    cr_expect_eq((double)a->trial.result.peak.reserved, mvt_json_number(run, "peak_reserved"));
+    cr_expect_eq((double)a->trial.result.peak.allocated, mvt_json_number(run, "peak_allocated"));
+    cr_assert(mv_whatif_most(a, MV_BEFORE, a->curve.count, &most));
+    cr_expect_eq(most.reserved, a->trial.result.peak.reserved);
+    cr_expect_eq(most.allocated, a->trial.result.peak.allocated);
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "less than recorded"));
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "what if: reserved"));
+}
+
+/* In columns of several events the highest levels remain. */
+Test(view_whatif, columns_of_several_events_keep_the_peak)
+{
+    mv_view *view = view_of("gpt_train");
+    const mv_document_device *d = mv_view_device(view);
+    uint64_t reserved[8][700] = {0}, allocated[8][700] = {0};
+    mv_replay_result result;
+    mv_err err;
+
+    for (uint32_t step = 1; step < 8; step++) {
+        mv_replay_curve c = {.step = 1000 * step, .count = 700};
+        mv_replay_opts opts = {.conf = mv_alloc_conf_of(&mv_view_document(view)->trace),
+                               .curve = &c};
+        uint64_t most = 0;
+        c.reserved = reserved[step];
+        c.allocated = allocated[step];
+        c.count = (d->lives.events.count + c.step - 1) / c.step;
+        cr_assert_eq(mv_replay_run(mvt_memory(), &mv_view_document(view)->trace, &d->lives, opts,
+                                   &result, &err),
+                     MV_OK);
+        for (uint32_t i = 0; i < c.count; i++)
+            most = c.allocated[i] > most ? c.allocated[i] : most;
+        cr_expect_eq(most, d->peak, "%u", c.step);
+    }
+}
+
+/* ---- what cannot be replayed ----------------------------------------------------------------- */
+
+Test(view_whatif, a_wrong_item_is_named)
+{
+    mv_view *view = view_of("mlp_train");
+
+    snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "max_split_size_mb:1\nfly away");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "'max_split_size_mb:1' cannot be replayed"));
+    snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "fly away");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "neither a setting nor a change"));
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "also ticked"));
+    tick(view, "fly away");
+    cr_expect_str_eq(view->now->whatif, "");
+}
+
+Test(view_whatif, other_memory_is_not_replayed)
+{
+    mv_view *view = view_of("no_history");
+
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "no events to replay"));
+}
+
+/* Without memory there is a sentence, and the window comes to rest; with memory it works again. */
+Test(view_whatif, rests_without_memory)
+{
+    mv_view *view = view_of("frag_pinned_by_small");
+    unsigned without = 0;
+
+    for (uint64_t room = 1 << 10; room < (1 << 20); room *= 4) {
+        view->budget->limit = view->budget->used + room;
+        tick(view, "max_split_size_mb:64");
+        mvt_view_frame(view);
+        without += view->is_whatif_without_memory;
+        cr_expect(mv_view_is_idle(view), "%u bytes", (unsigned)room);
+        if (view->is_whatif_without_memory)
+            cr_expect_null(view->whatif);
+        view->budget->limit = (uint64_t)4 << 30;
+        mv_view_do(view, MV_DO_whatif_clear, 0);
+        mvt_view_frame(view);
+    }
+    cr_expect_gt(without, 0);
+    tick(view, "max_split_size_mb:64");
+    cr_expect(view->whatif && view->whatif->has_run);
+}

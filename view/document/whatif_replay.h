@@ -1,0 +1,91 @@
+/* A run replayed with ticked settings and changes of the code (docs/whatif.md): for the What-if tab
+ * and the curves over the timeline. view/frame/whatif_asked.c asks for it.
+ *
+ * The ticked items are lines of a text:
+ *
+ *     max_split_size_mb:128       a setting; "max_split_size_mb:" leaves the recorded one out
+ *     drop site:train.py:62       a change, as `memviz whatif` takes it, without dashes */
+#ifndef MV_WHATIF_REPLAY_H
+#define MV_WHATIF_REPLAY_H
+
+#include <pthread.h>
+
+#include "analyze/advice/changes.h"
+#include "analyze/replay/setting_trials.h"
+#include "base/plain.h"
+#include "view/document/document.h"
+#include "view/state/view_state.h"
+
+enum { MV_WHATIF_ITEMS = 8 };
+
+/* A row of the tab: the values of one setting, or the changes of one group of allocations. */
+typedef struct {
+    const char *title;
+    uint64_t bytes; /* that the line of code holds at the peak; 0: the row is not about a line */
+    uint32_t count;
+    const char *items[MV_WHATIF_ITEMS]; /* [count] */
+    const char *names[MV_WHATIF_ITEMS]; /* [count] of the boxes to tick: "128", "drop" */
+} mv_whatif_row;
+
+/* What all replays of a device share; found by the first of them. */
+typedef struct mv_whatif_facts mv_whatif_facts;
+struct mv_whatif_facts {
+    mv_whatif_facts *next;
+    const mv_document_device *device;
+    mv_arena arena;
+    mv_trials trials;
+    mv_code_facts code;
+    uint32_t row_count;
+    mv_whatif_row *rows; /* [row_count] */
+};
+
+typedef struct {
+    mv_budget *budget;
+    pthread_mutex_t lock; /* guards `facts` */
+    mv_whatif_facts *facts;
+} mv_whatif_shared;
+
+MV_PLAIN_BEGIN
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    char items[MV_SEARCH_TEXT];
+} mv_whatif_question;
+MV_PLAIN_END
+
+typedef struct {
+    mv_whatif_question ask;
+    const mv_whatif_facts *facts; /* NULL: this memory cannot be replayed */
+    const char *why; /* why nothing was replayed, without a full stop; "": it was, or nothing is
+                      * ticked */
+    bool has_run;
+    mv_trial trial;
+    mv_code_changes changes;
+    mv_replay_curve curve;
+    const char *verdict; /* "saves 239 MiB of 1.19 GiB ..."; "" without a run */
+    const char *notes;   /* how far it can be trusted; "" */
+} mv_whatif_answer;
+
+/* The most columns of a curve: in a longer trace each has several events. */
+enum { MV_WHATIF_COLUMNS = 1 << 18 };
+
+/* A job (jobs.h) with a mv_whatif_shared for a mv_whatif_question. NULL: out of memory. */
+void *mv_whatif_replay(mv_arena *arena, void *shared, const void *ask);
+
+void mv_whatif_release(mv_whatif_shared *shared);
+
+/* The changes of the allocations of a filter; false: out of memory. */
+bool mv_whatif_row_of(mv_arena *arena, const char *title, const char *filter, mv_whatif_row *out);
+
+/* Whether an item is ticked. */
+bool mv_whatif_has(const char *items, const char *item);
+
+/* Adds or removes an item; a value of a setting replaces the ticked one. False: there is no room,
+ * and nothing changes. */
+bool mv_whatif_toggle(char items[MV_SEARCH_TEXT], const char *item);
+
+/* The highest levels after the events [first, end), where the replay reached them; false: it did
+ * not. MV_BEFORE counts as the first event. */
+bool mv_whatif_most(const mv_whatif_answer *answer, uint32_t first, uint32_t end, mv_levels *out);
+
+#endif

@@ -1,0 +1,259 @@
+/* Settings and changes of the code to tick, and what the run would have needed with them. The
+ * timeline shows the replayed curves (timeline_whatif.c). */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "view/panes/panels.h"
+
+enum { NARROW = 560, BOX = 11, MOST_TITLE = 300, MOST_WORDS = 3 };
+
+typedef struct {
+    mv_view *view;
+    mv_ui *ui;
+    const mv_whatif_answer *answer;
+    mv_panel_lines lines;
+    mv_box line; /* the line of the row that is being painted, from the next box on */
+    float left;  /* x of the boxes */
+    bool has_come, is_narrow;
+    uint32_t wanted; /* the item that the keyboard moved to, */
+    uint32_t line_of_wanted;
+} whatif_frame;
+
+const char *mv_whatif_item(const mv_view *view, uint64_t number)
+{
+    const mv_panels *p = view->panels;
+
+    return number < p->whatif_count ? p->whatif_items[number] : "";
+}
+
+/* ---- boxes to tick ------------------------------------------------------------------------- */
+
+static void paint_box(whatif_frame *p, mv_box box, const char *item, const char *name)
+{
+    const mv_theme *theme = p->ui->theme;
+    float side = mv_ui_px(p->ui, BOX), inset = mv_ui_px(p->ui, 3);
+    mv_box mark = {box.x, box.y + roundf((box.h - side) / 2), side, side};
+    bool is_ticked = mv_whatif_has(p->view->now->whatif, item);
+
+    if (mv_ui_is_hot(p->ui, box))
+        mv_ui_fill(p->ui, box, theme->grid);
+    mv_ui_frame(p->ui, mark, theme->faint_text);
+    if (is_ticked)
+        mv_ui_fill(p->ui,
+                   (mv_box){mark.x + inset, mark.y + inset, side - 2 * inset, side - 2 * inset},
+                   theme->replayed);
+    mv_box_cut_left(&box, side + mv_ui_px(p->ui, 5));
+    mv_ui_text(p->ui, box, MV_UI_TEXT, theme->text, MV_ANCHOR_START, name);
+}
+
+/* A box at the end of the row's line, or at the begin of the next one. */
+static void add_box(whatif_frame *p, const char *item, const char *name)
+{
+    mv_panels *panels = p->view->panels;
+    float width = mv_ui_text_width(p->ui, MV_UI_TEXT, name) + mv_ui_px(p->ui, BOX + 5 + MV_UI_PAD);
+    uint32_t number = panels->whatif_count;
+    mv_box box;
+
+    if (number == MV_MOST_TICKS)
+        return;
+    panels->whatif_items[panels->whatif_count++] = item;
+    if (width > p->line.w && p->line.x > p->left) {
+        p->line = mv_panel_line(&p->lines);
+        mv_box_cut_left(&p->line, p->left - p->line.x);
+    }
+    if (p->has_come && number == p->wanted)
+        p->line_of_wanted = p->lines.count - 1;
+    box = mv_box_cut_left(&p->line, width);
+    mv_box_cut_left(&p->line, mv_ui_px(p->ui, 4));
+    if (box.h <= 0)
+        return;
+    paint_box(p, box, item, name);
+    mv_ui_zone(p->ui, box, MV_DO_whatif_toggle, number, "");
+}
+
+static void begin_row(whatif_frame *p, const char *title)
+{
+    float pad = mv_ui_px(p->ui, MV_UI_PAD);
+    mv_box name;
+
+    p->line = mv_panel_line(&p->lines);
+    name = mv_box_cut_left(&p->line, p->is_narrow ? p->line.w : p->left - p->line.x);
+    name.x += pad;
+    name.w -= 2 * pad;
+    if (name.h > 0)
+        mv_ui_text(p->ui, name, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_START, title);
+    if (p->is_narrow) {
+        p->line = mv_panel_line(&p->lines);
+        mv_box_cut_left(&p->line, p->left - p->line.x);
+    }
+}
+
+static const char *title_of(whatif_frame *p, const mv_whatif_row *row)
+{
+    return row->bytes ? mv_panel_say(p->view, "%s: %s at the peak", row->title,
+                                     mv_panel_size(p->view, row->bytes))
+                      : row->title;
+}
+
+static void paint_row(whatif_frame *p, const mv_whatif_row *row)
+{
+    begin_row(p, title_of(p, row));
+    for (uint32_t i = 0; i < row->count; i++)
+        add_box(p, row->items[i], row->names[i]);
+}
+
+static bool is_offered(const mv_panels *panels, const char *item)
+{
+    for (uint32_t i = 0; i < panels->whatif_count; i++)
+        if (strcmp(panels->whatif_items[i], item) == 0)
+            return true;
+    return false;
+}
+
+/* Items of earlier searches, and of a session. */
+static void paint_others(whatif_frame *p)
+{
+    const char *at = p->view->now->whatif;
+    bool has_row = false;
+
+    while (*at) {
+        size_t length = strcspn(at, "\n");
+        const char *item = mv_panel_say(p->view, "%.*s", (int)length, at);
+        if (!is_offered(p->view->panels, item)) {
+            if (!has_row)
+                begin_row(p, "also ticked");
+            has_row = true;
+            add_box(p, item, item);
+        }
+        at += length + (at[length] == '\n');
+    }
+}
+
+/* The column of titles is as wide as they are, within half of the pane. */
+static void measure(whatif_frame *p, mv_box box)
+{
+    const mv_whatif_facts *f = p->answer->facts;
+    float width = mv_ui_text_width(p->ui, MV_UI_TEXT, "hits of the search");
+
+    p->is_narrow = box.w < mv_ui_px(p->ui, NARROW);
+    for (uint32_t i = 0; i < f->row_count; i++)
+        width = fmaxf(width, mv_ui_text_width(p->ui, MV_UI_TEXT, title_of(p, &f->rows[i])));
+    width = fminf(width + mv_ui_px(p->ui, 2 * MV_UI_PAD), box.w / 2);
+    p->left = box.x + (p->is_narrow ? mv_ui_px(p->ui, 2 * MV_UI_PAD) : width);
+}
+
+/* ---- what came of it ------------------------------------------------------------------------- */
+
+static void say(whatif_frame *p, uint32_t colour, const char *text)
+{
+    float pad = mv_ui_px(p->ui, MV_UI_PAD);
+
+    mv_panel_wrap(&p->lines, pad, p->lines.box.w - 2 * pad, colour,
+                  p->is_narrow ? 3 * MOST_WORDS : MOST_WORDS, text);
+}
+
+static void paint_result(whatif_frame *p)
+{
+    const mv_theme *theme = p->ui->theme;
+    const mv_whatif_answer *a = p->answer;
+
+    if (!*p->view->now->whatif) {
+        say(p, theme->faint_text,
+            "Tick settings and changes of the code: the run is replayed with them, and its curves "
+            "appear over the recorded ones in the timeline.");
+        return;
+    }
+    if (strcmp(a->ask.items, p->view->now->whatif) != 0) {
+        say(p, theme->faint_text, "replaying the run ...");
+        return;
+    }
+    if (*a->why)
+        say(p, theme->alarm, a->why);
+    if (!a->has_run)
+        return;
+    say(p, a->trial.result.counts.ooms ? theme->alarm : theme->text, a->verdict);
+    if (*a->notes)
+        say(p, theme->faint_text, a->notes);
+    for (uint32_t i = 0; i < a->changes.count; i++)
+        say(p, theme->faint_text,
+            mv_panel_say(p->view, "%s. Assumed: %s.", a->changes.changes[i],
+                         a->changes.assumed[i]));
+}
+
+/* The button that unticks everything, at the right of the first line. */
+static void paint_clear(whatif_frame *p, mv_box *box)
+{
+    float width = mv_ui_px(p->ui, 90);
+    mv_box button = {box->x + box->w - width, box->y + 1, width, MV_PANEL_HEAD * p->ui->scale - 3};
+
+    if (!*p->view->now->whatif || p->ui->has_no_buttons)
+        return;
+    mv_ui_button(p->ui, button, false, MV_DO_whatif_clear, 0, "untick all");
+    p->lines.box.w -= width;
+}
+
+/* ---- the pane -------------------------------------------------------------------------------- */
+
+static void paint_rows(whatif_frame *p)
+{
+    const mv_whatif_facts *f = p->answer->facts;
+    const char *search = p->view->now->search;
+    mv_whatif_row row;
+
+    if (*search && !*p->view->search_why &&
+        mv_whatif_row_of(p->ui->frame, "hits of the search", mv_panel_say(p->view, "%s", search),
+                         &row))
+        paint_row(p, &row);
+    for (uint32_t i = 0; i < f->row_count; i++)
+        paint_row(p, &f->rows[i]);
+    paint_others(p);
+}
+
+static void scroll(whatif_frame *p, mv_box box)
+{
+    uint32_t *first = &p->view->panels->whatif_first, room = mv_panel_room(p->view, box);
+    uint32_t begin = *first;
+
+    if (p->has_come && p->wanted < p->view->panels->whatif_count) {
+        if (p->line_of_wanted >= begin + room)
+            begin = p->line_of_wanted - room + 1;
+        if (p->line_of_wanted < begin)
+            begin = p->line_of_wanted;
+    }
+    p->ui->is_animating = p->ui->is_animating || begin != *first;
+    *first = begin;
+    mv_ui_list(p->ui, MV_DO_whatif_toggle, p->view->panels->whatif_count, room);
+    mv_ui_scroll(p->ui, box, p->lines.count, room, first);
+}
+
+void mv_whatif_paint(mv_view *view, mv_box box)
+{
+    const mv_document *document;
+    const mv_document_device *device;
+    whatif_frame p = {.view = view, .ui = &view->ui, .answer = view->whatif};
+    const char *text;
+
+    view->panels->whatif_count = 0;
+    if (!mv_panels_device(view, box, &document, &device))
+        return;
+    text = view->is_whatif_without_memory       ? "not replayed: out of memory"
+           : !p.answer                          ? "replaying the recorded run ..."
+           : !p.answer->facts && *p.answer->why ? p.answer->why
+                                                : NULL;
+    if (text) {
+        paint_clear(&p, &box);
+        mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE, text);
+        return;
+    }
+    p.has_come = mv_focus_reached(view, MV_DO_whatif_toggle, &p.wanted);
+    p.lines = (mv_panel_lines){
+        .view = view, .box = box, .y = box.y + 2, .first = view->panels->whatif_first};
+    p.lines.box.w -= mv_ui_px(p.ui, 10);
+    measure(&p, p.lines.box);
+    paint_clear(&p, &p.lines.box);
+    paint_result(&p);
+    p.lines.box.w = box.w - mv_ui_px(p.ui, 10);
+    paint_rows(&p);
+    scroll(&p, box);
+}
