@@ -260,6 +260,16 @@ static bool captures_of_pools(builder *b)
 
 /* ---- their graphs ------------------------------------------------------------------------ */
 
+/* The time of the last allocation: what is destroyed later goes with the end of the program, which
+ * destroys every graph. */
+static int64_t last_allocation_us(const mv_lives *lives)
+{
+    for (uint32_t e = lives->events.count; e-- > 0;)
+        if (is_alloc(lives, e))
+            return lives->events.time_us[e];
+    return INT64_MIN;
+}
+
 /* The graph of a capture is the first executable one that is made after it and before the next
  * one. `captures` are of ranges, in their order. */
 static bool find_graphs(builder *b)
@@ -273,6 +283,7 @@ static bool find_graphs(builder *b)
     int64_t end_us = lives->has_later_events && lives->events.count
                          ? lives->events.time_us[lives->events.count - 1]
                          : INT64_MAX;
+    int64_t last_us = last_allocation_us(lives);
 
     for (uint32_t i = 0; i < c->count && c->time_us[i] <= end_us; i++) {
         for (; range < b->count && b->rows[range].from_us <= c->time_us[i]; range++)
@@ -281,7 +292,7 @@ static bool find_graphs(builder *b)
             continue;
         if (c->action[i] == MV_API_OBJECT_DESTROY) {
             found = mv_map_take(&by_handle, c->handle[i]);
-            if (found != MV_NOT_IN_MAP)
+            if (found != MV_NOT_IN_MAP && c->time_us[i] <= last_us)
                 captures[found].graph = MV_GRAPH_DESTROYED;
         } else if (c->action[i] == MV_API_OBJECT_CREATE && capture != MV_NO_ROW &&
                    captures[capture].graph == MV_GRAPH_UNKNOWN &&

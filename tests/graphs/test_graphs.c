@@ -193,6 +193,7 @@ Test(graphs, what_destroyed_graphs_left_behind_is_known)
         if (i < 3)
             mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 70 + i, .api = "cuGraphExecDestroy");
     }
+    mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 73, .api = "cuGraphExecDestroy"); /* at the exit */
     trace = mvt_calls_done(c);
     g = graphs_of(trace);
     cr_assert_eq(g.count, 3);
