@@ -16,9 +16,9 @@ bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set)
     return true;
 }
 
-void mv_rankset_add(mv_rankset *set, uint32_t rank)
+void mv_rankset_add_word(mv_rankset *set, uint32_t rank)
 {
-    for (uint32_t l = 0; l < set->levels; l++) {
+    for (uint32_t l = 1; l < set->levels; l++) {
         uint64_t *word = &set->level[l][rank >> 6];
         bool was_empty = *word == 0;
         *word |= (uint64_t)1 << (rank & 63);
@@ -28,9 +28,9 @@ void mv_rankset_add(mv_rankset *set, uint32_t rank)
     }
 }
 
-void mv_rankset_drop(mv_rankset *set, uint32_t rank)
+void mv_rankset_drop_word(mv_rankset *set, uint32_t rank)
 {
-    for (uint32_t l = 0; l < set->levels; l++) {
+    for (uint32_t l = 1; l < set->levels; l++) {
         uint64_t *word = &set->level[l][rank >> 6];
         *word &= ~((uint64_t)1 << (rank & 63));
         if (*word)

@@ -18,8 +18,27 @@ typedef struct {
 /* An empty set of numbers below `count`. False when out of memory. */
 bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set);
 
-void mv_rankset_add(mv_rankset *set, uint32_t rank);
-void mv_rankset_drop(mv_rankset *set, uint32_t rank);
+/* The parts of add and drop for a word that was empty, and for one that is now. */
+void mv_rankset_add_word(mv_rankset *set, uint32_t word);
+void mv_rankset_drop_word(mv_rankset *set, uint32_t word);
+
+static inline void mv_rankset_add(mv_rankset *set, uint32_t rank)
+{
+    uint64_t *word = &set->level[0][rank >> 6], old = *word;
+
+    *word = old | (uint64_t)1 << (rank & 63);
+    if (old == 0)
+        mv_rankset_add_word(set, rank >> 6);
+}
+
+static inline void mv_rankset_drop(mv_rankset *set, uint32_t rank)
+{
+    uint64_t *word = &set->level[0][rank >> 6];
+
+    *word &= ~((uint64_t)1 << (rank & 63));
+    if (*word == 0)
+        mv_rankset_drop_word(set, rank >> 6);
+}
 
 static inline bool mv_rankset_has(const mv_rankset *set, uint32_t rank)
 {

@@ -1,11 +1,8 @@
-"""One measured process of bench/capture: capture_loop.py RECORDER RESULT LOOP=STEPS...
+"""One measured process of bench/capture: capture_loop.py RECORDER LOOP...
 
-RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt, gpt48 or tiny. Writes, for
-each loop, the step times after the warm-up in milliseconds, each with the time of a reference workload
-around it, and the bytes added to the live file, if the shim is loaded.
-
-The reference is the same kind of work without allocations: in-place operators. Consecutive processes on a
-virtual machine differ in speed by half, and both workloads by the same factor."""
+RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt, gpt48 or tiny. Reads lines `LOOP STEPS`,
+runs so many steps, and answers with a line of JSON: milliseconds a step, allocator events, and the bytes that the live
+file grew by, if the shim is loaded."""
 
 import glob
 import json
@@ -20,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from gpu_scenes import GPT, F  # noqa: E402
 
 CHUNK = 64 << 10
-KINDS = {256: "facts", 257: "events", 258: "names"}
+EVENTS = 257  # the kind of a chunk
 
 
 def gpt_loop(batch=8):
@@ -57,8 +54,8 @@ LOOPS = {"gpt": gpt_loop, "gpt48": lambda: gpt_loop(48), "tiny": tiny_loop}
 
 
 def live_bytes():
-    """Committed bytes in this process's live file, by chunk kind."""
-    sums = dict.fromkeys(KINDS.values(), 0)
+    """Committed bytes of events in this process's live file."""
+    total = 0
     for path in glob.glob(os.environ.get("MEMVIZ_OUT", "/nowhere") + f".{os.getpid()}.live"):
         with open(path, "rb") as file:
             at = 24
@@ -71,40 +68,10 @@ def live_bytes():
                 if head[:4] == b"\xc1MVc":
                     (kind,) = struct.unpack_from("<H", head, 4)
                     (stored,) = struct.unpack_from("<Q", head, 40)
-                    (committed,) = struct.unpack_from("<Q", head, 64)
-                    if kind in KINDS:
-                        sums[KINDS[kind]] += committed
+                    if kind == EVENTS:
+                        total += struct.unpack_from("<Q", head, 64)[0]
                 at = (at + 64 + max(stored, 1) + CHUNK - 1) // CHUNK * CHUNK
-    return sums
-
-
-def yardstick(x):
-    """Milliseconds that in-place operators take now."""
-    started = time.perf_counter()
-    for _ in range(200):
-        x.mul_(0.5)
-        x.add_(1.0)
-    torch.cuda.synchronize()
-    return (time.perf_counter() - started) * 1000
-
-
-def measure(step, steps):
-    times, speeds = [], []
-    x = torch.ones(64, device="cuda")
-    warm = max(5, steps // 5)
-    before = yardstick(x)
-    for i in range(warm + steps):
-        torch.cuda.synchronize()
-        started = time.perf_counter()
-        step()
-        torch.cuda.synchronize()
-        took = (time.perf_counter() - started) * 1000
-        after = yardstick(x)
-        if i >= warm:
-            times.append(took)
-            speeds.append((before + after) / 2)
-        before = after
-    return times, speeds, warm + steps
+    return total
 
 
 def events_so_far():
@@ -112,31 +79,37 @@ def events_so_far():
     return stats["allocation.all.allocated"] + stats["allocation.all.freed"]
 
 
+def run_block(step, steps):
+    events, live = events_so_far(), live_bytes()
+    step()
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for _ in range(steps):
+        step()
+    torch.cuda.synchronize()
+    took = (time.perf_counter() - started) * 1000
+    return {
+        "ms": took / steps,
+        "steps": steps + 1,
+        "events": events_so_far() - events,
+        "live": live_bytes() - live,
+    }
+
+
 def main():
-    recorder, result, *loops = sys.argv[1:]
+    recorder, *loops = sys.argv[1:]
     torch.manual_seed(0)
     torch.cuda.init()
     if recorder != "none":
         torch.cuda.memory._record_memory_history(
             enabled="all", context="all", stacks=recorder, max_entries=1_000_000
         )
-    found = {}
-    for loop in loops:
-        name, steps = loop.split("=")
-        step = LOOPS[name]()
-        events, live = events_so_far(), live_bytes()
-        times, speeds, done = measure(step, int(steps))
-        events, after = events_so_far() - events, live_bytes()
-        found[name] = {
-            "times": times,
-            "speeds": speeds,
-            "events_a_step": events / done,
-            "events": events,
-            "live": {kind: after[kind] - live[kind] for kind in live},
-        }
-    with open(result, "w") as file:
-        json.dump(found, file)
+    steps = {}
+    for line in sys.stdin:
+        loop, count = line.split()
+        if loop in loops and loop not in steps:
+            steps[loop] = LOOPS[loop]()
+        print(json.dumps(run_block(steps[loop], int(count))), flush=True)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -1,6 +1,6 @@
 /* memviz fit: the peaks of a program with inputs of other sizes. */
-#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/fit/fit.h"
 #include "base/numbers.h"
@@ -20,9 +20,11 @@ typedef struct {
     uint32_t device;
     mv_trace trace[MV_MOST_FIT_RUNS];
     mv_lives lives[MV_MOST_FIT_RUNS];
+    uint32_t run_count;
     mv_fit_run runs[MV_MOST_FIT_RUNS];
+    mv_input sizes[MV_MOST_FIT_RUNS]; /* [run_count] */
     uint32_t at_count;
-    uint64_t at[MOST_POINTS];
+    mv_input at[MOST_POINTS];
     mv_fit found;
 } fit_report;
 
@@ -63,8 +65,21 @@ static mv_value bound(const mv_fit_peak *p, uint64_t bytes)
     return mv_value_bytes(p->most == MV_NO_BYTES ? MV_NO_BYTES : bytes);
 }
 
+/* A number, or "16x512". */
+static mv_value size_value(mv_input size, char text[MV_INPUT_TEXT])
+{
+    return size.length == 1 || size.batch == 0 ? mv_value_u64(size.batch)
+                                               : mv_value_text(mv_input_text(text, size));
+}
+
+static mv_value size_or_null(mv_input size, char text[MV_INPUT_TEXT])
+{
+    return size.batch == 0 && size.length == 0 ? mv_value_of(MV_VALUE_NULL)
+                                               : size_value(size, text);
+}
+
 #define POINT_FIELDS(COLUMN, MEMBER, LIST)                                                      \
-    COLUMN("at", "at", 0, MV_UNIT_COUNT, 0, p->at)                                              \
+    COLUMN("at", "at", 0, MV_UNIT_COUNT, 0, size_value(p->at, at))                              \
     COLUMN("peak_allocated", "allocated", 1, MV_UNIT_TEXT, 9,                                   \
            peak_value(&p->allocated, allocated))                                                \
     COLUMN("peak_reserved", "reserved", 2, MV_UNIT_TEXT, 9, peak_value(&p->reserved, reserved)) \
@@ -74,13 +89,14 @@ static mv_value bound(const mv_fit_peak *p, uint64_t bytes)
     MEMBER("least_reserved", bound(&p->reserved, p->reserved.least))                            \
     MEMBER("most_reserved", bound(&p->reserved, p->reserved.most))                              \
     COLUMN("fails", "fails at", 4, MV_UNIT_TEXT | MV_UNIT_END, 0, p->fails)                     \
-    MEMBER("base", mv_value_u64(p->base))                                                       \
+    MEMBER("base", size_or_null(p->base, base))                                                 \
     MEMBER("recorded", mv_value_bool(p->is_recorded))
 
 static void list_points(mv_rows *rows, const void *all, const void *one)
 {
     const fit_report *r = all;
-    char allocated[2 * MV_SIZE_TEXT + 8], reserved[2 * MV_SIZE_TEXT + 8];
+    char allocated[2 * MV_SIZE_TEXT + 8], reserved[2 * MV_SIZE_TEXT + 8], at[MV_INPUT_TEXT];
+    char base[MV_INPUT_TEXT];
 
     (void)one;
     if (!mv_option_given(&r->cli->options, MV_HAS(CAPACITY))) {
@@ -103,7 +119,9 @@ static const mv_table point_table = {MV_TABLE(POINT_FIELDS, list_points)};
     MEMBER("allocations", r->found.allocs)                                                  \
     MEMBER("refused",                                                                       \
            r->found.refused ? mv_value_text(r->found.refused) : mv_value_of(MV_VALUE_NULL)) \
-    MEMBER("largest_that_fits", mv_value_bytes(r->found.largest))                           \
+    MEMBER("largest_that_fits", r->found.largest.batch == MV_NO_BYTES                       \
+                                    ? mv_value_of(MV_VALUE_NULL)                            \
+                                    : size_value(r->found.largest, largest))                \
     MEMBER("capacity", mv_value_bytes(mv_option_given(&r->cli->options, MV_HAS(CAPACITY))   \
                                           ? r->cli->options.capacity                        \
                                           : MV_NO_BYTES))                                   \
@@ -113,6 +131,7 @@ static const mv_table point_table = {MV_TABLE(POINT_FIELDS, list_points)};
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
     const fit_report *r = all;
+    char largest[MV_INPUT_TEXT];
 
     (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
@@ -142,20 +161,20 @@ static bool has_range(const mv_fit *f)
 static void put_verdict(const fit_report *r)
 {
     const mv_fit *f = &r->found;
-    char capacity[MV_SIZE_TEXT];
+    char capacity[MV_SIZE_TEXT], largest[MV_INPUT_TEXT];
 
     mv_out_style(r->out, MV_STYLE_BOLD);
     mv_size_text(capacity, r->cli->options.capacity);
     if (!mv_option_given(&r->cli->options, MV_HAS(CAPACITY)))
         mv_prose_put(r->out, 0, 2, "%u of %u sizes can be predicted to 1 %%", count_known(f),
                      f->point_count);
-    else if (f->largest == MV_NO_BYTES)
+    else if (f->largest.batch == MV_NO_BYTES)
         mv_prose_put(r->out, 0, 2, "the largest size that fits within %s is not known", capacity);
-    else if (f->largest == 0)
+    else if (f->largest.batch == 0)
         mv_prose_put(r->out, 0, 2, "no size fits within %s", capacity);
     else
-        mv_prose_put(r->out, 0, 2, "%" PRIu64 " is the largest size known to fit within %s",
-                     f->largest, capacity);
+        mv_prose_put(r->out, 0, 2, "%s is the largest size known to fit within %s",
+                     mv_input_text(largest, f->largest), capacity);
     mv_out_style(r->out, MV_STYLE_NONE);
 }
 
@@ -186,41 +205,77 @@ static void put_text(const fit_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* "16,24": numbers from 1 to MV_MOST_SIZE. */
+/* A number from 1 to MV_MOST_SIZE up to `end`; returns what follows it, or NULL. */
+static const char *read_number(const char *text, uint64_t *out)
+{
+    char number[24];
+    size_t length = strspn(text, "0123456789");
+
+    snprintf(number, sizeof number, "%.*s", (int)(length < sizeof number ? length : 0), text);
+    return mv_number_read(number, out) && *out >= 1 && *out <= MV_MOST_SIZE ? text + length : NULL;
+}
+
+/* "16,24", or "16x512,24x512"; returns how many sizes, 0: it is something else. */
+static uint32_t read_sizes(const char *text, mv_input *sizes, uint32_t most)
+{
+    for (uint32_t i = 0; text && i < most; i++) {
+        sizes[i].length = 1;
+        text = read_number(text, &sizes[i].batch);
+        if (text && *text == 'x')
+            text = read_number(text + 1, &sizes[i].length);
+        if (text && !*text)
+            return i + 1;
+        if (!text || *text++ != ',')
+            break;
+    }
+    return 0;
+}
+
 static bool read_points(fit_report *r)
 {
-    const char *at = r->cli->options.at;
-    char number[24];
+    r->at_count = read_sizes(r->cli->options.at, r->at, MOST_POINTS);
+    if (!r->at_count)
+        mv_complain_usage("fit",
+                          "expected --at SIZE[,SIZE...], each from 1 to %u, or of two: 16x512",
+                          MV_MOST_SIZE);
+    return r->at_count;
+}
 
-    while (at && *at && r->at_count < MOST_POINTS) {
-        size_t length = 0;
-        for (; at[length] && at[length] != ','; length++)
-            if (length + 1 < sizeof number)
-                number[length] = at[length];
-        number[length < sizeof number ? length : sizeof number - 1] = 0;
-        if (length >= sizeof number || !mv_number_read(number, &r->at[r->at_count]) ||
-            r->at[r->at_count] < 1 || r->at[r->at_count] > MV_MOST_SIZE)
-            break;
-        r->at_count++;
-        at += length;
-        if (!*at)
+/* The size of each file, or the sizes of the only one. */
+static bool read_file_sizes(fit_report *r)
+{
+    const mv_options *o = &r->cli->options;
+
+    r->run_count = (uint32_t)o->files;
+    if (o->files == 1) {
+        r->run_count = read_sizes(o->file_size[0], r->sizes, MV_MOST_STEP_SIZES);
+        if (r->run_count > 1)
             return true;
-        at++;
+        mv_complain_usage(
+            "fit", "expected FILE=SIZE FILE=SIZE..., or the sizes that the steps of one file "
+                   "have: FILE=SIZE,SIZE");
+        return false;
     }
-    mv_complain_usage("fit", "expected --at SIZE[,SIZE...], each from 1 to %u", MV_MOST_SIZE);
-    return false;
+    for (int i = 0; i < o->files; i++)
+        if (read_sizes(o->file_size[i], &r->sizes[i], 1) != 1) {
+            mv_complain_usage("fit", "expected FILE=SIZE, such as batch8.pickle=8, not '%s=%s'",
+                              o->file[i], o->file_size[i]);
+            return false;
+        }
+    return true;
 }
 
 /* Sizes that are given twice say nothing about how bytes depend on them. */
 static bool check_sizes(fit_report *r)
 {
-    const mv_options *o = &r->cli->options;
+    char text[MV_INPUT_TEXT];
 
-    for (int i = 0; i < o->files; i++)
-        for (int k = 0; k < i; k++)
-            if (o->file_size[i] == o->file_size[k]) {
-                mv_complain_usage("fit", "size %" PRIu64 " is given twice: %s and %s",
-                                  o->file_size[i], o->file[k], o->file[i]);
+    for (uint32_t i = 0; i < r->run_count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (r->sizes[i].batch == r->sizes[k].batch &&
+                r->sizes[i].length == r->sizes[k].length) {
+                mv_complain_usage("fit", "size %s is given twice",
+                                  mv_input_text(text, r->sizes[i]));
                 return false;
             }
     return true;
@@ -257,7 +312,8 @@ static bool read_run(fit_report *r, int i)
         mv_complain(path, &err);
         return false;
     }
-    r->runs[i] = (mv_fit_run){&r->trace[i], &r->lives[i], r->cli->options.file_size[i]};
+    for (uint32_t k = (uint32_t)i; k < r->run_count; k++) /* all of one file; else again below */
+        r->runs[k] = (mv_fit_run){&r->trace[i], &r->lives[i], r->sizes[k]};
     return true;
 }
 
@@ -271,12 +327,12 @@ int mv_cmd_fit(mv_cli *cli)
     r->cli = cli;
     r->out = &cli->out;
     cli->kept = NULL; /* it holds two files, and all are needed at once here */
-    if (!read_points(r) || !check_sizes(r))
+    if (!read_file_sizes(r) || !check_sizes(r) || !read_points(r))
         return MV_EXIT_USAGE;
     for (int i = 0; i < cli->options.files; i++)
         if (!read_run(r, i))
             return MV_EXIT_FAILED;
-    if (mv_fit_find(&cli->arena, r->runs, (uint32_t)cli->options.files,
+    if (mv_fit_find(&cli->arena, r->runs, r->run_count,
                     (mv_fit_opts){.at_count = r->at_count,
                                   .at = r->at,
                                   .capacity = mv_option_given(&cli->options, MV_HAS(CAPACITY))

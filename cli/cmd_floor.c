@@ -1,5 +1,5 @@
 /* memviz floor: how little any allocator could have reserved. */
-#include "analyze/floor/floor.h"
+#include "analyze/floor/floor_costs.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -12,8 +12,9 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    uint32_t first, end; /* devices */
-    mv_minimum *found;   /* [end - first] */
+    uint32_t first, end;     /* devices */
+    mv_minimum *found;       /* [end - first] */
+    mv_minimum_costs *costs; /* [end - first] */
 } floor_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -22,6 +23,24 @@ static mv_value figure(const mv_minimum *f, uint64_t bytes)
 {
     return f->is_known ? mv_value_u64(bytes) : mv_value_of(MV_VALUE_NULL);
 }
+
+#define COST_FIELDS(COLUMN, MEMBER, LIST)            \
+    MEMBER("bytes", cost->bytes)                     \
+    MEMBER("segments", mv_value_u64(cost->segments)) \
+    MEMBER("frames", mv_value_frames(r->trace, cost->stack))
+
+static void list_costs(mv_rows *rows, const void *all, const void *one)
+{
+    const floor_report *r = all;
+    const mv_minimum_costs *costs = one;
+
+    for (uint32_t i = 0; i < costs->count; i++) {
+        const mv_minimum_cost *cost = &costs->rows[i];
+        MV_ROWS_ADD(rows, COST_FIELDS);
+    }
+}
+
+static const mv_table cost_table = {MV_TABLE(COST_FIELDS, list_costs)};
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
     MEMBER("device", mv_value_u64(r->first + i))                                                   \
@@ -34,6 +53,7 @@ static mv_value figure(const mv_minimum *f, uint64_t bytes)
     MEMBER("ideal", f->is_known ? mv_value_bool(f->ideal) : mv_value_of(MV_VALUE_NULL))            \
     MEMBER("load_event", f->is_known ? mv_value_event(f->load_event) : mv_value_of(MV_VALUE_NULL)) \
     MEMBER("blocks", mv_value_u64(f->block_count))                                                 \
+    LIST("costs", &cost_table, mv_value_rows(&r->costs[i]))                                        \
     MEMBER("unknown_because", f->why)                                                              \
     MEMBER("note", f->note)
 
@@ -60,6 +80,7 @@ static void put_device(const void *all, uint32_t device)
 {
     const floor_report *r = all;
     const mv_minimum *f = &r->found[device - r->first];
+    const char *costs;
 
     mv_out_style(r->out, MV_STYLE_BOLD);
     mv_out_format(r->out, "device %u: ", device);
@@ -72,6 +93,11 @@ static void put_device(const void *all, uint32_t device)
         mv_out_text(r->out, "  ");
         mv_prose_put(r->out, 2, 4, "%s", text);
     }
+    costs = mv_minimum_costs_sentence(&r->cli->scratch, r->trace, &r->costs[device - r->first]);
+    if (costs && *costs) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", costs);
+    }
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -81,13 +107,16 @@ static mv_code find_all(floor_report *r, mv_err *err)
     mv_code code = MV_OK;
 
     r->found = mv_push_array(&r->cli->arena, mv_minimum, (uint64_t)r->end - r->first);
-    if (!r->found)
+    r->costs = mv_push_array(&r->cli->arena, mv_minimum_costs, (uint64_t)r->end - r->first);
+    if (!r->found || !r->costs)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = 0; code == MV_OK && i < r->end - r->first; i++) {
         mv_lives lives;
         code = mv_lives_find(&r->cli->arena, r->trace, r->first + i, &lives, err);
         if (code == MV_OK)
             code = mv_minimum_find(&r->cli->arena, r->trace, &lives, false, &r->found[i], err);
+        if (code == MV_OK)
+            code = mv_minimum_costs_find(&r->cli->arena, &lives, &r->found[i], &r->costs[i], err);
     }
     return code;
 }

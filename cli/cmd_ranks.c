@@ -48,28 +48,29 @@ static const char *parting_text(const ranks_report *r, uint32_t rank, char text[
     COLUMN("file", "rank", 1, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                                 \
            mv_value_shown(mv_value_text(s->name), name))                                      \
     MEMBER("device", s->device)                                                               \
-    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8,                                     \
+    COLUMN("group", "group", 2, MV_UNIT_COUNT, 0, r->found.group[rank])                       \
+    COLUMN("peak_allocated", "peak", 3, MV_UNIT_BYTES, 8,                                     \
            mv_value_bound(s->peak_allocated, s->allocated, peak))                             \
-    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE | MV_UNIT_SPARE, 0,                               \
+    COLUMN(NULL, "apart", 4, MV_UNIT_CHANGE | MV_UNIT_SPARE, 0,                               \
            mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)), \
                           s == usual ? "=" : NULL))                                           \
-    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 8,                  \
+    COLUMN("peak_reserved", "reserved", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 8,                  \
            mv_value_bound(s->peak_reserved, s->reserved, reserved))                           \
     MEMBER("peaks_exact", mv_value_bool((s->allocated | s->reserved) == MV_BOUND_EXACT))      \
     MEMBER("end_allocated", s->end_allocated)                                                 \
-    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))      \
+    COLUMN("leak_verdict", "leak", 6, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))      \
     MEMBER("leaked_bytes", s->leaked_bytes)                                                   \
-    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->steps)                   \
+    COLUMN("steps", "steps", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->steps)                   \
     MEMBER("history", mv_history_name(s->history))                                            \
     MEMBER("events", s->events)                                                               \
-    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->allocs)           \
+    COLUMN("allocations", "allocs", 8, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->allocs)           \
     MEMBER("ooms", s->ooms)                                                                   \
     MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                         \
                                          ? mv_value_of(MV_VALUE_NULL_OBJECT)                  \
                                          : mv_value_u64(apart->first))                        \
     MEMBER("parts.last_allocation", apart->last)                                              \
     MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))    \
-    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(r, rank, parting))      \
+    COLUMN(NULL, "first differs at", 9, MV_UNIT_TEXT, 0, parting_text(r, rank, parting))      \
     MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                   \
     MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                        \
     MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                      \
@@ -77,7 +78,7 @@ static const char *parting_text(const ranks_report *r, uint32_t rank, char text[
 
 static void add_rank(mv_rows *rows, const ranks_report *r, uint32_t rank)
 {
-    const mv_summary *s = r->ranks[rank], *usual = r->ranks[r->found.reference];
+    const mv_summary *s = r->ranks[rank], *usual = r->ranks[mv_rank_reference(&r->found, rank)];
     const mv_divergence *apart = &r->found.apart[rank];
     const mv_summary_point *point =
         apart->first == MV_NO_DIVERGENCE ? NULL : mv_sequence_point(s, apart->last);
@@ -117,6 +118,8 @@ static void list_ranks(mv_rows *rows, const void *all, const void *one)
         is_said = is_said || !r->ranks[i]->is_missing_reserved;
     if (!is_said)
         mv_rows_head(rows, "peak_reserved", NULL);
+    if (r->count && r->found.groups == 1)
+        mv_rows_head(rows, "group", NULL);
     for (uint32_t i = 0, rank = 0; i < r->files.count; i++) {
         if (r->files.files[i].err.code != MV_OK && !mv_rows_are_text(rows))
             add_broken(rows, &r->files.files[i]);
@@ -126,6 +129,27 @@ static void list_ranks(mv_rows *rows, const void *all, const void *one)
 }
 
 static const mv_table rank_table = {MV_TABLE(RANK_FIELDS, list_ranks)};
+
+#define GROUP_FIELDS(COLUMN, MEMBER, LIST)               \
+    MEMBER("group", i)                                   \
+    MEMBER("ranks", group->ranks)                        \
+    MEMBER("leaks", group->leaks)                        \
+    MEMBER("file", r->ranks[group->reference]->name)     \
+    MEMBER("device", r->ranks[group->reference]->device) \
+    MEMBER("peak_allocated", r->ranks[group->reference]->peak_allocated)
+
+static void list_groups(mv_rows *rows, const void *all, const void *one)
+{
+    const ranks_report *r = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < r->found.groups; i++) {
+        const mv_rank_group *group = &r->found.each[i];
+        MV_ROWS_ADD(rows, GROUP_FIELDS);
+    }
+}
+
+static const mv_table group_table = {MV_TABLE(GROUP_FIELDS, list_groups)};
 
 #define OUTLIER_FIELDS(COLUMN, MEMBER, LIST)                                               \
     MEMBER("file", r->ranks[found->rank]->name)                                            \
@@ -179,6 +203,7 @@ static rank_allocation allocation_of(const ranks_report *r, uint32_t rank, uint6
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                        \
     LIST("ranks", &rank_table, mv_value_rows(NULL))                                \
+    LIST("groups", &group_table, mv_value_rows(NULL))                              \
     LIST("outliers", &outlier_table, mv_value_rows(NULL))                          \
     MEMBER("divergence.first_allocation",                                          \
            where ? mv_value_u64(where->first) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
@@ -325,9 +350,39 @@ static mv_code line_up(ranks_report *r, mv_err *err)
     for (uint32_t i = 0, rank = 0; i < r->files.count; i++)
         for (uint32_t k = 0; k < r->files.files[i].count; k++)
             r->ranks[rank++] = &r->files.files[i].summaries[k];
+    return MV_OK;
+}
+
+static void complain_of_broken(const ranks_report *r)
+{
+    for (uint32_t i = 0; i < r->files.count; i++)
+        if (r->files.files[i].err.code != MV_OK)
+            mv_complain(r->files.files[i].path, &r->files.files[i].err);
+}
+
+/* Exit status of a failure, with its message; MV_EXIT_DONE: compared. */
+static int compare(ranks_report *r)
+{
+    const char *groups = r->cli->options.groups;
+    mv_rank_grid grid = {0};
+    mv_err err = {.offset = MV_NO_OFFSET};
+    char why[64];
+
+    if (line_up(r, &err) != MV_OK)
+        return mv_complain(NULL, &err);
     if (r->count == 0)
-        return MV_OK;
-    return mv_ranks_compare(&r->cli->arena, r->ranks, r->count, &r->found, err);
+        return MV_EXIT_DONE;
+    if (groups && r->files.failed) {
+        complain_of_broken(r);
+        return mv_complain_of(NULL,
+                              "--groups needs the files of all ranks: %u of %u could not be read",
+                              r->files.failed, r->files.count);
+    }
+    if (groups && !mv_rank_grid_parse(groups, r->count, &grid, why, sizeof why))
+        return mv_complain_usage("ranks", "--groups %s %s", groups, why);
+    if (mv_ranks_compare(&r->cli->arena, r->ranks, r->count, grid, &r->found, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    return MV_EXIT_DONE;
 }
 
 /* Checks the --fail-on gates, for every rank. */
@@ -388,9 +443,7 @@ static int put_report(ranks_report *r)
     }
     if (status != MV_EXIT_DONE)
         return status;
-    for (uint32_t i = 0; i < r->files.count; i++)
-        if (r->files.files[i].err.code != MV_OK)
-            mv_complain(r->files.files[i].path, &r->files.files[i].err);
+    complain_of_broken(r);
     r->cli->keeps_report = true;
     evaluate_gate(r);
     return r->files.failed ? MV_EXIT_FAILED : mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
@@ -400,15 +453,13 @@ int mv_cmd_ranks(mv_cli *cli)
 {
     ranks_report r = {
         .cli = cli, .out = &cli->out, .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
-    mv_err err = {.offset = MV_NO_OFFSET};
     int status;
 
     if (!mv_rank_files_read(cli, &r.files))
         return MV_EXIT_FAILED;
-    if (line_up(&r, &err) == MV_OK)
+    status = compare(&r);
+    if (status == MV_EXIT_DONE)
         status = put_report(&r);
-    else
-        status = mv_complain(NULL, &err);
     mv_rank_files_release(&r.files);
     return status;
 }

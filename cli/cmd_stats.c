@@ -1,6 +1,8 @@
 /* memviz stats: totals now and at their peaks, by device and pool, and how far to trust them. */
 #include <stdio.h>
 
+#include "analyze/code/culprit.h"
+#include "analyze/graphs/graphs.h"
 #include "analyze/levels/levels.h"
 #include "analyze/oom/oom_failures.h"
 #include "analyze/totals/host_totals.h"
@@ -22,10 +24,11 @@ typedef struct {
     mv_history_kind history;
     const char *history_why;
     mv_device_rest rest; /* at the reserved peak */
-    bool has_requests;   /* a trace of PyTorch's allocator with events: */
-    uint32_t failed;     /* requests, the events of memory_stats()["num_ooms"] */
-    uint32_t retries;    /* requests that succeeded after cached memory had been released */
-    uint64_t released;   /* so many bytes */
+    mv_graphs graphs;
+    bool has_requests; /* a trace of PyTorch's allocator with events: */
+    uint32_t failed;   /* requests, the events of memory_stats()["num_ooms"] */
+    uint32_t retries;  /* requests that succeeded after cached memory had been released */
+    uint64_t released; /* so many bytes */
 } device_stats;
 
 typedef struct {
@@ -35,6 +38,7 @@ typedef struct {
     uint32_t count;
     device_stats *devices; /* [count] */
     device_stats host;     /* its level; empty if the file contains no pinned memory */
+    const uint8_t *kinds;  /* of the frames */
     uint64_t limit;        /* pools of a device in text */
 } survey;
 
@@ -95,6 +99,86 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by = 2};
 
+/* In text, more captures only with --limit. */
+enum { CAPTURE_ROWS = 12 };
+
+static uint64_t capture_rows(const survey *s)
+{
+    bool is_given = mv_option_given(&s->cli->options, MV_HAS(LIMIT));
+
+    return is_given || s->limit < CAPTURE_ROWS ? s->limit : CAPTURE_ROWS;
+}
+
+#define CAPTURE_FIELDS(COLUMN, MEMBER, LIST)                                                    \
+    COLUMN("capture", "capture", 1, MV_UNIT_COUNT, 9, mv_value_u64((uint64_t)i + 1))            \
+    COLUMN("name", "name", 9, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, c->name)                         \
+    MEMBER("pool_id", mv_value_pool(s->trace, c->pool))                                         \
+    COLUMN("first_event", "event", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(c->first)) \
+    MEMBER("last_event", mv_value_u64(c->last))                                                 \
+    MEMBER("blocks", mv_value_u64(c->blocks))                                                   \
+    MEMBER("allocated", mv_value_u64(c->allocated))                                             \
+    COLUMN("memory", "memory", 3, MV_UNIT_BYTES, 0, mv_value_u64(c->memory))                    \
+    MEMBER("own", mv_value_u64(c->own))                                                         \
+    COLUMN("shared", "shared", 4, MV_UNIT_BYTES, 0, mv_value_u64(c->shared))                    \
+    MEMBER("released", mv_value_if(has_segments, mv_value_u64(c->released)))                    \
+    COLUMN("grown", "pool grew", 5, MV_UNIT_BYTES, 0,                                           \
+           mv_value_if(has_segments, mv_value_i64(c->grown)))                                   \
+    COLUMN("kept", "kept", 6, MV_UNIT_BYTES, 0, mv_value_u64(c->kept))                          \
+    COLUMN("alive", "at the end", 7, MV_UNIT_BYTES | MV_UNIT_SPARE, 0, mv_value_u64(c->alive))  \
+    COLUMN("graph", "graph", 8, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, mv_graph_state_name(c->graph)) \
+    COLUMN("culprit", "by", 10, MV_UNIT_TEXT, 0,                                                \
+           mv_value_text(mv_frame_label(s->trace, c->frame, label, sizeof label)))              \
+    MEMBER("frames", mv_value_frames(s->trace, c->stack))
+
+static void list_captures(mv_rows *rows, const void *all, const void *one)
+{
+    const survey *s = all;
+    const device_stats *d = one;
+    bool has_segments = !mv_trace_allocator(s->trace), has_names = false, has_graphs = false;
+    uint32_t count =
+        mv_rows_take(rows, d->graphs.count, mv_rows_are_text(rows) ? capture_rows(s) : UINT64_MAX);
+    char label[256];
+
+    for (uint32_t i = 0; i < count; i++) {
+        has_names = has_names || *d->graphs.captures[i].name;
+        has_graphs = has_graphs || d->graphs.captures[i].graph != MV_GRAPH_UNKNOWN;
+    }
+    if (!has_names)
+        mv_rows_head(rows, "name", NULL);
+    if (!has_graphs)
+        mv_rows_head(rows, "graph", NULL);
+    if (!has_segments)
+        mv_rows_head(rows, "grown", NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_graph_capture *c = &d->graphs.captures[i];
+        MV_ROWS_ADD(rows, CAPTURE_FIELDS);
+    }
+}
+
+static const mv_table capture_table = {MV_TABLE(CAPTURE_FIELDS, list_captures)};
+
+#define GRAPH_POOL_FIELDS(COLUMN, MEMBER, LIST)                             \
+    MEMBER("pool_id", mv_value_pool(((const survey *)all)->trace, p->pool)) \
+    MEMBER("captures", mv_value_u64(p->captures))                           \
+    MEMBER("memory", mv_value_u64(p->memory))                               \
+    MEMBER("allocated", mv_value_u64(p->allocated))                         \
+    MEMBER("reserved", mv_value_bytes(p->reserved))                         \
+    MEMBER("used", mv_value_bytes(p->used))                                 \
+    MEMBER("unused", mv_value_bytes(p->unused))                             \
+    MEMBER("left", mv_value_bytes(p->left))
+
+static void list_graph_pools(mv_rows *rows, const void *all, const void *one)
+{
+    const device_stats *d = one;
+
+    for (uint32_t i = 0; i < d->graphs.pool_count; i++) {
+        const mv_graph_pool *p = &d->graphs.pools[i];
+        MV_ROWS_ADD(rows, GRAPH_POOL_FIELDS);
+    }
+}
+
+static const mv_table graph_pool_table = {MV_TABLE(GRAPH_POOL_FIELDS, list_graph_pools)};
+
 #define REQUEST_FIELDS(MEMBER, d)                                                 \
     MEMBER("failed", mv_value_if((d)->has_requests, mv_value_u64((d)->failed)))   \
     MEMBER("retries", mv_value_if((d)->has_requests, mv_value_u64((d)->retries))) \
@@ -113,6 +197,8 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by
     MEMBER("total.freed", mv_value_u64(t->total.freed))                                            \
     REQUEST_FIELDS(MEMBER, d)                                                                      \
     LIST("pools", &pool_table, mv_value_rows(t))                                                   \
+    LIST("graph_pools", &graph_pool_table, mv_value_rows(d))                                       \
+    LIST("captures", &capture_table, mv_value_rows(d))                                             \
     MEMBER("audit.exact", mv_value_bool(t->audit.exact))                                           \
     MEMBER("audit.residual", mv_value_i64(t->audit.residual))                                      \
     MEMBER("audit.peak_exact.allocated", mv_value_bool(t->audit.peak.allocated == MV_BOUND_EXACT)) \
@@ -249,6 +335,17 @@ static void put_requests(mv_out *out, const device_stats *d)
                  d->history == MV_HISTORY_COMPLETE ? "" : " (in the recorded events)");
 }
 
+static void put_graphs(const survey *s, const device_stats *stats)
+{
+    const char *text = mv_graphs_text(&s->cli->scratch, s->trace, &stats->graphs);
+
+    if (!text || !*text)
+        return;
+    mv_out_text(&s->cli->out, "\n  ");
+    mv_prose_put(&s->cli->out, 2, 4, "%s", text);
+    mv_table_print(s->cli, &capture_table, s, stats, "");
+}
+
 static void put_device(const survey *s, const device_stats *stats)
 {
     mv_cli *cli = s->cli;
@@ -285,6 +382,7 @@ static void put_device(const survey *s, const device_stats *stats)
     mv_rest_put(cli, &stats->rest);
     if (mv_level_reserves(trace) && !mv_trace_allocator(trace)) /* else there are no pools */
         mv_table_print(cli, &pool_table, s, t, "\n");
+    put_graphs(s, stats);
     put_audit(out, &t->audit);
 }
 
@@ -357,6 +455,8 @@ static mv_code find_totals(mv_cli *cli, const mv_trace *trace, uint32_t device, 
         code = mv_totals_find(&cli->arena, trace, &lives, &stats->totals, err);
     if (code == MV_OK)
         code = find_requests(&arena, trace, &lives, stats, err);
+    if (code == MV_OK)
+        code = mv_graphs_find(&cli->arena, trace, &lives, NULL, &stats->graphs, err);
     if (code == MV_OK) {
         stats->history = lives.history;
         stats->history_why =
@@ -384,7 +484,8 @@ static mv_code find_host(survey *s, mv_err *err)
 
     if (!mv_host_totals_of(&host).is_there)
         return MV_OK;
-    if (mv_level_take(&cli->arena, &host, MV_LEVEL_HOST, err) == MV_OK)
+    /* Totals need no steps. */
+    if (mv_level_take_with(&cli->arena, &host, MV_LEVEL_HOST, &(mv_step_marks){0}, err) == MV_OK)
         find_totals(cli, &host, 0, &s->host, err);
     return err->code;
 }

@@ -1,7 +1,8 @@
 /* memviz top: who holds memory now, in recordings that may still be growing. */
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/intern.h"
 #include "base/numbers.h"
 #include "cli/complain.h"
 #include "cli/live/metrics.h"
@@ -24,7 +25,9 @@ typedef struct {
     mv_arena arena;
     mv_nvml nvml;
     const bool *is_running; /* [options.files]; NULL: none is */
+    mv_followed *followed;  /* [options.files]; NULL: there is one report */
     mv_top_order order;
+    uint64_t state; /* of the files, when they were read */
 } watch;
 
 /* Adds the live files of a process. False, with a message. */
@@ -98,7 +101,8 @@ static const bool *find_running(watch *w)
 
 static mv_top_report new_report(const watch *w)
 {
-    return (mv_top_report){.nvml = &w->nvml, .is_running = w->is_running, .order = w->order};
+    return (mv_top_report){
+        .nvml = &w->nvml, .is_running = w->is_running, .followed = w->followed, .order = w->order};
 }
 
 static int put_once(watch *w)
@@ -146,14 +150,6 @@ static void draw(watch *w, mv_top_report *report)
     mv_out_flush(out);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* False: the user has had enough. */
 static bool wait_for_key(watch *w, int64_t took_ms)
 {
@@ -168,22 +164,52 @@ static bool wait_for_key(watch *w, int64_t took_ms)
     return key != 'q' && key != MV_SCREEN_END;
 }
 
+/* Changes with the files, as far as their names, sizes and times tell. */
+static uint64_t find_state(const watch *w)
+{
+    const mv_options *o = &w->cli->options;
+    uint64_t state = 0;
+    struct stat st;
+
+    for (int i = 0; i < o->files; i++)
+        if (stat(o->file[i], &st) == 0)
+            state = mv_mix(mv_mix(state, (uint64_t)st.st_ino), (uint64_t)st.st_size) ^
+                    mv_mix((uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec);
+        else
+            state = mv_mix(state, 1);
+    return state;
+}
+
+/* Finished files that have not changed since the last time are not read again. */
+static bool read_again(watch *w, mv_top_report *report)
+{
+    uint64_t state = find_state(w);
+
+    if (report->files && !w->is_running && state == w->state) {
+        mv_top_report_sort(report, w->order);
+        return true;
+    }
+    w->state = state;
+    *report = new_report(w);
+    forget(w->cli);
+    mv_nvml_sample(&w->nvml);
+    return mv_top_report_read(w->cli, report);
+}
+
 static int put_again_and_again(watch *w)
 {
     bool goes_on = true, is_read = true;
+    mv_top_report report = {0};
 
     w->cli->options.given |= MV_HAS(QUIET);
     if (!mv_screen_open())
         return put_once(w);
     while (goes_on) {
-        mv_top_report report = new_report(w);
-        int64_t start_ms = now_ms();
-        forget(w->cli);
-        mv_nvml_sample(&w->nvml);
-        is_read = mv_top_report_read(w->cli, &report);
+        int64_t start_ms = mv_followed_now_ms();
+        is_read = read_again(w, &report);
         if (is_read)
             draw(w, &report);
-        goes_on = is_read && wait_for_key(w, now_ms() - start_ms);
+        goes_on = is_read && wait_for_key(w, mv_followed_now_ms() - start_ms);
     }
     mv_screen_close();
     if (is_read)
@@ -223,12 +249,18 @@ static int put(watch *w)
 {
     const mv_options *o = &w->cli->options;
 
-    if (o->metrics)
-        return serve_metrics(w);
-    if (mv_option_given(o, MV_HAS(ONCE)) || o->output || mv_table_is_wanted(w->cli) ||
-        !mv_screen_is_there())
+    bool is_once = !o->metrics && (mv_option_given(o, MV_HAS(ONCE)) || o->output ||
+                                   mv_table_is_wanted(w->cli) || !mv_screen_is_there());
+    int status;
+
+    if (is_once)
         return put_once(w);
-    return put_again_and_again(w);
+    if (w->is_running)
+        w->followed = mv_push_array(&w->arena, mv_followed, (uint64_t)o->files);
+    status = o->metrics ? serve_metrics(w) : put_again_and_again(w);
+    for (int i = 0; w->followed && i < o->files; i++)
+        mv_followed_close(&w->followed[i]);
+    return status;
 }
 
 int mv_cmd_top(mv_cli *cli)

@@ -91,12 +91,13 @@ const mv_command mv_commands[] = {
         .help =
             "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
             "requests\n"
-            "that failed or succeeded only after cache had been freed. The audit shows whether "
-            "they\n"
-            "are exact to the byte. A peak that is only a lower bound is marked with >=, an upper\n"
-            "bound with <=, a bound in either direction with ~. --limit limits the pools shown "
-            "for\n"
-            "each device.\n",
+            "that failed or succeeded only after cache had been freed, and the memory of each "
+            "captured\n"
+            "CUDA graph. The audit shows whether they are exact to the byte. A peak that is only "
+            "a\n"
+            "lower bound is marked with >=, an upper bound with <=, a bound in either direction "
+            "with ~.\n"
+            "--limit limits the pools and captures shown for each device.\n",
         .example = "memviz stats train.pickle\n"
                    "memviz stats --json --device 0 train.pickle | jq '.devices[0].peak'\n",
     },
@@ -428,18 +429,20 @@ const mv_command mv_commands[] = {
         .report = &mv_report_fit,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
         .takes_sizes = true,
-        .least_files = 2,
+        .least_files = 1,
         .most_files = MV_MOST_FIT_RUNS,
-        .arguments = "FILE=SIZE FILE=SIZE...",
+        .arguments = "FILE=SIZE...",
         .summary = "the peaks at other batch sizes or sequence lengths, and which size fits",
         .help =
             "Takes recordings of one program with two or more sizes of its input: a batch, a\n"
-            "sequence. The same allocations are matched, the bytes of each become a function of\n"
-            "the size, and the run is replayed with the bytes of the sizes in --at. What the\n"
-            "bytes of two recordings leave open has bounds, and a size has figures only if these\n"
-            "leave no more doubt than 1 %; a third recording narrows them. --capacity limits the\n"
-            "memory that may be reserved, and asks for the largest size that fits.\n",
+            "sequence; three for both (8x512); or one whose steps have several (FILE=8,16). The\n"
+            "same allocations are matched, the bytes of each become a function of the size, and\n"
+            "the run is replayed with the bytes of the sizes in --at. What the bytes of two\n"
+            "recordings leave open has bounds, and a size has figures only if these leave no\n"
+            "more doubt than 1 %; a third recording narrows them. --capacity limits the memory\n"
+            "that may be reserved, and asks for the largest size that fits.\n",
         .example = "memviz fit batch8.pickle=8 batch16.pickle=16 --at 24,32 --capacity 80GiB\n"
+                   "memviz fit a.pickle=8x512 b.pickle=16x512 c.pickle=8x1024 --at 16x2048\n"
                    "memviz fit --json --at 24 b8.pickle=8 b16.pickle=16 | jq '.points[0]'\n",
     },
     {
@@ -451,7 +454,7 @@ const mv_command mv_commands[] = {
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
                  MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS | MV_HAS(OUTPUT) |
-                   RANGE_OPTIONS,
+                   RANGE_OPTIONS | MV_HAS(GROUPS),
         .least_files = 1,
         .most_files = INT_MAX,
         .takes_folders = true,
@@ -459,11 +462,13 @@ const mv_command mv_commands[] = {
         .summary = "several ranks or devices side by side",
         .help =
             "One row for each rank (or device of a file): its peaks, leak verdict, steps, and\n"
-            "where it first differs from most ranks. Then which ranks are outliers, and why. A\n"
-            "file that cannot be read gets a row with the reason, and the exit status is 1. FILE "
-            "can\n"
-            "be a summary written by memviz summarize.\n",
+            "where it first differs from most ranks. Then which ranks are outliers, and why. The\n"
+            "stages of a pipeline are found, and each rank is compared with its stage; --groups\n"
+            "states the stages, for files whose names are in the order of the ranks. A file that\n"
+            "cannot be read gets a row with the reason, and the exit status is 1. FILE can be a\n"
+            "summary written by memviz summarize.\n",
         .example = "memviz ranks rank*.pickle\n"
+                   "memviz ranks --groups tp=8,pp=4 rank*.pickle\n"
                    "memviz ranks --json *.summary | jq .outliers\n",
     },
     {
@@ -740,18 +745,16 @@ const mv_command mv_commands[] = {
         .confines_itself = true,
         .takes_words = true,
         .arguments = "PID|FILE status|mark TEXT|pause|resume|snapshot [FILE]|stop",
-        .summary = "steer a run that is being recorded",
+        .summary = "control a run that is being recorded",
         .help =
-            "Asks memviz run something while its program goes on: status; mark TEXT, a moment "
-            "that\n"
-            "reports can name (--from @TEXT); pause and resume, between which only blocks are "
-            "kept\n"
-            "that are alive outside, too; snapshot, the recording so far as a file (default:\n"
-            "NAME.snapshot.K.bin beside the result); stop, which ends the recording and leaves the "
-            "program\n"
-            "running. PID is the program's process or memviz run's; FILE is a live file. Only the "
-            "same\n"
-            "user can do this. The program is neither stopped nor slowed.\n",
+            "Controls memviz run while its program runs. status prints what is recorded and kept;\n"
+            "mark TEXT names a moment for reports (--from @TEXT); between pause and resume, only\n"
+            "blocks that outlive the pause are kept; snapshot writes the recording so far to a "
+            "file\n"
+            "(default: NAME.snapshot.K.bin beside the result); stop ends the recording and leaves\n"
+            "the program running. PID is the process of the program or of memviz run; FILE is a\n"
+            "live file. Only the same user can do this. The program is neither stopped nor "
+            "slowed.\n",
         .example = "memviz ctl 4711 status --json\n"
                    "memviz ctl 4711 mark 'epoch 3'\n"
                    "memviz ctl 4711 snapshot now.bin\n",

@@ -269,6 +269,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_FREE_EARLY] = {.kind = IS_CHANGE},
     [MV_OPTION_RECOMPUTE] = {.kind = IS_CHANGE},
     [MV_OPTION_ZERO] = {.kind = IS_CHANGE},
+    [MV_OPTION_GROUPS] = {.kind = IS_TEXT, INTO(groups)},
     [MV_OPTION_RANKS] = {.kind = IS_NUMBER, INTO(ranks), .most = UINT32_MAX},
     [MV_OPTION_SCRIPT] = {.kind = IS_TEXT, INTO(script)},
     [MV_OPTION_SESSION] = {.kind = IS_TEXT, INTO(session)},

@@ -77,6 +77,8 @@
     X(ZERO, "zero", 0, "N", NULL,                                                                  \
       "with optimizer state (1), gradients (2) and parameters (3) divided among --ranks")          \
     X(RANKS, "ranks", 0, "R", NULL, "number of ranks")                                             \
+    X(GROUPS, "groups", 0, "tp=N,pp=N", NULL,                                                      \
+      "sizes of tensor, data and pipeline parallelism, in the order in which rank numbers vary")   \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
       "contents of a picture: active memory, segments or pools over time, or the state at a "      \
@@ -165,7 +167,7 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_MOST_CONFS         64
 #define MV_MOST_GATES         16
 #define MV_MOST_CHANGES_GIVEN 32
-#define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=N, fit --at N */
+#define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=SIZE, fit --at SIZE */
 
 /* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
  * words. */
@@ -236,6 +238,7 @@ typedef struct {
         int option;       /* mv_option_id */
         const char *text; /* NULL: it takes no argument */
     } change[MV_MOST_CHANGES_GIVEN];
+    const char *groups;     /* NULL when not given */
     uint64_t ranks;         /* 0 when not given */
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
@@ -251,7 +254,7 @@ typedef struct {
     uint64_t max_memory;     /* 0 when not given */
     int files;               /* the remaining arguments */
     char **file;             /* [files] */
-    uint64_t *file_size;     /* [files] of FILE=N; NULL: the command takes no sizes */
+    const char **file_size;  /* [files] SIZE of FILE=SIZE; NULL: the command takes no sizes */
     int named_files;   /* the arguments before folders were expanded, for commands that do that */
     char **named_file; /* [named_files] */
 } mv_options;

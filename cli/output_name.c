@@ -8,7 +8,8 @@
 /* The suffix of the name, if it implies a format; NULL: another. */
 static const char *promise_of(const char *name)
 {
-    static const char *const endings[] = {".json", ".csv", ".html", ".svg", ".png", ".folded"};
+    static const char *const endings[] = {".json",   ".csv", ".html", ".svg", ".png",
+                                          ".folded", ".jpg", ".jpeg", ".gif", ".pdf"};
 
     for (unsigned i = 0; i < sizeof endings / sizeof *endings; i++)
         if (mv_text_has_ending(name, endings[i]))

@@ -237,7 +237,7 @@ static bool open_folders(const mv_command *command, mv_options *o, mv_arena *are
     return false;
 }
 
-/* Cuts FILE=N into the two. False, with a message, if one of them is missing. */
+/* Cuts FILE=SIZE into the two. False, with a message, if one of them is missing. */
 static bool split_sizes(const mv_command *command, mv_options *o, mv_arena *arena)
 {
     char **file;
@@ -245,15 +245,15 @@ static bool split_sizes(const mv_command *command, mv_options *o, mv_arena *aren
     if (!command->takes_sizes)
         return true;
     file = mv_push_array(arena, char *, (uint64_t)o->files);
-    o->file_size = mv_push_array(arena, uint64_t, (uint64_t)o->files);
+    o->file_size = mv_push_array(arena, const char *, (uint64_t)o->files);
     for (int i = 0; file && o->file_size && i < o->files; i++) {
         const char *sign = strrchr(o->file[i], '=');
-        if (!sign || sign == o->file[i] || !mv_number_read(sign + 1, &o->file_size[i]) ||
-            o->file_size[i] < 1 || o->file_size[i] > MV_MOST_SIZE) {
+        if (!sign || sign == o->file[i]) {
             mv_complain_usage(command->name,
                               "expected FILE=SIZE, such as batch8.pickle=8, not '%s'", o->file[i]);
             return false;
         }
+        o->file_size[i] = sign + 1;
         file[i] = mv_arena_text(arena, o->file[i], (uint64_t)(sign - o->file[i]));
         if (!file[i])
             break;

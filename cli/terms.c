@@ -18,7 +18,8 @@ const mv_term mv_terms[] = {
     {"annotation",
      "A named range of the program, such as record_function or ProfilerStep. @NAME is "
      "the moment at which it begins."},
-    {"apart", "In ranks: the difference between a peak and the peak of the reference rank."},
+    {"apart",
+     "In ranks: the difference between a peak and the peak of the reference rank of its group."},
     {"audit", "The check of the figures against the final heap in the file: whether they are exact "
               "to the byte."},
     {"beside", "In fragmentation and oom: the bytes of the blocks that are next to free memory and "

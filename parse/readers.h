@@ -10,10 +10,13 @@
 /* Called every few megabytes with the stored bytes read so far and in total (0: unknown). */
 typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 
-/* The events that a caller reads: [first, end) of a device, or of all for MV_NO_ROW. */
+/* The events that a caller reads: [first, end) of a device, or of all for MV_NO_ROW. With times,
+ * `first` is the first event at or after `from_us`, and `end` the first at or after `to_us`: it is
+ * read too. All are read if events without times, or out of order, make that uncertain. */
 typedef struct {
     uint32_t device;
     uint64_t first, end;
+    int64_t from_us, to_us; /* 0: `first` and `end` are numbers */
 } mv_read_part;
 
 typedef struct {

@@ -19,10 +19,10 @@ static uint64_t devices_used(const mv_trace *trace)
 }
 
 mv_code mv_add_samples(mv_arena *arena, const mv_nvml_process *process, const mv_nvml *nvml,
-                       mv_trace *trace, mv_err *err)
+                       uint64_t also, mv_trace *trace, mv_err *err)
 {
     mv_note *note = &trace->notes[MV_NOTE_FILE_NOTE];
-    uint64_t wanted = devices_used(trace);
+    uint64_t wanted = devices_used(trace) | also;
     const char *why;
 
     if (!nvml || !nvml->calls)

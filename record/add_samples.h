@@ -5,9 +5,10 @@
 #include "base/err.h"
 #include "record/nvml.h"
 
-/* Replaces the samples of `trace`, which is as it was read. Without known devices there are none,
+/* Replaces the samples of `trace`, which is as it was read: of the devices that it shows as used, and
+ * of those with a bit in `also`. Without known devices there are none,
  * and a note has the reason. `nvml` may be NULL. Fails only when memory is out. */
 mv_code mv_add_samples(mv_arena *arena, const mv_nvml_process *process, const mv_nvml *nvml,
-                       mv_trace *trace, mv_err *err);
+                       uint64_t also, mv_trace *trace, mv_err *err);
 
 #endif

@@ -107,7 +107,7 @@ mv_code mv_finalise(mv_budget *budget, const mv_finalise_task *task, const mv_fi
     mv_arena_init(&scratch, budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
     if (read_capture(&arena, task->names, file, watch, &trace, err) == MV_OK &&
-        mv_add_samples(&arena, &process, task->nvml, &trace, err) == MV_OK &&
+        mv_add_samples(&arena, &process, task->nvml, 0, &trace, err) == MV_OK &&
         mv_run_marks_apply(&arena, task->marks, &trace, err) == MV_OK &&
         edit(&arena, task, &trace, err) == MV_OK &&
         write_capture(&scratch, task, watch, &trace, &out->bytes, err) == MV_OK) {

@@ -165,6 +165,8 @@ static void paint_overlay(mv_view *view, mv_box box)
         mv_help_paint(view, box);
     else if (overlays[view->desk->focus])
         overlays[view->desk->focus](view, box);
+    else if (view->desk->tour && view->desk->focus == MV_FOCUS_PANES && mv_view_device(view))
+        mv_tour_paint(view, box);
     else
         mv_search_paint(view);
 }
@@ -287,6 +289,8 @@ static void paint_frame(mv_view *view, float width, float height, double ms)
     view->spot.has_moved = false;
     below =
         (mv_box){0, c->layout.toolbar.h, width, height - c->layout.toolbar.h - c->layout.status.h};
+    c->overlay_zone = ui->zone_count;
+    c->overlay_shape = ui->scene.shape_count;
     paint_overlay(view, below);
     paint_tip(view);
 }

@@ -16,6 +16,7 @@
 #include "cli/program.h"
 #include "parse/source/same_file.h"
 #include "parse/source/text_file.h"
+#include "view/chrome/chrome.h"
 #include "view/chrome/spoken.h"
 #include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
@@ -82,12 +83,13 @@ static void woken(void *user)
 }
 
 /* False: out of memory. */
-bool EXPORT(mv_web_open)(bool is_dark, float scale)
+bool EXPORT(mv_web_open)(bool is_dark, float scale, bool offers_tour)
 {
     mv_view_opts opts = {.is_dark = is_dark,
                          .is_threaded = true,
                          .is_cooperative = true,
                          .tries_settings = true,
+                         .offers_tour = offers_tour,
                          .scale = scale,
                          .copy = copy,
                          .paste = paste,
@@ -184,6 +186,16 @@ const char *EXPORT(mv_web_spoken)(void)
     return mv_view_spoken(page.view);
 }
 
+/* Two numbers: the heights of the bars at the top and at the bottom, which are not printed. */
+const float *EXPORT(mv_web_bars)(void)
+{
+    static float bars[2];
+
+    bars[0] = page.view->chrome->layout.toolbar.h;
+    bars[1] = page.view->chrome->layout.status.h;
+    return bars;
+}
+
 /* Four numbers: where the caret of the field is. */
 const mv_box *EXPORT(mv_web_caret)(void)
 {
@@ -240,13 +252,13 @@ static bool is_missing_reports(const mv_view *view)
 }
 
 /* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle, 32 only
- * reports are missing. */
+ * reports are missing, 64 a device is shown, 128 the tour. */
 uint32_t EXPORT(mv_web_state)(void)
 {
     return (mv_view_is_animating(page.view) ? 1u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
            (page.view->is_closing ? 4u : 0) | (page.view->desk->is_dark ? 8u : 0) |
            (mv_view_is_idle(page.view) ? 16u : 0) | (is_missing_reports(page.view) ? 32u : 0) |
-           (mv_view_device(page.view) ? 64u : 0);
+           (mv_view_device(page.view) ? 64u : 0) | (page.view->desk->tour ? 128u : 0);
 }
 
 /* 0 to 3: a file waits, is being read, is open, has failed, with the reason in the texts; -1: there

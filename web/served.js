@@ -5,9 +5,12 @@
 
 const TRIES = 5;    // attempts after a broken connection, each resuming where the last one ended
 const SOON_MS = 300; // between two progress requests
-const served = {host: '', said: new Map(), coming: new Set(), list: make('div', {id: 'shelf'})}; // by file address: results; files being fetched
+const LIST_MS = 1000; // between two requests for verdicts that are not found yet
+const PROBLEMS = ['WAITING', 'FRAGMENTED', 'LEAK', 'OUT OF MEMORY']; // the worst one last
+// By file address: results, and files being fetched. `order`: the key and direction that sort the list.
+const served = {host: '', said: new Map(), coming: new Set(), list: make('div', {id: 'shelf'}), order: ['name', 1], later: 0};
 const pause = ms => new Promise(done => setTimeout(done, ms));
-const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : (bytes / (1 << 20)).toFixed(1) + ' MiB';
+const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : bytes < 1 << 30 ? (bytes / (1 << 20)).toFixed(1) + ' MiB' : (bytes / (1 << 30)).toFixed(2) + ' GiB';
 
 function make(tag, members, ...inside) {
   const element = Object.assign(document.createElement(tag), members);
@@ -63,7 +66,7 @@ async function openServed(asked) {
   if (rows.length === 0) return;
   for (const row of rows) served.coming.add(addressOf(row));
   const got = await Promise.all(rows.map(async row => {
-    const tell = text => { row.state.textContent = text; served.said.set(addressOf(row), text); show(row.name + ': ' + text); };
+    const tell = text => { row.state_cell.textContent = text; served.said.set(addressOf(row), text); show(row.name + ': ' + text); };
     try {
       const file = await receive(row, tell);
       tell('open');
@@ -74,7 +77,7 @@ async function openServed(asked) {
       return null;
     } finally { served.coming.delete(addressOf(row)); }
   }));
-  const whole = got.filter(Boolean), why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state.textContent).join(' · ');
+  const whole = got.filter(Boolean), why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state_cell.textContent).join(' · ');
   if (whole.length) { open(whole); hideList(); }
   // Failures stay visible next to the open files.
   byId('promise').textContent = why && whole.length ? 'Not open: ' + why : promiseOf(served.host);
@@ -83,35 +86,103 @@ async function openServed(asked) {
   show(why);
 }
 
-function rowOf(row) {
+// ---- the list ------------------------------------------------------------------------------------
+
+// Columns that sort: a heading, the key of a row, and whether the highest key is first.
+const COLUMNS = {
+  name: ['File', row => row.place, 1],
+  peak: ['Peak', row => row.peak_allocated ?? -1, -1],
+  verdict: ['Verdict', row => row.state === 'unreadable' ? 5 : row.state === 'read' ? PROBLEMS.indexOf(row.kind) + (row.damaged ? 0.5 : 0) : -2, -1],
+  bytes: ['Size', row => row.bytes, -1],
+  modified: ['Changed', row => row.modified_ms, -1],
+};
+
+function peakText(row) {
+  if (row.state !== 'read' || row.peak_allocated === null) return '';
+  const sign = {'at least': '≥ ', 'at most': '≤ ', about: '~ '}[row.bound] || '';
+  return sign + sizeText(row.peak_allocated) + (row.devices > 1 ? ' · ' + row.devices + ' devices' : '');
+}
+
+function verdictText(row) {
+  if (row.state !== 'read') return row.state === 'waiting' ? '…' : 'cannot be read: ' + row.why;
+  const more = row.problems > 1 ? ' (' + row.problems + ' problems)' : '';
+  return (row.kind ? row.kind + ' ' : '') + row.text + more + (row.damaged ? ' · damaged parts were skipped: ' + row.damaged : '');
+}
+
+// Shows what the server knows about a file by now.
+function fill(row, news) {
+  Object.assign(row, news);
+  row.cells.peak.textContent = peakText(row);
+  row.cells.verdict.textContent = row.cells.verdict.title = verdictText(row);
+  row.cells.verdict.className = row.state === 'unreadable' || row.kind || row.damaged ? 'verdict alarm' : 'verdict';
+}
+
+function rowOf(row, place) {
+  row.place = place;
   row.box = make('input', {type: 'checkbox', ariaLabel: row.name});
-  row.state = make('td', {textContent: served.said.get(addressOf(row)) || ''});
-  return make('tr', {}, make('td', {}, row.box),
-              make('td', {}, make('button', {type: 'button', textContent: row.name, onclick: () => openServed([row])})),
-              make('td', {textContent: sizeText(row.bytes)}), make('td', {textContent: new Date(row.modified_ms).toLocaleString()}),
-              make('td', {}, make('a', {href: 'originals/' + addressOf(row), download: row.name, textContent: 'save as it is'})), row.state);
+  row.state_cell = make('td', {textContent: served.said.get(addressOf(row)) || ''});
+  row.cells = {peak: make('td'), verdict: make('td')};
+  row.line = make('tr', {}, make('td', {}, row.box),
+                  make('td', {}, make('button', {type: 'button', textContent: row.name, onclick: () => openServed([row])})),
+                  row.cells.peak, row.cells.verdict, make('td', {textContent: sizeText(row.bytes)}), make('td', {textContent: new Date(row.modified_ms).toLocaleString()}),
+                  make('td', {}, make('a', {href: 'originals/' + addressOf(row), download: row.name, textContent: 'save as it is'})), row.state_cell);
+  fill(row, {});
+  return row;
+}
+
+// Sorts the rows; a heading sorts by its column, and again in reverse.
+function sortRows(rows, body, heads) {
+  const [key, direction] = served.order, by = COLUMNS[key][1];
+  rows.sort((a, b) => direction * (by(a) - by(b)) || a.place - b.place);
+  body.replaceChildren(...rows.map(row => row.line));
+  for (const [name, head] of Object.entries(heads)) head.ariaSort = name !== key ? 'none' : direction > 0 ? 'ascending' : 'descending';
+}
+
+function tableOf(rows) {
+  const body = make('tbody'), heads = {};
+  for (const [key, [text, , first]] of Object.entries(COLUMNS)) {
+    const sort = () => {
+      served.order = [key, served.order[0] === key ? -served.order[1] : first];
+      sortRows(rows, body, heads);
+    };
+    heads[key] = make('th', {scope: 'col'}, make('button', {type: 'button', textContent: text, onclick: sort}));
+  }
+  sortRows(rows, body, heads);
+  return make('table', {}, make('thead', {}, make('tr', {}, make('td'), ...Object.values(heads), make('td'), make('td'))), body);
+}
+
+// Asks for verdicts until all are found. Rows stay in their places; new files wait for List again.
+async function followVerdicts(rows) {
+  clearTimeout(served.later);
+  if (served.list.hidden || rows.every(row => row.state !== 'waiting')) return;
+  const news = new Map((await (await askServer('files')).json()).files.map(row => [addressOf(row), row]));
+  for (const row of rows) {
+    if (news.has(addressOf(row))) fill(row, news.get(addressOf(row)));
+    else if (row.state === 'waiting') fill(row, {state: 'unreadable', why: 'the file has changed: list again'});
+  }
+  served.later = setTimeout(() => followVerdicts(rows).catch(error => show(error.message)), LIST_MS);
 }
 
 // Shows the current list. Returns its rows.
 async function listServed() {
-  const list = await (await askServer('files')).json();
-  const chosen = () => list.files.filter(row => row.box.checked);
+  const list = await (await askServer('files')).json(), rows = list.files.map(rowOf);
+  const chosen = () => rows.filter(row => row.box.checked).sort((a, b) => a.place - b.place);
   const opens = make('button', {type: 'submit', textContent: 'Open selected'});
-  const all = make('input', {type: 'checkbox', onchange: () => { for (const row of list.files) row.box.checked = all.checked; }});
+  const all = make('input', {type: 'checkbox', onchange: () => { for (const row of rows) row.box.checked = all.checked; }});
   served.host = list.host;
   byId('promise').textContent = promiseOf(list.host);
   served.list.replaceChildren(make('form', {onsubmit: event => { event.preventDefault(); openServed(chosen()); }},
-    make('h1', {textContent: 'Snapshots on ' + list.host}),
-    make('table', {}, make('tbody', {}, ...list.files.map(rowOf))),
-    make('p', {hidden: list.files.length === 0}, make('label', {}, all, ' all '), opens, ' ',
+    make('h1', {textContent: 'Snapshots on ' + list.host}), tableOf(rows),
+    make('p', {hidden: rows.length === 0}, make('label', {}, all, ' all '), opens, ' ',
          make('button', {type: 'button', textContent: 'List again', onclick: () => listServed().catch(error => show(error.message))}), ' ',
          make('button', {type: 'button', textContent: 'Files on this machine…', onclick: () => byId('files').click()})),
-    make('p', {textContent: list.files.length === 0 ? 'No snapshots yet: reload the page when there are some.'
-                                                    : 'Several files are ranks, or are compared.'}),
+    make('p', {textContent: rows.length === 0 ? 'No snapshots yet: reload the page when there are some.'
+                                              : 'Several files are ranks, or are compared.'}),
     make('p', {hidden: !list.left_out, textContent: list.left_out + ' more are not listed.'}),
     make('p', {hidden: files.length === 0}, make('button', {type: 'button', textContent: 'Back', onclick: hideList}))));
   served.list.hidden = false;
-  return list.files;
+  followVerdicts(rows).catch(error => show(error.message));
+  return rows;
 }
 
 function hideList() {

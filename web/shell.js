@@ -54,6 +54,20 @@ let shownScale = scale();
 
 function setTheme(dark) { root.dataset.theme = dark ? 'dark' : 'light'; }
 
+// ---- the tour ------------------------------------------------------------------------------------
+
+const TOUR = 'memviz.tour'; // in the browser's storage once the tour has ended
+
+// Only for a person who has not ended it, in a page that can keep that.
+function wantsTour() {
+  if (navigator.webdriver || /Headless/.test(navigator.userAgent)) return false;
+  try { return !localStorage.getItem(TOUR); } catch (error) { return false; }
+}
+
+function endTour() {
+  try { localStorage.setItem(TOUR, 'ended'); } catch (error) { /* it begins again next time */ }
+}
+
 // ---- viewers -------------------------------------------------------------------------------------
 // A viewer is a worker and its canvas. Files that come later are read by a second viewer, together with
 // the first viewer's files, which stay usable until the second takes over. So reading never blocks the
@@ -68,7 +82,7 @@ function startViewer(isHidden) {
   picture.prepend(canvas);
   worker.onerror = event => tells.stopped(event.message || 'its worker cannot start.', {}, worker);
   worker.onmessage = ({data}) => { for (const key of Object.keys(data)) if (tells[key]) tells[key](data[key], data, worker); };
-  worker.postMessage({begin: {module: compiled, surface, isDark: isDark(), scale: scale(), size: sizeNow(), calm: calm.matches, page: source}}, [surface]);
+  worker.postMessage({begin: {module: compiled, surface, isDark: isDark(), scale: scale(), size: sizeNow(), calm: calm.matches, page: source, tour: wantsTour()}}, [surface]);
   return worker;
 }
 
@@ -411,11 +425,12 @@ function beginSpoken() {
 
 // ---- paper ---------------------------------------------------------------------------------------
 
-// A worker's canvas does not print: an image of it does.
+// A worker's canvas does not print: an image of it does, without the bars.
 function layOnPaper() {
   const sheet = document.createElement('canvas'), image = byId('paper') || document.createElement('img');
-  [sheet.width, sheet.height] = sizeNow();
-  sheet.getContext('2d').drawImage(viewer.canvas, 0, 0, sheet.width, sheet.height);
+  const [width, height] = sizeNow(), [top, bottom] = viewer.state.bars || [0, 0];
+  [sheet.width, sheet.height] = [width, Math.max(1, height - top - bottom)];
+  sheet.getContext('2d').drawImage(viewer.canvas, 0, -top, width, height);
   image.id = 'paper';
   image.alt = document.title;
   image.src = sheet.toDataURL();
@@ -492,6 +507,7 @@ function listen() {
 const tells = {
   state(state, data, worker) {
     worker.hasBegun = true;
+    if (worker === viewer && worker.state.hasTour && !state.hasTour) endTour();
     worker.state = state;
     if (worker !== viewer) return;
     setTheme(state.isDark);

@@ -59,12 +59,13 @@ function askFrame() {
 // Sends the page the data that it shows outside the canvas.
 function report(state) {
   const stages = files.map((name, i) => core.exports.mv_web_stage(i));
-  const now = JSON.stringify([state & 94, stages]);
+  const bars = [...new Float32Array(core.memory.buffer, core.exports.mv_web_bars() >>> 0, 2)];
+  const now = JSON.stringify([state & 222, stages, bars]);
   if (now === shown) return;
   shown = now;
   const failed = files.map((name, i) => core.exports.mv_web_stage(i) === 3 ? core.text().replace(/memory limit reached.*/, MEMORY) : '').filter(Boolean);
   const caret = new Float32Array(core.memory.buffer, core.exports.mv_web_caret() >>> 0, 4);
-  say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16), hasPicture: !!(state & 64), caret: [...caret]},
+  say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16), hasPicture: !!(state & 64), hasTour: !!(state & 128), bars, caret: [...caret]},
        stages, failed});
   files.forEach((name, i) => { if (stages[i] >= 2) core.forget(name); });
 }
@@ -121,13 +122,13 @@ const host = {
 };
 
 const does = {
-  begin({module, surface, isDark, scale, size, calm, page}) {
+  begin({module, surface, isDark, scale, size, calm, page, tour}) {
     isCalm = calm;
     core = new Core(module, host);
     canvas = surface;
     context = canvas.getContext('2d', {alpha: false});
     canvas.addEventListener('contextrestored', () => { canvas.width = 0; askFrame(); });
-    if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('out of memory');
+    if (!core.exports.mv_web_open(isDark ? 1 : 0, scale, tour ? 1 : 0)) throw new Error('out of memory');
     does.resize(size);
     if (page) core.load('-page', page);
     setTimeout(warm, 2 * TURN_MS);

@@ -1,5 +1,6 @@
 #include "analyze/advice/triage.h"
 
+#include "analyze/advice/headline.h"
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/oom/refused_calls.h"
@@ -532,12 +533,47 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads,
         mv_sites_find(&out->arena, ask.trace, &out->sites, err) != MV_OK)
         return err->code;
     has_step_marks =
-        out->level_count > 0 && (ask.read->api_calls.count || ask.read->heap_calls.count);
+        out->level_count > 0 &&
+        (ask.read->api_calls.count || ask.read->heap_calls.count || ask.read->host_events.count);
     mv_parallel_for(out->device_count + has_step_marks, threads, do_lives_or_step_marks, &q);
     if (first_error(out, err) != MV_OK || find_levels(budget, &q, threads, err) != MV_OK)
         return err->code;
     mv_parallel_for(out->other_count + out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);
     return first_error(out, err) == MV_OK ? build_rows(&q, err) : err->code;
+}
+
+uint32_t mv_triage_problems(const mv_triage *triage)
+{
+    uint32_t problems = 0;
+
+    for (uint32_t i = 0; i < triage->count; i++)
+        if (mv_headline_problem(triage->rows[i].finding->kind))
+            problems += triage->rows[i].count;
+    return problems;
+}
+
+const mv_triage_row *mv_triage_unknown(const mv_triage *triage)
+{
+    for (uint32_t i = 0; i < triage->count; i++) {
+        const mv_finding *f = triage->rows[i].finding;
+        if (f->report == MV_REPORT_LEAKS && f->kind == MV_FINDING_NOTE &&
+            mv_headline_unknown(triage->rows[i].text))
+            return &triage->rows[i];
+    }
+    return NULL;
+}
+
+const char *mv_triage_badge(mv_arena *arena, const mv_triage *triage, const mv_trace *read)
+{
+    const mv_triage_row *unknown = mv_triage_unknown(triage);
+    uint32_t problems = mv_triage_problems(triage);
+
+    if (problems)
+        return mv_arena_printf(arena, "%u: %s", problems,
+                               mv_headline_problem(triage->rows[0].finding->kind));
+    if (unknown)
+        return mv_headline_unknown(unknown->text);
+    return read->notes[MV_NOTE_DAMAGED].count ? "fine (file damaged)" : "fine";
 }
 
 void mv_triage_release(mv_triage *triage)

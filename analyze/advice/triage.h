@@ -103,6 +103,16 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
 
+/* The number of problems found. Rows with problems come first. */
+uint32_t mv_triage_problems(const mv_triage *triage);
+
+/* The row that says that leaks are unknown, and why; NULL: none. */
+const mv_triage_row *mv_triage_unknown(const mv_triage *triage);
+
+/* "3: leak", the number of problems and the worst one; without any, what is unknown about leaks, or
+ * "fine", for a damaged file "fine (file damaged)". NULL when out of memory. */
+const char *mv_triage_badge(mv_arena *arena, const mv_triage *triage, const mv_trace *read);
+
 /* The memory that a trace is about: "PyTorch's allocator", "pinned memory", "heap pool"; "" for the
  * whole device. */
 const char *mv_triage_memory_of(const mv_trace *trace, mv_text_maker *words);

@@ -5,6 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/replay/replay_edit.h"
 #include "analyze/steps/steps.h"
+#include "analyze/totals/moment.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -30,6 +31,7 @@ typedef struct {
     mv_arena *arena;
     mv_sized_run *runs; /* [count] ascending sizes */
     uint32_t count;
+    bool has_steps;  /* one recording, whose steps have these sizes: bases[0] alone is used */
     fit_base *bases; /* [count] */
     uint64_t capacity;
     mv_fit *out;
@@ -50,35 +52,71 @@ static bool no_memory(fit_state *f)
 
 static uint64_t bytes_before(const mv_lives *lives)
 {
-    uint64_t sum = 0;
-
-    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
-        sum += lives->allocs.requested[i];
-    return sum;
+    return mv_moment_levels(lives, MV_BEFORE).requested;
 }
 
 /* A sentence without a full stop, or NULL. */
 static const char *refuse_run(fit_state *f, const mv_sized_run *run)
 {
     const mv_lives *lives = run->lives;
-    unsigned long long size = run->size;
+    char first[MV_INPUT_TEXT], size[MV_INPUT_TEXT];
 
+    mv_input_text(size, run->size);
     if (lives->events.count == 0 || lives->is_missing_allocs)
         return mv_arena_printf(f->arena,
-                               "the recording at %llu has no allocations: record from the start of "
+                               "the recording at %s has no allocations: record from the start of "
                                "the program",
                                size);
     for (uint32_t i = 0; i < lives->events.count; i++)
         if (lives->events.action[i] == MV_ACTION_OOM)
             return mv_arena_printf(f->arena,
-                                   "a request failed in the recording at %llu, so it does not show "
+                                   "a request failed in the recording at %s, so it does not show "
                                    "what the program needs: record a smaller size",
                                    size);
     if (bytes_before(lives) != bytes_before(f->runs[0].lives))
         return mv_arena_printf(f->arena,
-                               "the recordings begin with different bytes in use at %llu and %llu: "
+                               "the recordings begin with different bytes in use at %s and %s: "
                                "record from the start of the program",
-                               (unsigned long long)f->runs[0].size, size);
+                               mv_input_text(first, f->runs[0].size), size);
+    return NULL;
+}
+
+/* Whether two recordings differ along this axis alone. */
+static bool shows(const fit_state *f, bool of_length)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            mv_input a = f->runs[i].size, b = f->runs[k].size;
+            if (of_length ? a.batch == b.batch && a.length != b.length
+                          : a.length == b.length && a.batch != b.batch)
+                return true;
+        }
+    return false;
+}
+
+/* Recordings that do not show how the bytes depend on what varies. */
+static const char *refuse_sizes(fit_state *f, const mv_input *at, uint32_t count)
+{
+    bool varies[2] = {false, false};
+    char one[MV_INPUT_TEXT], other[MV_INPUT_TEXT];
+    mv_input first = f->runs[0].size, end;
+
+    for (uint32_t i = 0; i < f->count + count; i++) {
+        mv_input size = i < f->count ? f->runs[i].size : at[i - f->count];
+        varies[0] = varies[0] || size.batch != first.batch;
+        varies[1] = varies[1] || size.length != first.length;
+    }
+    for (int axis = 0; axis < 2; axis++) {
+        if (!varies[axis] || shows(f, axis))
+            continue;
+        end = first;
+        *(axis ? &end.length : &end.batch) *= 2;
+        return mv_arena_printf(
+            f->arena,
+            "no two recordings differ in the %s alone, such as %s and %s: record "
+            "such a pair",
+            axis ? "length" : "batch", mv_input_text(one, first), mv_input_text(other, end));
+    }
     return NULL;
 }
 
@@ -106,7 +144,7 @@ static bool replay(fit_state *f, fit_base *b, const uint64_t *sizes, uint64_t li
 
 /* Fills `sizes` for an input size, `part` of PARTS of the way from their lower to their upper
  * bounds. Returns whether all are exact there. */
-static bool find_sizes(const fit_base *b, uint64_t at, uint32_t part, uint64_t *sizes)
+static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *sizes)
 {
     const mv_lives *lives = b->trials.lives;
     bool is_exact = true;
@@ -150,6 +188,7 @@ static const char *refuse_match(fit_state *f, const fit_base *b)
     const mv_alloc_lives *a = &b->trials.lives->allocs;
     double all = 0, alone = 0;
     uint32_t count = 0;
+    char size[MV_INPUT_TEXT];
 
     for (uint32_t i = a->preexisting; i < a->count; i++) {
         bool is_alone = b->functions.kind[i] == MV_SIZE_ALONE;
@@ -160,45 +199,73 @@ static const char *refuse_match(fit_state *f, const fit_base *b)
     if (alone <= all / 2)
         return NULL;
     return mv_arena_printf(f->arena,
-                           "the recordings differ too much: %u of the %u allocations at %llu, with "
-                           "most of the bytes, have no counterpart at the other sizes",
-                           count, a->count - a->preexisting,
-                           (unsigned long long)f->runs[b->functions.base].size);
+                           "the %s differ too much: %u of the %u allocations%s%s, with most of the "
+                           "bytes, have no counterpart at the other sizes",
+                           f->has_steps ? "steps" : "recordings", count, a->count - a->preexisting,
+                           f->has_steps ? "" : " at ",
+                           f->has_steps ? ""
+                                        : mv_input_text(size, f->runs[b->functions.base].size));
+}
+
+static bool find_functions(fit_state *f, uint32_t base)
+{
+    fit_base *b = &f->bases[base];
+    mv_size_steps steps;
+
+    if (!f->has_steps)
+        return mv_size_functions_find(f->arena, f->runs, f->count, base, &b->functions, f->err) ==
+               MV_OK;
+    if (mv_size_steps_find(f->arena, f->runs, f->count, &b->steps, &steps, f->err) != MV_OK)
+        return false;
+    b->refused = steps.refused;
+    return b->refused || mv_size_functions_find_in_steps(f->arena, f->runs, f->count, &steps,
+                                                         &b->functions, f->err) == MV_OK;
 }
 
 static bool build(fit_state *f, uint32_t base)
 {
     fit_base *b = &f->bases[base];
     const mv_sized_run *run = &f->runs[base];
+    char size[MV_INPUT_TEXT];
 
     if (b->is_built)
         return true;
     b->is_built = true;
     if (mv_trials_open(f->arena, run->trace, run->lives, (mv_trials_opts){0}, &b->trials, f->err) !=
             MV_OK ||
-        mv_size_functions_find(f->arena, f->runs, f->count, base, &b->functions, f->err) != MV_OK ||
-        mv_steps_find(f->arena, run->trace, run->lives, &b->steps, f->err) != MV_OK)
+        mv_steps_find(f->arena, run->trace, run->lives, &b->steps, f->err) != MV_OK ||
+        !find_functions(f, base))
         return false;
+    if (b->refused)
+        return true;
     if (!mv_trials_are_conclusive(&b->trials))
-        b->refused =
-            mv_arena_printf(f->arena, "the replay of the recording at %llu is not exact: %s",
-                            (unsigned long long)run->size, b->trials.trust_why);
+        b->refused = mv_arena_printf(f->arena, "the replay of the recording at %s is not exact: %s",
+                                     mv_input_text(size, run->size), b->trials.trust_why);
     else
         b->refused = refuse_match(f, b);
     return cut(f, b);
 }
 
-/* The recording whose size is nearest by its factor; of two the larger one. */
-static uint32_t nearest(const fit_state *f, uint64_t at)
+static double factor(uint64_t a, uint64_t b)
 {
-    uint32_t above = 0;
+    return a > b ? (double)a / (double)b : (double)b / (double)a;
+}
 
-    while (above + 1 < f->count && f->runs[above].size < at)
-        above++;
-    if (above > 0 && f->runs[above].size > at &&
-        (double)at / (double)f->runs[above - 1].size < (double)f->runs[above].size / (double)at)
-        return above - 1;
-    return above;
+/* The recording whose size is nearest by its factor; of two the larger one. */
+static uint32_t nearest(const fit_state *f, mv_input at)
+{
+    uint32_t best = 0;
+    double least = 0;
+
+    for (uint32_t i = 0; i < f->count && !f->has_steps; i++) {
+        double far =
+            factor(at.batch, f->runs[i].size.batch) * factor(at.length, f->runs[i].size.length);
+        if (i == 0 || far <= least) {
+            least = far;
+            best = i;
+        }
+    }
+    return best;
 }
 
 /* ---- a point ----------------------------------------------------------------------------- */
@@ -228,7 +295,7 @@ static const char *describe_failure(fit_state *f, const fit_base *b, uint32_t ev
 }
 
 /* Whether all requests are served within the capacity: YES or NO if all replays agree. */
-static bool find_answer(fit_state *f, fit_base *b, uint64_t at, uint64_t *sizes,
+static bool find_answer(fit_state *f, fit_base *b, mv_input at, uint64_t *sizes,
                         mv_fit_answer *answer, uint32_t *failed)
 {
     bool is_exact = false;
@@ -247,7 +314,7 @@ static bool find_answer(fit_state *f, fit_base *b, uint64_t at, uint64_t *sizes,
     return true;
 }
 
-static bool find_point(fit_state *f, uint64_t at, mv_fit_point *p)
+static bool find_point(fit_state *f, mv_input at, mv_fit_point *p)
 {
     uint32_t base = nearest(f, at), failed;
     fit_base *b = &f->bases[base];
@@ -259,7 +326,7 @@ static bool find_point(fit_state *f, uint64_t at, mv_fit_point *p)
                         .reserved.least = UINT64_MAX,
                         .fits = MV_FIT_UNKNOWN,
                         .fails = "",
-                        .base = f->runs[base].size};
+                        .base = f->has_steps ? (mv_input){0} : f->runs[base].size};
     if (!build(f, base))
         return false;
     if (b->refused) {
@@ -269,7 +336,7 @@ static bool find_point(fit_state *f, uint64_t at, mv_fit_point *p)
     sizes = mv_push_array(f->arena, uint64_t, b->trials.lives->allocs.count);
     if (!sizes)
         return no_memory(f);
-    p->is_recorded = at == f->runs[base].size;
+    p->is_recorded = at.batch == p->base.batch && at.length == p->base.length;
     for (uint32_t part = 0; part <= PARTS && !is_exact; part++) {
         mv_replay_result r;
         is_exact = find_sizes(b, at, part, sizes);
@@ -289,7 +356,7 @@ static bool find_point(fit_state *f, uint64_t at, mv_fit_point *p)
 
 /* ---- the largest that fits --------------------------------------------------------------- */
 
-static bool fits(fit_state *f, uint64_t at, uint64_t *sizes, mv_fit_answer *answer)
+static bool fits(fit_state *f, mv_input at, uint64_t *sizes, mv_fit_answer *answer)
 {
     uint32_t base = nearest(f, at), failed;
 
@@ -299,10 +366,10 @@ static bool fits(fit_state *f, uint64_t at, uint64_t *sizes, mv_fit_answer *answ
     return f->bases[base].refused || find_answer(f, &f->bases[base], at, sizes, answer, &failed);
 }
 
-/* By halving: a size fits if a larger one does. */
-static bool find_largest(fit_state *f)
+/* By halving: a batch fits if a larger one does. */
+static bool find_largest(fit_state *f, uint64_t length)
 {
-    uint64_t low = 0, high = f->runs[f->count - 1].size, most = high * MOST_TIMES, rows = 0;
+    uint64_t low = 0, high = f->runs[f->count - 1].size.batch, most = high * MOST_TIMES, rows = 0;
     mv_fit_answer answer = MV_FIT_YES;
     uint64_t *sizes;
 
@@ -312,7 +379,7 @@ static bool find_largest(fit_state *f)
     if (!sizes)
         return no_memory(f);
     while (high <= most) {
-        if (!fits(f, high, sizes, &answer))
+        if (!fits(f, (mv_input){high, length}, sizes, &answer))
             return false;
         if (answer != MV_FIT_YES)
             break;
@@ -323,23 +390,37 @@ static bool find_largest(fit_state *f)
         return true; /* it does not grow */
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (!fits(f, middle, sizes, &answer))
+        if (!fits(f, (mv_input){middle, length}, sizes, &answer))
             return false;
         if (answer == MV_FIT_YES)
             low = middle;
         else
             high = middle;
     }
-    if (low == 0 && (!fits(f, 1, sizes, &answer) || answer != MV_FIT_NO))
+    if (low == 0 && (!fits(f, (mv_input){1, length}, sizes, &answer) || answer != MV_FIT_NO))
         return f->err->code == MV_OK;
-    f->out->largest = low;
+    f->out->largest = (mv_input){low, length};
     return true;
+}
+
+/* Of the length that all points have; without points, of the one that all recordings have. */
+static bool find_largest_of_length(fit_state *f, const mv_fit_opts *opts)
+{
+    uint64_t length = opts->at_count ? opts->at[0].length : f->runs[0].size.length;
+
+    for (uint32_t i = 0; i < opts->at_count; i++)
+        if (opts->at[i].length != length)
+            return true;
+    for (uint32_t i = 0; i < f->count && !opts->at_count; i++)
+        if (f->runs[i].size.length != length)
+            return true;
+    return !f->capacity || !shows(f, false) || find_largest(f, length);
 }
 
 /* ---- what is said about sizes ------------------------------------------------------------ */
 
 /* The row with the widest bounds at a size; MV_NO_ROW. */
-static uint32_t widest(const fit_base *b, uint64_t at)
+static uint32_t widest(const fit_base *b, mv_input at)
 {
     uint32_t row = MV_NO_ROW;
     uint64_t most = 0;
@@ -357,7 +438,9 @@ static uint32_t widest(const fit_base *b, uint64_t at)
 static const char *why_odd(fit_state *f, const fit_base *b, mv_size_kind kind)
 {
     if (kind == MV_SIZE_ALONE)
-        return f->count > 2 ? "which not all recordings have" : "which only one recording has";
+        return f->has_steps   ? "which the steps of another size do not have"
+               : f->count > 2 ? "which not all recordings have"
+                              : "which only one recording has";
     if (b->functions.has_choices)
         return "a library chose another algorithm for some size";
     if (kind == MV_SIZE_CEILING)
@@ -367,11 +450,12 @@ static const char *why_odd(fit_state *f, const fit_base *b, mv_size_kind kind)
                : "which no line and no square explains";
 }
 
-static const char *describe_odd(fit_state *f, const fit_base *b, uint64_t at)
+static const char *describe_odd(fit_state *f, const fit_base *b, mv_input at)
 {
-    uint64_t n[MV_MOST_FIT_RUNS], s[MV_MOST_FIT_RUNS];
+    mv_input n[MV_MOST_FIT_RUNS];
+    uint64_t s[MV_MOST_FIT_RUNS];
     uint32_t row = widest(b, at), count, odd = 0;
-    char label[256], list[MV_MOST_FIT_RUNS * 48] = "", size[MV_SIZE_TEXT];
+    char label[256], list[MV_MOST_FIT_RUNS * 80] = "", size[MV_SIZE_TEXT], input[MV_INPUT_TEXT];
     int used = 0;
 
     if (row == MV_NO_ROW)
@@ -380,8 +464,8 @@ static const char *describe_odd(fit_state *f, const fit_base *b, uint64_t at)
         odd += !mv_size_is_exact(b->functions.kind[i]);
     count = mv_size_known(&b->functions, row, n, s);
     for (uint32_t i = 0; i < count; i++)
-        used += snprintf(list + used, sizeof list - (size_t)used, "%s%s at %llu", i ? ", " : "",
-                         mv_size_text(size, s[i]), (unsigned long long)n[i]);
+        used += snprintf(list + used, sizeof list - (size_t)used, "%s%s at %s", i ? ", " : "",
+                         mv_size_text(size, s[i]), mv_input_text(input, n[i]));
     return mv_arena_printf(
         f->arena,
         "the bytes of %u allocation%s are not an exact function of the size, such as %s: %s (%s)",
@@ -412,16 +496,19 @@ typedef struct {
 
 static bool count_sites(fit_state *f)
 {
-    const mv_sized_run *run = &f->runs[f->count - 1];
+    uint32_t base = f->has_steps ? 0 : f->count - 1;
+    const mv_sized_run *run = &f->runs[base];
     const mv_alloc_lives *a = &run->lives->allocs;
-    const fit_base *b = &f->bases[f->count - 1];
+    const fit_base *b = &f->bases[base];
     coded_row *rows = mv_push_array(f->arena, coded_row, a->count);
     mv_fit *out = f->out;
 
     if (!rows)
         return no_memory(f);
-    if (!build(f, f->count - 1))
+    if (!build(f, base))
         return false;
+    if (!b->functions.kind)
+        return true; /* its steps do not have the sizes */
     for (uint32_t i = a->preexisting; i < a->count; i++) {
         bool is_exact = mv_size_is_exact(b->functions.kind[i]);
         rows[out->allocs++] = (coded_row){run->code[i], !is_exact};
@@ -447,17 +534,24 @@ static bool open_runs(fit_state *f, const mv_fit_run *runs, uint32_t count)
     f->runs = mv_push_array(f->arena, mv_sized_run, count);
     f->bases = mv_push_array(f->arena, fit_base, count);
     f->count = count;
+    f->has_steps = count > 1 && runs[0].lives == runs[1].lives;
     if (!f->runs || !f->bases)
         return no_memory(f);
     for (uint32_t i = 0; i < count; i++) {
-        f->runs[i] = (mv_sized_run){.trace = runs[i].trace,
-                                    .lives = runs[i].lives,
-                                    .size = runs[i].size,
-                                    .code = mv_size_codes(f->arena, runs[i].trace, runs[i].lives)};
+        const mv_alloc_lives *a = &runs[i].lives->allocs;
+        f->runs[i] = (mv_sized_run){
+            .trace = runs[i].trace,
+            .lives = runs[i].lives,
+            .size = runs[i].size,
+            .code = i > 0 && f->has_steps ? f->runs[0].code
+                                          : mv_size_codes(f->arena, runs[i].trace, runs[i].lives),
+            .first = a->preexisting,
+            .end = a->count};
         if (!f->runs[i].code)
             return no_memory(f);
     }
-    mv_sort_rows(f->arena, f->runs, count, MV_RISING(mv_sized_run, size));
+    mv_sort_rows(f->arena, f->runs, count, MV_RISING(mv_sized_run, size.batch),
+                 MV_RISING(mv_sized_run, size.length));
     return true;
 }
 
@@ -467,6 +561,8 @@ static bool find_all(fit_state *f, const mv_fit_opts *opts)
 
     for (uint32_t i = 0; i < f->count && !out->refused; i++)
         out->refused = refuse_run(f, &f->runs[i]);
+    if (!out->refused)
+        out->refused = refuse_sizes(f, opts->at, opts->at_count);
     for (uint32_t i = 0; i < opts->at_count && out->refused; i++)
         out->points[i] = (mv_fit_point){.at = opts->at[i],
                                         .fits = MV_FIT_UNKNOWN,
@@ -478,7 +574,7 @@ static bool find_all(fit_state *f, const mv_fit_opts *opts)
     for (uint32_t i = 0; i < opts->at_count; i++)
         if (!find_point(f, opts->at[i], &out->points[i]))
             return false;
-    return count_sites(f) && describe_refusal(f) && (!f->capacity || find_largest(f));
+    return count_sites(f) && describe_refusal(f) && find_largest_of_length(f, opts);
 }
 
 mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,
@@ -489,7 +585,7 @@ mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_
     *out = (mv_fit){.point_count = opts.at_count,
                     .points = mv_push_array(arena, mv_fit_point, opts.at_count),
                     .note = "",
-                    .largest = MV_NO_BYTES};
+                    .largest.batch = MV_NO_BYTES};
     if (!out->points)
         no_memory(&f);
     else if (open_runs(&f, runs, count))

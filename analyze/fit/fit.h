@@ -1,5 +1,5 @@
-/* The peaks of a program with inputs of another size (batch, sequence length), from recordings with
- * two or more sizes. docs/fit.md explains it.
+/* The peaks of a program with inputs of another size (batch, sequence length, or both), from
+ * recordings with two or more sizes, or one whose steps have several. docs/fit.md explains it.
  *
  * The same allocations of two recordings are matched (size_match.h), and the bytes of each become a
  * function of the size. The recording with the nearest size is then replayed with the bytes of
@@ -25,12 +25,12 @@ typedef struct {
 } mv_fit_peak;
 
 typedef struct {
-    uint64_t at; /* input size */
+    mv_input at;
     mv_fit_peak allocated, reserved;
     mv_fit_answer fits; /* within the capacity; UNKNOWN without one, too */
     const char *fails;  /* where a request fails: "at train.py:62 forward, in step 2"; "" */
     bool is_recorded;   /* a recording has this size: its own peaks */
-    uint64_t base;      /* size of the recording that is replayed */
+    mv_input base; /* size of the recording that is replayed; batch 0: its steps have several */
 } mv_fit_point;
 
 typedef struct {
@@ -40,25 +40,26 @@ typedef struct {
     uint32_t sites, exact_sites; /* distinct stacks; those with exact allocations only */
     const char *refused; /* why points are without figures: a sentence without a full stop; NULL */
     const char *note;    /* what else the figures depend on; "" */
-    uint64_t largest;    /* the largest size known to fit; 0: none; MV_NO_BYTES: no capacity, or it
-                          * is not known */
+    mv_input largest;    /* the largest batch known to fit, with the length of all points; batch 0:
+                          * none; MV_NO_BYTES: no capacity, several lengths, or it is not known */
 } mv_fit;
 
 typedef struct {
     uint32_t at_count;
-    const uint64_t *at; /* [at_count] */
+    const mv_input *at; /* [at_count] */
     uint64_t capacity;  /* 0: none */
 } mv_fit_opts;
 
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
-    uint64_t size; /* > 0 */
+    mv_input size;
 } mv_fit_run;
 
-/* `runs` have different sizes, and are 2 to MV_MOST_FIT_RUNS. O(n log n) for each pair of
- * recordings, and for each replay: at most 12 for a point, and 200 for `largest`. Everything
- * returned lives in `arena`. Fails only when memory is out. */
+/* `runs` have different sizes, and are 2 to MV_MOST_FIT_RUNS; or all are the same recording, whose
+ * steps have these sizes, up to MV_MOST_STEP_SIZES. O(n log n) for each pair of sizes, and for each
+ * replay: at most 12 for a point, and 200 for `largest`. Everything returned lives in `arena`. Fails
+ * only when memory is out. */
 mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,
                     mv_fit *out, mv_err *err);
 

@@ -1,6 +1,7 @@
 #include "analyze/fit/size_match.h"
 
-#include <string.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "analyze/diff/pairs.h"
 
@@ -13,6 +14,17 @@
 /* As many allocations may be in one recording only: the longest such run that was seen has 14, for
  * the sort of an embedding's indices. */
 #define MOST_SKIPPED 256
+
+#define MOST_SPARE ((uint64_t)1 << 24)
+
+const char *mv_input_text(char out[MV_INPUT_TEXT], mv_input size)
+{
+    if (size.length == 1)
+        snprintf(out, MV_INPUT_TEXT, "%" PRIu64, size.batch);
+    else
+        snprintf(out, MV_INPUT_TEXT, "%" PRIu64 "x%" PRIu64, size.batch, size.length);
+    return out;
+}
 
 static mv_span base_name(mv_span path)
 {
@@ -56,24 +68,70 @@ uint64_t *mv_size_codes(mv_arena *arena, const mv_trace *trace, const mv_lives *
     return of_stack ? codes : NULL;
 }
 
-/* a / b == (x / y) ^ power, in integers. */
-static bool is_power(uint64_t a, uint64_t b, uint64_t x, uint64_t y, int power)
+static uint64_t find_divisor(uint64_t a, uint64_t b)
 {
-    __extension__ typedef unsigned __int128 wide;
-    wide left = a, right = b;
-
-    for (int i = 0; i < power; i++) {
-        left *= y;
-        right *= x;
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
     }
-    return left == right;
+    return a;
 }
 
-bool mv_sizes_are_alike(uint64_t size_a, uint64_t a, uint64_t size_b, uint64_t b)
+static void reduce(uint64_t *a, uint64_t *b)
 {
-    for (int power = 0; power <= 2; power++)
-        if (is_power(a, b, size_a, size_b, power))
-            return true;
+    uint64_t divisor = find_divisor(*a, *b);
+
+    *a /= divisor ? divisor : 1;
+    *b /= divisor ? divisor : 1;
+}
+
+/* Multiplies the fraction top / bottom by y / x. False if it does not fit 64 bits: a fraction that
+ * ends at 1 is never larger than the ratios that are left. */
+static bool scale(uint64_t *top, uint64_t *bottom, uint64_t y, uint64_t x)
+{
+    reduce(&x, &y);
+    reduce(top, &x);
+    reduce(bottom, &y);
+    return !__builtin_mul_overflow(*top, y, top) && !__builtin_mul_overflow(*bottom, x, bottom);
+}
+
+bool mv_sizes_have_power(const mv_input size[2], const uint64_t bytes[2], int batch, int length)
+{
+    double left = (double)bytes[0], right = (double)bytes[1];
+    uint64_t top = bytes[0], bottom = bytes[1];
+
+    for (int i = 0; i < batch; i++) {
+        left *= (double)size[1].batch;
+        right *= (double)size[0].batch;
+    }
+    for (int i = 0; i < length; i++) {
+        left *= (double)size[1].length;
+        right *= (double)size[0].length;
+    }
+    if (left > right * (1 + 1e-9) || right > left * (1 + 1e-9)) /* most often, and sooner known */
+        return false;
+    reduce(&top, &bottom);
+    for (int i = 0; i < batch; i++)
+        if (!scale(&top, &bottom, size[1].batch, size[0].batch))
+            return false;
+    for (int i = 0; i < length; i++)
+        if (!scale(&top, &bottom, size[1].length, size[0].length))
+            return false;
+    return top == bottom;
+}
+
+bool mv_sizes_are_alike(mv_input size_a, uint64_t a, mv_input size_b, uint64_t b)
+{
+    const mv_input size[2] = {size_a, size_b};
+    const uint64_t bytes[2] = {a, b};
+    int most_batch = size_a.batch == size_b.batch ? 0 : MV_MOST_SIZE_POWER;
+    int most_length = size_a.length == size_b.length ? 0 : MV_MOST_SIZE_POWER;
+
+    for (int i = 0; i <= most_batch; i++)
+        for (int k = 0; k <= most_length; k++)
+            if (mv_sizes_have_power(size, bytes, i, k))
+                return true;
     return false;
 }
 
@@ -95,8 +153,8 @@ static bool are_alike(const matcher *m, uint32_t i, uint32_t j)
                               m->to->lives->allocs.requested[j]);
 }
 
-/* Whether both go on together from here; at the end of either a shorter run is enough, if all of it
- * is alike. */
+/* Whether both go on together from here; at the end of either a shorter run is enough, if as large a
+ * part of it is alike. */
 static bool go_on(matcher *m, uint32_t i, uint32_t j)
 {
     uint32_t odd = 0, done = 0;
@@ -111,7 +169,8 @@ static bool go_on(matcher *m, uint32_t i, uint32_t j)
         if (odd > MOST_ODD || (done == 0 && odd))
             return false;
     }
-    return done == RUN_LENGTH || (odd == 0 && done > 0) || (i == m->from_end && j == m->to_end);
+    return (done > 0 && odd * RUN_LENGTH <= done * MOST_ODD) ||
+           (i == m->from_end && j == m->to_end);
 }
 
 /* How many rows of each to skip until both go on together; the same number of both first. */
@@ -137,15 +196,12 @@ static bool find_next(matcher *m, uint32_t i, uint32_t j, uint32_t *skip_from, u
 
 uint32_t mv_sizes_match(const mv_sized_run *from, const mv_sized_run *to, uint32_t *partner)
 {
-    uint32_t i = from->lives->allocs.preexisting, j = to->lives->allocs.preexisting;
-    matcher m = {.from = from,
-                 .to = to,
-                 .from_end = from->lives->allocs.count,
-                 .to_end = to->lives->allocs.count};
-    uint32_t skip_from, skip_to;
+    uint32_t i = from->first, j = to->first, skip_from, skip_to;
+    uint64_t rows = from->end - from->first, spare = rows * 4096;
+    matcher m = {.from = from, .to = to, .from_end = from->end, .to_end = to->end};
 
-    m.left = ((uint64_t)1 << 24) + 64 * (uint64_t)m.from_end;
-    for (uint32_t row = 0; row < m.from_end; row++)
+    m.left = 64 * rows + (spare < MOST_SPARE ? spare : MOST_SPARE);
+    for (uint32_t row = i; row < m.from_end; row++)
         partner[row] = MV_NO_ROW;
     while (i < m.from_end && j < m.to_end) {
         if (are_alike(&m, i, j)) {

@@ -40,6 +40,113 @@ static bool is_open(const mv_placement_problem *p, const mv_placement *out)
     return out->top > out->lower && !p->out_of_memory;
 }
 
+static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, mv_placement *out);
+
+/* ---- what lasts ---------------------------------------------------------------------------- */
+
+/* The first and the last time at which more than `least` bytes live. */
+static void find_high_time(const mv_placement_problem *p, uint64_t least, uint32_t *first,
+                           uint32_t *last)
+{
+    uint64_t now = 0;
+    uint32_t dead = 0;
+
+    *first = UINT32_MAX;
+    *last = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const mv_placed_block *b = &p->blocks[p->by_birth[i]];
+        for (; p->blocks[p->by_death[dead]].death <= b->birth; dead++)
+            now -= p->blocks[p->by_death[dead]].size;
+        now += b->size;
+        if (now <= least)
+            continue;
+        *first = *first == UINT32_MAX ? b->birth : *first;
+        *last = b->birth;
+    }
+}
+
+/* The blocks that do not live through all times of the highest load. */
+typedef struct {
+    uint32_t count;
+    mv_placed_block *blocks; /* [count] */
+    uint32_t *rows;          /* [count] of the whole problem */
+    uint64_t below;          /* bytes of those that do */
+} shorter_blocks;
+
+/* Gives the lasting blocks their places from 0 on. */
+static bool split_lasting(const mv_placement_problem *p, uint64_t load, shorter_blocks *out,
+                          uint64_t *offset)
+{
+    uint32_t first, last;
+
+    out->blocks = mv_push_array(p->arena, mv_placed_block, p->count);
+    out->rows = mv_push_array(p->arena, uint32_t, p->count);
+    if (!out->blocks || !out->rows)
+        return false;
+    find_high_time(p, load - 1, &first, &last);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const mv_placed_block *b = &p->blocks[i];
+        if (b->birth <= first && b->death > last) {
+            offset[i] = out->below;
+            out->below += b->size;
+        } else {
+            out->blocks[out->count] = *b;
+            out->rows[out->count++] = i;
+        }
+    }
+    return true;
+}
+
+/* Places the shorter blocks as a problem of their own, if at no time more than the load less what
+ * lasts is needed. */
+static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, uint64_t effort,
+                              uint64_t load, uint64_t *offset)
+{
+    mv_placement_problem q = {.arena = p->arena,
+                              .count = s->count,
+                              .blocks = s->blocks,
+                              .enough = load - s->below,
+                              .best = UINT64_MAX,
+                              .is_part = true};
+    mv_placement inner = {.top = UINT64_MAX, .lower = q.enough};
+    uint64_t *trial = mv_push_array(p->arena, uint64_t, s->count);
+    mv_err err = {0};
+
+    inner.offset = mv_push_array(p->arena, uint64_t, s->count);
+    q.by_birth = order_by(p->arena, s->blocks, s->count, false);
+    q.by_death = order_by(p->arena, s->blocks, s->count, true);
+    q.out_of_memory = !trial || !inner.offset || !q.by_birth || !q.by_death ||
+                      mv_placement_load(p->arena, s->blocks, s->count, &inner.load, &inner.load_at,
+                                        &err) != MV_OK;
+    if (!q.out_of_memory && inner.load <= q.enough)
+        try_all(&q, effort, trial, &inner);
+    p->out_of_memory = q.out_of_memory;
+    for (uint32_t i = 0; inner.top != UINT64_MAX && i < s->count; i++)
+        offset[s->rows[i]] = s->below + inner.offset[i];
+    return inner.top == UINT64_MAX ? UINT64_MAX : s->below + inner.top;
+}
+
+/* What lives through all times of the highest load lies at the bottom, without holes. The others,
+ * above it, are fewer and have less in their way. */
+static uint64_t place_above_lasting(mv_placement_problem *p, uint64_t effort, uint64_t load,
+                                    uint64_t *offset)
+{
+    mv_arena *outer = p->arena, own;
+    uint64_t top = UINT64_MAX;
+    shorter_blocks s = {0};
+
+    mv_arena_init(&own, outer->budget);
+    p->arena = &own;
+    p->out_of_memory = !split_lasting(p, load, &s, offset);
+    if (!p->out_of_memory && s.count > 0 && s.count < p->count)
+        top = place_shorter(p, &s, effort, load, offset);
+    mv_arena_release(&own);
+    p->arena = outer;
+    return top;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
 static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, mv_placement *out)
 {
     bool is_best = false;
@@ -49,13 +156,15 @@ static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, 
         keep(p, mv_place_from(p, out->load_at, order, offset), offset, out);
     if (is_open(p, out))
         keep(p, mv_place_exactly(p, effort / 4, offset, &is_best), offset, out);
-    if (is_best)
+    if (is_best && !p->is_part)
         out->lower = out->top;
+    if (is_open(p, out) && !p->is_part)
+        keep(p, place_above_lasting(p, effort / 3, out->load, offset), offset, out);
     if (is_open(p, out))
-        keep(p, mv_place_by_priority(p, effort / 2, offset), offset, out);
+        keep(p, mv_place_by_priority(p, effort / 3, offset), offset, out);
     if (is_open(p, out)) {
         memcpy(offset, out->offset, p->count * sizeof *offset);
-        keep(p, mv_place_by_repair(p, effort / 2, offset), offset, out);
+        keep(p, mv_place_by_repair(p, effort / 3, offset), offset, out);
     }
 }
 

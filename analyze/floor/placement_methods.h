@@ -12,6 +12,7 @@ typedef struct {
     uint32_t *by_birth, *by_death; /* [count] rows, ascending */
     uint64_t enough;               /* a placement with this top is as good as needed: the load */
     uint64_t best; /* top of the best placement so far: a method stops once it is above */
+    bool is_part;  /* of the blocks of another problem */
     bool out_of_memory;
 } mv_placement_problem;
 

@@ -12,13 +12,16 @@ static int64_t *rise_of_groups(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     int64_t *rise = mv_push_array(w->scratch, int64_t, w->sites.groups);
-    uint32_t last = w->out->steps.count - 1, first = last + 1 - w->out->floor.steps;
+    uint32_t last = w->out->steps.count - 1, first = last + 1 - w->out->floor.steps, from = 0;
 
     for (uint32_t i = 0; rise && i < a->count; i++) {
-        uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(&w->floor, a->birth[i]);
-        uint32_t end = mv_floor_bin(&w->floor, a->freed[i]);
-        int64_t *of = &rise[w->sites.group[mv_site_of(&w->sites, a->stack[i])]];
+        uint32_t end;
+        int64_t *of;
 
+        if (!mv_floor_holds(&w->floor, a, i, &from))
+            continue;
+        end = mv_floor_bin(&w->floor, a->freed[i]);
+        of = &rise[w->sites.group[mv_site_of(&w->sites, a->stack[i])]];
         *of += from <= last && end > last ? (int64_t)a->block[i] : 0;
         *of -= from <= first && end > first ? (int64_t)a->block[i] : 0;
     }

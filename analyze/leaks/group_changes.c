@@ -8,16 +8,18 @@ mv_group_change *mv_group_changes(const mv_leak_state *w, const uint64_t *bytes,
     const mv_alloc_lives *a = &w->lives->allocs;
     mv_group_change *list = mv_push_array(w->scratch, mv_group_change, 2 * (uint64_t)a->count);
 
+    uint32_t from = 0;
+
     *count = 0;
     for (uint32_t i = 0; list && i < a->count; i++) {
-        uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(&w->floor, a->birth[i]);
-        uint32_t end = mv_floor_bin(&w->floor, a->freed[i]);
-        uint32_t group = w->sites.group[mv_site_of(&w->sites, a->stack[i])];
+        uint32_t group;
 
-        if (from >= end || (skip && skip[i]))
+        if (!mv_floor_holds(&w->floor, a, i, &from) || (skip && skip[i]))
             continue;
+        group = w->sites.group[mv_site_of(&w->sites, a->stack[i])];
         list[(*count)++] = (mv_group_change){group, from, (int64_t)bytes[i]};
-        list[(*count)++] = (mv_group_change){group, end, -(int64_t)bytes[i]};
+        list[(*count)++] =
+            (mv_group_change){group, mv_floor_bin(&w->floor, a->freed[i]), -(int64_t)bytes[i]};
     }
     if (list)
         mv_sort_rows(w->scratch, list, *count, MV_RISING(mv_group_change, group),

@@ -17,14 +17,12 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     uint64_t *older = mv_push_array(w->scratch, uint64_t, w->sites.groups);
-    uint32_t last = w->floor.bins - 2;
+    uint32_t last = w->floor.bins - 2, from = 0;
 
-    for (uint32_t i = 0; older && i < a->count; i++) {
-        uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(&w->floor, a->birth[i]);
-
-        if (from + FLOORS_OF_REQUEST <= last && mv_floor_bin(&w->floor, a->freed[i]) > last)
+    for (uint32_t i = 0; older && i < a->count; i++)
+        if (mv_floor_holds(&w->floor, a, i, &from) && from + FLOORS_OF_REQUEST <= last &&
+            w->floor.moment[last] <= a->freed[i])
             older[w->sites.group[mv_site_of(&w->sites, a->stack[i])]] += a->requested[i];
-    }
     return older;
 }
 

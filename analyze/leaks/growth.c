@@ -29,6 +29,10 @@
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
 
+/* A line that frees ten blocks for each one that it keeps does not keep blocks of this many bins by
+ * chance. With three, recordings of conversations that all end would be unknown. */
+#define BINS_OF_SELDOM 4
+
 /* A cache keeps at least this many times more blocks than it has dropped until it has been full for
  * a while; then its bytes at the floors show that (net_growth.h). */
 #define KEPT_BY_CACHE 4
@@ -174,6 +178,13 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
     return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }
 
+/* Whether a line that frees its blocks keeps one now and then, up to the end. */
+static bool keeps_seldom(const mv_growth_site *s, const birth_spread *b)
+{
+    return b->late_bins >= BINS_OF_SELDOM && b->last_third > 0 &&
+           s->freed >= EXCUSE_SHARE * (uint64_t)b->late_bins;
+}
+
 uint32_t mv_growth_first_bin(uint32_t marks)
 {
     return marks >= MARKS_FOR_WARM_UP ? 2 : 1;
@@ -198,6 +209,8 @@ mv_growth mv_growth_evaluate(const mv_growth_site *s)
         g.confidence = confidence_of(&b, g.last);
     } else if (s->marks <= MARKS_TO_BE_SURE) {
         g.kind = MV_GROWTH_MAYBE;
+    } else if (keeps_seldom(s, &b)) {
+        g.kind = MV_GROWTH_SELDOM;
     }
     return g;
 }

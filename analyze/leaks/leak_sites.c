@@ -36,7 +36,7 @@ bool mv_leak_floor_rises(mv_leak_state *w, const char *what)
         least[b] = w->floor.least[b] - (uint64_t)explained;
     }
     if (!mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
-                        &w->out->floor.rises))
+                        &w->out->floor.rises, &w->rises_plainly))
         return false;
     if (rose && w->explains_more) {
         w->explains_more = false;
@@ -259,6 +259,7 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
     use->growth = mv_growth_evaluate(&site);
     if (use->growth.kind != MV_GROWTH_STEADY) {
         w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;
+        w->seldom = use->growth.kind == MV_GROWTH_SELDOM ? s : w->seldom;
     } else if (is_nameless(w, s)) {
         w->is_nameless = true;
         use->growth.kind = MV_GROWTH_NONE;
@@ -372,12 +373,14 @@ static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, u
     if (!grows)
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
-        grows[s] = 1;
+        grows[s] = MV_NET_GROWS;
     if (!mv_net_growth(w->scratch, w->lives, &w->sites, &w->floor, kept, count, first, grows))
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
-        if (!grows[s])
+        if (grows[s] != MV_NET_GROWS) {
             w->uses[s].growth.kind = MV_GROWTH_NONE;
+            w->seldom = grows[s] == MV_NET_UNSURE ? s : w->seldom;
+        }
     return true;
 }
 
@@ -482,15 +485,15 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
     }
 }
 
-/* Adds the lines whose blocks grow together, where the floor rises and no other line is the cause.
- */
+/* Adds the lines whose blocks grow together, where the floor rises plainly and no other line is the
+ * cause. */
 static bool add_growing_lines(mv_leak_state *w)
 {
     mv_growing_line *lines;
     mv_site_use **most;
     uint32_t count, *of_group;
 
-    if (has_leak(w) || !w->out->floor.rises)
+    if (has_leak(w) || !w->rises_plainly)
         return true;
     if (!mv_growing_lines_find(w, &lines, &count))
         return false;

@@ -57,9 +57,12 @@ typedef struct {
     mv_bulks *bulks;        /* [sites.groups] */
     int64_t *explained;     /* [floor.bins + 1] changes of the explained bytes in the floor */
     uint8_t *is_explained;  /* [allocs.count] 1: the block is part of `explained` */
+    bool rises_plainly;     /* the floor, beyond what requests under way take */
     const char *rises_by;   /* the explained part of a floor that rose; NULL: none */
     bool explains_more;     /* more has been explained since the floor was last checked */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
+    uint32_t seldom;        /* a site that keeps a block now and then, and too few of them are
+                             * known to be sure; MV_NO_ROW */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as
                              * before; MV_NO_ROW: none */

@@ -437,7 +437,7 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
         set_unknown(
             out, "too few steps",
             w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0
-                ? "the recording contains fewer than two steps, since events are lost"
+                ? "the recording contains fewer than two steps, because events were lost"
                 : "the recording contains fewer than two steps, since older events are lost",
             mv_recorder_of(w->trace)->more);
     else if (out->steps.under_way < w->lives->events.count)
@@ -522,6 +522,22 @@ static const char *why_clean(mv_leak_state *w)
                  : NULL;
 }
 
+/* A line keeps a block now and then. */
+static void decide_with_seldom(mv_leak_state *w)
+{
+    const mv_site_use *use = &w->uses[w->seldom];
+    char label[160];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[w->seldom], label, sizeof label);
+    set_unknown(
+        w->out, "too few blocks",
+        mv_arena_printf(w->arena,
+                        "%s frees most of its blocks but seems to keep one now and then: %u "
+                        "freed, %u alive, too few to distinguish growth from chance",
+                        label, use->freed, use->alive),
+        RECORD_STEPS);
+}
+
 static void decide(mv_leak_state *w, const no_growth *o)
 {
     mv_leaks *out = w->out;
@@ -561,6 +577,8 @@ static void decide(mv_leak_state *w, const no_growth *o)
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record longer: a cache stops growing once it is full");
+    else if (out->steps.count > 0 && w->seldom != MV_NO_ROW)
+        decide_with_seldom(w);
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
         set_verdict(out, MV_VERDICT_CLEAN, why_clean(w), "");
     else
@@ -625,7 +643,7 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 
-    w.waiting = MV_NO_ROW;
+    w.waiting = w.seldom = MV_NO_ROW;
     *out =
         (mv_leaks){.lacks = "", .why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
     code = mv_steps_find(arena, trace, lives, &out->steps, err);

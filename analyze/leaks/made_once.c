@@ -27,7 +27,7 @@ bool mv_made_once_explain(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.groups);
-    uint32_t count;
+    uint32_t count, from = 0;
     const mv_group_change *list =
         grows ? mv_group_changes(w, a->block, w->is_explained, &count) : NULL;
 
@@ -39,7 +39,8 @@ bool mv_made_once_explain(mv_leak_state *w)
         grows[list[i].group] = count_rises(w, list, i, end) > MOST_RISES;
     }
     for (uint32_t i = 0; i < a->count; i++)
-        if (!grows[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
+        if (mv_floor_holds(&w->floor, a, i, &from) &&
+            !grows[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
             mv_leak_explain(w, i);
     return mv_leak_floor_rises(w, "blocks made once or twice by a line");
 }

@@ -1,5 +1,7 @@
 #include "analyze/leaks/net_growth.h"
 
+#include <math.h>
+
 #include "base/search.h"
 #include "base/sort.h"
 
@@ -89,6 +91,19 @@ static bool is_full(const quarters *held)
            6 * (mean_of(held, 3) - mean_of(held, 2)) < mean_of(held, 3) - mean_of(held, 0);
 }
 
+/* Whether the blocks that the site does not keep fell in the last quarter by no more than they had
+ * risen or fallen from one quarter to the next before. */
+static bool may_be_chance(const quarters *kept, const quarters *held)
+{
+    double others[CUTS - 1], before = 0;
+
+    for (uint32_t i = 0; i + 1 < CUTS; i++)
+        others[i] = mean_of(held, i) - mean_of(kept, i);
+    for (uint32_t i = 1; i + 2 < CUTS; i++)
+        before = fmax(before, fabs(others[i] - others[i - 1]));
+    return others[CUTS - 3] - others[CUTS - 2] <= before;
+}
+
 /* ---- by size ----------------------------------------------------------------------------- */
 
 /* The sizes of the kept blocks, ascending, each once. */
@@ -121,16 +136,16 @@ static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint64_t most = 0;
+    uint32_t from = 0, end;
 
     for (uint32_t i = 0; i < a->count; i++)
-        most += is_wanted(a, i, size, count) ? 2 : 0;
+        most += mv_floor_holds(s->floor, a, i, &from) && is_wanted(a, i, size, count) ? 2 : 0;
     s->changes = mv_push_array(scratch, change, most);
+    from = 0;
     for (uint32_t i = 0; s->changes && i < a->count; i++) {
-        uint32_t end = mv_floor_bin(s->floor, a->freed[i]);
-        uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(s->floor, a->birth[i]);
-
-        if (from >= end || !is_wanted(a, i, size, count))
+        if (!mv_floor_holds(s->floor, a, i, &from) || !is_wanted(a, i, size, count))
             continue;
+        end = mv_floor_bin(s->floor, a->freed[i]);
         s->changes[s->count++] = (change){a->block[i], from, 1, from};
         s->changes[s->count++] = (change){a->block[i], end, -1, -(double)end};
     }
@@ -184,7 +199,7 @@ static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *
 {
     quarters *held = mv_push_array(scratch, quarters, sites->count);
     quarters *of_kept = mv_push_array(scratch, quarters, sites->count);
-    uint32_t end = floor->bins - 1;
+    uint32_t end = floor->bins - 1, from = 0;
 
     if (!held || !of_kept)
         return false;
@@ -202,7 +217,7 @@ static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *
     for (uint32_t i = 0; i < lives->allocs.count; i++) {
         quarters *q = &held[mv_site_of(sites, lives->allocs.stack[i])];
 
-        if (q->cut[CUTS - 1] > 0)
+        if (mv_floor_holds(floor, &lives->allocs, i, &from) && q->cut[CUTS - 1] > 0)
             add_block(q, floor, &lives->allocs, i);
     }
     *held_sums = held;
@@ -234,9 +249,10 @@ bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sit
             continue;
         of_sizes = quarters_of(own->cut[0], own->cut[CUTS - 1]);
         add_sizes(&s, kept, i, end, &of_sizes);
-        if (is_given_back(k, own, 2, 3) || is_full(own) ||
-            (is_given_back(k, &of_sizes, 2, 3) && is_given_back(k, &of_sizes, 0, 2)))
-            grows[kept[i].site] = 0;
+        if (is_given_back(k, &of_sizes, 2, 3) && is_given_back(k, &of_sizes, 0, 2))
+            grows[kept[i].site] = MV_NET_NONE;
+        else if (is_given_back(k, own, 2, 3) || is_full(own))
+            grows[kept[i].site] = may_be_chance(k, own) ? MV_NET_UNSURE : MV_NET_NONE;
     }
     return true;
 }

@@ -519,16 +519,17 @@ mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_mark
 {
     mv_trace whole = *trace;
     mv_arena scratch;
-    mv_code code;
+    mv_code code = MV_OK;
 
     mv_arena_init(&scratch, arena->budget);
-    code = take_calls(
-        &scratch, &whole,
-        (maker){.kinds = OF_DEVICE | OF_HOST, .takes_blocks = true, .heap = MV_LEVEL_ALL}, err);
-    if (code == MV_OK) {
+    if (trace->api_calls.count || trace->heap_calls.count) {
+        code = take_calls(
+            &scratch, &whole,
+            (maker){.kinds = OF_DEVICE | OF_HOST, .takes_blocks = true, .heap = MV_LEVEL_ALL}, err);
         whole.origin.level = mv_level_name(MV_LEVEL_ALL);
-        code = mv_step_marks_find(arena, trace, &whole, out, err);
     }
+    if (code == MV_OK)
+        code = mv_step_marks_find(arena, trace, &whole, out, err);
     mv_arena_release(&scratch);
     return code;
 }
@@ -579,11 +580,11 @@ mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "host memory");
     } else {
         code = take_calls(arena, &made, wanted_of(level), err);
-        if (code == MV_OK)
-            code = mark_steps(arena, trace, marks, &made, err);
         if (code == MV_OK && level != MV_LEVEL_ALL)
             made.history = (mv_history){0};
     }
+    if (code == MV_OK)
+        code = mark_steps(arena, trace, marks, &made, err);
     if (code != MV_OK)
         return code;
     calls = (uint64_t)made.calls + made.api_calls.count + made.heap_calls.count;

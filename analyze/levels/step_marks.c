@@ -156,7 +156,7 @@ mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trac
         code = mv_steps_find(&scratch, whole, &lives, &steps, err);
     if (code == MV_OK && steps.source == MV_STEPS_INFERRED)
         is_enough = event_step_marks(arena, &steps, &lives.events, out);
-    else if (code == MV_OK && steps.source == MV_STEPS_NONE)
+    else if (code == MV_OK && steps.source == MV_STEPS_NONE && trace->api_calls.count > 0)
         is_enough = clock_step_marks(arena, &scratch, trace, out);
     if (code == MV_OK && !is_enough)
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "steps");

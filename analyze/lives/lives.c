@@ -12,8 +12,7 @@ static mv_code build(mv_lives_sweep *r, mv_err *err)
     if (!mv_lives_init(r, out->device, err))
         return err->code;
     out->events = r->ev;
-    mv_lives_undo(r);
-    if (!mv_lives_apply(r))
+    if (!mv_lives_undo(r) || !mv_lives_apply(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of %u allocs", r->alloc_events);
     if (!mv_lives_settle(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments of the final heap");

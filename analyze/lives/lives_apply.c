@@ -12,14 +12,29 @@ static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
     return r->is_captured ? requested : mv_round_least(&r->rules, requested);
 }
 
+/* The place of an address, with its segment and edge. Both are far to look up, and stay the same
+ * until segments change. */
+static const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
+{
+    mv_lives_place *place = &r->places[rank];
+    uint32_t start;
+
+    if (place->as_of != r->layout) {
+        start = mv_ranges_at(&r->held, rank);
+        place->segment = start == MV_NO_RANK ? MV_NO_ROW : r->held.row[start];
+        place->edge = mv_rankset_next(&r->edges, rank + 1);
+        place->as_of = r->layout;
+    }
+    return place;
+}
+
 /* ---- block sizes ------------------------------------------------------------------------- */
 
 /* The end of the free block at `rank`: the next used block or edge. `used` is that block, or
  * MV_NO_RANK. */
 static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
 {
-    uint32_t edge = mv_rankset_next(&r->edges, rank + 1);
-    uint32_t end = used < edge ? used : edge;
+    uint32_t edge = place_of(r, rank)->edge, end = used < edge ? used : edge;
 
     return end == MV_NO_RANK ? r->ranks.addr[rank] : r->ranks.addr[end];
 }
@@ -77,7 +92,7 @@ static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_
 static void end_lost(mv_lives_sweep *r, uint32_t rank, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    uint32_t row = r->alloc_row[rank];
+    uint32_t row = r->places[rank].alloc;
 
     if (a->freed[row] == MV_NEVER)
         a->freed[row] = event;
@@ -99,7 +114,7 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
 static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    uint32_t row = r->alloc_row[below];
+    uint32_t row = r->places[below].alloc;
     uint64_t gap, end = block_end(a, row);
 
     if (end == addr) {
@@ -125,7 +140,7 @@ static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32
 
 static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
 {
-    return mv_rankset_next(&r->edges, below + 1) > rank;
+    return place_of(r, below)->edge > rank;
 }
 
 /* Checks the bytes below the allocation at `rank`. */
@@ -136,7 +151,7 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
 
     if (segment == MV_NO_ROW) {
-        uint32_t row = below == MV_NO_RANK ? MV_NO_ROW : r->alloc_row[below];
+        uint32_t row = below == MV_NO_RANK ? MV_NO_ROW : r->places[below].alloc;
         if (row != MV_NO_ROW && mv_range_end(a->addr[row], least_of(r, a->requested[row])) > addr)
             end_lost(r, below, event);
     } else if (below != MV_NO_RANK && is_same_run(r, below, rank)) {
@@ -164,12 +179,6 @@ static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, ui
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
-
-static uint32_t segment_at(const mv_lives_sweep *r, uint32_t rank)
-{
-    uint32_t start = mv_ranges_at(&r->held, rank);
-    return start == MV_NO_RANK ? MV_NO_ROW : r->held.row[start];
-}
 
 static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv_stack_id stack,
                         uint32_t birth)
@@ -237,8 +246,8 @@ static void begin_before(mv_lives_sweep *r, uint32_t rank)
     uint32_t row = new_row(r, r->ranks.addr[rank], requested,
                            is_final ? mv_block_stack(r->trace, block) : MV_NO_STACK, MV_BEFORE);
 
-    r->alloc_row[rank] = row;
-    size_row(r, row, rank, mv_rankset_next(&r->used, rank + 1), segment_at(r, rank), true);
+    r->places[rank].alloc = row;
+    size_row(r, row, rank, mv_rankset_next(&r->used, rank + 1), place_of(r, rank)->segment, true);
     if (!is_final)
         return;
     a->block[row] = r->trace->blocks.size[block];
@@ -271,11 +280,11 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
         size_outside(r, row);
         return;
     }
-    segment = segment_at(r, rank);
+    segment = place_of(r, rank)->segment;
     above = clear_place(r, rank, least_of(r, requested), segment, event);
     size_row(r, row, rank, above, segment, false);
     mv_rankset_add(&r->used, rank);
-    r->alloc_row[rank] = row;
+    r->places[rank].alloc = row;
 }
 
 /* The living allocation at the event's address, or MV_NO_ROW. */
@@ -285,7 +294,7 @@ static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
 
     if (rank == MV_NO_ROW || !mv_rankset_has(&r->used, rank))
         return MV_NO_ROW;
-    return r->alloc_row[rank];
+    return r->places[rank].alloc;
 }
 
 static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
@@ -335,6 +344,26 @@ static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
     mv_rankset_drop(&r->used, r->ranks.of_event[event]);
 }
 
+/* Both events of a free that did not wait, if the allocation is known and not freed yet: what the
+ * two functions above do. */
+static bool apply_free(mv_lives_sweep *r, uint32_t event)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t row;
+
+    if (event + 1 >= r->ev.count || r->ev.action[event + 1] != MV_ACTION_FREE_COMPLETED ||
+        r->ranks.of_event[event + 1] != r->ranks.of_event[event])
+        return false;
+    row = alloc_at(r, event);
+    if (row == MV_NO_ROW || a->freed[row] != MV_NEVER)
+        return false;
+    r->lives->alloc_of[event] = r->lives->alloc_of[event + 1] = row;
+    a->freed[row] = event;
+    a->completed[row] = event + 1;
+    mv_rankset_drop(&r->used, r->ranks.of_event[event]);
+    return true;
+}
+
 static void apply_event(mv_lives_sweep *r, uint32_t event)
 {
     switch (r->ev.action[event]) {
@@ -354,8 +383,10 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
     case MV_ACTION_SEGMENT_FREE:
     case MV_ACTION_SEGMENT_MAP:
     case MV_ACTION_SEGMENT_UNMAP:
-        if (r->ranks.of_event[event] != MV_NO_ROW)
-            mv_lives_segment_event(r, event);
+        if (r->ranks.of_event[event] == MV_NO_ROW)
+            break;
+        mv_lives_segment_event(r, event);
+        r->layout++;
         break;
     default:
         break;
@@ -385,13 +416,13 @@ static void prefetch(const mv_lives_sweep *r, uint32_t event)
         return;
     rank = r->ranks.of_event[event + PLACE];
     if (rank != MV_NO_ROW) {
-        __builtin_prefetch(&r->alloc_row[rank]);
+        __builtin_prefetch(&r->places[rank], 1);
         __builtin_prefetch(&r->used.level[0][rank >> 6]);
     }
     rank = r->ranks.of_event[event + ROW];
     if (rank != MV_NO_ROW && r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
-        __builtin_prefetch(&r->lives->allocs.freed[r->alloc_row[rank]], 1);
-        __builtin_prefetch(&r->lives->allocs.completed[r->alloc_row[rank]], 1);
+        __builtin_prefetch(&r->lives->allocs.freed[r->places[rank].alloc], 1);
+        __builtin_prefetch(&r->lives->allocs.completed[r->places[rank].alloc], 1);
     }
 }
 
@@ -402,6 +433,10 @@ bool mv_lives_apply(mv_lives_sweep *r)
     begin_all_before(r);
     for (uint32_t i = 0; i < r->ev.count; i++) {
         prefetch(r, i);
+        if (r->ev.action[i] == MV_ACTION_FREE_REQUESTED && apply_free(r, i)) {
+            prefetch(r, ++i);
+            continue;
+        }
         r->lives->alloc_of[i] = MV_NO_ROW;
         apply_event(r, i);
     }

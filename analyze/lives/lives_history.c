@@ -292,22 +292,16 @@ static const char *why_lost(const mv_lives_sweep *r)
  * theirs were there before the first event, and their ends are not recorded. */
 static bool uses_older_segments(const mv_lives_sweep *r)
 {
-    bool adds = false;
-
-    for (uint32_t i = 0; i < r->ev.count && !adds; i++)
-        adds =
-            r->ev.action[i] == MV_ACTION_SEGMENT_ALLOC || r->ev.action[i] == MV_ACTION_SEGMENT_MAP;
-    return adds && !r->is_captured && r->lives->doubts.outside > 0;
+    return r->adds_segments && !r->is_captured && r->lives->doubts.outside > 0;
 }
 
 /* Whether segments ended without an event, and no event is the end of one: a segment from before the
  * first event would leave no trace. */
 static bool is_missing_segment_ends(const mv_lives_sweep *r)
 {
-    for (uint32_t i = 0; i < r->ev.count; i++)
-        if (r->ev.action[i] == MV_ACTION_SEGMENT_FREE || r->ev.action[i] == MV_ACTION_SEGMENT_UNMAP)
-            return false;
-    return r->lives->doubts.residual_reserved < 0;
+    return r->lives->doubts.residual_reserved < 0 &&
+           !mv_events_have(&r->ev, MV_ACTION_SEGMENT_FREE) &&
+           !mv_events_have(&r->ev, MV_ACTION_SEGMENT_UNMAP);
 }
 
 /* An empty heap before the first event is the beginning, unless events were dropped: then the heap

@@ -73,9 +73,9 @@ static void settle_blocks(mv_lives_sweep *r)
         bool is_final = r->final_block[rank] != MV_NO_ROW;
 
         if (is_used && is_final)
-            settle_block(r, r->alloc_row[rank], r->final_block[rank]);
+            settle_block(r, r->places[rank].alloc, r->final_block[rank]);
         else if (is_used && !is_heapless(r))
-            settle_over(r, r->alloc_row[rank]);
+            settle_over(r, r->places[rank].alloc);
         else if (is_final)
             r->lives->doubts.final_mismatches++;
     }
@@ -135,17 +135,11 @@ static void find_unproven(mv_lives_sweep *r)
 
 /* The first event that ends a segment of a kind, or MV_NEVER; if some were added, the others were
  * there before. */
-static uint32_t first_end(const mv_lives_sweep *r, uint8_t add, uint8_t end)
+static uint32_t first_end(const mv_lives_sweep *r, mv_action add, mv_action end)
 {
-    uint32_t first = MV_NEVER;
+    uint32_t first = mv_next_action(&r->ev, 0, end);
 
-    for (uint32_t i = r->ev.count; i-- > 0;) {
-        if (r->ev.action[i] == add)
-            return MV_NEVER;
-        if (r->ev.action[i] == end)
-            first = i;
-    }
-    return first;
+    return first == r->ev.count || mv_events_have(&r->ev, add) ? MV_NEVER : first;
 }
 
 /* The first alloc in each segment; MV_BEFORE is before the others. */

@@ -15,6 +15,15 @@
 #include "analyze/lives/block_size.h"
 #include "analyze/lives/lives.h"
 #include "analyze/lives/ranges.h"
+#include "parse/model/digest.h"
+
+/* An address, as far as the sweep knows it. */
+typedef struct {
+    uint32_t alloc;   /* if it is in `used`: row of the allocation */
+    uint32_t as_of;   /* the two below hold while mv_lives_sweep.layout is this */
+    uint32_t segment; /* row that holds the address, or MV_NO_ROW */
+    uint32_t edge;    /* next of `edges` above it, or MV_NO_RANK */
+} mv_lives_place;
 
 typedef struct {
     mv_arena *arena;   /* for the rows */
@@ -42,18 +51,18 @@ typedef struct {
     uint32_t *first_free;  /* [ranks] first free event of these; MV_NEVER: none */
     mv_ranges before_held; /* segments before the first event; row: the event of their end */
 
-    mv_ranges held;      /* segments now; row: of lives->segments */
-    mv_rankset edges;    /* ends of segments and runs, which no free block crosses */
-    mv_rankset used;     /* starts of blocks that are in use now */
-    uint32_t *alloc_row; /* [rows of segments] a row of the same reservation; itself: the first one.
-                          * Pieces that ever touched are in one */
-    uint32_t *kin;       /* [rows of segments] a row of the same reservation; itself: the first one.
+    mv_ranges held;         /* segments now; row: of lives->segments */
+    mv_rankset edges;       /* ends of segments and runs, which no free block crosses */
+    mv_rankset used;        /* starts of blocks that are in use now */
+    uint32_t layout;        /* changes whenever segments do; never 0 */
+    mv_lives_place *places; /* [ranks] */
+    uint32_t *kin; /* [rows of segments] a row of the same reservation; itself: the first one.
                           * Pieces that ever touched are of one */
 } mv_lives_sweep;
 
 /* All of these return false when out of memory. */
 bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err);
-void mv_lives_undo(mv_lives_sweep *r);
+bool mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_apply(mv_lives_sweep *r);
 bool mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);

@@ -12,14 +12,12 @@ static uint32_t *filled(mv_arena *arena, uint32_t count)
 
 static void count_actions(mv_lives_sweep *r)
 {
-    uint64_t count[256] = {0};
-
     for (uint32_t i = 0; i < r->ev.count; i++)
-        count[r->ev.action[i]]++;
-    r->alloc_events = (uint32_t)count[MV_ACTION_ALLOC];
-    r->adds_segments = count[MV_ACTION_SEGMENT_ALLOC] || count[MV_ACTION_SEGMENT_MAP];
-    r->has_requested = count[MV_ACTION_FREE_REQUESTED] != 0;
-    r->has_completed = count[MV_ACTION_FREE_COMPLETED] != 0;
+        r->alloc_events += r->ev.action[i] == MV_ACTION_ALLOC;
+    r->adds_segments = mv_events_have(&r->ev, MV_ACTION_SEGMENT_ALLOC) ||
+                       mv_events_have(&r->ev, MV_ACTION_SEGMENT_MAP);
+    r->has_requested = mv_events_have(&r->ev, MV_ACTION_FREE_REQUESTED);
+    r->has_completed = mv_events_have(&r->ev, MV_ACTION_FREE_COMPLETED);
 }
 
 static void place_final_heap(mv_lives_sweep *r, uint32_t device)
@@ -64,8 +62,9 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     r->lives->has_no_heap = mv_trace_is_missing_heap(r->trace);
     r->final_block = filled(scratch, count);
     r->first_free = filled(scratch, count);
-    r->alloc_row = mv_push_array(scratch, uint32_t, count);
-    if (!r->final_block || !r->first_free || !r->alloc_row ||
+    r->places = mv_push_array(scratch, mv_lives_place, count);
+    r->layout = 1;
+    if (!r->final_block || !r->first_free || !r->places ||
         !mv_ranges_init(scratch, count, &r->final) ||
         !mv_ranges_init(scratch, count, &r->before_held) ||
         !mv_ranges_init(scratch, count, &r->held) || !mv_rankset_init(scratch, count, &r->before) ||
@@ -108,8 +107,6 @@ static void undo_event(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t rank = r->ranks.of_event[event];
 
-    if (rank == MV_NO_ROW)
-        return;
     switch (r->ev.action[event]) {
     case MV_ACTION_ALLOC:
         mv_rankset_drop(&r->before, rank);
@@ -119,16 +116,41 @@ static void undo_event(mv_lives_sweep *r, uint32_t event)
         mv_rankset_add(&r->before, rank);
         r->first_free[rank] = event;
         break;
-    case MV_ACTION_ANNOTATE:
-        break;
     default:
         undo_segment(r, event);
     }
 }
 
-void mv_lives_undo(mv_lives_sweep *r)
+/* The events that are left of their addresses when all are undone: those about segments, and the
+ * first alloc or free of each address. */
+static uint32_t list_first(const mv_lives_sweep *r, uint64_t *seen, uint32_t *list)
 {
-    uint32_t at = 0;
+    const uint32_t *rank_of = r->ranks.of_event;
+    const uint8_t *action = r->ev.action;
+    uint32_t count = 0, end = r->ev.count;
+
+    for (uint32_t i = 0; i < end; i++) {
+        uint32_t rank = rank_of[i];
+        uint64_t bit = (uint64_t)1 << (rank & 63);
+        if (rank == MV_NO_ROW ||
+            (action[i] <= MV_ACTION_FREE_COMPLETED && (seen[rank >> 6] & bit)) ||
+            action[i] == MV_ACTION_ANNOTATE)
+            continue;
+        list[count++] = i;
+        if (!mv_is_segment_action(action[i]))
+            seen[rank >> 6] |= bit;
+    }
+    return count;
+}
+
+bool mv_lives_undo(mv_lives_sweep *r)
+{
+    uint64_t *seen = mv_push_array(r->scratch, uint64_t, (uint64_t)r->ranks.count / 64 + 1);
+    uint32_t at = 0, *list = mv_push_array(r->scratch, uint32_t,
+                                           (uint64_t)r->ranks.count + r->ranks.segment_events);
+
+    if (!seen || !list)
+        return false;
 
     while ((at = mv_rankset_next(&r->final.starts, at)) != MV_NO_RANK) {
         mv_ranges_add(&r->before_held, at, r->final.end[at], MV_NEVER);
@@ -137,6 +159,7 @@ void mv_lives_undo(mv_lives_sweep *r)
     for (uint32_t i = 0; i < r->ranks.count; i++)
         if (r->final_block[i] != MV_NO_ROW)
             mv_rankset_add(&r->before, i);
-    for (uint32_t i = r->ev.count; i-- > 0;)
-        undo_event(r, i);
+    for (uint32_t i = list_first(r, seen, list); i-- > 0;)
+        undo_event(r, list[i]);
+    return true;
 }

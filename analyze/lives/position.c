@@ -53,11 +53,14 @@ int64_t mv_position_start_us(const mv_trace *trace)
     return start == MV_NO_TIME ? start : earlier(start, first_call(read));
 }
 
-static uint32_t first_at(const mv_events *events, int64_t time_us)
+/* The first event at or after a time. In a part, positions are not before the opening. */
+static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
-    uint32_t i = 0;
+    mv_events events = mv_trace_events(trace, device);
+    uint32_t i =
+        trace->openings && device < trace->device_count ? trace->openings[device].event : 0;
 
-    while (i < events->count && events->time_us[i] < time_us)
+    while (i < events.count && events.time_us[i] < time_us)
         i++;
     return i;
 }
@@ -120,10 +123,12 @@ static bool read_time(const char *x, int64_t *us)
     return true;
 }
 
-static mv_position position_at_time(const mv_events *events, int64_t time_us)
+static mv_position position_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
-    return (mv_position){first_at(events, time_us),
-                         time_us == INT64_MAX ? events->count : first_at(events, time_us + 1)};
+    uint32_t count = mv_trace_events(trace, device).count;
+
+    return (mv_position){first_at(trace, device, time_us),
+                         time_us == INT64_MAX ? count : first_at(trace, device, time_us + 1)};
 }
 
 enum { NAMES_SHOWN = 6 };
@@ -255,13 +260,13 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
             snprintf(why, why_size, NO_TIMES, x);
             return false;
         }
-        out->event = out->after = first_at(&events, time);
+        out->event = out->after = first_at(trace, device, time);
         return true;
     }
     if (find_time(trace, x, &time, why, why_size)) {
         if (time == MV_NO_TIME)
             return false;
-        *out = position_at_time(&events, time);
+        *out = position_at_time(trace, device, time);
         return true;
     }
     if (!read_number(x, &number)) {

@@ -1,5 +1,6 @@
 #include "analyze/oom/oom_failures.h"
 #include "base/sort.h"
+#include "parse/model/digest.h"
 
 #include <stdlib.h>
 
@@ -161,14 +162,19 @@ static bool is_release(uint8_t action)
 static bool adds_after_release(const listing *l)
 {
     const mv_events *ev = &l->lives->events;
-    bool releases = false;
+    uint32_t end = l->window.end < ev->count ? l->window.end : ev->count, at = 0;
+    uint32_t frees = mv_next_action(ev, 0, MV_ACTION_SEGMENT_FREE);
+    uint32_t unmaps = mv_next_action(ev, 0, MV_ACTION_SEGMENT_UNMAP);
 
-    for (uint32_t i = 0; i < l->window.end && i < ev->count; i++) {
-        uint8_t action = ev->action[i];
-        if (releases && (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP))
+    while ((at = frees < unmaps ? frees : unmaps) < end) {
+        while (at < end &&
+               (is_release(ev->action[at]) || ev->action[at] == MV_ACTION_FREE_COMPLETED))
+            at++;
+        if (at < end &&
+            (ev->action[at] == MV_ACTION_SEGMENT_ALLOC || ev->action[at] == MV_ACTION_SEGMENT_MAP))
             return true;
-        if (action != MV_ACTION_FREE_COMPLETED)
-            releases = is_release(action);
+        frees = frees < at ? mv_next_action(ev, at, MV_ACTION_SEGMENT_FREE) : frees;
+        unmaps = unmaps < at ? mv_next_action(ev, at, MV_ACTION_SEGMENT_UNMAP) : unmaps;
     }
     return false;
 }

@@ -297,9 +297,11 @@ static uint16_t forward_without_backward(const category_search *s, const candida
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
 
-    if (c->birth != MV_BEFORE && c->freed != MV_NEVER && has_steps && !c->failed &&
-        mv_steps_bin(&s->steps, c->birth) == mv_steps_bin(&s->steps, c->freed))
-        return MV_CATEGORY_TEMPORARY;
+    if (c->birth != MV_BEFORE && c->freed != MV_NEVER && has_steps && !c->failed) {
+        uint32_t bin = mv_steps_bin(&s->steps, c->birth);
+        if (bin == s->steps.count || c->freed < s->steps.at[bin])
+            return MV_CATEGORY_TEMPORARY;
+    }
     if (spans_trace(c))
         return MV_CATEGORY_UNKNOWN;
     return c->marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;

@@ -54,10 +54,15 @@ static bool fill(mv_arena *scratch, const mv_lives *lives, mv_window window,
     if (!mv_level_steps_init(scratch, lives, &steps) ||
         !start_parts(scratch, lives, window.first - 1, part_of, out))
         return false;
-    for (uint32_t i = 0; i < window.end; i++)
-        while (mv_level_steps_next(&steps, i, &step))
-            if (i >= window.first)
-                add_step(out, lives, part_of, &step);
+    for (uint32_t i = 0; i < window.end; i++) {
+        if (mv_level_steps_prepared(&steps, i)) {
+            while (mv_level_steps_next(&steps, i, &step))
+                if (i >= window.first)
+                    add_step(out, lives, part_of, &step);
+        } else if (i >= window.first && mv_level_own_change(lives, i, &step)) {
+            add_step(out, lives, part_of, &step);
+        }
+    }
     return true;
 }
 

@@ -385,11 +385,13 @@ static bool add_row(layer_search *s, uint32_t row)
 static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps *steps)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t run = MV_NO_ROW, bin = 0;
+    uint32_t run = MV_NO_ROW, bin = 0, now = MV_NO_ROW, step = 0;
 
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        uint32_t now = mv_phases_at(phases, a->birth[i]);
-        uint32_t step = phases->has_backward ? 0 : mv_steps_bin(steps, a->birth[i]);
+    for (uint32_t i = a->preexisting; i < a->count; i++) { /* in order of birth */
+        while (now + 1 < phases->count && phases->start[now + 1] <= a->birth[i])
+            now++; /* MV_NO_ROW + 1 is 0 */
+        while (!phases->has_backward && step < steps->count && steps->at[step] <= a->birth[i])
+            step++;
         if (now != run || step != bin) {
             if (s->count > 2)
                 look_into(s, 0, s->count, 0);

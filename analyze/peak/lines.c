@@ -149,10 +149,16 @@ static bool walk(mv_arena *scratch, line_search *p)
     if (!mv_level_steps_init(scratch, p->lives, &steps))
         return false;
     for (uint32_t i = 0; i < p->window.end; i++) {
-        while (mv_level_steps_next(&steps, i, &step)) {
-            mv_levels_apply(&p->levels, p->lives, &step);
-            if (i >= p->window.first)
+        if (!mv_level_steps_prepared(&steps, i)) {
+            mv_levels_follow(&p->levels, &steps, i);
+            if (i >= p->window.first && mv_level_own_change(p->lives, i, &step))
                 apply(p, &step);
+        } else {
+            while (mv_level_steps_next(&steps, i, &step)) {
+                mv_levels_apply(&p->levels, p->lives, &step);
+                if (i >= p->window.first)
+                    apply(p, &step);
+            }
         }
         if (i >= p->window.first)
             look_at_counters(p, i);

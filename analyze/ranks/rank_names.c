@@ -124,3 +124,66 @@ const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_
     }
     return out;
 }
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static size_t digits(const char *text)
+{
+    size_t count = 0;
+
+    while (is_digit(text[count]))
+        count++;
+    return count;
+}
+
+/* Numbers in the paths are compared as numbers: without leading zeros, the longer one is larger. */
+static int compare_numbered(const char *a, const char *b)
+{
+    while (*a && *b) {
+        size_t m, n;
+        int order;
+        if (!is_digit(*a) || !is_digit(*b)) {
+            if (*a != *b)
+                break;
+            a++;
+            b++;
+            continue;
+        }
+        for (; *a == '0'; a++)
+            ;
+        for (; *b == '0'; b++)
+            ;
+        m = digits(a);
+        n = digits(b);
+        order = m != n ? (m > n) - (m < n) : memcmp(a, b, m);
+        if (order)
+            return order;
+        a += m;
+        b += n;
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+static int by_number(const void *left, const void *right, const void *context)
+{
+    const mv_rank_place *places = context;
+    const mv_rank_place *a = &places[*(const uint32_t *)left];
+    const mv_rank_place *b = &places[*(const uint32_t *)right];
+    int order = compare_numbered(a->path, b->path);
+
+    return order ? order : (a->device > b->device) - (a->device < b->device);
+}
+
+uint32_t *mv_rank_order(mv_arena *arena, const mv_rank_place *places, uint32_t count)
+{
+    uint32_t *order = mv_push_array(arena, uint32_t, count);
+
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    if (order)
+        mv_sort_by(arena, order, count, sizeof *order, by_number, places);
+    return order;
+}

@@ -20,4 +20,8 @@ typedef struct {
  * one name, and the device if a file has several. O(n log n). NULL when out of memory. */
 const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_t count);
 
+/* The ranks in the order of their numbers: [count] rows, by path, in which numbers are compared as
+ * numbers (rank2 before rank10), then by device. O(n log n). NULL when out of memory. */
+uint32_t *mv_rank_order(mv_arena *arena, const mv_rank_place *places, uint32_t count);
+
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "analyze/code/culprit.h"
-#include "analyze/ranks/rank_names.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -15,17 +14,6 @@ typedef struct {
     uint32_t count;
     mv_ranks *out;
 } speaker;
-
-/* ---- names ------------------------------------------------------------------------------- */
-
-static const char **names_of(mv_arena *arena, const mv_summary *const *ranks, uint32_t count)
-{
-    mv_rank_place *places = mv_push_array(arena, mv_rank_place, count);
-
-    for (uint32_t i = 0; places && i < count; i++)
-        places[i] = (mv_rank_place){ranks[i]->name, ranks[i]->device};
-    return places ? mv_rank_names(arena, places, count) : NULL;
-}
 
 /* ---- outliers ---------------------------------------------------------------------------- */
 
@@ -55,6 +43,7 @@ static bool compares_places(mv_rank_reason reason)
 
 static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
 {
+    uint32_t unplaced = s->out->each[s->out->group[found->rank]].unplaced;
     char text[SENTENCE] = "", bytes[MV_SIZE_TEXT];
 
     mv_text_append(text, SENTENCE, "%s", mv_rank_reason_text(found->reason));
@@ -63,8 +52,8 @@ static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
     if (found->bytes)
         mv_text_append(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
     say_place(s, text, found);
-    if (s->out->unplaced && compares_places(found->reason))
-        mv_text_append(text, SENTENCE, " (unknown for %u without stacks)", s->out->unplaced);
+    if (unplaced && compares_places(found->reason))
+        mv_text_append(text, SENTENCE, " (unknown for %u without stacks)", unplaced);
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
@@ -167,7 +156,7 @@ static void say_open(const speaker *s, char text[SENTENCE])
 /* With two ranks the larger one is named. Either may be the correct one. */
 static void say_two(const speaker *s, char text[SENTENCE])
 {
-    uint32_t small = s->out->reference, large = 1 - small, first;
+    uint32_t small = mv_rank_reference(s->out, 0), large = 1 - small, first;
     uint64_t low = s->ranks[small]->peak_allocated, high = s->ranks[large]->peak_allocated;
     char bytes[MV_SIZE_TEXT];
 
@@ -192,20 +181,27 @@ static void say_several(const speaker *s, char text[SENTENCE])
 
     for (uint32_t i = 0; i < s->out->count; i++)
         off += i == 0 || s->out->outliers[i].rank != s->out->outliers[i - 1].rank;
-    if (off) {
-        mv_text_append(text, SENTENCE, "%u of %u ranks %s", off, s->count,
-                       off == 1 ? "differs" : "differ");
-        if (s->out->count == 1)
-            say_only_outlier(s, text, MV_NO_ROW);
-        else
-            say_reasons(s, text);
+    if (s->out->groups == s->count)
+        mv_text_append(text, SENTENCE, "each rank is a group of its own: sizes are not compared");
+    else if (off)
+        mv_text_append(text, SENTENCE, "%u of %u ranks %s%s", off, s->count,
+                       off == 1 ? "differs" : "differ",
+                       s->out->groups == 1 ? ""
+                       : off == 1          ? " from the others of its group"
+                                           : " from the others of their groups");
+    if (s->out->count == 1)
+        say_only_outlier(s, text, MV_NO_ROW);
+    else if (off)
+        say_reasons(s, text);
+    if (off || s->out->groups == s->count)
         return;
-    }
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t peak = s->ranks[i]->peak_allocated;
         least = peak < least ? peak : least;
         most = peak > most ? peak : most;
     }
+    if (s->out->groups > 1)
+        mv_text_append(text, SENTENCE, "%u groups of ranks that hold the same; ", s->out->groups);
     mv_text_append(text, SENTENCE, "no outlier among peaks of %s to %s", mv_size_text(a, least),
                    mv_size_text(b, most));
 }
@@ -216,7 +212,7 @@ static const char *find_verdict(const speaker *s)
 
     if (s->count == 1)
         return "one rank: nothing to compare it with";
-    if (s->count == 2)
+    if (s->count == 2 && s->out->groups == 1)
         say_two(s, text);
     else
         say_several(s, text);
@@ -225,13 +221,23 @@ static const char *find_verdict(const speaker *s)
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
-/* When most ranks leak, leaks do not make an outlier. */
+/* When most ranks of a group leak, leaks do not make an outlier. */
 static const char *find_leak_note(const speaker *s)
 {
-    uint32_t leaks = s->out->leaks;
+    uint32_t leaks = 0;
 
-    if (leaks < 2 || 2 * leaks <= s->count)
+    for (uint32_t i = 0; i < s->out->groups; i++) {
+        const mv_rank_group *group = &s->out->each[i];
+        if (group->leaks > 1 && 2 * group->leaks > group->ranks)
+            leaks += group->leaks;
+    }
+    if (leaks == 0)
         return "";
+    if (s->out->groups > 1 && leaks < s->count)
+        return mv_arena_printf(s->arena,
+                               "%u ranks leak, as most of their groups do; memviz leaks FILE shows "
+                               "where",
+                               leaks);
     return mv_arena_printf(s->arena, "%s %u ranks leak; memviz leaks FILE shows where",
                            leaks == s->count ? "all" : "most:", leaks);
 }
@@ -239,7 +245,8 @@ static const char *find_leak_note(const speaker *s)
 bool mv_ranks_words(mv_arena *arena, const mv_summary *const *ranks, uint32_t count, mv_ranks *out)
 {
     const speaker s = {arena, ranks, count, out};
-    const char **names = names_of(arena, ranks, count);
+    mv_rank_place *places = mv_summary_places(arena, ranks, count);
+    const char **names = places ? mv_rank_names(arena, places, count) : NULL;
 
     out->names = names;
     for (uint32_t i = 0; names && i < out->count; i++)

@@ -3,6 +3,8 @@
 #include "analyze/code/culprit.h"
 #include "analyze/ranks/batch_factor.h"
 #include "analyze/ranks/rank_words.h"
+#include "base/grow.h"
+#include "base/map.h"
 #include "base/names.h"
 #include "base/sort.h"
 
@@ -10,14 +12,24 @@
 #define SAME_PART 50 /* a fiftieth: 2 % */
 /* Neither does a peak within this many median distances from the median. */
 #define USUAL_SPREAD 6
+/* Ranks whose sequences are tried if no sequence has more than half of the ranks. It bounds the
+ * cost; smaller groups are searched completely. */
+#define LEADERS 64
 
+/* One group of ranks. Ranks are numbered within it. */
 typedef struct {
     mv_arena *scratch;
     const mv_summary *const *ranks;
     uint32_t count;
+    const uint32_t *row; /* [count] their rows among all ranks */
     mv_ranks *out;
-    uint64_t off, reserved_off; /* differences up to these are ignored */
-    uint64_t reserved;          /* the median */
+    mv_rank_group *group;
+    uint32_t reference, most, first; /* as in mv_rank_group, but within the group */
+    uint32_t failing;                /* ranks that ran out of memory */
+    uint32_t all, all_failing;       /* ranks, and those among all */
+    uint32_t length;                 /* ranks of a stage */
+    uint64_t off, reserved_off;      /* differences up to these are ignored */
+    uint64_t reserved;               /* the median */
     uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that are missing
                               * only here */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
@@ -80,11 +92,20 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
 
 /* ---- sites that only one rank has, or that only one rank is without ---------------------- */
 
+/* A place, and the ranks that have it. */
 typedef struct {
-    uint64_t key; /* of the site */
-    const mv_summary_site *site;
-    uint32_t rank;
-} placed_site;
+    uint64_t key;
+    uint32_t ranks;
+    uint64_t sum; /* of the ranks' numbers */
+    uint32_t least_in;
+    const mv_summary_site *least; /* the fewest bytes, in the first of such ranks */
+} shared_site;
+
+typedef struct {
+    mv_map rows; /* of a key in `site` */
+    uint32_t count, capacity;
+    shared_site *site;
+} shared_sites;
 
 static bool has_place(const mv_summary_site *site)
 {
@@ -103,50 +124,37 @@ static bool is_unplaced(const mv_summary *rank)
 /* The number of ranks that show their places. */
 static uint32_t placed_ranks(const comparison *c)
 {
-    return c->count - c->out->unplaced;
+    return c->count - c->group->unplaced;
 }
 
-/* The rank missing from a run of one key that all other ranks with places have. */
-static uint32_t absent_rank(const comparison *c, const placed_site *run, uint32_t length)
+static bool is_missing_once(const comparison *c, const shared_site *site)
 {
-    uint32_t rank = 0, at = 0;
-
-    for (; at < length || c->unplaced[rank]; rank++)
-        if (!c->unplaced[rank]) {
-            if (run[at].rank != rank)
-                break;
-            at++;
-        }
-    return rank;
+    return site->ranks > 1 && site->ranks == placed_ranks(c) - 1;
 }
 
-/* The first rank with the fewest bytes at a site. */
-static const placed_site *least_of(const placed_site *run, uint32_t length)
+/* The only rank with places that does not have a site. */
+static uint32_t absent_rank(const comparison *c, const shared_site *site)
 {
-    const placed_site *least = run;
+    uint64_t sum = 0;
 
-    for (uint32_t i = 1; i < length; i++)
-        if (run[i].site->peak_bytes < least->site->peak_bytes)
-            least = &run[i];
-    return least;
+    for (uint32_t i = 0; i < c->count; i++)
+        sum += c->unplaced[i] ? 0 : i;
+    return (uint32_t)(sum - site->sum);
 }
 
-typedef void take_run(comparison *c, const placed_site *run, uint32_t length);
-
-static void take_bytes(comparison *c, const placed_site *run, uint32_t length)
+static void take_bytes(comparison *c, const shared_site *site)
 {
-    if (length == 1) {
-        uint32_t rank = run->rank;
-        c->own[rank] += run->site->peak_bytes;
-        if (!c->own_site[rank] || run->site->peak_bytes > c->own_site[rank]->peak_bytes)
-            c->own_site[rank] = run->site;
-    } else if (length == placed_ranks(c) - 1) {
-        uint32_t rank = absent_rank(c, run, length);
-        const placed_site *least = least_of(run, length);
-        c->missing[rank] += least->site->peak_bytes;
-        if (!c->missing_site[rank] || least->site->peak_bytes > c->missing_site[rank]->peak_bytes) {
-            c->missing_site[rank] = least->site;
-            c->missing_in[rank] = least->rank;
+    if (site->ranks == 1) {
+        uint32_t rank = site->least_in;
+        c->own[rank] += site->least->peak_bytes;
+        if (!c->own_site[rank] || site->least->peak_bytes > c->own_site[rank]->peak_bytes)
+            c->own_site[rank] = site->least;
+    } else if (is_missing_once(c, site)) {
+        uint32_t rank = absent_rank(c, site);
+        c->missing[rank] += site->least->peak_bytes;
+        if (!c->missing_site[rank] || site->least->peak_bytes > c->missing_site[rank]->peak_bytes) {
+            c->missing_site[rank] = site->least;
+            c->missing_in[rank] = site->least_in;
         }
     }
 }
@@ -159,39 +167,53 @@ static bool has_culprit_of(const comparison *c, uint32_t rank, mv_stack_id stack
 
 /* Called once the line with most extra or missing bytes of a rank is known: the bytes at that line,
  * whatever called it. */
-static void take_part(comparison *c, const placed_site *run, uint32_t length)
+static void take_part(comparison *c, const shared_site *site)
 {
-    uint32_t rank;
+    uint32_t rank, with;
 
-    if (length == 1) {
-        rank = run->rank;
-        if (has_culprit_of(c, rank, run->site->stack, c->own_site[rank]->stack))
-            c->own_part[rank] += run->site->peak_bytes;
-    } else if (length == placed_ranks(c) - 1) {
-        rank = absent_rank(c, run, length);
-        for (uint32_t i = 0; i < length; i++)
-            if (run[i].rank == c->missing_in[rank] &&
-                has_culprit_of(c, run[i].rank, run[i].site->stack, c->missing_site[rank]->stack))
-                c->missing_part[rank] += least_of(run, length)->site->peak_bytes;
+    if (site->ranks == 1) {
+        rank = site->least_in;
+        if (has_culprit_of(c, rank, site->least->stack, c->own_site[rank]->stack))
+            c->own_part[rank] += site->least->peak_bytes;
+    } else if (is_missing_once(c, site)) {
+        rank = absent_rank(c, site);
+        with = c->missing_in[rank];
+        if (has_culprit_of(c, with, mv_summary_find(c->ranks[with], site->key)->stack,
+                           c->missing_site[rank]->stack))
+            c->missing_part[rank] += site->least->peak_bytes;
     }
 }
 
-/* Calls back for each site with a place, with all its ranks. */
-static void each_run(comparison *c, const placed_site *all, uint64_t count, take_run *take)
+static bool add_sites(comparison *c, shared_sites *all, uint32_t rank)
 {
-    for (uint64_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && all[end].key == all[i].key; end++)
-            ;
-        if (has_place(all[i].site))
-            take(c, &all[i], (uint32_t)(end - i));
+    for (uint32_t i = 0; i < c->ranks[rank]->sites; i++) {
+        const mv_summary_site *site = &c->ranks[rank]->site[i];
+        shared_site *shared;
+        uint32_t *row; /* plus 1 */
+        if (!has_place(site))
+            continue;
+        row = mv_map_value(&all->rows, site->key);
+        if (!row || (*row == 0 && !mv_append(c->scratch, all->site, all->count, all->capacity,
+                                             (shared_site){site->key, 0, 0, rank, site})))
+            return false;
+        if (*row == 0)
+            *row = all->count;
+        shared = &all->site[*row - 1];
+        shared->ranks++;
+        shared->sum += rank;
+        if (site->peak_bytes < shared->least->peak_bytes) {
+            shared->least = site;
+            shared->least_in = rank;
+        }
     }
+    return true;
 }
 
 static void find_unplaced(comparison *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         c->unplaced[i] = is_unplaced(c->ranks[i]);
-        c->out->unplaced += c->unplaced[i];
+        c->group->unplaced += c->unplaced[i];
     }
 }
 
@@ -200,8 +222,7 @@ static void find_unplaced(comparison *c)
  * skipped. */
 static bool find_own_sites(comparison *c)
 {
-    uint64_t total = 0, count = 0;
-    placed_site *all;
+    shared_sites all = {.rows.arena = c->scratch};
 
     c->own = mv_push_array(c->scratch, uint64_t, c->count);
     c->missing = mv_push_array(c->scratch, uint64_t, c->count);
@@ -211,11 +232,8 @@ static bool find_own_sites(comparison *c)
     c->missing_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
     c->missing_in = mv_push_array(c->scratch, uint32_t, c->count);
     c->unplaced = mv_push_array(c->scratch, bool, c->count);
-    for (uint32_t i = 0; i < c->count; i++)
-        total += c->ranks[i]->sites;
-    all = mv_push_array(c->scratch, placed_site, total);
     if (!c->own || !c->missing || !c->own_part || !c->missing_part || !c->own_site ||
-        !c->missing_site || !c->missing_in || !c->unplaced || !all)
+        !c->missing_site || !c->missing_in || !c->unplaced)
         return false;
     find_unplaced(c);
     for (uint32_t i = 0; i < c->count && placed_ranks(c) > 1; i++) {
@@ -223,12 +241,13 @@ static bool find_own_sites(comparison *c)
             continue;
         if (c->ranks[i]->is_cut)
             return true;
-        for (uint32_t k = 0; k < c->ranks[i]->sites; k++)
-            all[count++] = (placed_site){c->ranks[i]->site[k].key, &c->ranks[i]->site[k], i};
+        if (!add_sites(c, &all, i))
+            return false;
     }
-    mv_sort_rows(c->scratch, all, count, MV_RISING(placed_site, key), MV_RISING(placed_site, rank));
-    each_run(c, all, count, take_bytes);
-    each_run(c, all, count, take_part);
+    for (uint32_t i = 0; i < all.count; i++)
+        take_bytes(c, &all.site[i]);
+    for (uint32_t i = 0; i < all.count; i++)
+        take_part(c, &all.site[i]);
     return true;
 }
 
@@ -236,6 +255,8 @@ static bool find_own_sites(comparison *c)
 
 static void add_outlier(comparison *c, mv_rank_outlier outlier)
 {
+    outlier.rank = c->row[outlier.rank];
+    outlier.code_of = c->row[outlier.code_of];
     c->out->outliers[c->out->count++] = outlier;
 }
 
@@ -243,7 +264,7 @@ static void add_outlier(comparison *c, mv_rank_outlier outlier)
  * preferred if it differs at least half as much. */
 static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool larger)
 {
-    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
+    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
     mv_stack_id stack[2] = {MV_NO_STACK, MV_NO_STACK};
     uint64_t most[2] = {0, 0};
 
@@ -261,11 +282,18 @@ static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool large
     return stack[most[1] >= most[0] / 2];
 }
 
+/* A leak or a failed request is rare if at most half of the ranks have one. The ranks of the group
+ * count, or all ranks if the group is a single rank. */
+static bool is_rare(const comparison *c, uint32_t in_group, uint32_t in_all)
+{
+    return c->count > 1 ? 2 * in_group <= c->count : 2 * in_all <= c->all;
+}
+
 static void evaluate_leak(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
 
-    if (own->verdict == MV_VERDICT_LEAK && 2 * c->out->leaks <= c->count)
+    if (own->verdict == MV_VERDICT_LEAK && is_rare(c, c->group->leaks, c->out->leaks))
         add_outlier(c, (mv_rank_outlier){.rank = rank,
                                          .reason = MV_RANK_LEAK,
                                          .bytes = own->leaked_bytes,
@@ -276,11 +304,7 @@ static void evaluate_leak(comparison *c, uint32_t rank)
 
 static void evaluate_oom(comparison *c, uint32_t rank)
 {
-    uint32_t with = 0;
-
-    for (uint32_t i = 0; i < c->count; i++)
-        with += c->ranks[i]->ooms > 0;
-    if (c->ranks[rank]->ooms > 0 && 2 * with <= c->count)
+    if (c->ranks[rank]->ooms > 0 && is_rare(c, c->failing, c->all_failing))
         add_outlier(c, (mv_rank_outlier){.rank = rank,
                                          .reason = MV_RANK_OOM,
                                          .bytes = c->ranks[rank]->peak_allocated,
@@ -289,13 +313,25 @@ static void evaluate_oom(comparison *c, uint32_t rank)
                                          .at_stack = MV_NO_BYTES});
 }
 
+/* Whether a rank did the same as the reference until one of them ended, and the longer one peaked
+ * higher: the recordings differ in length only. */
+static bool is_other_length(const comparison *c, uint32_t rank)
+{
+    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
+
+    return mv_sequence_is_whole(own) && mv_sequence_is_whole(other) &&
+           own->allocs != other->allocs &&
+           (own->allocs > other->allocs) == (own->peak_allocated > other->peak_allocated) &&
+           mv_sequences_compare(own, other, false).first == MV_NO_DIVERGENCE;
+}
+
 /* Finds the reason why a rank's peak differs from the reference's. */
 static void find_size_reason(comparison *c, uint32_t rank)
 {
-    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
+    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
     bool larger = own->peak_allocated > other->peak_allocated;
     uint64_t bytes = distance(own->peak_allocated, other->peak_allocated);
-    bool is_placed = !c->unplaced[rank] && !c->unplaced[c->out->reference];
+    bool is_placed = !c->unplaced[rank] && !c->unplaced[c->reference];
     double factor = is_placed ? mv_batch_factor(c->scratch, other, own) : 0;
     mv_rank_outlier o = {.rank = rank,
                          .reason = larger ? MV_RANK_LARGER : MV_RANK_SMALLER,
@@ -334,9 +370,9 @@ static void evaluate_sequence(comparison *c, uint32_t rank)
     const mv_summary_site *site = NULL;
     mv_divergence apart;
 
-    if (!c->has_order || !mv_sequence_is_whole(own))
+    if (!c->has_order || c->count > c->length || !mv_sequence_is_whole(own))
         return;
-    apart = mv_sequences_compare(c->ranks[c->out->most], own, true);
+    apart = mv_sequences_compare(c->ranks[c->most], own, true);
     if (apart.first == MV_NO_DIVERGENCE)
         return;
     point = mv_sequence_point(own, apart.last);
@@ -350,22 +386,32 @@ static void evaluate_sequence(comparison *c, uint32_t rank)
                                      .at_stack = point ? point->size : 0});
 }
 
+static void evaluate_reserved(comparison *c, uint32_t rank)
+{
+    uint64_t reserved = c->ranks[rank]->peak_reserved;
+
+    if (reserved > c->reserved && reserved - c->reserved > c->reserved_off)
+        add_outlier(c, (mv_rank_outlier){.rank = rank,
+                                         .reason = MV_RANK_RESERVED,
+                                         .bytes = reserved - c->reserved,
+                                         .code_of = rank,
+                                         .stack = MV_NO_STACK,
+                                         .at_stack = MV_NO_BYTES});
+}
+
 static void find_reasons(comparison *c, uint32_t rank)
 {
-    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
+    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
     uint32_t before = c->out->count;
 
     evaluate_leak(c, rank);
     evaluate_oom(c, rank);
-    if (distance(own->peak_allocated, other->peak_allocated) > c->off)
+    if (c->count == 1)
+        return;
+    if (distance(own->peak_allocated, other->peak_allocated) <= c->off)
+        evaluate_reserved(c, rank);
+    else if (!is_other_length(c, rank))
         find_size_reason(c, rank);
-    else if (own->peak_reserved > c->reserved && own->peak_reserved - c->reserved > c->reserved_off)
-        add_outlier(c, (mv_rank_outlier){.rank = rank,
-                                         .reason = MV_RANK_RESERVED,
-                                         .bytes = own->peak_reserved - c->reserved,
-                                         .code_of = rank,
-                                         .stack = MV_NO_STACK,
-                                         .at_stack = MV_NO_BYTES});
     if (c->out->count == before && c->count > 2)
         evaluate_sequence(c, rank);
 }
@@ -388,12 +434,20 @@ static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint3
     return count;
 }
 
-/* The rank of a class with which most others agree beyond `at`; the first among equals. */
+/* The rank of a class with which most others agree beyond `at`; the first among equals. If more
+ * than half agree, they are found in one pass; otherwise LEADERS ranks are tried. */
 static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t size, uint64_t at)
 {
-    uint32_t best = class[0], most = 0;
+    uint32_t best = class[0], most = 0, ahead = 0, step = (size + LEADERS - 1) / LEADERS;
 
-    for (uint32_t i = 0; i < size && 2 * most <= size; i++) {
+    for (uint32_t i = 0; i < size; i++) {
+        if (ahead == 0)
+            best = class[i];
+        ahead = compare(c, best, class[i]).first > at ? ahead + 1 : ahead - 1;
+    }
+    if (2 * (uint64_t)agreeing_ranks(c, class, size, best, at) > size)
+        return best;
+    for (uint32_t i = 0; i < size; i += step) {
         uint32_t count = agreeing_ranks(c, class, size, class[i], at);
         if (count > most) {
             most = count;
@@ -429,9 +483,9 @@ static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, 
             class[kept++] = class[i];
             continue;
         }
-        c->out->apart[class[i]] = d;
-        if (c->out->first == MV_NO_ROW)
-            c->out->first = class[i];
+        c->out->apart[c->row[class[i]]] = d;
+        if (c->first == MV_NO_ROW)
+            c->first = class[i];
     }
     return kept;
 }
@@ -442,9 +496,9 @@ static bool share_order(const comparison *c)
     uint32_t alike = 0;
 
     for (uint32_t i = 0; i < c->count; i++)
-        alike += mv_sequence_is_whole(c->ranks[i]) &&
-                 mv_sequences_compare(c->ranks[c->out->most], c->ranks[i], true).first ==
-                     MV_NO_DIVERGENCE;
+        alike +=
+            mv_sequence_is_whole(c->ranks[i]) &&
+            mv_sequences_compare(c->ranks[c->most], c->ranks[i], true).first == MV_NO_DIVERGENCE;
     return 2 * alike > c->count;
 }
 
@@ -456,9 +510,9 @@ static bool find_differences(comparison *c)
 
     if (!class)
         return false;
-    c->out->most = c->out->first = MV_NO_ROW;
+    c->most = c->first = MV_NO_ROW;
     for (uint32_t i = 0; i < c->count; i++) {
-        c->out->apart[i] = (mv_divergence){MV_NO_DIVERGENCE, MV_NO_DIVERGENCE};
+        c->out->apart[c->row[i]] = (mv_divergence){MV_NO_DIVERGENCE, MV_NO_DIVERGENCE};
         if (mv_sequence_is_whole(c->ranks[i]))
             class[size++] = i;
     }
@@ -469,43 +523,117 @@ static bool find_differences(comparison *c)
         /* When summaries differ in detail, the leader may not show which ranks differ. */
         size = kept < size ? kept : remove_differing(c, class, size, class[0], at);
     }
-    c->out->most = class[0];
+    c->most = class[0];
     c->has_order = share_order(c);
     return true;
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static bool compare_all(mv_arena *arena, comparison *c)
+static bool compare_group(comparison *c)
 {
     ranked *room = mv_push_array(c->scratch, ranked, c->count);
     uint32_t reserved;
 
-    /* A leak or a failed request, and one reason for the size. */
-    c->out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)c->count);
-    c->out->apart = mv_push_array(arena, mv_divergence, c->count);
-    if (!room || !c->out->outliers || !c->out->apart || !find_own_sites(c) || !find_differences(c))
+    if (!room || !find_own_sites(c) || !find_differences(c))
         return false;
-    c->out->reference = find_median(c, peak_allocated, room, &c->off);
+    c->reference = find_median(c, peak_allocated, room, &c->off);
     reserved = find_median(c, peak_reserved, room, &c->reserved_off);
     c->reserved = c->ranks[reserved]->peak_reserved;
+    for (uint32_t i = 0; i < c->count; i++) {
+        c->group->leaks += c->ranks[i]->verdict == MV_VERDICT_LEAK;
+        c->failing += c->ranks[i]->ooms > 0;
+    }
     for (uint32_t i = 0; i < c->count; i++)
-        c->out->leaks += c->ranks[i]->verdict == MV_VERDICT_LEAK;
-    for (uint32_t i = 0; i < c->count && c->count > 1; i++)
         find_reasons(c, i);
-    return mv_ranks_words(arena, c->ranks, c->count, c->out);
+    c->group->reference = c->row[c->reference];
+    c->group->most = c->most == MV_NO_ROW ? MV_NO_ROW : c->row[c->most];
+    c->group->first = c->first == MV_NO_ROW ? MV_NO_ROW : c->row[c->first];
+    return true;
+}
+
+/* Compares the ranks of each group, with memory that is released after the group. */
+static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, uint32_t count,
+                           uint32_t length, mv_ranks *out)
+{
+    const mv_summary **members = mv_push_array(scratch, const mv_summary *, count);
+    uint32_t *row = mv_push_array(scratch, uint32_t, count);
+    uint32_t *at = mv_push_array(scratch, uint32_t, out->groups);
+    bool compared = members && row && at;
+    uint32_t failing = 0;
+
+    for (uint32_t i = 0; compared && i < count; i++) {
+        out->each[out->group[i]].ranks++;
+        out->leaks += ranks[i]->verdict == MV_VERDICT_LEAK;
+        failing += ranks[i]->ooms > 0;
+    }
+    for (uint32_t i = 1; compared && i < out->groups; i++)
+        at[i] = at[i - 1] + out->each[i - 1].ranks;
+    for (uint32_t i = 0; compared && i < count; i++) {
+        uint32_t to = at[out->group[i]]++;
+        members[to] = ranks[i];
+        row[to] = i;
+    }
+    for (uint32_t i = 0, first = 0; compared && i < out->groups; first = at[i++]) {
+        mv_arena own;
+        comparison c = {.scratch = &own,
+                        .ranks = &members[first],
+                        .count = at[i] - first,
+                        .row = &row[first],
+                        .all = count,
+                        .length = length,
+                        .all_failing = failing,
+                        .out = out,
+                        .group = &out->each[i]};
+        mv_arena_init(&own, scratch->budget);
+        compared = compare_group(&c);
+        mv_arena_release(&own);
+    }
+    return compared;
+}
+
+/* The report shows the first difference in the first group that has one. */
+static void add_up(mv_ranks *out)
+{
+    out->most = out->first = MV_NO_ROW;
+    for (uint32_t i = 0; i < out->groups; i++) {
+        if (out->first == MV_NO_ROW) {
+            out->first = out->each[i].first;
+            out->most = out->each[i].most;
+        }
+    }
+}
+
+static bool compare_all(mv_arena *arena, mv_arena *scratch, const mv_summary *const *ranks,
+                        uint32_t count, mv_rank_grid grid, mv_ranks *out)
+{
+    mv_rank_groups groups;
+
+    if (!mv_rank_groups_find(arena, ranks, count, grid, &groups))
+        return false;
+    out->groups = groups.count;
+    out->group = groups.of;
+    out->each = mv_push_array(arena, mv_rank_group, groups.count);
+    /* A leak, a failed request, and one reason for the size. */
+    out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)count);
+    out->apart = mv_push_array(arena, mv_divergence, count);
+    if (!out->each || !out->outliers || !out->apart ||
+        !compare_groups(scratch, ranks, count, groups.length, out))
+        return false;
+    mv_sort_rows(scratch, out->outliers, out->count, MV_RISING(mv_rank_outlier, rank));
+    add_up(out);
+    return mv_ranks_words(arena, ranks, count, out);
 }
 
 mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
-                         mv_ranks *out, mv_err *err)
+                         mv_rank_grid grid, mv_ranks *out, mv_err *err)
 {
     mv_arena scratch;
-    comparison c = {.scratch = &scratch, .ranks = ranks, .count = count, .out = out};
     bool compared;
 
     *out = (mv_ranks){0};
     mv_arena_init(&scratch, arena->budget);
-    compared = compare_all(arena, &c);
+    compared = compare_all(arena, &scratch, ranks, count, grid, out);
     mv_arena_release(&scratch);
     return compared ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "comparison ranks");
 }

@@ -5,13 +5,15 @@
  *     rank 2   1.21 GiB  clean        scaled by one factor: a larger batch
  *     rank 3   2.31 GiB  clean
  *
- * If there is no typical rank (every peak is different, as with pipeline parallelism), there are no
- * outliers. With two ranks the larger one is named, with the reason; either may be correct.
- * docs/ranks.md has the rules and their numbers. */
+ * Each rank is compared with the ranks of its group (rank_groups.h): a stage of a pipeline, or all.
+ * If there is no typical rank (every peak is different), there are no outliers. In a group of two
+ * the larger one is named, with the reason; either may be correct. docs/ranks.md has the rules and
+ * their numbers. */
 #ifndef MV_RANKS_H
 #define MV_RANKS_H
 
 #include "analyze/ranks/divergence.h"
+#include "analyze/ranks/rank_groups.h"
 
 #define MV_RANK_REASON_LIST(X)                                                                     \
     X(LEAK, "leak", "leaks, most others do not")                                                   \
@@ -43,27 +45,42 @@ typedef struct {
     const char *text;  /* the reason as the predicate of a sentence, with figures */
 } mv_rank_outlier;
 
+/* Sequences: `most` is a rank with the most frequent sequence (MV_NO_ROW: no rank's history is
+ * complete). `first` is the rank that differs from it first, or MV_NO_ROW. */
 typedef struct {
+    uint32_t ranks;
     uint32_t reference; /* rank of the median peak; of two ranks, the smaller */
+    uint32_t leaks;     /* ranks that leak */
+    uint32_t unplaced;  /* ranks that hold more without a stack than with one: their extra or
+                         * missing places are unknown */
+    uint32_t most, first;
+} mv_rank_group;
+
+typedef struct {
+    uint32_t groups;
+    uint32_t *group;     /* [ranks] the group of each rank */
+    mv_rank_group *each; /* [groups] */
     uint32_t count;
     mv_rank_outlier *outliers; /* [count] by rank */
     uint32_t leaks;            /* ranks that leak */
-    /* Sequences: `most` is a rank with the most frequent sequence (MV_NO_ROW: no rank's history is
-     * complete). apart[i] is the first difference of rank i from it, or MV_NO_DIVERGENCE. `first`
-     * is the rank that differs first, or MV_NO_ROW. */
-    uint32_t most, first;
-    mv_divergence *apart;     /* [ranks] */
-    const char *const *names; /* [ranks] names */
-    const char *verdict;      /* one sentence on all of them */
-    const char *leak_note;    /* a note that most ranks leak; "" */
-    uint32_t unplaced; /* ranks that hold more without a stack than with one: their extra or missing
-                        * places are unknown */
+    uint32_t most, first;      /* of the first group with a `first`, or MV_NO_ROW */
+    mv_divergence *apart;      /* [ranks] the first difference of a rank from its group's `most`, or
+                                * MV_NO_DIVERGENCE */
+    const char *const *names;  /* [ranks] names */
+    const char *verdict;       /* one sentence on all of them */
+    const char *leak_note;     /* a note that most ranks leak; "" */
 } mv_ranks;
 
-/* `ranks` has `count` summaries, at least one. O(n log n) in the sites of all. Fails only when out
- * of memory. */
+/* The rank that a rank is compared with. */
+static inline uint32_t mv_rank_reference(const mv_ranks *ranks, uint32_t rank)
+{
+    return ranks->each[ranks->group[rank]].reference;
+}
+
+/* `ranks` has `count` summaries, at least one. Without a grid (zeros) the groups are found.
+ * O(n log n) in the sites of all. Fails only when out of memory. */
 mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
-                         mv_ranks *out, mv_err *err);
+                         mv_rank_grid grid, mv_ranks *out, mv_err *err);
 
 const char *mv_rank_reason_name(mv_rank_reason reason); /* "larger_batch" */
 const char *mv_rank_reason_text(mv_rank_reason reason); /* the predicate of a sentence */

@@ -4,6 +4,7 @@
 #include "analyze/events/recorder.h"
 #include "analyze/lives/alive.h"
 #include "analyze/lives/lives_window.h"
+#include "analyze/ranks/summary_code.h"
 #include "analyze/totals/moment.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -134,13 +135,14 @@ static uint32_t join_keys(mv_arena *scratch, mv_summary_site *site, uint32_t cou
 
 /* ---- the sequence ------------------------------------------------------------------------ */
 
-static bool find_points(mv_arena *arena, summary_state *m, const mv_lives *lives, mv_summary *out)
+static bool find_points(mv_arena *arena, summary_state *m, const mv_lives *lives, uint32_t most,
+                        mv_summary *out)
 {
     const mv_alloc_lives *a = &lives->allocs;
     uint32_t allocs = a->count - a->preexisting, stride = 0;
     mv_summary_point now = {0};
 
-    while (allocs >> stride > MV_SUMMARY_POINTS)
+    while (allocs >> stride > most)
         stride++;
     out->allocs = allocs;
     out->stride = stride;
@@ -202,17 +204,19 @@ static mv_stack_id copy_stack(mv_build *b, mv_arena *scratch, const mv_trace *tr
 static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const summary_state *m,
                          mv_summary *out, mv_err *err)
 {
-    mv_trace *code = mv_push_struct(arena, mv_trace);
+    mv_trace code;
     mv_build build;
+    mv_code status;
 
-    if (!code)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
-    mv_build_init(&build, arena, code);
+    mv_build_init(&build, scratch, &code);
     for (uint32_t i = 0; i < out->sites; i++)
         out->site[i].stack = copy_stack(&build, scratch, m->trace, out->site[i].stack);
     out->leak_stack = copy_stack(&build, scratch, m->trace, m->leak_stack);
-    out->code = code;
-    return mv_build_finish(&build, &(mv_build_ranges){0}, err);
+    status = mv_build_finish(&build, &(mv_build_ranges){0}, err);
+    if (status != MV_OK)
+        return status;
+    out->code = mv_code_copy(arena, &code);
+    return out->code ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -312,7 +316,7 @@ static void renumber(mv_summary *out, uint32_t first)
 }
 
 static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, uint32_t device,
-                    mv_window window, mv_summary *out, mv_err *err)
+                    mv_window window, uint32_t most_points, mv_summary *out, mv_err *err)
 {
     summary_state m = {.trace = trace};
     mv_lives whole, lives;
@@ -332,14 +336,14 @@ static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, u
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
     for (uint32_t i = 0; i < m.sites.count; i++)
         m.keys[i] = m.site[i].key;
-    if (!find_points(arena, &m, &lives, out) || !keep_sites(arena, scratch, &m, out))
+    if (!find_points(arena, &m, &lives, most_points, out) || !keep_sites(arena, scratch, &m, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
     renumber(out, window.first);
     return copy_code(arena, scratch, &m, out, err);
 }
 
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
-                        const char *name, mv_summary *out, mv_err *err)
+                        uint32_t most_points, const char *name, mv_summary *out, mv_err *err)
 {
     mv_arena scratch;
     mv_code code;
@@ -350,7 +354,7 @@ mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device,
                         .is_missing_failures = mv_recorder_of(trace)->is_missing_failures,
                         .leak_stack = MV_NO_STACK};
     mv_arena_init(&scratch, arena->budget);
-    code = make(arena, &scratch, trace, device, window, out, err);
+    code = make(arena, &scratch, trace, device, window, most_points, out, err);
     mv_arena_release(&scratch);
     return code;
 }
@@ -362,4 +366,14 @@ const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key)
     while (mv_bisect_next(&b))
         mv_bisect_narrow(&b, summary->site[b.middle].key < key);
     return b.low < summary->sites && summary->site[b.low].key == key ? &summary->site[b.low] : NULL;
+}
+
+mv_rank_place *mv_summary_places(mv_arena *arena, const mv_summary *const *summaries,
+                                 uint32_t count)
+{
+    mv_rank_place *places = mv_push_array(arena, mv_rank_place, count);
+
+    for (uint32_t i = 0; places && i < count; i++)
+        places[i] = (mv_rank_place){summaries[i]->name, summaries[i]->device};
+    return places;
 }

@@ -11,13 +11,14 @@
 #include "analyze/code/sites.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/lives/position.h"
+#include "analyze/ranks/rank_names.h"
 #include "analyze/totals/totals.h"
 
 /* Most sites in a summary: sites that hold most at the peak, then sites that requested most. */
 #define MV_SUMMARY_SITES 4096
 /* Most sizes of one site: sizes with most bytes. */
 #define MV_SUMMARY_SIZES 8
-/* Most points of the sequence in memory, and in a file. */
+/* Most points of the sequence in memory, and in a file (or of many ranks in memory). */
 #define MV_SUMMARY_POINTS      (1u << 17)
 #define MV_SUMMARY_FILE_POINTS (1u << 10)
 
@@ -69,14 +70,19 @@ typedef struct {
     const mv_trace *code;    /* only strings, frames and stacks */
 } mv_summary;
 
-/* Summarizes the events of `window`; events keep their numbers in the trace. `name` is not copied.
+/* Summarizes the events of `window`; events keep their numbers in the trace. The sequence has at
+ * most `most_points` points. `name` is not copied.
  * Everything else is in `arena`, whose budget also covers temporary memory. Fails only when out of
  * memory. O(n log n). */
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
-                        const char *name, mv_summary *out, mv_err *err);
+                        uint32_t most_points, const char *name, mv_summary *out, mv_err *err);
 
 /* The site with this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
+
+/* [count] where the summaries come from, in `arena`; NULL when out of memory. */
+mv_rank_place *mv_summary_places(mv_arena *arena, const mv_summary *const *summaries,
+                                 uint32_t count);
 
 /* Whether a device has events or memory; others have no summary. */
 bool mv_device_is_used(const mv_trace *trace, uint32_t device);

@@ -3,8 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "analyze/ranks/summary_code.h"
 #include "base/grow.h"
-#include "parse/model/build.h"
 
 /* The fewest bytes of one item of each kind. A count too large for the file is refused. */
 enum {
@@ -191,7 +191,8 @@ mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries,
 /* ---- reading ----------------------------------------------------------------------------- */
 
 typedef struct {
-    mv_arena *arena, *scratch;
+    mv_arena *arena;
+    mv_shared_parts *shared;
     mv_cursor c;
     mv_err *err;
 } reader;
@@ -270,123 +271,121 @@ static mv_code take_facts(reader *r, mv_summary *s)
     return MV_OK;
 }
 
-/* The new row of each row in the file: texts, frames and stacks are interned. */
-typedef struct {
-    uint32_t strings, frames, stacks;
-    mv_string_id *string;
-    mv_frame_id *frame;
-    mv_stack_id *stack;
-} row_map;
-
-static mv_code take_strings(reader *r, mv_build *b, row_map *map)
+static mv_code take_strings(reader *r, mv_trace *out)
 {
-    mv_code code = take_count(r, LEAST_TEXT, "strings", &map->strings);
-
-    if (code != MV_OK)
-        return code;
-    map->string = mv_push_array(r->scratch, mv_string_id, map->strings);
-    if (!map->string)
-        return no_memory(r);
-    for (uint32_t i = 0; i < map->strings; i++) {
-        mv_span text;
-        code = take_text(r, "string", &text);
-        if (code != MV_OK)
-            return code;
-        map->string[i] = mv_build_string(b, (const char *)text.data, text.length);
-    }
-    return MV_OK;
-}
-
-static bool take_string_id(reader *r, const row_map *map, mv_string_id *out)
-{
-    uint32_t row = mv_take_u32(&r->c);
-
-    *out = row < map->strings ? map->string[row] : MV_NO_STRING;
-    return row < map->strings || row == MV_NO_ROW;
-}
-
-static mv_code take_frames(reader *r, mv_build *b, row_map *map)
-{
-    mv_code code = take_count(r, FRAME_BYTES, "frames", &map->frames);
-
-    if (code != MV_OK)
-        return code;
-    map->frame = mv_push_array(r->scratch, mv_frame_id, map->frames);
-    if (!map->frame)
-        return no_memory(r);
-    for (uint32_t i = 0; i < map->frames; i++) {
-        mv_frame_row row = MV_FRAME_ROW;
-        if (!take_string_id(r, map, &row.function) || !take_string_id(r, map, &row.file))
-            return out_of_range(r, "text of a frame");
-        row.line = (int64_t)mv_take_u64(&r->c);
-        map->frame[i] = mv_build_frame(b, &row);
-    }
-    return MV_OK;
-}
-
-static mv_code take_stack(reader *r, mv_build *b, const row_map *map, mv_stack_id *out)
-{
-    mv_arena_mark here = mv_arena_here(r->scratch);
-    mv_frame_id *frames;
+    mv_strings *s = &out->strings;
+    uint64_t bytes = 0;
     uint32_t count;
-    mv_code code = take_count(r, sizeof(uint32_t), "stack", &count);
+    mv_cursor first;
+    mv_span text;
+    mv_code code = take_count(r, LEAST_TEXT, "strings", &count);
+
+    first = r->c;
+    for (uint32_t i = 0; i < count && code == MV_OK; i++) {
+        code = take_text(r, "string", &text);
+        bytes += text.length + 1;
+    }
+    if (code != MV_OK)
+        return code;
+    if (!mv_code_push_strings(r->arena, out, count, bytes))
+        return no_memory(r);
+    for (; s->count < count; s->count++) {
+        text.length = mv_take_u32(&first);
+        memcpy(s->bytes + s->at[s->count], mv_take_bytes(&first, text.length), text.length);
+        s->at[s->count + 1] = s->at[s->count] + text.length + 1;
+    }
+    return MV_OK;
+}
+
+static bool is_row(uint32_t row, uint32_t count)
+{
+    return row < count || row == MV_NO_ROW;
+}
+
+static mv_code take_frames(reader *r, mv_trace *out)
+{
+    mv_frames *f = &out->frames;
+    uint32_t count;
+    mv_code code = take_count(r, FRAME_BYTES, "frames", &count);
 
     if (code != MV_OK)
         return code;
-    frames = mv_push_array(r->scratch, mv_frame_id, count);
-    if (!frames)
+    if (!mv_code_push_frames(r->arena, out, count))
         return no_memory(r);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t row = mv_take_u32(&r->c);
-        if (row >= map->frames)
-            return out_of_range(r, "frame of a stack");
-        frames[i] = map->frame[row];
+        f->function[i].row = mv_take_u32(&r->c);
+        f->file[i].row = mv_take_u32(&r->c);
+        f->line[i] = (int64_t)mv_take_u64(&r->c);
+        if (!is_row(f->function[i].row, out->strings.count) ||
+            !is_row(f->file[i].row, out->strings.count))
+            return out_of_range(r, "text of a frame");
     }
-    *out = mv_build_stack(b, frames, count);
-    mv_arena_rewind(r->scratch, here);
+    f->count = count;
     return MV_OK;
 }
 
-static mv_code take_stacks(reader *r, mv_build *b, row_map *map)
+/* The first stack is the empty one. */
+static mv_code measure_stacks(reader *r, uint32_t count, uint64_t *frames)
 {
-    mv_code code = take_count(r, LEAST_STACK, "stacks", &map->stacks);
+    mv_code code = count > 0 ? MV_OK : out_of_range(r, "stacks");
 
+    for (uint32_t i = 0; i < count && code == MV_OK; i++) {
+        uint32_t length;
+        code = take_count(r, sizeof(uint32_t), "stack", &length);
+        if (code == MV_OK && i == 0 && length > 0)
+            code = out_of_range(r, "first stack");
+        if (code == MV_OK)
+            mv_take_bytes(&r->c, length * sizeof(uint32_t));
+        *frames += length;
+    }
+    return code;
+}
+
+static mv_code take_stacks(reader *r, mv_trace *out)
+{
+    mv_stacks *s = &out->stacks;
+    uint64_t frames = 0;
+    uint32_t count;
+    mv_cursor first;
+    mv_code code = take_count(r, LEAST_STACK, "stacks", &count);
+
+    first = r->c;
+    if (code == MV_OK)
+        code = measure_stacks(r, count, &frames);
     if (code != MV_OK)
         return code;
-    map->stack = mv_push_array(r->scratch, mv_stack_id, map->stacks);
-    if (!map->stack)
+    if (!mv_code_push_stacks(r->arena, out, count, frames))
         return no_memory(r);
-    for (uint32_t i = 0; i < map->stacks && code == MV_OK; i++)
-        code = take_stack(r, b, map, &map->stack[i]);
+    for (; s->count < count; s->count++) {
+        uint64_t at = s->first[s->count], end = at + mv_take_u32(&first);
+        s->first[s->count + 1] = end;
+        for (; at < end; at++) {
+            s->frame[at].row = mv_take_u32(&first);
+            if (s->frame[at].row >= out->frames.count)
+                return out_of_range(r, "frame of a stack");
+        }
+    }
+    return MV_OK;
+}
+
+/* Strings, frames and stacks keep the rows that they have in the file. */
+static mv_code take_code(reader *r, mv_summary *s)
+{
+    mv_trace *out = mv_push_struct(r->arena, mv_trace);
+    mv_code code = out ? take_strings(r, out) : no_memory(r);
+
+    if (code == MV_OK)
+        code = take_frames(r, out);
+    if (code == MV_OK)
+        code = take_stacks(r, out);
+    s->code = out;
     return code;
 }
 
-static mv_code take_code(reader *r, mv_summary *s, row_map *map)
+static bool take_stack_id(reader *r, const mv_summary *s, mv_stack_id *out)
 {
-    mv_trace *trace = mv_push_struct(r->arena, mv_trace);
-    mv_build build;
-    mv_code code;
-
-    if (!trace)
-        return no_memory(r);
-    mv_build_init(&build, r->arena, trace);
-    code = take_strings(r, &build, map);
-    if (code == MV_OK)
-        code = take_frames(r, &build, map);
-    if (code == MV_OK)
-        code = take_stacks(r, &build, map);
-    if (code == MV_OK)
-        code = mv_build_finish(&build, &(mv_build_ranges){0}, r->err);
-    s->code = trace;
-    return code;
-}
-
-static bool take_stack_id(reader *r, const row_map *map, mv_stack_id *out)
-{
-    uint32_t row = mv_take_u32(&r->c);
-
-    *out = row < map->stacks ? map->stack[row] : MV_NO_STACK;
-    return row < map->stacks || row == MV_NO_ROW;
+    out->row = mv_take_u32(&r->c);
+    return is_row(out->row, s->code->stacks.count);
 }
 
 static void take_sizes(reader *r, mv_summary_site *site)
@@ -403,7 +402,7 @@ static void take_sizes(reader *r, mv_summary_site *site)
     }
 }
 
-static mv_code take_sites(reader *r, const row_map *map, mv_summary *s)
+static mv_code take_sites(reader *r, mv_summary *s)
 {
     mv_code code = take_count(r, LEAST_SITE, "sites", &s->sites);
 
@@ -415,7 +414,7 @@ static mv_code take_sites(reader *r, const row_map *map, mv_summary *s)
     for (uint32_t i = 0; i < s->sites; i++) {
         mv_summary_site *site = &s->site[i];
         site->key = mv_take_u64(&r->c);
-        if (!take_stack_id(r, map, &site->stack))
+        if (!take_stack_id(r, s, &site->stack))
             return out_of_range(r, "stack of a site");
         site->peak_blocks = mv_take_u32(&r->c);
         site->peak_bytes = mv_take_u64(&r->c);
@@ -461,18 +460,80 @@ static mv_code take_points(reader *r, mv_summary *s)
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "points") : MV_OK;
 }
 
+/* ---- parts that summaries share ---------------------------------------------------------- */
+
+static void skip_list(mv_cursor *c, uint64_t size)
+{
+    mv_take_bytes(c, mv_take_u32(c) * size);
+}
+
+static void skip_lists(mv_cursor *c, uint64_t size)
+{
+    for (uint32_t count = mv_take_u32(c); count > 0 && !c->overrun; count--)
+        skip_list(c, size);
+}
+
+static void skip_code(mv_cursor *c)
+{
+    skip_lists(c, 1);
+    skip_list(c, FRAME_BYTES);
+    skip_lists(c, sizeof(uint32_t));
+}
+
+static void skip_sites(mv_cursor *c)
+{
+    for (uint32_t count = mv_take_u32(c); count > 0 && !c->overrun; count--) {
+        mv_take_bytes(c, LEAST_SITE - 1);
+        mv_take_bytes(c, mv_take_u8(c) * (sizeof(uint64_t) + sizeof(uint32_t)));
+    }
+}
+
+static void skip_points(mv_cursor *c)
+{
+    mv_take_u8(c);
+    skip_list(c, POINT_BYTES);
+    mv_take_bytes(c, POINT_BYTES);
+}
+
+/* The part is decoded where its bytes are new. What is damaged is decoded to find the error. */
+static mv_code take_part(reader *r, mv_part_kind kind, mv_summary *s)
+{
+    static void (*const skip[])(mv_cursor *) = {skip_code, skip_sites, skip_points};
+    static mv_code (*const take[])(reader *, mv_summary *) = {take_code, take_sites, take_points};
+    /* Rows of sites are those of the code; the number of points is that of the allocations. */
+    uint64_t context[] = {0, (uintptr_t)s->code, s->allocs};
+    mv_cursor end = r->c;
+    mv_part_key key;
+    mv_code code;
+
+    if (!r->shared)
+        return take[kind](r, s);
+    skip[kind](&end);
+    if (end.overrun)
+        return take[kind](r, s);
+    key =
+        mv_part_key_of(kind, context[kind], (mv_span){r->c.span.data + r->c.at, end.at - r->c.at});
+    if (mv_shared_parts_find(r->shared, kind, key, s)) {
+        r->c = end;
+        return MV_OK;
+    }
+    code = take[kind](r, s);
+    if (code == MV_OK)
+        mv_shared_parts_add(r->shared, key, s);
+    return code;
+}
+
 static mv_code take_summary(reader *r, mv_summary *s)
 {
-    row_map map = {0};
     mv_code code = take_facts(r, s);
 
     if (code == MV_OK)
-        code = take_code(r, s, &map);
-    if (code == MV_OK && !take_stack_id(r, &map, &s->leak_stack))
+        code = take_part(r, MV_PART_CODE, s);
+    if (code == MV_OK && !take_stack_id(r, s, &s->leak_stack))
         code = out_of_range(r, "stack of the leak");
     if (code == MV_OK)
-        code = take_sites(r, &map, s);
-    return code == MV_OK ? take_points(r, s) : code;
+        code = take_part(r, MV_PART_SITES, s);
+    return code == MV_OK ? take_part(r, MV_PART_POINTS, s) : code;
 }
 
 static mv_code take_header(reader *r, uint32_t *count)
@@ -501,11 +562,10 @@ static mv_code take_header(reader *r, uint32_t *count)
     return MV_OK;
 }
 
-mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, uint32_t *count,
-                            mv_err *err)
+mv_code mv_summaries_decode(mv_arena *arena, mv_shared_parts *shared, mv_span bytes,
+                            mv_summary **out, uint32_t *count, mv_err *err)
 {
-    mv_arena scratch;
-    reader r = {.arena = arena, .scratch = &scratch, .c = mv_cursor_over(bytes), .err = err};
+    reader r = {.arena = arena, .shared = shared, .c = mv_cursor_over(bytes), .err = err};
     mv_code code = take_header(&r, count);
 
     if (code != MV_OK)
@@ -513,14 +573,9 @@ mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, ui
     *out = mv_push_array(arena, mv_summary, *count);
     if (!*out)
         return no_memory(&r);
-    mv_arena_init(&scratch, arena->budget);
-    for (uint32_t i = 0; i < *count && code == MV_OK; i++) {
-        mv_arena_mark here = mv_arena_here(&scratch);
+    for (uint32_t i = 0; i < *count && code == MV_OK; i++)
         code = take_summary(&r, &(*out)[i]);
-        mv_arena_rewind(&scratch, here);
-    }
     if (code == MV_OK && r.c.at != r.c.span.length)
         code = mv_fail(err, MV_RANGE, r.c.at, "bytes after the last summary");
-    mv_arena_release(&scratch);
     return code;
 }

@@ -3,7 +3,7 @@
 #ifndef MV_SUMMARY_BYTES_H
 #define MV_SUMMARY_BYTES_H
 
-#include "analyze/ranks/summary.h"
+#include "analyze/ranks/shared_parts.h"
 
 #define MV_SUMMARY_VERSION 1
 #define MV_SUMMARY_MAGIC   "\xC1MVS\r\n\x1a\n"
@@ -20,8 +20,10 @@ mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries,
 
 /* Decodes the bytes of a file into *count summaries in `arena`. For any bytes, the result conforms
  * to summary.h, or the call fails: FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE, NOMEM, LIMIT.
- * err->offset is the byte. */
-mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, uint32_t *count,
-                            mv_err *err);
+ * err->offset is the byte. Parts that equal parts in `shared` (NULL: none) are
+ * not decoded again, and the others are added to it: `arena` must outlive it, also after a failure.
+ */
+mv_code mv_summaries_decode(mv_arena *arena, mv_shared_parts *shared, mv_span bytes,
+                            mv_summary **out, uint32_t *count, mv_err *err);
 
 #endif

@@ -83,6 +83,7 @@ uint32_t mv_replay_block_new(mv_replay_heap *heap)
                                           .next = MV_NO_ROW,
                                           .left = MV_NO_ROW,
                                           .right = MV_NO_ROW,
+                                          .up = MV_NO_ROW,
                                           .priority = mv_treap_priority(row)};
     return row;
 }
@@ -104,7 +105,7 @@ uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size
     low = &heap->blocks[block];
     high = &heap->blocks[rest];
     *high = *low;
-    high->left = high->right = MV_NO_ROW;
+    high->left = high->right = high->up = MV_NO_ROW;
     high->priority = mv_treap_priority(rest);
     high->addr += size;
     high->size -= size;
@@ -330,7 +331,7 @@ static uint32_t cut_low_end(mv_replay_heap *heap, uint32_t block, uint64_t size)
     b = &heap->blocks[block];
     priority = a->priority;
     *a = *b;
-    a->left = a->right = MV_NO_ROW;
+    a->left = a->right = a->up = MV_NO_ROW;
     a->priority = priority;
     a->size = size;
     a->next = block;

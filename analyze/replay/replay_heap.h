@@ -42,13 +42,14 @@ typedef enum {
     MV_REPLAY_GONE      /* the row is spare */
 } mv_replay_state;
 
-/* 72 bytes, those first that a search reads. */
+/* 80 bytes, those first that a search reads. */
 typedef struct {
     uint64_t stream; /* value */
     uint64_t size;
     uint64_t addr;
     uint32_t left,
         right;         /* in the tree of its pool; while pending, in the queue of pending blocks */
+    uint32_t up;       /* the block above it in that tree; MV_NO_ROW: it is the root, or in none */
     uint32_t priority; /* of the row, in that tree */
     uint32_t pool;     /* row of mv_replay_heap.pools */
     uint32_t prev,

@@ -22,26 +22,46 @@ static void note_releasable(mv_replay_heap *heap, uint32_t block)
     heap->pools[b->pool].may_have_pages |= b->expandable;
 }
 
+/* The place that points to the child `block` of `up`; MV_NO_ROW: to the root. */
+static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32_t up,
+                         uint32_t block)
+{
+    if (up == MV_NO_ROW)
+        return &order->root;
+    return blocks[up].left == block ? &blocks[up].left : &blocks[up].right;
+}
+
+/* `child`, or nothing, hangs at `link`, which is a part of `up`. */
+static void hang(mv_replay_block *blocks, uint32_t *link, uint32_t up, uint32_t child)
+{
+    *link = child;
+    if (child != MV_NO_ROW)
+        blocks[child].up = up;
+}
+
 void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)
 {
     mv_replay_block *blocks = heap->blocks;
     mv_replay_key key = key_of(blocks, block);
-    uint32_t *link = &order->root, *low, *high, rest, priority = blocks[block].priority;
+    uint32_t *link = &order->root, up = MV_NO_ROW, priority = blocks[block].priority;
+    uint32_t *low = &blocks[block].left, *high = &blocks[block].right, rest;
+    uint32_t of_low = block, of_high = block;
 
-    while (*link != MV_NO_ROW && blocks[*link].priority >= priority)
-        link =
-            is_less(order, key, key_of(blocks, *link)) ? &blocks[*link].left : &blocks[*link].right;
+    while (*link != MV_NO_ROW && blocks[*link].priority >= priority) {
+        up = *link;
+        link = is_less(order, key, key_of(blocks, up)) ? &blocks[up].left : &blocks[up].right;
+    }
     rest = *link;
-    *link = block;
-    low = &blocks[block].left;
-    high = &blocks[block].right;
+    hang(blocks, link, up, block);
     while (rest != MV_NO_ROW) {
         if (is_less(order, key_of(blocks, rest), key)) {
-            *low = rest;
+            hang(blocks, low, of_low, rest);
+            of_low = rest;
             low = &blocks[rest].right;
             rest = *low;
         } else {
-            *high = rest;
+            hang(blocks, high, of_high, rest);
+            of_high = rest;
             high = &blocks[rest].left;
             rest = *high;
         }
@@ -50,55 +70,45 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
     note_releasable(heap, block);
 }
 
-/* Takes the block out of the tree: its parts replace it where `link` points to it. */
-static void unlink_block(mv_replay_block *blocks, uint32_t *link, uint32_t block)
+static bool is_in(const mv_replay_block *blocks, const mv_replay_order *order, uint32_t block)
 {
-    uint32_t low = blocks[block].left, high = blocks[block].right;
-
-    while (low != MV_NO_ROW && high != MV_NO_ROW) {
-        if (blocks[low].priority >= blocks[high].priority) {
-            *link = low;
-            link = &blocks[low].right;
-            low = *link;
-        } else {
-            *link = high;
-            link = &blocks[high].left;
-            high = *link;
-        }
-    }
-    *link = low != MV_NO_ROW ? low : high;
-    blocks[block].left = blocks[block].right = MV_NO_ROW;
-}
-
-/* The place that points to `block`, and the blocks before and after it on the way there; MV_NO_ROW:
- * none. NULL: it is not in the tree. */
-static uint32_t *link_of(mv_replay_block *blocks, mv_replay_order *order, uint32_t block,
-                         uint32_t *before, uint32_t *after)
-{
-    mv_replay_key key = key_of(blocks, block);
-    uint32_t *link = &order->root;
-
-    *before = *after = MV_NO_ROW;
-    while (*link != block) {
-        if (*link == MV_NO_ROW)
-            return NULL;
-        if (is_less(order, key, key_of(blocks, *link))) {
-            *after = *link;
-            link = &blocks[*link].left;
-        } else {
-            *before = *link;
-            link = &blocks[*link].right;
-        }
-    }
-    return link;
+    return blocks[block].up != MV_NO_ROW || order->root == block;
 }
 
 void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)
 {
-    uint32_t before, after, *link = link_of(heap->blocks, order, block, &before, &after);
+    mv_replay_block *blocks = heap->blocks;
+    uint32_t low = blocks[block].left, high = blocks[block].right, up = blocks[block].up, next;
+    uint32_t *link = link_to(blocks, order, up, block);
 
-    if (link)
-        unlink_block(heap->blocks, link, block);
+    if (!is_in(blocks, order, block))
+        return;
+    while (low != MV_NO_ROW && high != MV_NO_ROW) {
+        bool is_low = blocks[low].priority >= blocks[high].priority;
+        next = is_low ? low : high;
+        hang(blocks, link, up, next);
+        up = next;
+        link = is_low ? &blocks[next].right : &blocks[next].left;
+        *(is_low ? &low : &high) = *link;
+    }
+    hang(blocks, link, up, low != MV_NO_ROW ? low : high);
+    blocks[block].left = blocks[block].right = blocks[block].up = MV_NO_ROW;
+}
+
+/* The block before another one in the tree, or after it; MV_NO_ROW: none. */
+static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
+{
+    uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;
+
+    if (row != MV_NO_ROW) {
+        while ((up = is_after ? blocks[row].left : blocks[row].right) != MV_NO_ROW)
+            row = up;
+        return row;
+    }
+    for (row = block; (up = blocks[row].up) != MV_NO_ROW; row = up)
+        if ((is_after ? blocks[up].left : blocks[up].right) == row)
+            return up;
+    return MV_NO_ROW;
 }
 
 void mv_replay_order_move(mv_replay_heap *heap, mv_replay_order *order, uint32_t block,
@@ -106,17 +116,15 @@ void mv_replay_order_move(mv_replay_heap *heap, mv_replay_order *order, uint32_t
 {
     mv_replay_block *blocks = heap->blocks, *b = &blocks[block];
     mv_replay_key key = {b->stream, size, addr, block};
-    uint32_t before, after, *link = link_of(blocks, order, block, &before, &after), row;
-    bool stays = link != NULL;
+    bool stays = is_in(blocks, order, block);
+    uint32_t row;
 
-    for (row = b->left; stays && row != MV_NO_ROW; row = blocks[row].right)
-        before = row;
-    for (row = b->right; stays && row != MV_NO_ROW; row = blocks[row].left)
-        after = row;
-    stays = stays && (before == MV_NO_ROW || is_less(order, key_of(blocks, before), key)) &&
-            (after == MV_NO_ROW || is_less(order, key, key_of(blocks, after)));
-    if (link && !stays)
-        unlink_block(blocks, link, block);
+    if (stays && (row = neighbour(blocks, block, false)) != MV_NO_ROW)
+        stays = is_less(order, key_of(blocks, row), key);
+    if (stays && (row = neighbour(blocks, block, true)) != MV_NO_ROW)
+        stays = is_less(order, key, key_of(blocks, row));
+    if (!stays)
+        mv_replay_order_drop(heap, order, block);
     b->addr = addr;
     b->size = size;
     if (stays)

@@ -166,24 +166,6 @@ static mv_code find_self(mv_trials *t, mv_err *err)
 
 /* ---- trust ------------------------------------------------------------------------------- */
 
-static uint64_t bytes_before(const mv_lives *lives)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
-        bytes += lives->allocs.block[i];
-    return bytes;
-}
-
-static uint64_t reserved_before(const mv_lives *lives)
-{
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < lives->segments.count; i++)
-        bytes += lives->segments.birth[i] == MV_BEFORE ? lives->segments.size[i] : 0;
-    return bytes;
-}
-
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
@@ -202,10 +184,10 @@ static uint64_t miss(const mv_trials *t)
 static const char *trust_late(mv_trials *t)
 {
     char text[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
-    uint64_t used = bytes_before(t->lives), held = reserved_before(t->lives);
-    uint64_t peak = t->recorded_reserved;
+    mv_levels before = mv_moment_levels(t->lives, MV_BEFORE);
+    uint64_t held = before.reserved, peak = t->recorded_reserved;
 
-    if (share(held, peak) > PEAK_BEFORE && share(held - used, peak) > 1 - PEAK_BEFORE) {
+    if (share(held, peak) > PEAK_BEFORE && share(held - before.active, peak) > 1 - PEAK_BEFORE) {
         t->trust = MV_TRUST_LOW;
         return mv_arena_printf(t->arena,
                                "%s of the %s reserved at the peak were reserved before the trace "
@@ -217,7 +199,7 @@ static const char *trust_late(mv_trials *t)
         t->arena,
         "every event is predicted, but %s were allocated before the trace begins: if "
         "expandable_segments changes, they are laid out again, with an error of %s%s",
-        mv_size_text(text, used), t->start_error ? "some " : "",
+        mv_size_text(text, before.active), t->start_error ? "some " : "",
         mv_size_text(more, t->start_error));
 }
 

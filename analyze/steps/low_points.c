@@ -106,14 +106,17 @@ static bool find_changes(mv_arena *scratch, const mv_sites *sites, const mv_live
 {
     const mv_alloc_lives *a = &lives->allocs;
 
+    uint32_t from = 0, to, group;
+
     out->rows = mv_push_array(scratch, low_change, 2 * (uint64_t)a->count);
-    for (uint32_t i = 0; out->rows && i < a->count; i++) {
-        uint32_t group = sites->group[mv_site_of(sites, a->stack[i])];
-        uint32_t from = first_from(points, (uint32_t)(a->birth[i] + 1)), to = points->count;
-        if (a->freed[i] != MV_NEVER)
-            to = first_from(points, (uint64_t)a->freed[i] + 1);
-        if (from >= to || !mv_alloc_is_allocated(lives, i, points->event[from]))
+    for (uint32_t i = 0; out->rows && i < a->count; i++) { /* in order of birth */
+        while (from < points->count && points->event[from] + 1 < a->birth[i] + 1)
+            from++;
+        if (from == points->count || !mv_alloc_is_allocated(lives, i, points->event[from]))
             continue;
+        to =
+            a->freed[i] == MV_NEVER ? points->count : first_from(points, (uint64_t)a->freed[i] + 1);
+        group = sites->group[mv_site_of(sites, a->stack[i])];
         out->rows[out->count++] = (low_change){group, from, i, (int64_t)a->block[i]};
         if (to < points->count)
             out->rows[out->count++] = (low_change){group, to, i, -(int64_t)a->block[i]};

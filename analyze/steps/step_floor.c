@@ -1,6 +1,7 @@
 #include "analyze/steps/step_floor.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sort.h"
 
@@ -9,8 +10,13 @@
 #define LEAST_BINS 4
 #define FEW_BINS   12
 
-/* This many parts rise one after another by chance once in 720 times. */
+/* This many parts rise one after another by chance once in 720 times; with one pair out of order,
+ * 6 times in 720. Each part needs three bins. */
 #define RISING_PARTS 6
+#define PART_BINS    3
+
+/* The beginning, in which requests fill the server, is left out if twice as many bins remain. */
+#define FILLED_BINS (2 * RISING_PARTS * PART_BINS)
 
 /* With fewer events, a run without steps shows nothing. */
 #define LEAST_EVENTS 100
@@ -174,13 +180,32 @@ static uint64_t least_of(const uint64_t *column, uint32_t from, uint32_t end)
     return least;
 }
 
+/* The least of each of RISING_PARTS equal parts of the floor. */
+static void least_of_parts(const uint64_t *held, uint32_t count, uint64_t least[RISING_PARTS])
+{
+    for (uint32_t p = 0; p < RISING_PARTS; p++)
+        least[p] = least_of(held, (uint32_t)((uint64_t)count * p / RISING_PARTS),
+                            (uint32_t)((uint64_t)count * (p + 1) / RISING_PARTS));
+}
+
+/* Pairs of parts whose order in time is not that of their least: 0 for parts that all rise. */
+static uint32_t inversions(const uint64_t least[RISING_PARTS])
+{
+    uint32_t found = 0;
+
+    for (uint32_t p = 0; p < RISING_PARTS; p++)
+        for (uint32_t q = p + 1; q < RISING_PARTS; q++)
+            found += least[q] <= least[p];
+    return found;
+}
+
 /* Whether the floor is higher than before: `held` has the bins [0, count) of the floor, `rest` the
  * least from each of them to the end. */
 static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     uint32_t third = count / 3;
-    uint64_t most = 0, before = 0;
-    bool falls = false, by_parts = count >= RISING_PARTS * 3;
+    uint64_t most = 0, least[RISING_PARTS];
+    bool falls = false;
 
     for (uint32_t b = 0; b < third; b++)
         most = held[b] > most ? held[b] : most;
@@ -188,13 +213,26 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
         falls = falls || held[b] > rest[b];
     if (count < FEW_BINS)
         return !falls && rest[count - third] > most;
-    for (uint32_t p = 0; by_parts && p < RISING_PARTS; p++) {
-        uint64_t least = least_of(held, (uint32_t)((uint64_t)count * p / RISING_PARTS),
-                                  (uint32_t)((uint64_t)count * (p + 1) / RISING_PARTS));
-        by_parts = p == 0 || least > before;
-        before = least;
-    }
-    return by_parts || rest[count - third] > most;
+    least_of_parts(held, count, least);
+    return rest[count - third] > most ||
+           (count >= RISING_PARTS * PART_BINS && inversions(least) == 0);
+}
+
+/* Whether a floor that falls and rises with the requests under way rises nevertheless: of the 15 pairs
+ * of parts at most one is out of order, which happens by chance 6 times in 720, and from the fourth
+ * part to the last the least rises by half of an even share or more. */
+static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t count)
+{
+    uint64_t least[RISING_PARTS];
+    double whole, late;
+
+    if (count < RISING_PARTS * PART_BINS || memcmp(held, rest, count * sizeof *held) == 0)
+        return false;
+    least_of_parts(held, count, least);
+    whole = (double)least[RISING_PARTS - 1] - (double)least[0];
+    late = (double)least[RISING_PARTS - 1] - (double)least[RISING_PARTS / 2];
+    return inversions(least) <= 1 &&
+           late * 2 * (RISING_PARTS - 1) >= whole * (RISING_PARTS / 2 - 1);
 }
 
 /* Whether the part that never falls rises from `from` to `end` by less than half of an even
@@ -246,23 +284,40 @@ static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
     }
 }
 
-bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises)
+/* Whether the floor of the `count` bins rises to the end; `held` and `rest` have room for them. */
+static void find_rise(const uint64_t *least, uint64_t after, uint32_t count, uint64_t *held,
+                      uint64_t *rest, bool *rises, bool *plainly)
+{
+    for (uint32_t b = count; b-- > 0;) {
+        held[b] = least[b];
+        after = held[b] < after ? held[b] : after;
+        rest[b] = after;
+    }
+    level_once(held, rest, count);
+    *plainly = has_risen(held, rest, count) && !has_stopped(held, rest, count);
+    *rises = *plainly || rises_in_noise(held, rest, count);
+}
+
+bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises,
+                    bool *plainly)
 {
     uint32_t count = floor->bins > first + 1 ? floor->bins - 1 - first : 0;
     uint64_t *rest = mv_push_array(scratch, uint64_t, count);
     uint64_t *held = mv_push_array(scratch, uint64_t, count);
-    uint64_t least = floor->least[floor->bins - 1];
+    uint64_t after = floor->least[floor->bins - 1];
+    bool is_plain_later;
 
-    *rises = false;
+    *rises = *plainly = false;
     if (!rest || !held)
         return false;
-    for (uint32_t b = count; b-- > 0;) {
-        held[b] = floor->least[first + b];
-        least = held[b] < least ? held[b] : least;
-        rest[b] = least;
+    if (count >= LEAST_BINS)
+        find_rise(floor->least + first, after, count, held, rest, rises, plainly);
+    for (uint32_t part = 3; part > 1 && !*rises; part--) {
+        uint32_t filled = count / part;
+        if (count - filled >= FILLED_BINS)
+            find_rise(floor->least + first + filled, after, count - filled, held, rest, rises,
+                      &is_plain_later);
     }
-    level_once(held, rest, count);
-    *rises = count >= LEAST_BINS && has_risen(held, rest, count) && !has_stopped(held, rest, count);
     return true;
 }
 

@@ -32,6 +32,17 @@ static inline uint32_t mv_floor_bin(const mv_floor *floor, uint32_t event)
     return (uint32_t)mv_upper_bound_u32(floor->moment, floor->bins, event);
 }
 
+/* Whether an allocation is part of any floor: few are. Call it in order of birth, with *from 0 at
+ * first; *from is then the first bin whose floor comes after the birth. */
+static inline bool mv_floor_holds(const mv_floor *floor, const mv_alloc_lives *allocs, uint32_t row,
+                                  uint32_t *from)
+{
+    while (*from < floor->bins && allocs->birth[row] != MV_BEFORE &&
+           floor->moment[*from] <= allocs->birth[row])
+        ++*from;
+    return *from < floor->bins && floor->moment[*from] <= allocs->freed[row];
+}
+
 /* O(events + allocations). Fails only when out of memory. */
 mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps, mv_floor *out,
                       mv_err *err);
@@ -61,8 +72,15 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
  * parts, which happens by chance once in 720 times; with four to eleven bins, it must never fall.
  * Late in the last third it has risen by at least half of an even share; if it never falls, it is
  * enough that it did so over a time as long as its longest pause. And it has not stopped: the last
- * rise is less than two of the longest earlier pauses ago. False when out of memory. O(bins). */
-bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises);
+ * rise is less than two of the longest earlier pauses ago.
+ *
+ * A floor that varies with the requests under way rises, too, if the least rises through six parts but
+ * for one pair of neighbours (6 times in 720 by chance), and by half of an even share from the fourth
+ * part to the last. Both are also tried without the first third of the bins and without the
+ * first half, in which a server fills. *plainly is false for these. False when out of memory.
+ * O(bins). */
+bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises,
+                    bool *plainly);
 
 /* For runs without steps and without calls of modules: whether a line repeats throughout the last
  * two thirds of the events, and the least allocated in the last third is not above the least in the

@@ -120,6 +120,17 @@ static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
                                                                   : MV_NO_ROW;
 }
 
+/* The change of allocated bytes by an event that has only its own changes; false: none. */
+static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv_level_step *out)
+{
+    uint32_t row = mv_level_own_row(lives, event);
+    bool allocates = lives->events.action[event] == MV_ACTION_ALLOC;
+
+    *out = (mv_level_step){event, row, allocates ? MV_STEP_ALLOC : MV_STEP_FREED};
+    return row != MV_NO_ROW &&
+           (allocates || (lives->allocs.freed[row] == event && !mv_alloc_was_pending(lives, row)));
+}
+
 /* Adds all changes by `event`, in place of calls of mv_level_steps_next: nearly all events have only
  * their own. */
 static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, uint32_t event)

@@ -18,10 +18,12 @@ typedef struct {
     const mv_lives *lives;
     mv_totals *out;
     mv_totals_findings found;
-    bool knows_pools;  /* the file has the pool of some segment */
-    uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] by pool_index: row of out->pools */
-    mv_levels *levels; /* [out->pool_count] now */
-    mv_levels kinds[2];
+    bool knows_pools;        /* the file has the pool of some segment */
+    uint32_t *slot_of;       /* [2 * (trace->pools.count + 1)] by pool_index: row of out->pools */
+    uint32_t *segment_index; /* [lives->segments.count] pool_index of each */
+    mv_levels *levels;       /* [out->pool_count] now */
+    mv_levels kinds[2];      /* not kept if a kind is a pool */
+    bool kinds_are_pools;    /* each kind has at most one */
     mv_levels all;
 } totals_search;
 
@@ -64,7 +66,7 @@ static uint32_t index_of_alloc(const totals_search *t, uint32_t row)
     const mv_alloc_lives *a = &t->lives->allocs;
 
     if (a->segment[row] != MV_NO_ROW)
-        return index_of_segment(t, a->segment[row]);
+        return t->segment_index[a->segment[row]];
     return pool_index(t, guess_pool(t),
                       a->block[row] <= MV_SMALL_REQUEST ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE);
 }
@@ -96,7 +98,8 @@ static void mark_pools(totals_search *t)
 
     t->knows_pools = find_knowledge(t);
     for (uint32_t i = 0; i < lives->count; i++) {
-        t->slot_of[index_of_segment(t, i)] = 0;
+        t->segment_index[i] = index_of_segment(t, i);
+        t->slot_of[t->segment_index[i]] = 0;
         if (lives->pool[i].row == MV_NO_ROW)
             t->found.unknown_pools += lives->death[i] != MV_NEVER;
         else if (lives->pool[i].row != MV_DEFAULT_POOL.row)
@@ -129,7 +132,8 @@ static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
 
     t->slot_of = mv_push_array(scratch, uint32_t, indices);
     keys = mv_push_array(scratch, pool_key, indices);
-    if (!t->slot_of || !keys)
+    t->segment_index = mv_push_array(scratch, uint32_t, t->lives->segments.count);
+    if (!t->slot_of || !keys || !t->segment_index)
         return false;
     for (uint64_t i = 0; i < indices; i++)
         t->slot_of[i] = MV_NO_ROW;
@@ -149,6 +153,7 @@ static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
         t->out->pools[i].pool_id = (mv_pool_id){keys[i].row};
         t->slot_of[pool_index(t, t->out->pools[i].pool_id, keys[i].kind)] = i;
     }
+    t->kinds_are_pools = count < 2 || (count == 2 && keys[0].kind != keys[1].kind);
     t->out->kinds[MV_SEGMENT_SMALL].kind = MV_SEGMENT_SMALL;
     t->out->kinds[MV_SEGMENT_LARGE].kind = MV_SEGMENT_LARGE;
     return true;
@@ -225,18 +230,20 @@ static void apply_step(totals_search *t, const mv_level_step *step)
 {
     bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
     bool is_rise = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_ALLOC;
-    uint32_t index = is_segment ? index_of_segment(t, step->row) : index_of_alloc(t, step->row);
+    uint32_t index = is_segment ? t->segment_index[step->row] : index_of_alloc(t, step->row);
     uint8_t kind = index_kind(index);
     uint32_t slot = t->slot_of[index];
 
     mv_levels_apply(&t->all, t->lives, step);
-    mv_levels_apply(&t->kinds[kind], t->lives, step);
     mv_levels_apply(&t->levels[slot], t->lives, step);
+    if (!t->kinds_are_pools)
+        mv_levels_apply(&t->kinds[kind], t->lives, step);
     if (!is_rise)
         return;
     raise_by(&t->out->peak, &t->all, step);
-    raise_by(&t->out->kinds[kind].peak, &t->kinds[kind], step);
     raise_by(&t->out->pools[slot].peak, &t->levels[slot], step);
+    if (!t->kinds_are_pools)
+        raise_by(&t->out->kinds[kind].peak, &t->kinds[kind], step);
 }
 
 static void begin_block(mv_levels *now, mv_peak *peak, const mv_alloc_lives *a, uint32_t row,
@@ -248,37 +255,43 @@ static void begin_block(mv_levels *now, mv_peak *peak, const mv_alloc_lives *a, 
     raise_used(peak, now, event);
 }
 
-static void end_block(mv_levels *now, const mv_alloc_lives *a, uint32_t row, bool frees,
-                      bool completes)
+static void end_block(mv_levels *now, const mv_alloc_lives *a, uint32_t row)
 {
-    now->allocated -= frees ? a->block[row] : 0;
-    now->active -= completes ? a->block[row] : 0;
-    now->requested -= completes ? a->requested[row] : 0;
+    now->allocated -= a->block[row];
+    now->active -= a->block[row];
+    now->requested -= a->requested[row];
 }
 
-/* The changes by an event that has only its own, as apply_step makes them. */
-static void apply_own(totals_search *t, uint32_t event)
+/* Of events without prepared changes, those that nearly all are: an alloc, and a free with its
+ * completion. Does what apply_step would, and returns the number of events; 0: it is another one. */
+static uint32_t apply_usual(totals_search *t, const mv_level_steps *steps, uint32_t event)
 {
-    const mv_alloc_lives *a = &t->lives->allocs;
-    uint32_t row = mv_level_own_row(t->lives, event), index, slot, kind;
-    bool frees, completes;
+    const mv_lives *lives = t->lives;
+    const mv_alloc_lives *a = &lives->allocs;
+    const uint8_t *action = lives->events.action + event;
+    uint32_t row = mv_level_own_row(lives, event), index, slot, kind;
+    bool begins = *action == MV_ACTION_ALLOC;
 
-    if (row == MV_NO_ROW)
-        return;
+    if (row == MV_NO_ROW ||
+        (!begins && (a->freed[row] != event || a->completed[row] != event + 1 ||
+                     lives->alloc_of[event + 1] != row || action[1] != MV_ACTION_FREE_COMPLETED ||
+                     mv_level_steps_prepared(steps, event + 1))))
+        return 0;
     index = index_of_alloc(t, row);
-    kind = index_kind(index);
     slot = t->slot_of[index];
-    if (t->lives->events.action[event] == MV_ACTION_ALLOC) {
+    kind = index_kind(index);
+    if (begins) {
         begin_block(&t->all, &t->out->peak, a, row, event);
-        begin_block(&t->kinds[kind], &t->out->kinds[kind].peak, a, row, event);
         begin_block(&t->levels[slot], &t->out->pools[slot].peak, a, row, event);
-        return;
+        if (!t->kinds_are_pools)
+            begin_block(&t->kinds[kind], &t->out->kinds[kind].peak, a, row, event);
+        return 1;
     }
-    frees = a->freed[row] == event && !mv_alloc_was_pending(t->lives, row);
-    completes = a->completed[row] == event;
-    end_block(&t->all, a, row, frees, completes);
-    end_block(&t->kinds[kind], a, row, frees, completes);
-    end_block(&t->levels[slot], a, row, frees, completes);
+    end_block(&t->all, a, row);
+    end_block(&t->levels[slot], a, row);
+    if (!t->kinds_are_pools)
+        end_block(&t->kinds[kind], a, row);
+    return 2;
 }
 
 static bool walk_events(mv_arena *scratch, totals_search *t)
@@ -289,14 +302,14 @@ static bool walk_events(mv_arena *scratch, totals_search *t)
     if (!mv_level_steps_init(scratch, t->lives, &steps))
         return false;
     start_levels(t);
-    for (uint32_t i = 0; i < t->lives->events.count; i++) {
-        if (!mv_level_steps_prepared(&steps, i))
-            apply_own(t, i);
-        else
-            while (mv_level_steps_next(&steps, i, &step))
-                apply_step(t, &step);
+    for (uint32_t i = 0, usual; i < t->lives->events.count; i += usual ? usual : 1) {
+        usual = mv_level_steps_prepared(&steps, i) ? 0 : apply_usual(t, &steps, i);
+        while (usual == 0 && mv_level_steps_next(&steps, i, &step))
+            apply_step(t, &step);
     }
     t->found.end = t->all;
+    for (uint32_t i = 0; t->kinds_are_pools && i < t->out->pool_count; i++)
+        t->out->kinds[t->out->pools[i].kind].peak = t->out->pools[i].peak;
     return true;
 }
 

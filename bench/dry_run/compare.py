@@ -24,6 +24,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "python")]
 MOST_SECONDS = 150
+SIZES = tuple(int(n) for n in os.environ.get("SIZES", "210"))
 
 
 def sizes(snapshot):
@@ -47,7 +48,7 @@ def really(name, size, capacity):
         torch.cuda.memory._record_memory_history(max_entries=1_000_000, stacks="python")
     stopped(torch, programs, name, size)
     torch.cuda.synchronize()
-    found = torch.cuda.memory._snapshot(), torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), []
+    found = torch.cuda.memory._snapshot(), torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), None, []
     if torch.distributed.is_initialized():
         torch.distributed.barrier()
         torch.cuda.synchronize()
@@ -80,9 +81,9 @@ def dryly(name, size, capacity, gpu):
     dry.start(ends_process=False)
     stopped(torch, programs, name, size)
     allocator = dry.recorder.allocators[-1]
-    if capacity and not rules.fits(allocator.events, capacity):
+    if capacity and not rules.fits(allocator, capacity):
         raise MemoryError("OutOfMemory")
-    return dry.snapshot(), allocator.peak_allocated, allocator.peak_reserved, dry.report()
+    return dry.snapshot(), allocator.peak_allocated, allocator.peak_reserved, dry.reserved(), dry.report()
 
 
 def stem_of(out, name, size, rank, kind):
@@ -105,8 +106,8 @@ def case(kind, name, size, rank, ranks, out, gpu, port, capacity):
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
         try:
-            snapshot, allocated, reserved, said = really(name, size, capacity) if kind == "real" else dryly(name, size, capacity, gpu)
-            found = {"allocated": allocated, "reserved": reserved, "said": said, "seconds": time.time() - start}
+            snapshot, allocated, reserved, between, said = really(name, size, capacity) if kind == "real" else dryly(name, size, capacity, gpu)
+            found = {"allocated": allocated, "reserved": reserved, "range": between, "said": said, "seconds": time.time() - start}
             with open(stem + ".txt", "w") as file:
                 file.write("\n".join(sizes(snapshot)))
             if os.environ.get("KEEP"):
@@ -134,6 +135,13 @@ def run_all(cases, jobs, out, ranks, gpu):
         running.discard(os.wait()[0])
 
 
+def spread(dry):
+    """What the dry run says of reserved memory, if it says more than one figure."""
+    least, most = (f"{size / 2**20:,.0f}" for size in dry["range"])
+    word = next((word for word in ("at least", "about") if word in dry["said"][-1]), "")
+    return f"{word} {least if least == most else f'{least} to {most}'}".strip() if word or least != most else ""
+
+
 def table(names, out, ranks):
     results, lines = [], []
     for name in names:
@@ -153,12 +161,15 @@ def table(names, out, ranks):
             off = [100 * (dry[what] / real[what] - 1) for what in ("allocated", "reserved")]
             results[-1]["off"] = off
             mib = [f"{both[kind][what] / 2**20:,.0f}" for what in ("allocated", "reserved") for kind in ("dry", "real")]
-            lines.append(f"| {label} | {mib[0]} | {mib[1]} | {off[0]:+.2f} | {mib[2]} | {mib[3]} | {off[1]:+.2f} | {dry['seconds']:.1f} |")
+            lines.append(f"| {label} | {mib[0]} | {mib[1]} | {off[0]:+.2f} | {mib[2]} | {mib[3]} | {off[1]:+.2f} | {spread(dry)} |")
     for n, what in enumerate(("allocated", "reserved")):
         found = sorted(abs(r["off"][n]) for r in results if "off" in r)
         if found:
             lines.append(f"{what}: median {found[len(found) // 2]:.2f} %, 90 % of cases within {found[len(found) * 9 // 10]:.2f} %, most {found[-1]:.2f} %, "
                          f"{sum(f <= (2, 4)[n] for f in found)} of {len(results)} within {(2, 4)[n]} %")
+    told = [r for r in results if "off" in r and r["dry"]["range"][0] <= r["real"]["reserved"] <= r["dry"]["range"][1] or
+            "off" in r and abs(r["off"][1]) <= 4 or "off" in r and spread(r["dry"])[:1] == "a"]
+    lines.append(f"reserved within 4 %, in the range, or said to be rough: {len(told)} of {sum('off' in r for r in results)}")
     json.dump(results, open(os.path.join(out, "results.json"), "w"), indent=0)
     return lines
 
@@ -207,7 +218,7 @@ def main():
         return
     kinds = [kind for kind, skipped in (("real", asked.dry_only or asked.ranks > 2), ("dry", asked.real_only)) if not skipped]
     ranks = list(range(asked.ranks)) if 0 < asked.ranks <= 2 else [0 if asked.ranks else None]
-    run_all([(kind, name, size, rank, 0) for kind in kinds for name in names for size in (2, 1, 0) for rank in ranks],
+    run_all([(kind, name, size, rank, 0) for kind in kinds for name in names for size in SIZES for rank in ranks],
             asked.jobs, asked.out, asked.ranks, asked.gpu)
     print("\n".join(table(names, asked.out, ranks)))
 

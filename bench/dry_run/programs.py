@@ -386,6 +386,113 @@ def lightning(size):
                enable_progress_bar=False, enable_model_summary=False).fit(Module(), loader)
 
 
+# Programs that no rule was made with.
+
+def mixtral(size):
+    from transformers import MixtralConfig, MixtralForCausalLM
+    width, layers, batch = ((256, 2, 4), (512, 4, 4), (768, 6, 8))[size]
+    model = MixtralForCausalLM(MixtralConfig(hidden_size=width, intermediate_size=2 * width, num_hidden_layers=layers, vocab_size=32000,
+                                             num_attention_heads=width // 64, num_key_value_heads=width // 128)).to(DEVICE)
+    train(model, tokens(batch, 384), lambda m, x: m(input_ids=x, labels=x).loss, torch.optim.AdamW(model.parameters()), torch.bfloat16)
+
+
+def whisper(size):
+    from transformers import WhisperConfig, WhisperForConditionalGeneration
+    width, layers, batch = ((256, 2, 4), (384, 4, 8), (512, 6, 8))[size]
+    model = WhisperForConditionalGeneration(WhisperConfig(d_model=width, encoder_layers=layers, decoder_layers=layers,
+                                                          encoder_attention_heads=width // 64, decoder_attention_heads=width // 64,
+                                                          encoder_ffn_dim=4 * width, decoder_ffn_dim=4 * width)).to(DEVICE)
+    model.train()
+    train(model, lambda: (torch.randn(batch, 80, 3000).to(DEVICE), torch.randint(0, 50000, (batch, 200)).to(DEVICE)),
+          lambda m, x, y: m(input_features=x, labels=y).loss, torch.optim.AdamW(model.parameters()), torch.bfloat16, clip=1.0)
+
+
+def swin(size):
+    import torchvision
+    batch, side, make = ((8, 128, "swin_t"), (16, 224, "swin_t"), (24, 224, "swin_s"))[size]
+    model = getattr(torchvision.models, make)().to(DEVICE)
+    train(model, images(batch, side), classify, torch.optim.AdamW(model.parameters()), torch.bfloat16)
+
+
+def convnext(size):
+    import torchvision
+    batch, side = ((8, 128), (16, 224), (32, 224))[size]
+    model = torchvision.models.convnext_tiny().to(DEVICE)
+    train(model, images(batch, side), classify, torch.optim.AdamW(model.parameters(), fused=True))
+
+
+class Dlrm(nn.Module):
+    def __init__(self, rows, width, tables):
+        super().__init__()
+        self.tables = nn.ModuleList(nn.EmbeddingBag(rows, width, mode="sum", sparse=True) for _ in range(tables))
+        self.dense = nn.Sequential(nn.Linear(13, 512), nn.ReLU(), nn.Linear(512, width), nn.ReLU())
+        pairs = (tables + 1) * tables // 2
+        self.top = nn.Sequential(nn.Linear(pairs + width, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 1))
+
+    def forward(self, x, ids):
+        dense = self.dense(x)
+        rows = torch.stack([dense, *(table(i) for table, i in zip(self.tables, ids))], 1)
+        low = torch.tril_indices(rows.size(1), rows.size(1), -1, device=x.device)
+        return self.top(torch.cat([dense, torch.bmm(rows, rows.transpose(1, 2))[:, low[0], low[1]]], 1)).squeeze(1)
+
+
+class Both:
+    """Two optimizers as one."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def zero_grad(self, **more):
+        for part in self.parts:
+            part.zero_grad(**more)
+
+    def step(self):
+        for part in self.parts:
+            part.step()
+
+
+def dlrm(size):
+    rows, width, tables, batch = ((100_000, 32, 8, 2048), (400_000, 64, 12, 4096), (500_000, 128, 26, 8192))[size]
+    model = Dlrm(rows, width, tables).to(DEVICE)
+    dense = [p for name, p in model.named_parameters() if "tables" not in name]
+    train(model, lambda: (torch.randn(batch, 13).to(DEVICE), torch.randint(0, rows, (tables, batch, 4)).to(DEVICE),
+                          torch.rand(batch).to(DEVICE)),
+          lambda m, x, ids, y: F.binary_cross_entropy_with_logits(m(x, ids), y),
+          Both(torch.optim.SparseAdam(list(model.tables.parameters())), torch.optim.Adam(dense)))
+
+
+class Attending(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.attention = nn.GroupNorm(8, width), Attention(width, width // 64, causal=False)
+
+    def forward(self, x):
+        y = self.norm(x).flatten(2).transpose(1, 2)
+        return x + self.attention(y).transpose(1, 2).view_as(x)
+
+
+def diffusion(size):
+    width, batch, side = ((64, 8, 32), (128, 16, 32), (128, 16, 64))[size]
+    model = UNet(width)
+    model.middle = nn.Sequential(model.middle, Attending(4 * width), Residual(4 * width, 4 * width))
+    model.down[2] = nn.Sequential(model.down[2], Attending(4 * width))
+    model = model.to(DEVICE)
+    train(model, lambda: (torch.randn(batch, 3, side, side).to(DEVICE), torch.randn(batch, 3, side, side).to(DEVICE)),
+          lambda m, x, noise: F.mse_loss(m(x + noise), noise), torch.optim.AdamW(model.parameters()), torch.bfloat16, clip=1.0)
+
+
+class Gru(Lstm):
+    def __init__(self, width, layers):
+        super().__init__(width, layers)
+        self.rnn = nn.GRU(width, width // 2, layers, batch_first=True, bidirectional=True, dropout=0.2)
+
+
+def gru(size):
+    width, layers, batch, length = ((256, 2, 16, 64), (512, 3, 32, 128), (1024, 3, 64, 128))[size]
+    model = Gru(width, layers).to(DEVICE)
+    train(model, tokens(batch, length, 10000), next_token, torch.optim.Adam(model.parameters()), clip=1.0)
+
+
 # Programs of several ranks: RANK, WORLD_SIZE and the others of torchrun are in the environment.
 
 def joined():
@@ -468,6 +575,7 @@ def fsdp1(size):
 NAMES = ("gpt_fp32", "gpt_bf16_fused", "gpt_checkpointed", "gpt_accumulated", "gpt_sgd", "gpt_compiled", "llama", "llama_fp32",
          "llama_checkpointed", "bert", "bert_fp16_scaled", "t5", "resnet", "resnet_fp16_channels_last", "vit", "vit_fp32",
          "unet_ema", "lstm", "moe", "lora", "gpt2_trainer", "accelerated", "lightning")
+NEW_NAMES = ("mixtral", "whisper", "swin", "convnext", "dlrm", "diffusion", "gru")
 RANKED_NAMES = ("ddp", "ddp_bf16", "ddp_views", "ddp_accumulated", "zero", "fsdp", "fsdp_bf16", "fsdp_kept", "fsdp_checkpointed", "fsdp1")
 
 if __name__ == "__main__":

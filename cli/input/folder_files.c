@@ -48,8 +48,7 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary)
     return is;
 }
 
-/* Whether the name is the name of a snapshot, compressed or not, or of a summary file. */
-static bool is_named_as_snapshot(const char *name, bool or_summary)
+bool mv_is_named_as_snapshot(const char *name, bool or_summary)
 {
     static const char *const endings[] = {".pickle", ".msgpack", ".bin"};
     static const char *const packed[] = {"", ".gz", ".zst"};
@@ -73,7 +72,7 @@ static bool is_wanted(const list *l, const char *name, const char *path)
 
     if (name[0] == '.' || (is_there && S_ISDIR(st.st_mode)))
         return false;
-    return is_named_as_snapshot(name, l->or_summary) ||
+    return mv_is_named_as_snapshot(name, l->or_summary) ||
            (is_there && S_ISREG(st.st_mode) &&
             mv_is_snapshot_file(l->arena->budget, path, l->or_summary));
 }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "analyze/events/recorder.h"
 #include "analyze/join/join.h"
@@ -80,17 +81,58 @@ static void name_other_tool(const char *path, mv_err *err)
                     "record them with memviz run -- CMD, or memviz.record");
 }
 
-/* Whether only these events are needed: their numbers are given, and nothing that needs others. */
-static bool find_part(const mv_cli *cli, mv_read_part *part)
+/* Whether only a part of the events is needed: none on other levels, and none of a joined file. */
+static bool needs_part(const mv_cli *cli, const char *path)
+{
+    const mv_options *o = &cli->options;
+    struct stat st;
+
+    return cli->command->reads_part && !cli->kept && !o->level && !o->with &&
+           (o->from || o->to || o->device != MV_ALL_DEVICES) && stat(path, &st) == 0 &&
+           S_ISREG(st.st_mode);
+}
+
+/* Where a position is: its event, or with `trace` its time. False: that is not known without all
+ * events. */
+static bool find_place(const mv_trace *trace, const char *x, uint64_t *event, int64_t *time_us)
+{
+    char why[MV_WHY];
+
+    if (!x || mv_number_read(x, event))
+        return true;
+    return trace && mv_position_time(trace, 0, x, time_us, why, sizeof why) && *time_us > 0;
+}
+
+static bool find_part(const mv_cli *cli, const mv_trace *trace, mv_read_part *part)
 {
     const mv_options *o = &cli->options;
 
     *part = (mv_read_part){.device = MV_NO_ROW, .end = UINT64_MAX};
     if (o->device != MV_ALL_DEVICES && o->device < MV_NO_ROW)
         part->device = (uint32_t)o->device;
-    return cli->command->reads_part && !cli->kept && !o->level && !o->with && (o->from || o->to) &&
-           (!o->from || mv_number_read(o->from, &part->first)) &&
-           (!o->to || mv_number_read(o->to, &part->end));
+    return find_place(trace, o->from, &part->first, &part->from_us) &&
+           find_place(trace, o->to, &part->end, &part->to_us);
+}
+
+/* Reads only the events that are needed, where the file allows it. Times and annotations are found
+ * in a first reading, of no events but the first and the last. */
+static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read_opts opts,
+                         mv_trace *trace, mv_err *err)
+{
+    mv_read_part part, none = {.device = MV_NO_ROW};
+
+    if (!needs_part(cli, path))
+        return mv_trace_read(arena, path, &opts, trace, err);
+    if (!find_part(cli, NULL, &part)) {
+        opts.part = &none;
+        if (mv_trace_read(arena, path, &opts, trace, err) != MV_OK || !trace->openings)
+            return err->code;
+        opts.part = NULL;
+        if (!find_part(cli, trace, &part))
+            return mv_trace_read(arena, path, &opts, trace, err);
+    }
+    opts.part = &part;
+    return mv_trace_read(arena, path, &opts, trace, err);
 }
 
 /* The unchanged file. */
@@ -99,7 +141,6 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
 {
     char what[80];
     mv_progress progress;
-    mv_read_part part;
 
     snprintf(what, sizeof what, "memviz: reading %.56s", path);
     mv_progress_start(&progress, what, mv_option_given(&cli->options, MV_HAS(QUIET)));
@@ -108,13 +149,12 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS)),
                          .errors = cli->errors,
                          .error_arena = &cli->arena,
-                         .part = find_part(cli, &part) ? &part : NULL,
                          .digest_suffices = cli->command->needs_no_events && !cli->kept,
                          .files_only = mv_input_is_file(cli, path)};
     if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
     else
-        mv_trace_read(arena, path, &opts, trace, err);
+        read_part(cli, arena, path, opts, trace, err);
     mv_progress_end(&progress);
     name_other_tool(path, err);
     return err->code;
@@ -138,6 +178,8 @@ static void put_predicted(mv_cli *cli, const char *path, const mv_trace *trace)
     mv_out_words(&cli->out, ": predicted by a dry run");
     if (mv_setting_is_on(trace, "dry_run_at_least"))
         mv_out_words(&cli->out, ", as a lower bound: some sizes are unknown");
+    else if (mv_setting_is_on(trace, "dry_run_about"))
+        mv_out_words(&cli->out, ", roughly: some sizes are estimates");
     mv_out_words(&cli->out, "\n\n");
 }
 

@@ -8,10 +8,13 @@
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
+/* Sequences of so many files are kept completely; those of more files as in a summary file, in
+ * 40 KB, so that hundreds of ranks with 100,000 allocations fit into some tens of megabytes. */
+#define FILES_IN_DETAIL 64
+
 typedef struct {
     mv_rank_files *files;
     const mv_options *options; /* --device, --from, --to */
-    mv_budget *budget;         /* of all threads */
 } job;
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -35,12 +38,14 @@ static mv_code keep_named(mv_rank_file *file, int64_t device)
 static mv_code summarize_device(mv_rank_file *file, const mv_trace *trace, uint32_t device,
                                 const mv_options *options)
 {
+    uint32_t most_points =
+        options->files > FILES_IN_DETAIL ? MV_SUMMARY_FILE_POINTS : MV_SUMMARY_POINTS;
     char why[MV_WHY];
     mv_window window;
 
     if (!mv_window_read(trace, device, options->from, options->to, &window, why, sizeof why))
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET, "%s", why);
-    if (mv_summary_make(&file->arena, trace, device, window, file->path,
+    if (mv_summary_make(&file->arena, trace, device, window, most_points, file->path,
                         &file->summaries[file->count], &file->err) == MV_OK)
         file->count++;
     return file->err.code;
@@ -91,25 +96,32 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
 }
 
 static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work,
-                           const mv_options *options)
+                           mv_shared_parts *shared, const mv_options *options)
 {
     mv_span bytes;
     mv_code code;
 
     mv_source_need(source, MV_SUMMARY_MAGIC_BYTES);
-    if (!mv_summary_probe((mv_span){source->at, (uint64_t)(source->end - source->at)}))
-        return read_trace(file, source, work, options);
+    if (!mv_summary_probe((mv_span){source->at, (uint64_t)(source->end - source->at)})) {
+        code = read_trace(file, source, work, options);
+        if (code != MV_OK)
+            mv_arena_release(&file->arena);
+        return code;
+    }
     if (options->from || options->to)
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
                        "a summary covers a whole run: --from and --to do not apply");
     code = mv_source_rest(source, &bytes, &file->err);
     if (code != MV_OK)
         return code;
-    return mv_summaries_decode(&file->arena, bytes, &file->summaries, &file->count, &file->err);
+    return mv_summaries_decode(&file->arena, shared, bytes, &file->summaries, &file->count,
+                               &file->err);
 }
 
-static void read_file(mv_rank_file *file, mv_budget *budget, const mv_options *options)
+/* Summaries of other files may share parts of a summary file that failed: its memory is kept. */
+static void read_file(mv_rank_file *file, mv_shared_parts *shared, const mv_options *options)
 {
+    mv_budget *budget = file->arena.budget;
     mv_source source = {0};
     mv_err torn;
     mv_arena work;
@@ -117,12 +129,11 @@ static void read_file(mv_rank_file *file, mv_budget *budget, const mv_options *o
 
     file->err = (mv_err){.offset = MV_NO_OFFSET};
     file->count = 0;
-    mv_arena_init(&file->arena, budget);
     mv_arena_init(&work, budget);
     code = file->is_file ? mv_source_open_file(&work, file->path, &source, &file->err)
                          : mv_source_open(&work, file->path, &source, &file->err);
     if (code == MV_OK)
-        code = read_source(file, &source, &work, options);
+        code = read_source(file, &source, &work, shared, options);
     if (mv_source_check(&source, &torn) != MV_OK) {
         file->err = torn;
         code = torn.code;
@@ -132,10 +143,8 @@ static void read_file(mv_rank_file *file, mv_budget *budget, const mv_options *o
     if (code == MV_OK)
         code = keep_named(file, options->device);
     file->err.code = code;
-    if (code != MV_OK) {
+    if (code != MV_OK)
         file->count = 0;
-        mv_arena_release(&file->arena);
-    }
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -144,7 +153,7 @@ static void read_one(void *user, uint32_t i)
 {
     job *j = user;
 
-    read_file(&j->files->files[i], j->budget, j->options);
+    read_file(&j->files->files[i], &j->files->shared, j->options);
 }
 
 /* A file that ran out of memory while others were read may fit into the whole remaining memory. */
@@ -153,25 +162,28 @@ static void read_again_alone(const job *j)
     for (uint32_t i = 0; i < j->files->count; i++) {
         mv_rank_file *file = &j->files->files[i];
         if (file->err.code == MV_NOMEM && strcmp(file->path, "-") != 0)
-            read_file(file, j->budget, j->options);
+            read_file(file, &j->files->shared, j->options);
     }
 }
 
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
 {
     uint32_t threads = mv_parallel_for_threads((uint32_t)cli->options.files, 0);
-    job j = {.files = out, .options = &cli->options, .budget = &cli->budget};
+    job j = {.files = out, .options = &cli->options};
     bool lacked;
 
     *out = (mv_rank_files){.count = (uint32_t)cli->options.files};
+    mv_shared_parts_init(&out->shared, &cli->budget);
     out->files = mv_push_array(&cli->arena, mv_rank_file, out->count);
     if (!out->files) {
         mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
         return false;
     }
-    for (uint32_t i = 0; i < out->count; i++)
+    for (uint32_t i = 0; i < out->count; i++) {
         out->files[i] = (mv_rank_file){.path = cli->options.file[i],
                                        .is_file = mv_input_is_file(cli, cli->options.file[i])};
+        mv_arena_init(&out->files[i].arena, &cli->budget);
+    }
     lacked = cli->budget.lacked;
     mv_parallel_for(out->count, threads, read_one, &j);
     if (threads > 1)
@@ -190,6 +202,6 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
 void mv_rank_files_release(mv_rank_files *files)
 {
     for (uint32_t i = 0; i < files->count; i++)
-        if (files->files[i].err.code == MV_OK)
-            mv_arena_release(&files->files[i].arena);
+        mv_arena_release(&files->files[i].arena);
+    mv_shared_parts_release(&files->shared);
 }

@@ -2,7 +2,7 @@
 #ifndef MV_RANK_FILES_H
 #define MV_RANK_FILES_H
 
-#include "analyze/ranks/summary.h"
+#include "analyze/ranks/shared_parts.h"
 #include "cli/commands.h"
 
 /* One file of the command line. A snapshot gives one summary for each device that was used; a
@@ -14,13 +14,14 @@ typedef struct {
     mv_note damaged; /* MV_NOTE_DAMAGED of a snapshot */
     uint32_t count;  /* of summaries */
     mv_summary *summaries;
-    mv_arena arena; /* holds the summaries */
+    mv_arena arena; /* holds the summaries, also parts of those of other files */
 } mv_rank_file;
 
 typedef struct {
     uint32_t count;
     mv_rank_file *files; /* [count] in the order of the command line */
     uint32_t failed;     /* files that could not be read */
+    mv_shared_parts shared;
 } mv_rank_files;
 
 /* Reads all files of the command line, several at once. Reading and all summaries share the

@@ -1,11 +1,9 @@
 #include "cli/live/top_report.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "analyze/code/labels.h"
 #include "analyze/code/libraries.h"
-#include "analyze/leaks/leak_words.h"
 #include "analyze/levels/levels.h"
 #include "analyze/totals/totals.h"
 #include "base/duration.h"
@@ -225,6 +223,15 @@ static void put_change(mv_out *out, const mv_top_report *r, const mv_top_device 
                      mv_duration_text(age, (int64_t)r->cli->options.older_us));
 }
 
+static void put_verdict_age(mv_out *out, const mv_followed *followed)
+{
+    int64_t age_ms = followed ? mv_followed_now_ms() - followed->judged_ms : 0;
+    char age[MV_DURATION_TEXT];
+
+    if (age_ms >= 1000)
+        mv_out_format(out, " (%s ago)", mv_duration_text(age, age_ms / 1000 * 1000000));
+}
+
 static void put_device(const mv_top_report *r, const mv_top_device *d)
 {
     mv_out *out = &r->cli->out;
@@ -241,6 +248,7 @@ static void put_device(const mv_top_report *r, const mv_top_device *d)
                                                        : MV_STYLE_YELLOW);
     mv_out_text(out, mv_leak_verdict_name(d->verdict));
     mv_out_style(out, MV_STYLE_NONE);
+    put_verdict_age(out, d->file->followed);
     if (d->why)
         mv_prose_put(out, 22, 4, ": %s", d->why);
     else
@@ -287,12 +295,12 @@ void mv_top_report_sort(mv_top_report *r, mv_top_order order)
 /* In the model's times. */
 static int64_t now_of(const mv_top_file *file)
 {
-    struct timespec now;
+    int64_t now_us =
+        file->followed ? (int64_t)file->followed->state.now_us : mv_followed_now_ms() * 1000;
 
-    if (!file->is_running || clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+    if (!file->is_running)
         return MV_NO_TIME;
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 +
-           mv_live_to_epoch_us(mv_trace_as_read(&file->trace));
+    return now_us + mv_live_to_epoch_us(mv_trace_as_read(&file->trace));
 }
 
 /* The rows of the ledger, added up by library. */
@@ -338,39 +346,53 @@ static mv_code find_ledger(mv_cli *cli, mv_top_device *d, const mv_lives *lives,
     return err->code;
 }
 
+static mv_code find_verdict(mv_cli *cli, mv_top_device *d, const mv_lives *lives, mv_err *err)
+{
+    mv_judged judged;
+
+    if (d->file->followed)
+        judged = mv_followed_judged(d->file->followed, d->device);
+    else if (mv_judge(&cli->arena, &cli->arena, &d->file->trace, lives, &judged, err) != MV_OK)
+        return err->code;
+    d->verdict = judged.verdict;
+    d->why = judged.why;
+    return MV_OK;
+}
+
 static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
 {
     const mv_trace *trace = &d->file->trace;
     mv_top_query ask = {.now_us = now_of(d->file),
                         .grown_us = GROWN_US,
                         .older_us = (int64_t)cli->options.older_us};
-    char why[600];
     mv_totals totals;
     mv_lives lives;
-    mv_leaks leaks;
 
     if (mv_lives_find(&cli->arena, trace, d->device, &lives, err) != MV_OK ||
         mv_totals_find(&cli->arena, trace, &lives, &totals, err) != MV_OK ||
         mv_top_find(&cli->arena, trace, &lives, d->file->kinds, ask, &d->top, err) != MV_OK ||
-        mv_leaks_find(&cli->arena, trace, &lives, &leaks, err) != MV_OK)
+        find_verdict(cli, d, &lives, err) != MV_OK)
         return err->code;
+    /* Events that no longer matter are not in the trace of a file that is followed. */
+    if (d->file->followed && d->top.since_us == MV_NO_TIME && d->top.now_us != MV_NO_TIME &&
+        mv_followed_has(&d->file->followed->state.before, trace, d->device))
+        d->top.since_us = d->top.now_us - GROWN_US;
     d->allocated = totals.current.bytes.allocated;
     d->reserved = totals.current.bytes.reserved;
     d->is_missing_reserved = mv_trace_is_missing_reserved(trace);
     d->residual = (int64_t)(d->allocated - d->top.allocated);
-    d->verdict = leaks.verdict;
-    if (leaks.verdict == MV_VERDICT_UNKNOWN && *leaks.why) {
-        mv_leaks_why(&leaks, why, sizeof why);
-        d->why = mv_arena_text(&cli->arena, why, strlen(why));
-    }
     return find_ledger(cli, d, &lives, err);
 }
 
 /* A device that holds and did nothing is omitted if its file has others. */
 static bool is_idle(const mv_top_device *d)
 {
-    return mv_trace_events(&d->file->trace, d->device).count == 0 && d->allocated == 0 &&
-           d->reserved == 0 && d->library_count == 0 && d->ledger.used == MV_NO_BYTES;
+    const mv_trace *trace = &d->file->trace;
+
+    if (d->file->followed && mv_followed_has(&d->file->followed->state.used, trace, d->device))
+        return false;
+    return mv_trace_events(trace, d->device).count == 0 && d->allocated == 0 && d->reserved == 0 &&
+           d->library_count == 0 && d->ledger.used == MV_NO_BYTES;
 }
 
 static bool add_device(mv_top_report *r, const mv_top_file *file, uint32_t device, mv_err *err)
@@ -395,7 +417,8 @@ static bool add_samples(const mv_top_report *r, mv_top_file *file, mv_err *err)
     mv_trace *trace = &file->trace, *read = trace;
     mv_nvml_process process = {.visible = mv_fact_find(trace, "cuda_visible_devices"),
                                .order = mv_fact_find(trace, "cuda_device_order")};
-    uint64_t pid;
+    mv_live_used was = file->followed ? file->followed->state.used : (mv_live_used){0};
+    uint64_t pid, used = was.blocks | was.calls | was.heaps;
 
     if (!file->is_running || !mv_number_read(mv_fact_find(trace, "pid"), &pid))
         return true;
@@ -407,7 +430,7 @@ static bool add_samples(const mv_top_report *r, mv_top_file *file, mv_err *err)
         trace->origin.as_read = read;
     }
     process.pid = (uint32_t)pid;
-    return mv_add_samples(&r->cli->arena, &process, r->nvml, read, err) == MV_OK;
+    return mv_add_samples(&r->cli->arena, &process, r->nvml, used, read, err) == MV_OK;
 }
 
 static bool read_file(mv_top_report *r, uint32_t i, mv_top_file *file)
@@ -415,9 +438,12 @@ static bool read_file(mv_top_report *r, uint32_t i, mv_top_file *file)
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_cli *cli = r->cli;
     const char *path = cli->options.file[i];
+    mv_followed *followed = r->followed && r->is_running[i] ? &r->followed[i] : NULL;
 
     file->path = path;
-    if (!mv_input_read_file(cli, path, &file->trace) ||
+    if (followed && mv_followed_read(cli, followed, path, GROWN_US, &file->trace))
+        file->followed = followed;
+    if ((!file->followed && !mv_input_read_file(cli, path, &file->trace)) ||
         !mv_input_devices(cli, &file->trace, &file->first, &file->end))
         return false;
     file->kinds = mv_frame_kinds(&cli->arena, &file->trace);

@@ -5,7 +5,7 @@
 #include "analyze/leaks/leaks.h"
 #include "analyze/ledger/ledger.h"
 #include "analyze/top/top.h"
-#include "cli/commands.h"
+#include "cli/live/followed.h"
 #include "record/nvml.h"
 
 /* The column by which the lines are sorted. */
@@ -13,10 +13,11 @@ typedef enum { MV_TOP_BY_BYTES, MV_TOP_BY_GROWN, MV_TOP_BY_AGE, MV_TOP_ORDERS } 
 
 typedef struct {
     const char *path;
-    mv_trace trace;       /* of its level */
-    const uint8_t *kinds; /* of frames */
-    bool is_running;      /* its process is being recorded now */
-    uint32_t first, end;  /* devices */
+    mv_trace trace;              /* of its level */
+    const uint8_t *kinds;        /* of frames */
+    bool is_running;             /* its process is being recorded now */
+    uint32_t first, end;         /* devices */
+    const mv_followed *followed; /* NULL: it was read whole */
 } mv_top_file;
 
 /* Bytes that the calls of one library hold. */
@@ -45,6 +46,7 @@ typedef struct {
     mv_top_order order;
     uint64_t limit;         /* rows of lines */
     const bool *is_running; /* [options.files]; NULL: none is */
+    mv_followed *followed;  /* [options.files] those that are running are followed; NULL: none is */
     uint32_t file_count;
     mv_top_file *files; /* [file_count] */
     uint32_t count;

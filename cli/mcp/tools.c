@@ -40,7 +40,7 @@ static const mv_mcp_tool tools[] = {
     {.name = "fit",
      .command = "fit",
      .arguments = "FILE...",
-     .about = "peaks at other input sizes; files: two or more PATH=SIZE"},
+     .about = "peaks at other input sizes; files: PATH=SIZE[,SIZE]"},
     {.name = "diff", .command = "diff"},
     {.name = "ranks", .command = "ranks"},
     {.name = "ledger", .command = "ledger"},

@@ -62,6 +62,44 @@ static void end_text(mv_serve_site *site, mv_serve_answer *out, char **bytes, si
     out->is_own = true;
 }
 
+/* A member with a text; null if it is empty. */
+static void put_text(mv_out *out, const char *name, const char *text)
+{
+    mv_out_format(out, ",\"%s\":", name);
+    if (*text)
+        mv_json_put_text(out, (mv_span){(const uint8_t *)text, strlen(text)});
+    else
+        mv_out_words(out, "null");
+}
+
+static void put_number(mv_out *out, const char *name, uint64_t number)
+{
+    mv_out_format(out, ",\"%s\":", name);
+    if (number != MV_NO_BYTES)
+        mv_out_u64(out, number);
+    else
+        mv_out_words(out, "null");
+}
+
+static void put_verdict(mv_out *out, const mv_served_verdict *v)
+{
+    static const char *const states[] = {"waiting", "read", "unreadable"};
+
+    put_text(out, "state", states[v->stage]);
+    if (v->stage == MV_SERVED_UNREADABLE)
+        put_text(out, "why", v->text);
+    if (v->stage != MV_SERVED_READ)
+        return;
+    put_number(out, "peak_allocated", v->allocated);
+    put_number(out, "peak_reserved", v->reserved);
+    put_text(out, "bound", mv_bound_name(v->bound));
+    put_number(out, "devices", v->devices);
+    put_number(out, "problems", v->problems);
+    put_text(out, "kind", v->kind);
+    put_text(out, "text", v->text);
+    put_text(out, "damaged", v->damaged);
+}
+
 static void put_file(mv_out *out, const mv_served_files_file *file)
 {
     mv_out_words(out, "{\"id\":");
@@ -72,6 +110,7 @@ static void put_file(mv_out *out, const mv_served_files_file *file)
     mv_out_u64(out, file->bytes);
     mv_out_words(out, ",\"modified_ms\":");
     mv_out_i64(out, file->modified_ms);
+    put_verdict(out, &file->verdict);
     mv_out_char(out, '}');
 }
 
@@ -84,6 +123,7 @@ static void answer_list(mv_serve_site *site, mv_serve_answer *out)
     char *bytes;
 
     mv_arena_init(&arena, site->budget);
+    mv_served_files_find_verdicts(site->served);
     if (mv_served_files_look(site->served, &arena, &list, &err) != MV_OK ||
         !begin_text(site, &bytes, &length)) {
         say(out, 503, "out of memory\n");

@@ -28,7 +28,7 @@ typedef struct {
     uint32_t root; /* the first path of the command line that led to it */
     bool is_named; /* on the command line itself */
     bool is_there; /* at the last scan */
-    bool is_snapshot;
+    bool is_listed;
     uint64_t bytes, version;
     int64_t modified_ms;
     /* Under the lock: */
@@ -36,6 +36,7 @@ typedef struct {
     uint64_t asked;              /* the served's clock at its last request */
     mv_container_file container; /* of MADE */
     char why[MV_ERR_TEXT + 32];  /* of FAILED */
+    mv_served_verdict verdict;
 } row;
 
 struct mv_served_files {
@@ -52,8 +53,10 @@ struct mv_served_files {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wanted;
-    bool ends;                    /* under the lock */
-    uint64_t clock;               /* likewise */
+    bool ends;           /* under the lock, as the next three */
+    bool finds_verdicts; /* a client has asked for the list */
+    bool is_finding;     /* a verdict: a request for a container interrupts it */
+    uint64_t clock;
     _Atomic uint32_t thousandths; /* of the running conversion */
     _Atomic uint32_t running;     /* its row */
 };
@@ -103,15 +106,6 @@ static void show_progress(void *user, uint64_t done, uint64_t total)
                  (uint32_t)(total ? done * 1000 / total : 0));
 }
 
-static void explain(const mv_err *err, char *why, size_t size)
-{
-    char text[MV_ERR_TEXT], place[32] = "";
-
-    if (err->offset != MV_NO_OFFSET)
-        snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)err->offset);
-    snprintf(why, size, "%s%s", place, mv_err_text(err, text));
-}
-
 /* The row with the oldest request; NULL: none. */
 static row *next_asked(mv_served_files *served)
 {
@@ -145,7 +139,7 @@ static void make(mv_served_files *served, row *r)
         drop(r);
     } else if (err.code != MV_OK) {
         r->stage = FAILED;
-        explain(&err, r->why, sizeof r->why);
+        mv_served_explain(&err, r->why, sizeof r->why);
     } else {
         r->stage = MADE;
         r->container = container;
@@ -153,15 +147,56 @@ static void make(mv_served_files *served, row *r)
     }
 }
 
+/* The smallest listed file without a verdict; NULL: none. */
+static row *next_unread(mv_served_files *served)
+{
+    row *first = NULL;
+
+    for (uint32_t i = 0; served->finds_verdicts && i < served->count; i++) {
+        row *r = &served->rows[i];
+        if (r->is_there && r->is_listed && r->verdict.stage == MV_SERVED_NOT_READ &&
+            (!first || r->bytes < first->bytes))
+            first = r;
+    }
+    return first;
+}
+
+/* Ends the thread's current work: it fails at its next allocation. */
+static void interrupt(mv_served_files *served)
+{
+    __atomic_store_n(&served->budget.limit, 0, __ATOMIC_RELAXED); /* the thread reads it */
+}
+
+/* Under the lock, except for the reading itself. */
+static void find_verdict(mv_served_files *served, row *r)
+{
+    uint64_t version = r->version;
+    mv_served_verdict verdict;
+
+    atomic_store(&served->running, (uint32_t)(r - served->rows));
+    served->is_finding = true;
+    pthread_mutex_unlock(&served->lock);
+    mv_served_verdict_find(&served->budget, r->path, &verdict);
+    pthread_mutex_lock(&served->lock);
+    served->is_finding = false;
+    atomic_store(&served->running, UINT32_MAX);
+    if (served->budget.limit == 0) /* interrupted: the verdict may be wrong */
+        served->budget.limit = served->ends ? 0 : served->arena->budget->limit;
+    else if (r->version == version)
+        r->verdict = verdict;
+}
+
 static void *work(void *user)
 {
     mv_served_files *served = user;
+    row *r;
 
     pthread_mutex_lock(&served->lock);
     while (!served->ends) {
-        row *r = next_asked(served);
-        if (r)
+        if ((r = next_asked(served)))
             make(served, r);
+        else if ((r = next_unread(served)))
+            find_verdict(served, r);
         else
             pthread_cond_wait(&served->wanted, &served->lock);
     }
@@ -287,7 +322,9 @@ static void look_at(mv_served_files *served, const char *path, uint32_t root, bo
         r->version = version_of(&st);
         r->bytes = (uint64_t)st.st_size;
         r->modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-        r->is_snapshot = is_named || mv_is_snapshot_file(served->arena->budget, path, false);
+        r->is_listed = is_named || mv_is_named_as_snapshot(path, false) ||
+                       mv_is_snapshot_file(served->arena->budget, path, false);
+        r->verdict.stage = MV_SERVED_NOT_READ;
         drop(r);
     }
     r->is_there = true;
@@ -358,21 +395,24 @@ mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served
 {
     pthread_mutex_lock(&served->lock);
     look_everywhere(served);
-    pthread_mutex_unlock(&served->lock);
     *out =
         (mv_served_files_list){.left_out = served->left_out,
                                .files = mv_push_array(arena, mv_served_files_file, served->count)};
-    if (!out->files)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
-    for (uint32_t i = 0; i < served->count; i++) {
+    for (uint32_t i = 0; out->files && i < served->count; i++) {
         const row *r = &served->rows[i];
-        if (r->is_there && r->is_snapshot)
+        if (r->is_there && r->is_listed)
             out->files[out->count++] = (mv_served_files_file){.id = i,
                                                               .name = r->path,
                                                               .bytes = r->bytes,
                                                               .version = r->version,
-                                                              .modified_ms = r->modified_ms};
+                                                              .modified_ms = r->modified_ms,
+                                                              .verdict = r->verdict};
     }
+    if (served->finds_verdicts)
+        pthread_cond_signal(&served->wanted); /* there may be new files */
+    pthread_mutex_unlock(&served->lock);
+    if (!out->files)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
     shorten_names(out);
     mv_sort_by(arena, out->files, out->count, sizeof *out->files, compare, served);
     return MV_OK;
@@ -388,7 +428,7 @@ static row *find_version(mv_served_files *served, uint32_t id, uint64_t version,
     struct stat st;
 
     *out = (mv_served_files_answer){.state = MV_SHELF_ABSENT, .fd = -1};
-    if (!r || !r->is_there || !r->is_snapshot || stat(r->path, &st) != 0)
+    if (!r || !r->is_there || !r->is_listed || stat(r->path, &st) != 0)
         return NULL;
     out->path = r->path;
     out->state = MV_SHELF_STALE;
@@ -407,6 +447,8 @@ void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t ve
         r->asked = ++served->clock;
     if (r->stage == NOT_MADE) {
         r->stage = ASKED;
+        if (served->is_finding)
+            interrupt(served);
         pthread_cond_signal(&served->wanted);
     }
     if (r->stage == ASKED) {
@@ -423,6 +465,14 @@ void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t ve
         if (out->fd < 0)
             snprintf(out->why, sizeof out->why, "%s", strerror(errno));
     }
+    pthread_mutex_unlock(&served->lock);
+}
+
+void mv_served_files_find_verdicts(mv_served_files *served)
+{
+    pthread_mutex_lock(&served->lock);
+    served->finds_verdicts = true;
+    pthread_cond_signal(&served->wanted);
     pthread_mutex_unlock(&served->lock);
 }
 
@@ -485,7 +535,7 @@ void mv_served_files_close(mv_served_files *served)
         return;
     pthread_mutex_lock(&served->lock);
     served->ends = true;
-    __atomic_store_n(&served->budget.limit, 0, __ATOMIC_RELAXED); /* the thread reads it */
+    interrupt(served);
     pthread_cond_signal(&served->wanted);
     pthread_mutex_unlock(&served->lock);
     pthread_join(served->thread, NULL);

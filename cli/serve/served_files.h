@@ -1,14 +1,14 @@
 /* The served files: named files, and the snapshots in named folders. Each keeps its number while it
  * exists, and until another file needs the number; a request names it by number and version, which
  * changes with the file. A thread builds each file's container on the first request and caches it,
- * within a bound; the least recently requested containers are evicted first.
+ * within a bound; the least recently requested containers are evicted first. In between it finds the
+ * verdicts of listed files, the smallest first, and keeps them until the file changes.
  *
  * Apart from that thread, only one thread at a time may use the served. */
 #ifndef MV_SHELF_H
 #define MV_SHELF_H
 
-#include "base/arena.h"
-#include "base/err.h"
+#include "cli/serve/served_verdict.h"
 
 #define MV_SHELF_MOST 4096 /* files beyond this number are not listed */
 
@@ -19,6 +19,7 @@ typedef struct {
     const char *name; /* the path, without the folder common to all files of the list */
     uint64_t bytes, version;
     int64_t modified_ms;
+    mv_served_verdict verdict;
 } mv_served_files_file;
 
 typedef struct {
@@ -36,6 +37,10 @@ mv_code mv_served_files_open(mv_arena *arena, const char *const *paths, uint32_t
 
 /* Ends the thread. Safe with NULL. */
 void mv_served_files_close(mv_served_files *served);
+
+/* From now on the thread finds verdicts. A request for a container interrupts it; it begins that
+ * file again later. */
+void mv_served_files_find_verdicts(mv_served_files *served);
 
 /* Scans the files and folders again. The rows are in `arena`; names belong to the served, until the
  * next scan. If the list is full, new files take the places of deleted ones. */

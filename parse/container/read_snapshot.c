@@ -353,6 +353,8 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
 {
     mv_code code = list_tables(load, err);
 
+    if (code == MV_OK && load->digests && load->part)
+        code = mv_part_find(load, err);
     for (uint32_t i = 0; i < load->table_count && code == MV_OK; i++)
         code = make_room(load, &load->tables[i], err);
     if (code != MV_OK)
@@ -589,10 +591,6 @@ static mv_code load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, 
         code = read_small_chunks(load, err);
     if (code == MV_OK && opts && (opts->digest_suffices || opts->part))
         code = mv_digests_take(load, err);
-    if (code == MV_OK && load->digests && opts->part) {
-        load->part = opts->part;
-        code = mv_starts_find(load, err);
-    }
     if (code == MV_OK)
         code = load_tables(load, err);
     if (code == MV_OK)
@@ -624,7 +622,8 @@ static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out,
 mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                          mv_trace *out, mv_err *err)
 {
-    mv_load load = {.arena = arena, .build = {.arena = arena, .trace = out}};
+    mv_load load = {
+        .arena = arena, .build = {.arena = arena, .trace = out}, .part = opts ? opts->part : NULL};
     mv_code code = mv_source_rest(source, &load.file, err);
 
     if (code != MV_OK)

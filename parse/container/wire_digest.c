@@ -1,7 +1,6 @@
 /* Digests of devices, as a file stores them. They are not trusted: a digest that contradicts itself
  * or the numbers of rows is ignored, and the events are read. */
 #include "parse/container/wire_load.h"
-#include "parse/container/wire_opening.h"
 
 static_assert((int)MV_ACTION_COUNT <= (int)MV_WIRE_DIGEST_ACTIONS, "raise MV_DIGEST_RULES");
 static_assert((int)MV_DIGEST_WHY == (int)MV_WIRE_DIGEST_WHY, "raise MV_DIGEST_RULES");
@@ -84,36 +83,5 @@ mv_code mv_digests_take(mv_load *load, mv_err *err)
     }
     if (covers(load, events))
         load->digests = digests;
-    return MV_OK;
-}
-
-/* Chunks of the wanted devices' openings are in order of events, so the last one before the part is
- * the best. One that is damaged is as good as none: the events from the one before it are read. */
-mv_code mv_starts_find(mv_load *load, mv_err *err)
-{
-    mv_opening *starts = mv_push_array(load->arena, mv_opening, load->totals.devices);
-    bool *has = mv_push_array(&load->scratch, bool, load->totals.devices);
-
-    if (!starts || !has)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", load->totals.devices);
-    for (uint32_t i = load->opening_count; i-- > 0;) {
-        const mv_chunk *chunk = &load->openings[i];
-        uint32_t device = chunk->head.device;
-        const uint8_t *payload;
-        mv_code code;
-        if (device >= load->totals.devices || has[device] ||
-            chunk->head.first_row > load->part->first ||
-            (load->part->device != MV_NO_ROW && load->part->device != device))
-            continue;
-        code = mv_chunk_open_alone(load, &chunk->head, chunk->at, &payload);
-        if (code == MV_OK)
-            code = mv_opening_decode(load->arena, &chunk->head, payload, &starts[device]);
-        if (code == MV_NOMEM)
-            return mv_fail(err, MV_NOMEM, chunk->at, "%s", "opening");
-        has[device] = code == MV_OK;
-        if (!has[device])
-            starts[device] = (mv_opening){0};
-    }
-    load->starts = starts;
     return MV_OK;
 }

@@ -39,6 +39,11 @@ typedef struct {
     uint8_t *lost;                   /* [rows] of a damaged file: 1 for rows that were lost */
 } mv_load_table;
 
+/* Events of a device. */
+typedef struct {
+    uint64_t first, end;
+} mv_part_rows;
+
 typedef struct {
     mv_span file;
     mv_arena *arena;  /* owns the columns */
@@ -58,8 +63,9 @@ typedef struct {
     uint32_t stored_digest_count;
     mv_chunk *openings; /* [opening_count] in file order */
     uint32_t opening_count, opening_capacity;
-    const mv_read_part *part;
-    mv_opening *starts; /* [totals.devices] of the part; NULL: there is none */
+    const mv_read_part *part; /* NULL: none is wanted */
+    mv_part_rows *rows;       /* [totals.devices] of the part; NULL: there is none */
+    mv_opening *starts;       /* [totals.devices] of the part; NULL: there is none */
     mv_digest *digests; /* [totals.devices] events are not decoded: they have no columns. NULL: they
                          * are */
 
@@ -96,13 +102,14 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
     if (head->first_row == 0 || head->first_row + head->count == head->table_rows)
         return false;
     return (load->part->device != MV_NO_ROW && load->part->device != head->device) ||
-           head->first_row >= load->part->end ||
+           head->first_row >= load->rows[head->device].end ||
            head->first_row + head->count <= load->starts[head->device].event;
 }
 
-/* Sets load->starts, for load->part: the last sound opening of each device that is not after it.
- * MV_NOMEM only. */
-mv_code mv_starts_find(mv_load *load, mv_err *err);
+/* Sets load->rows and load->starts, for load->part: the last sound opening of each device that is
+ * not after its rows. Drops load->digests if all events have to be read. After the chunks were
+ * given to the tables. MV_NOMEM only. */
+mv_code mv_part_find(mv_load *load, mv_err *err);
 
 /* Sets load->digests if the file has a sound digest of each device with events. MV_NOMEM only. */
 mv_code mv_digests_take(mv_load *load, mv_err *err);

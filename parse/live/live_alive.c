@@ -6,45 +6,46 @@
 typedef struct {
     uint8_t key; /* mv_live_alive_key; MV_ALIVE_KEYS: none */
     bool is_by_handle, makes, ends;
+    uint8_t ended_by; /* of one that makes: an action that ends it */
 } effect;
 
-#define MAKES(what, by_handle)                  \
-    {                                           \
-        MV_ALIVE_##what, by_handle, true, false \
+#define MAKES(what, by_handle, ended_by)                           \
+    {                                                              \
+        MV_ALIVE_##what, by_handle, true, false, MV_API_##ended_by \
     }
-#define ENDS(what, by_handle)                   \
-    {                                           \
-        MV_ALIVE_##what, by_handle, false, true \
+#define ENDS(what, by_handle)                      \
+    {                                              \
+        MV_ALIVE_##what, by_handle, false, true, 0 \
     }
 
 /* Actions without a row make nothing that is kept. */
 static const effect effects[MV_API_ACTION_COUNT] = {
-    [MV_API_ALLOC] = MAKES(ADDR, false),
+    [MV_API_ALLOC] = MAKES(ADDR, false, FREE),
     [MV_API_FREE] = ENDS(ADDR, false),
-    [MV_API_ALLOC_ASYNC] = MAKES(ADDR, false),
+    [MV_API_ALLOC_ASYNC] = MAKES(ADDR, false, FREE_ASYNC),
     [MV_API_FREE_ASYNC] = ENDS(ADDR, false),
-    [MV_API_ALLOC_MANAGED] = MAKES(ADDR, false),
-    [MV_API_ALLOC_ARRAY] = MAKES(ARRAY, true),
+    [MV_API_ALLOC_MANAGED] = MAKES(ADDR, false, FREE),
+    [MV_API_ALLOC_ARRAY] = MAKES(ARRAY, true, FREE_ARRAY),
     [MV_API_FREE_ARRAY] = ENDS(ARRAY, true),
-    [MV_API_ALLOC_HOST] = MAKES(ADDR, false),
+    [MV_API_ALLOC_HOST] = MAKES(ADDR, false, FREE_HOST),
     [MV_API_FREE_HOST] = ENDS(ADDR, false),
-    [MV_API_REGISTER] = MAKES(ADDR, false),
+    [MV_API_REGISTER] = MAKES(ADDR, false, UNREGISTER),
     [MV_API_UNREGISTER] = ENDS(ADDR, false),
-    [MV_API_RESERVE] = MAKES(RESERVATION, false),
+    [MV_API_RESERVE] = MAKES(RESERVATION, false, UNRESERVE),
     [MV_API_UNRESERVE] = ENDS(RESERVATION, false),
-    [MV_API_CREATE] = MAKES(HANDLE, true),
+    [MV_API_CREATE] = MAKES(HANDLE, true, RELEASE),
     [MV_API_RELEASE] = ENDS(HANDLE, true),
-    [MV_API_RETAIN] = MAKES(HANDLE, true),
-    [MV_API_IMPORT] = MAKES(HANDLE, true),
-    [MV_API_MAP] = MAKES(MAPPING, false),
+    [MV_API_RETAIN] = MAKES(HANDLE, true, RELEASE),
+    [MV_API_IMPORT] = MAKES(HANDLE, true, RELEASE),
+    [MV_API_MAP] = MAKES(MAPPING, false, UNMAP),
     [MV_API_UNMAP] = ENDS(MAPPING, false),
-    [MV_API_OPEN] = MAKES(ADDR, false),
+    [MV_API_OPEN] = MAKES(ADDR, false, CLOSE),
     [MV_API_CLOSE] = ENDS(ADDR, false),
-    [MV_API_POOL_CREATE] = MAKES(POOL, true),
+    [MV_API_POOL_CREATE] = MAKES(POOL, true, POOL_DESTROY),
     [MV_API_POOL_DESTROY] = ENDS(POOL, true),
-    [MV_API_LOAD] = MAKES(LOAD, true),
+    [MV_API_LOAD] = MAKES(LOAD, true, UNLOAD),
     [MV_API_UNLOAD] = ENDS(LOAD, true),
-    [MV_API_OBJECT_CREATE] = MAKES(OBJECT, true),
+    [MV_API_OBJECT_CREATE] = MAKES(OBJECT, true, OBJECT_DESTROY),
     [MV_API_OBJECT_DESTROY] = ENDS(OBJECT, true),
 };
 
@@ -177,28 +178,64 @@ static bool add_call(mv_live_alive *a, const mv_live_record *r)
     return !e->makes || hold(a, &a->by[e->key], key, r, r->action == MV_API_RETAIN);
 }
 
-static void end_heap(mv_live_alive *a, uint64_t heap)
+/* The block of a heap at an address, or for 0 the newest of any heap; *above: the row that hides
+ * it. Blocks of several heaps may begin at one address. */
+static uint32_t find_heap_block(const mv_live_alive *a, uint64_t heap, uint64_t addr,
+                                uint32_t *above)
 {
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->rows[i].is_used && a->rows[i].record.kind == MV_LIVE_EVENT_HEAP &&
-            a->rows[i].record.text == heap)
-            end(a, &a->by[MV_ALIVE_HEAP], a->rows[i].record.addr);
+    uint32_t row = mv_map_find(&a->by[MV_ALIVE_HEAP], addr);
+
+    *above = MV_NOT_IN_MAP;
+    while (row != MV_NOT_IN_MAP && heap && a->rows[row].record.text != heap) {
+        *above = row;
+        row = a->rows[row].outer;
+    }
+    return row;
 }
 
+static void end_heap_block(mv_live_alive *a, uint32_t row, uint32_t above)
+{
+    if (above == MV_NOT_IN_MAP) {
+        end(a, &a->by[MV_ALIVE_HEAP], a->rows[row].record.addr);
+        return;
+    }
+    a->rows[above].outer = a->rows[row].outer;
+    drop(a, row);
+}
+
+static void reset_heap(mv_live_alive *a, uint64_t heap)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        const mv_live_record *r = &a->rows[i].record;
+        uint32_t row, above;
+        if (!a->rows[i].is_used || r->kind != MV_LIVE_EVENT_HEAP || r->text != heap)
+            continue;
+        row = find_heap_block(a, heap, r->addr, &above);
+        if (row != MV_NOT_IN_MAP)
+            end_heap_block(a, row, above);
+    }
+}
+
+/* Readers take a resize for a free, and an allocation by the same stack. */
 static bool add_heap(mv_live_alive *a, const mv_live_record *r)
 {
-    mv_map *map = &a->by[MV_ALIVE_HEAP];
-    uint32_t row = mv_map_find(map, r->addr);
+    uint32_t above, row = find_heap_block(a, r->text, r->addr, &above);
+    mv_live_record made = *r;
 
-    if (r->action == MV_HEAP_ALLOC)
-        return hold(a, map, r->addr, r, false);
-    if (r->action == MV_HEAP_FREE)
-        end(a, map, r->addr);
-    else if (r->action == MV_HEAP_RESIZE && row != MV_NOT_IN_MAP)
-        a->rows[row].record.size = r->size;
-    else if (r->action == MV_HEAP_RESET)
-        end_heap(a, r->text);
-    return true;
+    if (r->action == MV_HEAP_RESET)
+        reset_heap(a, r->text);
+    if (r->action < MV_HEAP_ALLOC || r->action > MV_HEAP_RESIZE ||
+        (row == MV_NOT_IN_MAP && r->action != MV_HEAP_ALLOC))
+        return true;
+    if (r->action == MV_HEAP_RESIZE) {
+        made = a->rows[row].record;
+        made.sequence = r->sequence;
+        made.time_us = r->time_us;
+        made.size = r->size;
+    }
+    if (row != MV_NOT_IN_MAP)
+        end_heap_block(a, row, above);
+    return r->action == MV_HEAP_FREE || hold(a, &a->by[MV_ALIVE_HEAP], r->addr, &made, true);
 }
 
 /* A new pinned mark takes the place of the one before it, which becomes one of the others. */
@@ -279,5 +316,23 @@ bool mv_live_alive_add(mv_live_alive *a, const mv_live_record *r)
         return add_clock(a, r);
     default:
         return add_range(a, r);
+    }
+}
+
+bool mv_live_alive_ending(const mv_live_record *made, mv_live_record *out)
+{
+    *out = *made;
+    switch (made->kind) {
+    case MV_LIVE_EVENT_BLOCK:
+        out->kind = MV_LIVE_EVENT_FREE;
+        return true;
+    case MV_LIVE_EVENT_HEAP:
+        out->action = MV_HEAP_FREE;
+        return true;
+    case MV_LIVE_EVENT_CALL:
+        out->action = effects[made->action].ended_by;
+        return effects[made->action].makes;
+    default:
+        return false;
     }
 }

@@ -41,8 +41,9 @@ typedef struct {
     mv_live_record record;
     uint64_t sequence;        /* the record's */
     uint64_t launches, waits; /* the clocks at the record */
-    uint32_t outer;           /* the row that this one hides: an outer range, or an older reference;
-                               * of an unused row the next unused one. MV_NOT_IN_MAP: none */
+    uint32_t outer;           /* the row that this one hides: an outer range, an older reference, or
+                               * a block of another heap at the address; of an unused row the next
+                               * unused one. MV_NOT_IN_MAP: none */
     bool is_used;
 } mv_live_alive_row;
 
@@ -68,6 +69,9 @@ void mv_live_alive_init(mv_arena *arena, mv_live_alive *out);
 
 /* False: memory is out. */
 bool mv_live_alive_add(mv_live_alive *a, const mv_live_record *r);
+
+/* A record that ends what `made`, a kept record, has made. False: it made no memory. */
+bool mv_live_alive_ending(const mv_live_record *made, mv_live_record *out);
 
 /* The list of a record of the framework: an ordinal, or MV_LIVE_CPU; MV_NO_ROW: none. */
 uint32_t mv_live_alive_list(const mv_live_record *r);

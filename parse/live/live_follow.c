@@ -12,7 +12,7 @@
 #include "base/grow.h"
 #include "base/sort.h"
 #include "capture/wire_folded.h"
-#include "parse/live/varint.h"
+#include "parse/live/live_facts.h"
 
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
@@ -400,7 +400,7 @@ static bool read_facts(mv_live_follow *f)
 {
     uint64_t at = sizeof(mv_wire_header), seal, committed;
     uint8_t bytes[MV_LIVE_CHUNK_BYTES];
-    mv_cursor c;
+    mv_span more = {.data = bytes};
     headers h;
 
     if (!read_headers(f, f->fd, at, &h) || h.wire.kind != MV_LIVE_FACTS ||
@@ -410,19 +410,10 @@ static bool read_facts(mv_live_follow *f)
         committed = sizeof bytes - HEADERS - at;
     if (committed <= f->facts_read)
         return true;
-    c = mv_cursor_over((mv_span){bytes, 0});
-    c.span.length =
-        read_at(f, f->fd, bytes, committed - f->facts_read, at + HEADERS + f->facts_read);
-    while (c.at < c.span.length) {
-        mv_span key = mv_take_text(&c), value = mv_take_text(&c);
-        if (c.overrun)
-            break;
-        mv_build_fact(&f->build, mv_build_string(&f->build, (const char *)key.data, key.length),
-                      mv_build_string(&f->build, (const char *)value.data, value.length));
-    }
-    f->status.damaged += c.overrun;
+    more.length = read_at(f, f->fd, bytes, committed - f->facts_read, at + HEADERS + f->facts_read);
+    f->status.damaged += !mv_live_facts_read(&f->build, more);
     f->facts_read = committed;
-    f->status.has_ended = mv_fact_find(&f->trace, "end_us") || mv_fact_find(&f->trace, "stopped");
+    f->status.has_ended = mv_live_facts_have_end(&f->trace);
     return f->build.code == MV_OK;
 }
 
@@ -636,6 +627,11 @@ const char *mv_live_follow_fact(const mv_live_follow *f, const char *key)
 const mv_trace *mv_live_follow_trace(const mv_live_follow *f)
 {
     return &f->trace;
+}
+
+mv_live_names *mv_live_follow_names(mv_live_follow *f)
+{
+    return &f->names;
 }
 
 const mv_live_follow_state *mv_live_follow_status(const mv_live_follow *f)

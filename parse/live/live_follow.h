@@ -99,4 +99,7 @@ mv_stack_id mv_live_follow_stack(mv_live_follow *f, uint64_t id_and_1);
 mv_span mv_live_follow_text(const mv_live_follow *f, uint64_t id_and_1);
 const mv_trace *mv_live_follow_trace(const mv_live_follow *f);
 
+/* For mv_live_convert. */
+mv_live_names *mv_live_follow_names(mv_live_follow *f);
+
 #endif

@@ -38,8 +38,8 @@ static bool end(mv_live_ranges *r, uint64_t number, mv_string_id *name)
     return name->row != MV_NOT_IN_MAP;
 }
 
-bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_record *record,
-                        int64_t time_us)
+bool mv_live_ranges_add(mv_live_ranges *r, mv_build *b, mv_live_names *names,
+                        const mv_live_record *record, int64_t time_us)
 {
     mv_annotation_row row = MV_ANNOTATION_ROW;
     bool fine = true, ends = true;
@@ -67,8 +67,8 @@ bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_r
         ends = end(r, record->number, &row.name);
     }
     if (ends)
-        mv_build_annotation(names->build, &row);
+        mv_build_annotation(b, &row);
     else
-        mv_build_note(names->build, MV_NOTE_LOOSE, "end of a range that was not begun");
+        mv_build_note(b, MV_NOTE_LOOSE, "end of a range that was not begun");
     return fine;
 }

@@ -25,7 +25,7 @@ void mv_live_ranges_init(mv_arena *arena, mv_live_ranges *out);
 
 /* Adds the annotation of a MARK, PUSH, POP, BEGIN or END record; an end without a beginning is
  * counted as loose. `time_us` is on the model's clock. False: memory is out. */
-bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_record *record,
-                        int64_t time_us);
+bool mv_live_ranges_add(mv_live_ranges *r, mv_build *b, mv_live_names *names,
+                        const mv_live_record *record, int64_t time_us);
 
 #endif

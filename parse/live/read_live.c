@@ -7,11 +7,9 @@
 #include <sys/utsname.h>
 
 #include "base/grow.h"
-#include "base/numbers.h"
-#include "capture/wire_folded.h"
+#include "parse/live/live_facts.h"
 #include "parse/live/live_heap.h"
 #include "parse/live/live_ranges.h"
-#include "parse/live/varint.h"
 
 enum {
     LEAST_RECORD = 2,      /* smallest record that makes an id, in bytes */
@@ -33,7 +31,7 @@ typedef struct {
 typedef struct {
     mv_arena scratch;
     mv_build build;
-    mv_live_names names;
+    mv_live_names *names; /* their strings, frames, stacks and facts may be another builder's */
     mv_live_ranges ranges;
     mv_live_holdings blocks, segments, reservations;
     mv_live_holdings foreign; /* mapped memory of other processes; in list 0 */
@@ -42,6 +40,7 @@ typedef struct {
     device_list lists[MV_LIVE_LISTS];
     uint32_t straight;   /* list whose rows are the builder's own; MV_NO_ROW: none yet */
     uint32_t gpus;       /* all ordinals that occur are below this */
+    bool has_cpu;        /* there is a list of CPU tensors, even if it has no events */
     int64_t accelerator; /* device type with these ordinals; 0: none yet */
     int64_t to_epoch_us;
     uint64_t launches, waits; /* from the latest records */
@@ -57,77 +56,14 @@ static bool out_of_memory(live *l)
 
 /* ---- facts ------------------------------------------------------------------------------- */
 
-static void add_fact(mv_build *b, const char *key, const char *value)
-{
-    mv_build_fact(b, mv_build_string(b, key, strlen(key)),
-                  mv_build_string(b, value, strlen(value)));
-}
-
-static void add_number(mv_build *b, const char *key, uint64_t value)
-{
-    char text[MV_DIGITS + 1];
-
-    text[mv_digits(text, value)] = 0;
-    add_fact(b, key, text);
-}
-
-static void read_facts(live *l, const mv_live_chunk *chunk)
-{
-    mv_cursor c = mv_cursor_over(chunk->records);
-
-    while (c.at < c.span.length) {
-        mv_span key = mv_take_text(&c), value = mv_take_text(&c);
-        if (c.overrun) {
-            mv_build_note(&l->build, MV_NOTE_DAMAGED, "facts at byte %" PRIu64, chunk->at);
-            return;
-        }
-        mv_build_fact(&l->build, mv_build_string(&l->build, (const char *)key.data, key.length),
-                      mv_build_string(&l->build, (const char *)value.data, value.length));
-    }
-}
-
-static int64_t fact_number(const mv_trace *trace, const char *key)
-{
-    const char *text = mv_fact_find(trace, key);
-    uint64_t value;
-
-    return text && mv_number_read(text, &value) && value < INT64_MAX / 4 ? (int64_t)value : 0;
-}
-
-/* The facts contain one moment on both clocks. */
-int64_t mv_live_to_epoch_us(const mv_trace *trace)
-{
-    int64_t monotonic = fact_number(trace, "monotonic_us");
-    int64_t realtime = fact_number(trace, "realtime_us");
-
-    return monotonic && realtime ? realtime - monotonic : 0;
-}
-
-static int64_t fact_time(const mv_trace *trace, const char *key)
-{
-    int64_t monotonic = fact_number(trace, key);
-
-    return monotonic ? monotonic + mv_live_to_epoch_us(trace) : MV_NO_TIME;
-}
-
-int64_t mv_live_folded_since_us(const mv_trace *trace)
-{
-    return fact_time(trace, MV_FACT_FOLDED_SINCE);
-}
-
-int64_t mv_live_folded_until_us(const mv_trace *trace)
-{
-    return fact_time(trace, MV_FACT_FOLDED_UNTIL);
-}
-
-static void set_clock(live *l, const mv_live_chunks *chunks)
+static void read_facts(live *l, const mv_live_chunks *chunks)
 {
     for (uint32_t i = 0; i < chunks->count; i++)
-        if (chunks->rows[i].kind == MV_LIVE_FACTS)
-            read_facts(l, &chunks->rows[i]);
-    l->to_epoch_us = mv_live_to_epoch_us(l->build.trace);
+        if (chunks->rows[i].kind == MV_LIVE_FACTS &&
+            !mv_live_facts_read(&l->build, chunks->rows[i].records))
+            mv_build_note(&l->build, MV_NOTE_DAMAGED, "facts at byte %" PRIu64, chunks->rows[i].at);
     if (!l->build.trace->facts.count)
-        add_fact(&l->build, "facts", "lost");
+        mv_live_fact_add(&l->build, "facts", "lost");
 }
 
 /* ---- devices and times ------------------------------------------------------------------- */
@@ -234,7 +170,7 @@ static mv_event_row event_row(live *l, uint32_t list, mv_action action, const mv
     row.action = (uint8_t)action;
     row.addr = r->addr;
     row.size = r->size;
-    row.stack = mv_live_names_stack(&l->names, r->stack);
+    row.stack = mv_live_names_stack(l->names, r->stack);
     row.call = call_of(l, list, row.stack, r);
     return row;
 }
@@ -365,7 +301,7 @@ static bool add_segment(live *l, uint32_t list, mv_action action, const mv_live_
     if (!append_segment(l, list, action, r))
         return false;
     segment.list = list;
-    segment.stack = mv_live_names_stack(&l->names, r->stack);
+    segment.stack = mv_live_names_stack(l->names, r->stack);
     segment.call = last_call(l, list);
     segment.is_expandable = action == MV_ACTION_SEGMENT_MAP;
     if (!mv_live_hold(&l->segments, &segment, &old))
@@ -526,9 +462,9 @@ static bool add_call(live *l, const mv_live_record *r)
     row.device = device;
     row.action = r->action;
     row.result = r->result >= INT32_MIN && r->result <= INT32_MAX ? (int32_t)r->result : INT32_MAX;
-    row.stack = mv_live_names_stack(&l->names, r->stack);
-    row.api = mv_live_names_string(&l->names, r->text);
-    row.library = mv_live_names_string(&l->names, r->library);
+    row.stack = mv_live_names_stack(l->names, r->stack);
+    row.api = mv_live_names_string(l->names, r->text);
+    row.library = mv_live_names_string(l->names, r->library);
     if (device >= 0) {
         see_device(l, (uint32_t)device);
         row.event = l->lists[device].count;
@@ -538,7 +474,7 @@ static bool add_call(live *l, const mv_live_record *r)
     mv_build_api_call(&l->build, &row);
     if (!know_pool(l, r))
         return false;
-    if (r->result == 0 && is_allocator(mv_live_names_text(&l->names, r->library)))
+    if (r->result == 0 && is_allocator(mv_live_names_text(l->names, r->library)))
         return apply_call(l, r);
     return true;
 }
@@ -551,9 +487,9 @@ static bool add_heap_call(live *l, const mv_live_record *r)
                             .action = r->action,
                             .device = is_ordinal(r->device) ? (int32_t)r->device : -1};
 
-    row.heap = mv_live_names_string(&l->names, r->text);
-    row.library = mv_live_names_string(&l->names, r->library);
-    row.stack = mv_live_names_stack(&l->names, r->stack);
+    row.heap = mv_live_names_string(l->names, r->text);
+    row.library = mv_live_names_string(l->names, r->library);
+    row.stack = mv_live_names_stack(l->names, r->stack);
     mv_build_heap_call(&l->build, &row);
     return true;
 }
@@ -616,15 +552,14 @@ static bool add_record(live *l, const mv_live_record *r)
     case MV_LIVE_EVENT_COUNT:
         return add_clock(l, r);
     default:
-        return mv_live_ranges_add(&l->ranges, &l->names, r, epoch_us(l, r->time_us)) ||
+        return mv_live_ranges_add(&l->ranges, &l->build, l->names, r, epoch_us(l, r->time_us)) ||
                out_of_memory(l);
     }
 }
 
 static bool read_records(live *l, const mv_live_chunks *chunks)
 {
-    const mv_trace *trace = l->build.trace;
-    bool has_ended = mv_fact_find(trace, "end_us") || mv_fact_find(trace, "stopped");
+    bool has_ended = mv_live_facts_have_end(l->build.trace);
     mv_live_merge merge;
     mv_live_record record;
 
@@ -696,14 +631,24 @@ static bool build_heap(live *l, mv_range *out)
     return mv_live_heap_build(&l->scratch, &l->build, &heap, out) || out_of_memory(l);
 }
 
+static void borrow_names(mv_trace *out, const mv_trace *from)
+{
+    out->strings = from->strings;
+    out->frames = from->frames;
+    out->stacks = from->stacks;
+    out->fx = from->fx;
+    out->facts = from->facts;
+}
+
 static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
 {
     mv_range devices[MV_LIVE_LISTS] = {0};
     mv_build_ranges ranges = {.devices = devices};
-    bool has_cpu = l->lists[MV_LIVE_CPU].count > 0;
+    mv_build *names = l->names->build;
+    bool has_cpu = l->has_cpu || l->lists[MV_LIVE_CPU].count > 0;
 
     for (uint32_t i = 0; opts && i < opts->fact_count; i++)
-        add_fact(&l->build, opts->facts[i].key, opts->facts[i].value);
+        mv_live_fact_add(names, opts->facts[i].key, opts->facts[i].value);
     ranges.device_count = l->gpus + has_cpu;
     place_lists(l, l->gpus, devices);
     if (!build_heap(l, &ranges.segments) ||
@@ -711,21 +656,33 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
          !number_calls(l, devices, ranges.device_count, ranges.segments)))
         return mv_fail(err, l->build.code, MV_NO_OFFSET, "the final heap");
     if (has_cpu)
-        add_number(&l->build, MV_FACT_CPU_DEVICE, l->gpus);
-    if (l->names.missing)
-        add_number(&l->build, "symbols_missing", l->names.missing);
-    if (l->names.missing && l->names.is_elsewhere)
-        add_fact(&l->build, "symbols_elsewhere", "1");
+        mv_live_fact_add_number(names, MV_FACT_CPU_DEVICE, l->gpus);
+    if (l->names->missing)
+        mv_live_fact_add_number(names, "symbols_missing", l->names->missing);
+    if (l->names->missing && l->names->is_elsewhere)
+        mv_live_fact_add(names, "symbols_elsewhere", "1");
+    borrow_names(l->build.trace, names->trace);
     return mv_build_finish(&l->build, &ranges, err);
 }
 
 /* Paths in a file from another machine have no meaning here, or a meaning that its author chose. */
 static bool is_elsewhere(const live *l)
 {
-    const char *host = mv_fact_find(l->build.trace, "host");
+    const char *host = mv_fact_find(l->names->build->trace, "host");
     struct utsname here;
 
     return !host || uname(&here) != 0 || strcmp(host, here.nodename) != 0;
+}
+
+/* Lines and symbols of frames, and what the facts say about the records. */
+static mv_code know_names(live *l, bool looks_here, mv_err *err)
+{
+    const mv_trace *facts = l->names->build->trace;
+
+    l->to_epoch_us = mv_live_to_epoch_us(facts);
+    l->is_uncached = mv_fact_find(facts, MV_FACT_NO_CACHING);
+    l->names->is_elsewhere = is_elsewhere(l) && !looks_here;
+    return mv_live_names_resolve(l->names, err);
 }
 
 static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err *err)
@@ -736,13 +693,11 @@ static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err 
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "list of chunks");
     if (chunks.count == 0)
         return mv_fail(err, MV_CORRUPT, sizeof(mv_wire_header), "no intact chunk");
-    set_clock(l, &chunks);
-    if (!mv_live_names_read(&l->scratch, &chunks, file.length / LEAST_RECORD, &l->build, &l->names))
+    read_facts(l, &chunks);
+    if (!mv_live_names_read(&l->scratch, &chunks, file.length / LEAST_RECORD, &l->build, l->names))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "names");
-    l->names.is_elsewhere = is_elsewhere(l) && !(opts && opts->looks_here);
-    if (mv_live_names_resolve(&l->names, err) != MV_OK)
+    if (know_names(l, opts && opts->looks_here, err) != MV_OK)
         return err->code;
-    l->is_uncached = mv_fact_find(l->build.trace, MV_FACT_NO_CACHING);
     if (!read_records(l, &chunks))
         return mv_fail(err, l->build.code, MV_NO_OFFSET, "%u events", l->build.events.count);
     return finish(l, opts, err);
@@ -759,17 +714,12 @@ bool mv_live_probe(mv_span file)
     return false;
 }
 
-mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
-                     mv_err *err)
+static live *begin(mv_arena *scratch, mv_arena *arena, mv_trace *out)
 {
-    mv_arena scratch;
-    live *l;
-    mv_code code;
+    live *l = mv_push_struct(scratch, live);
 
-    mv_arena_init(&scratch, arena->budget);
-    l = mv_push_struct(&scratch, live);
     if (!l)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+        return NULL;
     mv_arena_init(&l->scratch, arena->budget);
     l->straight = MV_NO_ROW;
     mv_live_holdings_init(&l->scratch, &l->blocks);
@@ -779,8 +729,63 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
     l->imports.arena = l->pools.arena = &l->scratch;
     mv_live_ranges_init(&l->scratch, &l->ranges);
     mv_build_init(&l->build, arena, out);
-    code = read_all(l, file, opts, err);
+    return l;
+}
+
+static mv_code convert(live *l, const mv_live_kept *kept, mv_err *err)
+{
+    if (know_names(l, false, err) != MV_OK)
+        return err->code;
+    for (uint64_t i = 0; i < kept->count; i++) {
+        l->launches = kept->rows[i].launches;
+        l->waits = kept->rows[i].waits;
+        if (!add_record(l, &kept->rows[i].record) || l->build.code != MV_OK)
+            return mv_fail(err, l->build.code, MV_NO_OFFSET, "%u events", l->build.events.count);
+    }
+    l->gpus = kept->gpus > l->gpus ? kept->gpus : l->gpus;
+    l->has_cpu = kept->has_cpu;
+    return finish(l, NULL, err);
+}
+
+/* What a trace is made from: records that were kept, or the file if `kept` is NULL. */
+typedef struct {
+    const mv_live_kept *kept;
+    mv_span file;
+    const mv_live_opts *opts;
+} origin;
+
+static mv_code make(mv_arena *arena, mv_live_names *names, const origin *from, mv_trace *out,
+                    mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code;
+    live *l;
+
+    mv_arena_init(&scratch, arena->budget);
+    l = begin(&scratch, arena, out);
+    if (!l)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    l->names = names;
+    code = from->kept ? convert(l, from->kept, err) : read_all(l, from->file, from->opts, err);
     mv_arena_release(&l->scratch);
     mv_arena_release(&scratch);
+    return code;
+}
+
+mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
+                     mv_err *err)
+{
+    mv_live_names names;
+
+    return make(arena, &names, &(origin){.file = file, .opts = opts}, out, err);
+}
+
+mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kept *kept,
+                        mv_trace *out, mv_err *err)
+{
+    mv_code code = make(arena, names, &(origin){.kept = kept}, out, err);
+
+    out->origin.format = MV_FORMAT_BIN;
+    out->origin.first_call_frame = out->frames.count;
     return code;
 }

@@ -6,13 +6,15 @@
  *     live_events   the records of all threads, in the order of their numbers
  *     live_ranges   marks of threads: moments and nested ranges
  *     live_heap     blocks that are alive: the allocator's segments, and the blocks in them
+ *     live_facts    texts about the process and the recording
  *     read_live.c   records to rows
  *
  * docs/capture.md, "Reading", describes the conversion of each record. */
 #ifndef MV_READ_LIVE_H
 #define MV_READ_LIVE_H
 
-#include "parse/model/build.h"
+#include "parse/live/live_alive.h"
+#include "parse/live/live_names.h"
 #include "parse/readers.h"
 
 /* A fact known to the process that finalises a capture, and missing from its file. */
@@ -34,6 +36,19 @@ bool mv_live_probe(mv_span file);
  * can be used. The file may grow during the call. */
 mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
                      mv_err *err);
+
+/* Records of a live file that are enough to know what is alive (live_alive.h). */
+typedef struct {
+    const mv_live_alive_row *rows; /* [count] in the order in which they happened */
+    uint64_t count;
+    uint32_t gpus; /* the trace has at least so many devices */
+    bool has_cpu;  /* and a list of CPU tensors */
+} mv_live_kept;
+
+/* Fills `out` from such records. Texts, frames, stacks and facts are those of `names` and its
+ * builder, which the trace shares: it is valid until these get more. */
+mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kept *kept,
+                        mv_trace *out, mv_err *err);
 
 /* Added to CLOCK_MONOTONIC for the model's times: microseconds between the two clocks when the
  * recording began; 0 if these facts are lost. */

@@ -4,6 +4,8 @@
 #ifndef MV_DIGEST_H
 #define MV_DIGEST_H
 
+#include <string.h>
+
 #include "parse/model/trace.h"
 
 enum { MV_DIGEST_WHY = 192 }; /* bytes of a sentence, with its NUL */
@@ -33,6 +35,21 @@ bool mv_digest_events(mv_arena *scratch, const mv_trace *trace, const mv_events 
 
 /* Whether any event of any device has that action, from the digests if the events were left out. */
 bool mv_trace_has_action(const mv_trace *trace, mv_action action);
+
+/* The first event from `from` on that has the action; events->count: none. For rare ones: it runs
+ * at the speed of memory. */
+static inline uint32_t mv_next_action(const mv_events *events, uint32_t from, mv_action action)
+{
+    const uint8_t *found =
+        from < events->count ? memchr(events->action + from, action, events->count - from) : NULL;
+
+    return found ? (uint32_t)(found - events->action) : events->count;
+}
+
+static inline bool mv_events_have(const mv_events *events, mv_action action)
+{
+    return mv_next_action(events, 0, action) < events->count;
+}
 
 /* Whether any event of any device has a time; also from the digests. */
 bool mv_trace_has_times(const mv_trace *trace);

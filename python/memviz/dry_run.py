@@ -19,15 +19,24 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
     path   the snapshot that is written, in PyTorch's format; empty: none
     gpu    a name such as "h100-80gb", or its memory in MiB
 
-    Returns allocated and reserved, the peaks in bytes; at_least, whether something was not known; verdict, a
-    sentence; notes, what the answer rests on."""
+    Returns allocated and reserved, the peaks in bytes; reserved_least and reserved_most, what the latter may be by the
+    driver's addresses and the GPU's time; at_least, whether something was not known; about, whether something was rough;
+    verdict, a sentence; notes, what the answer rests on."""
     imported("memviz.dry_run")
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         os.close(reading)
         try:
-            answer = called(function, os.fspath(path), gpu, steps, ranks)
+            from .dry import run
+            dry = run.DryRun(os.fspath(path), gpu, ranks=ranks)
+            dry.start(ends_process=False)
+            for _ in range(steps):
+                function()
+            dry.finish()
+            answer = {"allocated": dry.worst().peak_allocated, "reserved": dry.worst().peak_reserved,
+                      **{name[len("dry_run_"):]: value for name, value in dry.doubts().items()},
+                      "verdict": dry.verdict(), "notes": dry.report()[:-1]}
         except BaseException as why:
             traceback.print_exc()
             answer = {"error": f"{type(why).__name__}: {why}"}
@@ -43,15 +52,3 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
     if "error" in found:
         raise Error(f"memviz.dry_run: {found['error']}")
     return found
-
-
-def called(function: Callable[[], Any], path: str, gpu: Optional[str], steps: int, ranks: int) -> Dict[str, Any]:
-    from .dry import run
-    dry = run.DryRun(path, gpu, ranks=ranks)
-    dry.start(ends_process=False)
-    for _ in range(steps):
-        function()
-    dry.finish()
-    worst = max(dry.recorder.allocators, key=lambda a: a.peak_reserved)
-    return {"allocated": worst.peak_allocated, "reserved": worst.peak_reserved, "at_least": bool(dry.recorder.notes.unknown),
-            "verdict": dry.verdict(), "notes": dry.report()[:-1]}

@@ -107,6 +107,7 @@ LongTest(cli, output_has_the_ending_of_its_format)
          "x.svg: the output is --json, which does not match .svg"},
         {"$MEMVIZ peak a -o x.svg", 2, NULL,
          "peak: x.svg: peak writes no pictures; choose another name for text"},
+        {"$MEMVIZ peak a -o x.jpg", 2, NULL, "x.jpg: peak writes no pictures"},
         {"$MEMVIZ dump a -o x.folded", 2, NULL, "x.folded: dump writes no pictures"},
         {"$MEMVIZ peak a -o x.json", 2, NULL, "peak: x.json: add --json"},
         {"$MEMVIZ triage a -o x.csv", 2, NULL, "triage: x.csv: add --csv"},

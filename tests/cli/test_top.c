@@ -153,6 +153,20 @@ Test(top, metrics_are_served_on_a_socket)
     cr_expect_null(strstr(r.out, "place=\"2\""));
 }
 
+/* The second answer is made from what is new since the first. */
+Test(top, metrics_follow_a_running_program)
+{
+    mvt_run r = mvt_sh(WHILE_RUNNING(
+        "$MEMVIZ top --metrics m.sock $P & T=$!; until [ -S m.sock ]; do sleep 0.01; done; " GET
+        "m.sock; " GET "m.sock; kill $T; wait $T"));
+    const char *first = strstr(r.out, "memviz_allocated_bytes{device=\"0\"");
+    const char *second = first ? strstr(first + 1, "memviz_allocated_bytes{device=\"0\"") : NULL;
+
+    cr_assert_not_null(second, "%s%s", r.out, r.err);
+    cr_expect_eq(strncmp(strstr(first, "} "), "} 512", 5), 0, "%s", r.out);
+    cr_expect_eq(strncmp(strstr(second, "} "), "} 512", 5), 0, "%s", r.out);
+}
+
 Test(top, metrics_replace_only_a_socket_that_was_left)
 {
     expect_err("touch m.sock; $MEMVIZ top --metrics m.sock $SNAPS/gpt_train.pickle",

@@ -392,6 +392,81 @@ static const mv_trace *calls_that_pin(int steps, int pins)
     return mvt_calls_done(c);
 }
 
+/* A training loop, its steps marked or not, as PyTorch's snapshot: each step may keep a tensor, and pins
+ * a buffer that it may keep. */
+typedef struct {
+    bool has_device, has_marks, keeps_tensors, keeps_buffers;
+} pinning;
+
+static const mv_trace *snapshot_that_pins(pinning does)
+{
+    enum { STEPS = 24, BYTES = 4 << 20 };
+    const uint64_t work = 0x10000000, kept = 0x20000000, pinned = 0x7f0000000000;
+    mvt_trace *t = mvt_new();
+
+    if (does.has_device)
+        mvt_segment_alloc(t, .addr = work, .bytes = 1 << 29, .stack = "main:train.py:1");
+    for (uint64_t step = 0; step < STEPS; step++) {
+        uint64_t buffer = pinned + (does.keeps_buffers ? step * BYTES : 0);
+        const char *load = "load:data.py:9;main:train.py:4";
+        if (does.has_marks)
+            mvt_mark(t, "step", 0);
+        mvt_segment_alloc(t, .device = MVT_HOST, .addr = buffer, .bytes = BYTES, .stack = load);
+        mvt_alloc(t, .device = MVT_HOST, .addr = buffer, .bytes = BYTES, .stack = load);
+        if (does.has_device) {
+            mvt_alloc(t, .addr = work, .bytes = BYTES, .stack = "main:train.py:5");
+            mvt_alloc(t, .addr = work + BYTES, .bytes = BYTES,
+                      .stack = "net:model.py:3;main:train.py:6");
+            mvt_free(t, .addr = work);
+            mvt_free(t, .addr = work + BYTES);
+        }
+        if (does.keeps_tensors)
+            mvt_alloc(t, .addr = kept + step * BYTES, .bytes = BYTES, .stack = "main:train.py:7");
+        if (!does.keeps_buffers) {
+            mvt_free(t, .device = MVT_HOST, .addr = buffer);
+            mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                      (mvt_event_args){.device = MVT_HOST, .addr = buffer, .bytes = BYTES});
+        }
+    }
+    mvt_final_heap(t);
+    return mvt_done(t);
+}
+
+/* The verdict on a level: of the only level, or of the one of that name. */
+static const char *leaks_on_level(const mv_triage *found, bool is_host, bool is_only)
+{
+    for (uint32_t i = 0; i < found->count; i++)
+        if (found->rows[i].finding->report == MV_REPORT_LEAKS &&
+            (is_only || (found->rows[i].level != NULL) == is_host))
+            return found->rows[i].finding->verdict;
+    return "";
+}
+
+/* Pinned memory grows while the device's steps are the only clock, or alone. */
+Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anything)
+{
+    for (int i = 0; i < 16; i++) {
+        pinning does = {i & 1, i & 2, i & 4, i & 8};
+        mv_triage found;
+        const char *host;
+
+        if (does.keeps_tensors && !does.has_device)
+            continue;
+        found = look(snapshot_that_pins(does));
+        host = leaks_on_level(&found, true, !does.has_device);
+        if (does.has_device)
+            cr_expect_str_eq(leaks_on_level(&found, false, false),
+                             does.keeps_tensors ? "leak" : "clean", "case %d", i);
+        if (!does.keeps_buffers)
+            cr_expect(strcmp(host, "leak") != 0, "case %d: %s", i, host);
+        else if (does.has_device || does.has_marks)
+            cr_expect_str_eq(host, "leak", "case %d", i);
+        else /* nothing but the buffers: they may be made once */
+            cr_expect_str_eq(host, "unknown", "case %d", i);
+        mv_triage_release(&found);
+    }
+}
+
 /* A level that cannot be judged is worth a word where it looks like growth; a few buffers do not.
  */
 Test(triage, a_doubt_is_reported_where_memory_grows)

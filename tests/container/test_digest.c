@@ -6,9 +6,20 @@
 #include "tests/fixture/in_process.h"
 
 static const char *const snapshots[] = {
-    "annotated.pickle",  "compiled.pickle",   "expandable_empty.pickle", "graphs.pickle",
-    "late_start.pickle", "leak_cycle.pickle", "mempool.pickle",          "no_history.pickle",
-    "oom.pickle",        "ring.pickle",       "two_devices.pickle",      "streams.pickle",
+    "annotated.pickle",
+    "compiled.pickle",
+    "expandable_empty.pickle",
+    "graphs.pickle",
+    "late_start.pickle",
+    "leak_cycle.pickle",
+    "mempool.pickle",
+    "no_history.pickle",
+    "oom.pickle",
+    "ring.pickle",
+    "two_devices.pickle",
+    "streams.pickle",
+    "../captures/train.bin",
+    "../captures/plain_clean.bin",
 };
 
 static mv_trace read_without_events(const char *name)

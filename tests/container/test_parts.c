@@ -26,6 +26,9 @@ static const mv_trace *make_trace(void)
         mvt_event(t, used[device][at] ? MV_ACTION_FREE_COMPLETED : MV_ACTION_ALLOC, args);
         used[device][at] = !used[device][at];
     }
+    for (uint32_t i = 1; i < 5; i++)
+        mvt_mark(t, "step", 1000 + (int64_t)i * CHUNK);
+    mvt_mark(t, "late", 2000 + EVENTS);
     return mvt_done(t);
 }
 
@@ -102,6 +105,17 @@ LongTest(parts, a_window_is_as_from_the_whole)
         "--from 0.2s --to 0.2001s",
         "--from 250000 --to 0.3s",
         "--from 200000 --to 200020 --device 1",
+        "--device 1 --limit 30",
+        "--from @step#3 --to @step#4",
+        "--from @step#2 --to 131100 --json",
+        "--from @step#9",
+        "--from @late",
+        "--to @step",
+        "--from 196607us --to 196610us --device 0",
+        "--from 0.3s --to 0.2s",
+        "--from 290000 --to 0.1s",
+        "--from 0.3s --to 70000",
+        "--from 9s",
     };
     char random[80];
     uint64_t seed = 9;
@@ -126,6 +140,11 @@ LongTest(parts, only_the_chunks_of_the_window_are_read)
     cr_expect_lt(rows_read("parts.bin", part, 0), 4 * CHUNK);
     part.device = 1;
     cr_expect_lt(rows_read("parts.bin", part, 0), 2 * CHUNK + 1);
+    part = (mv_read_part){.device = MV_NO_ROW, .from_us = 201000, .end = 200010};
+    cr_expect_lt(rows_read("parts.bin", part, 0), 4 * CHUNK);
+    part = (mv_read_part){.device = 0, .from_us = 201000, .to_us = 201010};
+    cr_expect_lt(rows_read("parts.bin", part, 0), 4 * CHUNK);
+    cr_expect_lt(rows_read("parts.bin", part, 1), CHUNK);
 }
 
 /* A damaged opening costs the chunks up to it, and a damaged chunk of the window the whole file. */

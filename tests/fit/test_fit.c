@@ -1,5 +1,6 @@
 /* Peaks at sizes that were not recorded. The slow way is to run the program at that size: random
  * programs on a literal allocator, and models that were recorded on a GPU at several batches. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/fit/fit.h"
@@ -9,15 +10,24 @@
 
 #define MIB ((uint64_t)1 << 20)
 
+#define ONE(batch) \
+    (mv_input)     \
+    {              \
+        (batch), 1 \
+    }
+
 Test(fit, sizes_are_alike_if_a_power_of_the_input_explains_them)
 {
-    cr_expect(mv_sizes_are_alike(4, 100, 8, 100));
-    cr_expect(mv_sizes_are_alike(4, 100, 8, 200));
-    cr_expect(mv_sizes_are_alike(4, 100, 8, 400), "attention without flash");
-    cr_expect(mv_sizes_are_alike(8, 300, 4, 150));
-    cr_expect_not(mv_sizes_are_alike(4, 100, 8, 201));
-    cr_expect_not(mv_sizes_are_alike(4, 100, 8, 800));
-    cr_expect(mv_sizes_are_alike(1, UINT64_MAX / 4, INT32_MAX, UINT64_MAX / 4), "no overflow");
+    cr_expect(mv_sizes_are_alike(ONE(4), 100, ONE(8), 100));
+    cr_expect(mv_sizes_are_alike(ONE(4), 100, ONE(8), 200));
+    cr_expect(mv_sizes_are_alike(ONE(4), 100, ONE(8), 400), "attention without flash");
+    cr_expect(mv_sizes_are_alike(ONE(8), 300, ONE(4), 150));
+    cr_expect_not(mv_sizes_are_alike(ONE(4), 100, ONE(8), 201));
+    cr_expect_not(mv_sizes_are_alike(ONE(4), 100, ONE(8), 800));
+    cr_expect(mv_sizes_are_alike(ONE(1), UINT64_MAX / 4, ONE(INT32_MAX), UINT64_MAX / 4),
+              "no overflow");
+    cr_expect(mv_sizes_are_alike((mv_input){4, 6}, 100, (mv_input){8, 9}, 450), "2 * 1.5 * 1.5");
+    cr_expect_not(mv_sizes_are_alike((mv_input){4, 6}, 100, (mv_input){8, 9}, 451));
 }
 
 /* ---- random programs --------------------------------------------------------------------- */
@@ -71,6 +81,23 @@ static void put_heap(run *r)
     }
 }
 
+/* The bytes of a tensor whose factor is `n`: several kinds of products. */
+static uint64_t tensor(uint64_t n, uint32_t layer, mv_input size)
+{
+    if (size.length == 1)
+        return n * size.batch + (layer % 4 ? 0 : 4096);
+    switch (layer % 4) {
+    case 0:
+        return (n / 64 + 1) * size.batch * size.length;
+    case 1:
+        return (n / 4096 + 1) * size.batch * size.length * size.length; /* attention */
+    case 2:
+        return (n / 64 + 1) * size.batch * (size.length + 1); /* a token more */
+    default:
+        return n * size.length; /* positions */
+    }
+}
+
 /* Bytes of the workspace of one layer. */
 static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
 {
@@ -82,12 +109,13 @@ static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
 }
 
 /* Forward passes with stacks, backward passes without, as PyTorch records them. */
-static void run_step(run *r, uint64_t seed, uint64_t size, oddity odd)
+static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
 {
-    uint64_t state = seed, kept[LAYERS], gradient = 0, bytes[LAYERS];
+    uint64_t state = seed, size = input.batch, kept[LAYERS], gradient = 0, bytes[LAYERS];
+    uint64_t batch = take(r, 4096 * input.batch * input.length, "load:data.py:2");
 
     for (uint32_t i = 0; i < LAYERS; i++) {
-        bytes[i] = (1 + mvt_random(&state, i % 3 ? 300000 : 3000000)) * size + (i % 4 ? 0 : 4096);
+        bytes[i] = tensor(1 + mvt_random(&state, i % 3 ? 300000 : 3000000), i, input);
         kept[i] = take(r, bytes[i], i % 2 ? "even:net.py:7" : "odd:net.py:9");
         give(r, take(r, bytes[i], "temporary:net.py:12"));
     }
@@ -104,9 +132,12 @@ static void run_step(run *r, uint64_t seed, uint64_t size, oddity odd)
         gradient = next;
     }
     give(r, gradient);
+    give(r, batch);
 }
 
-static void record(run *r, uint64_t seed, uint64_t size, oddity odd, mv_fit_run *out)
+/* One step for each of `sizes`. The first makes what an optimizer keeps. */
+static void record_steps(run *r, uint64_t seed, const mv_input *sizes, uint32_t steps, oddity odd,
+                         mv_fit_run *out)
 {
     uint64_t state = seed + 1;
     mv_lives *lives = mvt_memory() ? mv_push_struct(mvt_memory(), mv_lives) : NULL;
@@ -119,20 +150,28 @@ static void record(run *r, uint64_t seed, uint64_t size, oddity odd, mv_fit_run 
     slow_init(&r->slow, &conf, UINT64_MAX, (uint64_t)1 << 44, (uint64_t)1 << 46);
     for (uint32_t i = 0; i < WEIGHTS; i++)
         take(r, 1 + mvt_random(&state, 20000000), "make:net.py:3");
-    for (uint32_t i = 0; i < STEPS; i++)
-        run_step(r, seed, size, odd);
+    for (uint32_t i = 0; i < steps; i++) {
+        run_step(r, seed, sizes[i], odd);
+        for (uint32_t k = 0; i == 0 && k < WEIGHTS; k++)
+            take(r, 1 + mvt_random(&state, 20000000), "state:adam.py:5");
+    }
     put_heap(r);
-    *out = (mv_fit_run){.trace = mvt_done(r->t), .lives = lives, .size = size};
+    *out = (mv_fit_run){.trace = mvt_done(r->t), .lives = lives, .size = sizes[0]};
     *lives = mvt_lives(mvt_memory(), out->trace, 0);
 }
 
-static run runs[4];
+static void record(run *r, uint64_t seed, mv_input size, oddity odd, mv_fit_run *out)
+{
+    record_steps(r, seed, (mv_input[STEPS]){size, size, size}, STEPS, odd, out);
+}
+
+static run runs[5];
 
 /* Predicts the last size from the others; returns the point. `truth` is the run at that size. */
-static mv_fit_point predict(uint64_t seed, oddity odd, const uint64_t *sizes, uint32_t count,
+static mv_fit_point predict(uint64_t seed, oddity odd, const mv_input *sizes, uint32_t count,
                             mv_fit *out)
 {
-    mv_fit_run known[4];
+    mv_fit_run known[5];
 
     for (uint32_t i = 0; i < count; i++)
         record(&runs[i], seed, sizes[i], odd, &known[i]);
@@ -143,7 +182,7 @@ static mv_fit_point predict(uint64_t seed, oddity odd, const uint64_t *sizes, ui
 
 Test(fit, sums_of_products_are_predicted_to_the_byte)
 {
-    static const uint64_t sizes[] = {6, 4, 15};
+    static const mv_input sizes[] = {{6, 1}, {4, 1}, {15, 1}};
 
     for (uint64_t seed = 1; seed < 30; seed++) {
         mv_fit fit;
@@ -155,6 +194,103 @@ Test(fit, sums_of_products_are_predicted_to_the_byte)
         cr_expect_null(fit.refused);
         cr_expect_eq(fit.exact, fit.allocs);
     }
+}
+
+Test(fit, batch_and_length_are_predicted_from_three_recordings)
+{
+    static const mv_input sizes[] = {{2, 16}, {3, 16}, {2, 24}, {5, 40}};
+
+    for (uint64_t seed = 1; seed < 30; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict(seed * 77, PLAIN, sizes, 4, &fit);
+        cr_assert(p.allocated.is_known && p.reserved.is_known, "%s", fit.refused);
+        cr_expect_eq(p.allocated.bytes, runs[3].allocated);
+        cr_expect_eq(p.reserved.bytes, runs[3].reserved, "seed %llu", (unsigned long long)seed);
+        cr_expect_null(fit.refused);
+        cr_expect_eq(fit.exact, fit.allocs);
+    }
+}
+
+Test(fit, a_length_that_no_pair_shows_is_refused)
+{
+    static const mv_input sizes[][4] = {{{2, 16}, {3, 16}, {4, 24}},
+                                        {{2, 16}, {3, 24}, {4, 24}},
+                                        {{2, 16}, {3, 16}, {4, 16}, {4, 20}}};
+    static const char *const why[] = {
+        "no two recordings differ in the length alone, such as 2x16 and 2x32",
+        "no two recordings differ in the batch alone, such as 2x16 and 4x16",
+        "no two recordings differ in the length alone, such as 2x16 and 2x32"};
+
+    for (uint32_t i = 0; i < 3; i++) {
+        mv_fit fit;
+        mv_fit_point p = predict(7, PLAIN, sizes[i], i == 2 ? 4 : 3, &fit);
+        cr_expect_not(p.allocated.is_known);
+        cr_assert(fit.refused);
+        cr_expect(strstr(fit.refused, why[i]), "%s", fit.refused);
+    }
+}
+
+/* From one recording: a step of another size than the others, and the truth of a run in which all
+ * steps have a third one. */
+static mv_fit_point predict_from_steps(uint64_t seed, oddity odd, const mv_input *steps,
+                                       const mv_input *sizes, mv_input at, mv_fit *out)
+{
+    mv_fit_run known[4], truth;
+
+    record_steps(&runs[0], seed, steps, 4, odd, &known[0]);
+    known[1] = known[0];
+    known[0].size = sizes[0];
+    known[1].size = sizes[1];
+    record_steps(&runs[1], seed, (mv_input[]){at, at, at, at}, 4, odd, &truth);
+    mvt_ok(mv_fit_find(mvt_memory(), known, 2, (mv_fit_opts){.at_count = 1, .at = &at}, out,
+                       mvt_err()));
+    return out->points[0];
+}
+
+Test(fit, steps_of_two_sizes_are_enough)
+{
+    static const mv_input steps[][4] = {{{6, 1}, {4, 1}, {6, 1}, {4, 1}},
+                                        {{6, 1}, {6, 1}, {6, 1}, {4, 1}},
+                                        {{4, 1}, {4, 1}, {6, 1}, {6, 1}}};
+    static const mv_input sizes[] = {{6, 1}, {4, 1}};
+
+    for (uint64_t seed = 1; seed < 30; seed++) {
+        mv_fit fit;
+        mv_fit_point p =
+            predict_from_steps(seed * 77, PLAIN, steps[seed % 3], sizes, ONE(15), &fit);
+        cr_assert(p.allocated.is_known && p.reserved.is_known, "%s", fit.refused);
+        cr_expect_eq(p.allocated.bytes, runs[1].allocated, "seed %llu", (unsigned long long)seed);
+        cr_expect_eq(p.reserved.bytes, runs[1].reserved, "seed %llu: %llu for %llu, exact %u of %u",
+                     (unsigned long long)seed, (unsigned long long)p.reserved.bytes,
+                     (unsigned long long)runs[1].reserved, fit.exact, fit.allocs);
+        cr_expect_null(fit.refused);
+    }
+}
+
+Test(fit, steps_of_one_size_say_nothing_of_others)
+{
+    static const mv_input steps[] = {{6, 1}, {6, 1}, {6, 1}, {6, 1}}, sizes[] = {{6, 1}, {4, 1}};
+    mv_fit fit;
+    mv_fit_point p = predict_from_steps(3, PLAIN, steps, sizes, ONE(15), &fit);
+
+    cr_expect_not(p.allocated.is_known || p.reserved.is_known);
+    cr_assert(fit.refused);
+    cr_expect(strstr(fit.refused, "of the 4 steps has size"), "%s", fit.refused);
+}
+
+Test(fit, steps_with_sizes_chosen_by_a_library_give_no_figure)
+{
+    static const mv_input steps[] = {{6, 1}, {4, 1}, {6, 1}, {4, 1}}, sizes[] = {{6, 1}, {4, 1}};
+    uint32_t refused = 0;
+
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict_from_steps(seed * 55, WITH_CHOICES, steps, sizes, ONE(7), &fit);
+        cr_expect_lt(fit.exact, fit.allocs);
+        cr_expect(p.allocated.least <= runs[1].allocated + MIB, "at least");
+        refused += !p.allocated.is_known;
+    }
+    cr_expect_gt(refused, 0);
 }
 
 /* A block is larger than its request by up to 1 MiB, depending on the hole that it fills: bounds of
@@ -170,7 +306,8 @@ static void expect_within(mv_fit_peak p, uint64_t truth, uint64_t seed)
 
 Test(fit, a_limit_of_workspaces_is_doubted_from_two_sizes_and_seen_from_three)
 {
-    static const uint64_t two[] = {1, 2, 20}, three[] = {2, 4, 8, 20};
+    static const mv_input two[] = {{1, 1}, {2, 1}, {20, 1}};
+    static const mv_input three[] = {{2, 1}, {4, 1}, {8, 1}, {20, 1}};
 
     for (uint64_t seed = 1; seed < 20; seed++) {
         mv_fit fit;
@@ -184,7 +321,7 @@ Test(fit, a_limit_of_workspaces_is_doubted_from_two_sizes_and_seen_from_three)
 
 Test(fit, sizes_chosen_by_a_library_give_no_figure)
 {
-    static const uint64_t sizes[] = {2, 4, 6};
+    static const mv_input sizes[] = {{2, 1}, {4, 1}, {6, 1}};
     uint32_t refused = 0;
 
     for (uint64_t seed = 1; seed < 20; seed++) {
@@ -202,7 +339,7 @@ Test(fit, sizes_chosen_by_a_library_give_no_figure)
 
 Test(fit, allocations_of_larger_sizes_only_are_skipped)
 {
-    static const uint64_t sizes[] = {4, 12, 20};
+    static const mv_input sizes[] = {{4, 1}, {12, 1}, {20, 1}};
 
     for (uint64_t seed = 1; seed < 10; seed++) {
         mv_fit fit;
@@ -215,7 +352,7 @@ Test(fit, allocations_of_larger_sizes_only_are_skipped)
 
 Test(fit, a_recorded_size_has_its_own_peaks)
 {
-    static const uint64_t sizes[] = {4, 6, 6};
+    static const mv_input sizes[] = {{4, 1}, {6, 1}, {6, 1}};
     mv_fit fit;
     mv_fit_point p = predict(5, WITH_CHOICES, sizes, 3, &fit);
 
@@ -228,7 +365,7 @@ Test(fit, a_recorded_size_has_its_own_peaks)
 
 Test(fit, the_largest_that_fits_is_found)
 {
-    static const uint64_t sizes[] = {4, 6, 9};
+    static const mv_input sizes[] = {{4, 1}, {6, 1}, {9, 1}};
     mv_fit_run known[3];
     mv_fit fit;
 
@@ -236,18 +373,18 @@ Test(fit, the_largest_that_fits_is_found)
         record(&runs[i], 3, sizes[i], PLAIN, &known[i]);
     mvt_ok(mv_fit_find(mvt_memory(), known, 2, (mv_fit_opts){.capacity = runs[2].reserved}, &fit,
                        mvt_err()));
-    cr_expect_geq(fit.largest, 9);
-    cr_expect_lt(fit.largest, 18);
+    cr_expect_geq(fit.largest.batch, 9);
+    cr_expect_lt(fit.largest.batch, 18);
     mvt_ok(mv_fit_find(mvt_memory(), known, 2,
                        (mv_fit_opts){.at_count = 2,
-                                     .at = (uint64_t[]){fit.largest, fit.largest + 1},
+                                     .at = (mv_input[]){fit.largest, ONE(fit.largest.batch + 1)},
                                      .capacity = runs[2].reserved},
                        &fit, mvt_err()));
     cr_expect_eq(fit.points[0].fits, MV_FIT_YES);
     cr_expect_eq(fit.points[1].fits, MV_FIT_NO);
     cr_expect(*fit.points[1].fails, "and where it fails");
     mvt_ok(mv_fit_find(mvt_memory(), known, 2, (mv_fit_opts){.capacity = MIB}, &fit, mvt_err()));
-    cr_expect_eq(fit.largest, 0);
+    cr_expect_eq(fit.largest.batch, 0);
 }
 
 /* ---- recorded models --------------------------------------------------------------------- */
@@ -278,6 +415,35 @@ Test(fit, a_recorded_model_is_predicted)
     cr_expect_lt(mvt_json_number(report, "largest_that_fits"), 24);
 }
 
+/* The peaks at a point of two numbers, or from one recording: within 1 %. */
+static void expect_truth(const char *arguments, const char *name)
+{
+    cJSON *report = fit_of(arguments);
+    cJSON *point = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "points"), 0);
+    static const char *const measures[] = {"allocated", "reserved"};
+
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(report, "refused")), "%s", name);
+    for (int i = 0; i < 2; i++) {
+        char field[32];
+        double truth = truth_of(name, measures[i]), found;
+        snprintf(field, sizeof field, "peak_%s", measures[i]);
+        found = mvt_json_number(point, field);
+        cr_expect(found > 0.99 * truth && found < 1.01 * truth, "%s: %f of %f", name, found, truth);
+    }
+}
+
+Test(fit, a_recorded_model_is_predicted_from_batch_and_length)
+{
+    expect_truth(
+        RECORDED("gpt", 8x128) " " RECORDED("gpt", 8x256) " " RECORDED("gpt", 24x128) " --at 6x512",
+        "gpt_6x512");
+}
+
+Test(fit, a_recorded_model_is_predicted_from_steps_of_two_batches)
+{
+    expect_truth(MV_TESTDATA "/fit/gpt_steps_8_12.pickle.zst=8,12 --at 20", "gpt_20x256");
+}
+
 Test(fit, convolutions_have_no_figures)
 {
     cJSON *report = fit_of(RECORDED("resnet", 4) " " RECORDED("resnet", 8) " --at 24");
@@ -306,6 +472,11 @@ Test(fit, wrong_usage_is_explained)
         {"$SNAPS/gpt_train.pickle $SNAPS/oom.pickle --at 4", "expected FILE=SIZE"},
         {"$SNAPS/gpt_train.pickle=0 $SNAPS/oom.pickle=2 --at 4", "expected FILE=SIZE"},
         {"$SNAPS/gpt_train.pickle=2 --at 4", "expected FILE=SIZE FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=2,4,6,8,10 --at 4", "expected FILE=SIZE FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=2,2 --at 4", "size 2 is given twice"},
+        {"$SNAPS/gpt_train.pickle=2,4 $SNAPS/oom.pickle=2 --at 4", "expected FILE=SIZE, such as"},
+        {"$SNAPS/gpt_train.pickle=2x $SNAPS/oom.pickle=2 --at 4", "expected FILE=SIZE, such as"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 4x0", "expected --at SIZE"},
         {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=2 --at 4", "size 2 is given twice"},
         {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4", "expected --at SIZE"},
         {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 4,", "expected --at SIZE"},

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "analyze/floor/floor.h"
+#include "analyze/floor/floor_costs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_program.h"
@@ -224,6 +224,48 @@ Test(floor, missing_data_is_reported)
     cr_expect_str_eq(mv_minimum_line(mvt_memory(), &found), "");
 }
 
+/* ---- what costs the difference ----------------------------------------------------------- */
+
+Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_minimum found;
+    mv_minimum_costs costs;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "first:a.py:1");
+    mvt_free(t, .addr = 0x10000000);
+    for (uint64_t i = 2; i < 4; i++) { /* 28 of 60 MiB are beyond the floor: 8 of the second */
+        mvt_segment_alloc(t, .addr = i << 28, .bytes = 20 * MIB, .stream = i,
+                          .stack = i == 2 ? "second:a.py:2" : "third:a.py:3");
+        mvt_alloc(t, .addr = i << 28, .bytes = 16 * MIB, .stream = i, .stack = "block:a.py:9");
+    }
+    mvt_final_heap(t);
+    trace = mvt_done(t);
+    lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, &found, mvt_err()));
+    mvt_ok(mv_minimum_costs_find(mvt_memory(), &lives, &found, &costs, mvt_err()));
+    cr_assert_eq(found.reserved - found.lower, 28 * MIB);
+    cr_assert_eq(costs.count, 2);
+    cr_expect_eq(costs.rows[0].bytes, 20 * MIB);
+    cr_expect_eq(costs.rows[1].bytes, 8 * MIB);
+    cr_expect_str_eq(mv_minimum_costs_sentence(mvt_memory(), trace, &costs),
+                     "beyond the floor: 20.0 MiB for a.py:3 third, 8.00 MiB for a.py:2 second");
+}
+
+Test(floor, nothing_is_beyond_a_floor_that_is_reached)
+{
+    mv_lives lives = {0};
+    mv_minimum floor = {.is_known = true, .reserved = MIB, .lower = MIB};
+    mv_minimum_costs costs;
+
+    mvt_ok(mv_minimum_costs_find(mvt_memory(), &lives, &floor, &costs, mvt_err()));
+    cr_expect_eq(costs.count, 0);
+    cr_expect_str_empty(mv_minimum_costs_sentence(mvt_memory(), NULL, &costs));
+}
+
 /* ---- recordings -------------------------------------------------------------------------- */
 
 static uint32_t complete, ideal;
@@ -258,11 +300,15 @@ LongTest(floor, the_bounds_meet_on_recordings)
 Test(floor, the_command_prints_the_parts)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ floor --json $SNAPS/gpt_train.pickle");
-    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), *cost;
+    double beyond = 0;
 
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(device, "checked")));
     cr_expect_eq(cJSON_GetObjectItem(device, "reserved")->valuedouble,
                  cJSON_GetObjectItem(device, "lower")->valuedouble +
                      cJSON_GetObjectItem(device, "separation")->valuedouble +
                      cJSON_GetObjectItem(device, "placement")->valuedouble);
+    cJSON_ArrayForEach(cost, cJSON_GetObjectItem(device, "costs")) beyond +=
+        mvt_json_number(cost, "bytes");
+    cr_expect_eq(beyond, mvt_json_number(device, "reserved") - mvt_json_number(device, "lower"));
 }

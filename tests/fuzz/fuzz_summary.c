@@ -29,7 +29,9 @@ static void compare(mv_arena *arena, const mv_summary *summaries, uint32_t count
 
     for (uint32_t i = 0; i < count && i < 8; i++)
         ranks[i] = &summaries[i];
-    if (count > 0 && mv_ranks_compare(arena, ranks, count < 8 ? count : 8, &found, &err) != MV_OK &&
+    if (count > 0 &&
+        mv_ranks_compare(arena, ranks, count < 8 ? count : 8, (mv_rank_grid){0}, &found, &err) !=
+            MV_OK &&
         err.code != MV_NOMEM) {
         fprintf(stderr, "comparing fails: %s %s\n", mv_code_name(err.code), err.detail);
         abort();
@@ -42,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool right = size > MV_SUMMARY_HEADER && data[0] == 'r'; /* after it: a header at least */
     uint8_t *copy = malloc(size + 1);
     mv_arena arena;
+    mv_shared_parts shared;
     mv_summary *summaries;
     uint32_t count;
     mv_err err = {0};
@@ -52,9 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (right)
         make_right(copy, size - 1);
     mv_arena_init(&arena, &budget);
-    if (mv_summaries_decode(&arena, (mv_span){copy, size - right}, &summaries, &count, &err) ==
-        MV_OK)
+    mv_shared_parts_init(&shared, &budget);
+    if (mv_summaries_decode(&arena, &shared, (mv_span){copy, size - right}, &summaries, &count,
+                            &err) == MV_OK)
         compare(&arena, summaries, count);
+    mv_shared_parts_release(&shared);
     mv_arena_release(&arena);
     free(copy);
     return 0;

@@ -145,3 +145,19 @@ Test(growth, too_few_steps_are_doubtful)
     cr_expect_eq(kind_of(".11."), MV_GROWTH_MAYBE);
     cr_expect_eq(kind_of("9...."), MV_GROWTH_NONE);
 }
+
+/* A line that frees ten blocks for each one that it keeps, and none as late. */
+Test(growth, a_line_that_keeps_a_block_now_and_then_is_doubtful)
+{
+    static const char *const four = ".....1......1.........1.....1....";
+    static const char *const three = "............1.........1.....1....";
+    uint32_t lived[40];
+
+    for (int i = 0; i < 40; i++)
+        lived[i] = 1;
+    cr_expect_eq(judge(four, true, lived, 40).kind, MV_GROWTH_SELDOM);
+    cr_expect_eq(judge(four, true, lived, 39).kind, MV_GROWTH_NONE, "it keeps more than a tenth");
+    cr_expect_eq(judge(three, true, lived, 40).kind, MV_GROWTH_NONE, "three may be chance");
+    cr_expect_eq(judge(".1.1..1.1........................", true, lived, 40).kind, MV_GROWTH_NONE,
+                 "it has stopped");
+}

@@ -108,6 +108,24 @@ LongTest(leak_servers, so_it_is_by_chance_and_with_many_sizes)
                                           .seed = seed});
 }
 
+/* A few blocks kept among requests of many sizes: the floor varies by more than a block. */
+Test(leak_servers, a_rise_in_noise_is_not_clean)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        uint32_t kept;
+        mv_leaks found = evaluate_all("noise",
+                                      (mvt_server_load){.steps = 120,
+                                                        .window = 30,
+                                                        .keep = 8,
+                                                        .sizes = 26,
+                                                        .by_chance = true,
+                                                        .seed = seed},
+                                      &kept);
+
+        cr_expect_neq(found.verdict, MV_VERDICT_CLEAN, "seed %u: %s", (unsigned)seed, found.why);
+    }
+}
+
 static void expect(const char *name, mv_leak_verdict verdict, mvt_server_load load)
 {
     uint32_t kept;

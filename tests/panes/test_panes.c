@@ -100,6 +100,7 @@ static void check_view(mv_view *view, const char *name)
         mv_view_write_desk(view)->is_dark = i;
         if (i)
             mv_view_do(view, MV_DO_state_layout, 0);
+        mv_view_do(view, MV_DO_state_ideal, 0); /* shown when light, not when dark */
         if (i && events)
             mv_view_move_cursor(view, events / 2);
         if (mv_view_device(view)->lives.allocs.count)
@@ -160,6 +161,23 @@ static void click_zone(mv_view *view, mv_command_id command, uint64_t arg)
     cr_assert_not_null(zone, "no zone of command %u", command);
     mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
     mvt_view_frame(view);
+}
+
+Test(panes, the_ideal_placement_is_shown_with_the_lines_that_cost_the_difference)
+{
+    mv_view *view = mvt_view("frag_pinned_by_small");
+    uint32_t boxes;
+
+    mv_view_write(view)->main = MV_MAIN_STATE;
+    cr_expect_not(mvt_scene_says(mvt_view_frame(view), "ideal: "));
+    boxes = view->ui.scene.shape_count;
+    click_zone(view, MV_DO_state_ideal, 0);
+    cr_expect(
+        mvt_scene_says(&view->ui.scene, "ideal: 642 MiB reserved at the peak = 120 MiB needed"));
+    cr_expect(mvt_scene_says(&view->ui.scene, "522 MiB for train.py:158 frag_pinned_by_small"));
+    cr_expect_gt(view->ui.scene.shape_count, boxes + 3, "and the blocks of the strip");
+    click_zone(view, MV_DO_state_ideal, 0);
+    cr_expect_not(mvt_scene_says(&view->ui.scene, "ideal: "));
 }
 
 Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)

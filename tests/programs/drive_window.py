@@ -343,6 +343,9 @@ def main():
         del os.environ[name]
     with tempfile.TemporaryDirectory(prefix="memviz-window-") as folder:
         os.environ["XDG_CACHE_HOME"] = os.environ["XDG_CONFIG_HOME"] = folder
+        os.mkdir(os.path.join(folder, "memviz"))
+        with open(os.path.join(folder, "memviz", "tour"), "w", encoding="ascii"):
+            pass  # the tour has ended
         # Under a sanitizer: what libraries of the display keep to the end is not memviz's.
         with open(os.path.join(folder, "leaks"), "w", encoding="ascii") as file:
             file.write("".join(f"leak:lib{name}\n" for name in ("dbus", "X11", "SDL2", "wayland")))

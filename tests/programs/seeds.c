@@ -85,8 +85,8 @@ static void save_summaries(const char *root, const char *name, mvt_trace *t)
     char file[64];
 
     for (uint32_t i = 0; i < mv_trace_devices(trace) && i < 8; i++)
-        if (mv_summary_make(mvt_arena(t), trace, i, MV_ALL_EVENTS, name, &made[count], &err) ==
-            MV_OK)
+        if (mv_summary_make(mvt_arena(t), trace, i, MV_ALL_EVENTS, MV_SUMMARY_POINTS, name,
+                            &made[count], &err) == MV_OK)
             all[count] = &made[count], count++;
     if (mv_summaries_encode(mvt_arena(t), all, count, &bytes, &err) != MV_OK)
         exit(1);

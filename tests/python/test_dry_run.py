@@ -65,6 +65,12 @@ class Arithmetic(unittest.TestCase):
                 self.assertTrue(memviz.run(command, path).stdout.startswith(f"{path}: predicted by a dry run\n\n"), command)
                 self.assertNotIn("predicted by", memviz.run(command, "--csv", path).stdout, command)
             self.assertEqual(memviz.run("diff", path, path).stdout.count("predicted by a dry run"), 2)
+            for doubt, said in (("about", ", roughly: some sizes are estimates"), ("at_least", ", as a lower bound: some sizes are unknown")):
+                other = os.path.join(folder, doubt + ".pickle")
+                with open(other, "wb") as file:
+                    pickle.dump({"segments": found.segments(), "device_traces": [found.events],
+                                 "allocator_settings": {"dry_run": True, "dry_run_" + doubt: True}}, file)
+                self.assertTrue(memviz.run("stats", other).stdout.startswith(f"{other}: predicted by a dry run{said}\n\n"))
             memviz.run("diff", "-o", os.path.join(folder, "x.folded"), path, path)
             with open(os.path.join(folder, "x.folded")) as file:
                 self.assertNotIn("predicted by", file.read())
@@ -123,15 +129,45 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(found.reserved, 4 << 20)
 
     def test_a_limit_is_met_by_giving_back_what_is_free(self):
-        events = []
         found = allocator.Allocator()
         first = found.alloc(30 << 20, 0, [])
         found.free(first)
         found.alloc(40 << 20, 0, [])
-        events = found.events
         self.assertEqual(found.peak_reserved, 70 << 20)
-        self.assertTrue(allocator.fits(events, 40 << 20))
-        self.assertFalse(allocator.fits(events, (40 << 20) - 1))
+        self.assertTrue(allocator.fits(found, 40 << 20))
+        self.assertFalse(allocator.fits(found, (40 << 20) - 1))
+
+
+    def test_addresses_fall_as_the_drivers_do(self):
+        """In slots of 32 MiB, each below the one before; what is left of the lowest is taken first."""
+        found = allocator.Allocator()
+        first, second, third, rest = (found.address(size << 20) for size in (20, 30, 40, 12))
+        self.assertEqual([first - second, second - third, rest - third], [32 << 20, 64 << 20, 40 << 20])
+
+    def test_the_order_of_addresses_decides_what_is_reserved(self):
+        """Of two free blocks of 40 MiB, half a segment and a whole one, the lower is taken: is the first segment whole again?"""
+        def reserved(seed):
+            found = allocator.Allocator(seed=seed)
+            found.free(found.alloc(80 << 20, 0, []))
+            blocks = [found.alloc(40 << 20, 0, []) for _ in range(3)]
+            found.free(blocks[1])
+            found.free(blocks[2])
+            found.alloc(40 << 20, 0, [])
+            found.free(blocks[0])
+            found.alloc(80 << 20, 0, [])
+            return found.peak_reserved >> 20
+
+        self.assertEqual(reserved(None), 120)
+        self.assertEqual({reserved(seed) for seed in range(allocator.TRIES)}, {120, 200})
+
+    def test_a_block_that_another_stream_uses_is_free_once_the_program_waits(self):
+        found = allocator.Allocator()
+        found.free(found.alloc(30 << 20, 0, []), is_late=True)
+        found.free(found.alloc(30 << 20, 0, []))
+        found.waited()
+        found.alloc(30 << 20, 0, [])
+        self.assertEqual(found.peak_reserved, 30 << 20)
+        self.assertEqual({a.peak_reserved >> 20 for a in allocator.others(found)}, {30, 60})
 
 
 class Runs(unittest.TestCase):
@@ -236,6 +272,26 @@ class Programs(Runs):
         self.assertTrue(now + 4 <= peak <= now + 16, done.stdout)
         self.assertIn("with the context and NCCL", done.stderr)
 
+    PARALLEL = textwrap.dedent("""
+        import torch
+        torch.distributed.init_process_group("nccl")
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4096, 4096, bias=False).cuda())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.randn(8, 4096, device="cuda")).sum().backward()
+            optimizer.step()
+        """)
+
+    def test_buckets_that_nccl_may_hold_are_a_second_figure(self):
+        """The old bucket, 64 MiB of gradients, is free when DDP makes the new one, or it is not."""
+        done = self.run_dry("-o", "x.pickle", "--ranks", "2", "--", sys.executable, "-c", self.PARALLEL)
+        self.assertRegex(done.stderr, r"between: the time that the GPU needs, and NCCL's watchdog(.|\n)*needs \d+ MiB to \d+ MiB reserved")
+        with open(os.path.join(self.folder, "x.pickle"), "rb") as file:
+            settings = pickle.load(file)["allocator_settings"]
+        self.assertGreaterEqual(settings["dry_run_reserved_most"] - settings["dry_run_reserved_least"], 64 << 20, done.stderr)
+        self.assertFalse(settings["dry_run_about"])
+
     def test_the_launcher_of_ranks_is_left_alone(self):
         for name, seen in (("torchrun", "False"), ("train.py", "True")):
             with open(os.path.join(self.folder, name), "w") as file:
@@ -247,6 +303,30 @@ class Programs(Runs):
         done = self.run_dry("--expect", "--", sys.executable, "-c", self.PROGRAM.replace(".cuda()\noptimizer", ".cuda()\nmodel = torch.compile(model)\noptimizer"))
         self.assertIn("needs about", done.stdout.splitlines()[-1])
 
+    def test_streams_may_be_nested(self):
+        import torch
+
+        def step():
+            side = torch.cuda.Stream()
+            with torch.cuda.stream(side), torch.cuda.stream(side):
+                torch.empty(30 << 20, dtype=torch.uint8, device="cuda")
+            torch.empty(30 << 20, dtype=torch.uint8, device="cuda")  # of the first stream, which cannot have the side's block
+
+        self.assertEqual(memviz.dry_run(step)["reserved"], 60 << 20)
+
+    def test_gradients_are_of_their_operators_stream(self):
+        import torch
+
+        def step():
+            side = torch.cuda.Stream()
+            x = torch.ones(4 << 20, device="cuda", requires_grad=True)
+            with torch.cuda.stream(side):
+                y = x * 2
+                torch.empty_like(y)  # 16 MiB more of the side's, which the gradient of x takes again
+            y.sum().backward()
+
+        self.assertEqual(memviz.dry_run(step)["reserved"], (16 + 2 + 16 + 16) << 20)
+
     def test_a_function(self):
         import torch
 
@@ -256,7 +336,29 @@ class Programs(Runs):
         found = memviz.dry_run(step)
         self.assertGreater(found["allocated"], 2 * 4_000_000)
         self.assertGreaterEqual(found["reserved"], found["allocated"])
-        self.assertFalse(found["at_least"])
+        self.assertFalse(found["at_least"] or found["about"])
+        self.assertTrue(found["reserved_least"] <= found["reserved"] <= found["reserved_most"])
+
+    def test_what_cudnn_chooses_is_about(self):
+        import torch
+
+        def step():
+            torch.nn.Conv2d(64, 128, 3, device="cuda")(torch.ones(8, 64, 32, 32, device="cuda")).sum().backward()
+
+        found = memviz.dry_run(step)
+        self.assertTrue(found["about"])
+        self.assertIn("needs about", found["verdict"])
+
+    def test_gradients_that_are_sparse(self):
+        import torch
+
+        def step():
+            table = torch.nn.Embedding(1000, 64, sparse=True, device="cuda")
+            table(torch.arange(100, device="cuda")).sum().backward()
+            torch.optim.SparseAdam(table.parameters()).step()
+
+        found = memviz.dry_run(step)
+        self.assertIn("needs at least", found["verdict"])
 
 
 if __name__ == "__main__":

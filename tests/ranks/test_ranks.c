@@ -14,6 +14,7 @@ typedef struct {
     bool no_stacks;    /* has one block, without a stack */
     bool other_order;  /* goes through another line in step 3 */
     bool stops;        /* is dumped after six steps */
+    uint64_t late;     /* bytes that it allocates in the ninth step */
     uint64_t reserves; /* bytes of a segment that it never uses */
 } habits;
 
@@ -65,8 +66,11 @@ static mvt_trace *make_rank(habits h)
         mvt_alloc(t, .addr = 0x16000000, .bytes = h.own_too / 2, .stack = "f:own.py:1;a:own.py:2");
         mvt_alloc(t, .addr = 0x1a000000, .bytes = h.own_too / 2, .stack = "f:own.py:1;a:own.py:3");
     }
-    for (int step = 0; step < (h.stops ? 6 : STEPS); step++)
+    for (int step = 0; step < (h.stops ? 6 : STEPS); step++) {
+        if (h.late && step == 8)
+            mvt_alloc(t, .addr = 0x12000000, .bytes = h.late, .stack = "ema:train.py:33");
         make_step(t, h, step, &kept);
+    }
     mvt_final_heap(t);
     return t;
 }
@@ -77,10 +81,11 @@ static void compare(party *p, const habits *h, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         p->made[i] = make_rank(h[i]);
         mvt_ok(mv_summary_make(mvt_arena(p->made[i]), mvt_done(p->made[i]), 0, MV_ALL_EVENTS,
-                               "rank", &p->summary[i], mvt_err()));
+                               MV_SUMMARY_POINTS, "rank", &p->summary[i], mvt_err()));
         p->ranks[i] = &p->summary[i];
     }
-    mvt_ok(mv_ranks_compare(mvt_arena(p->made[0]), p->ranks, count, &p->found, mvt_err()));
+    mvt_ok(mv_ranks_compare(mvt_arena(p->made[0]), p->ranks, count, (mv_rank_grid){0}, &p->found,
+                            mvt_err()));
 }
 
 /* Exactly one outlier, of that rank and reason, which names that line. */
@@ -224,6 +229,28 @@ Test(ranks, an_early_dump_is_not_a_difference)
     cr_expect_eq(p.found.first, MV_NO_ROW);
 }
 
+/* What the others allocated later is not a difference, either. */
+Test(ranks, an_early_dump_may_have_a_lower_peak)
+{
+    party p;
+
+    COMPARE(p, {.late = 20 * MIB}, {.late = 20 * MIB, .stops = true}, {.late = 20 * MIB});
+    cr_expect_eq(p.found.count, 0);
+    COMPARE(p, {.late = 20 * MIB}, {.batch = 2, .stops = true}, {.late = 20 * MIB});
+    cr_expect_eq(p.found.count, 1);
+}
+
+/* The first and the last rank may be odd without being stages of a pipeline. */
+Test(ranks, the_first_and_the_last_rank_are_named)
+{
+    party p;
+
+    COMPARE(p, {.batch = 2}, {0}, {0}, {0}, {0}, {.batch = 4});
+    cr_assert_eq(p.found.count, 2);
+    cr_expect_eq(p.found.outliers[0].rank, 0);
+    cr_expect_eq(p.found.outliers[1].rank, 5);
+}
+
 Test(ranks, where_all_ranks_differ_none_is_an_outlier)
 {
     party p;
@@ -238,7 +265,7 @@ Test(ranks, the_larger_of_two_is_named)
 
     COMPARE(p, {.batch = 3}, {0});
     expect_lone(&p, 0, MV_RANK_LARGER_BATCH, "train.py:63 forward");
-    cr_expect_eq(p.found.reference, 1);
+    cr_expect_eq(mv_rank_reference(&p.found, 0), 1);
     COMPARE(p, {.own = 40 * MIB}, {.leaks = true});
     cr_expect_eq(p.found.count, 2);
 }
@@ -282,8 +309,8 @@ Test(ranks, sequences_diverge_at_the_right_event)
         mvt_trace *t[2] = {random_rank(seed, count[0], UINT32_MAX),
                            random_rank(seed, count[1], odd)};
         for (int i = 0; i < 2; i++)
-            mvt_ok(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, MV_ALL_EVENTS, "r", &s[i],
-                                   mvt_err()));
+            mvt_ok(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, MV_ALL_EVENTS,
+                                   MV_SUMMARY_POINTS, "r", &s[i], mvt_err()));
         d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);
         cr_assert_eq(d.first, d.last);
@@ -337,6 +364,30 @@ Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
     cr_expect(cJSON_IsNull(member(cJSON_GetArrayItem(ranks, 1), "error")));
     cr_expect_str_eq(mvt_json_text(member(cJSON_GetArrayItem(ranks, 2), "error"), "code"), "IO");
     cr_expect_gt(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "peak_allocated"), 0);
+}
+
+Test(ranks, stages_are_stated)
+{
+    cJSON *report = mvt_json(0, "cp $SNAPS/mlp_train.pickle r2.pickle; cp $SNAPS/mlp_train.pickle "
+                                "r10.pickle; cp $SNAPS/streams.pickle r11.pickle; "
+                                "cp $SNAPS/streams.pickle r12.pickle; "
+                                "$MEMVIZ ranks --json --groups tp=2,pp=2 r10.pickle r11.pickle "
+                                "r12.pickle r2.pickle");
+    const cJSON *ranks = member(report, "ranks"), *groups = member(report, "groups");
+    mvt_run run;
+
+    cr_assert_eq(cJSON_GetArraySize(groups), 2);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(groups, 1), "ranks"), 2);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 0), "group"), 0);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 1), "group"), 1);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "group"), 0);
+    cr_expect_eq(cJSON_GetArraySize(member(report, "outliers")), 0);
+    run = mvt_sh("$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle; echo $?; "
+                 "$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle nowhere.pickle; echo $?");
+    cr_expect_str_eq(run.out, "2\n1\n");
+    cr_expect(strstr(run.err, "--groups pp=2 does not divide the number of ranks, 1"), "%s",
+              run.err);
+    cr_expect(strstr(run.err, "1 of 2 could not be read"), "%s", run.err);
 }
 
 /* Two sides that are one line called from two lines. */

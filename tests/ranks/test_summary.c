@@ -25,9 +25,10 @@ static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, cons
     mv_summary *read;
     uint32_t count;
 
-    mvt_ok(mv_summary_make(r->arena, trace, device, MV_ALL_EVENTS, name, &r->made, mvt_err()));
+    mvt_ok(mv_summary_make(r->arena, trace, device, MV_ALL_EVENTS, MV_SUMMARY_POINTS, name,
+                           &r->made, mvt_err()));
     mvt_ok(mv_summaries_encode(r->arena, all, 2, &r->bytes, mvt_err()));
-    cr_assert_eq(mv_summaries_decode(r->arena, r->bytes, &read, &count, mvt_err()), MV_OK,
+    cr_assert_eq(mv_summaries_decode(r->arena, NULL, r->bytes, &read, &count, mvt_err()), MV_OK,
                  "%s: %s %s", name, mv_code_name(mvt_err()->code), mvt_err()->detail);
     cr_assert_eq(count, 2);
     r->read = read[1];
@@ -98,6 +99,32 @@ LongTest(summary, comes_back_from_its_bytes)
     mvt_each_snapshot(check_snapshot);
 }
 
+/* Equal parts are kept once, and every summary is the same as without sharing. */
+Test(summary, equal_parts_are_shared)
+{
+    static const char *const names[] = {"mlp_train", "streams", "mlp_train", "leak_cycle"};
+    mv_arena *arena = mvt_memory();
+    mv_shared_parts shared;
+    mv_summary *read[4];
+    uint32_t count;
+
+    mv_shared_parts_init(&shared, arena->budget);
+    for (int i = 0; i < 4; i++) {
+        mv_trace trace = mvt_load(arena, names[i]);
+        round_trip r = {.arena = arena};
+        go_round(&r, &trace, 0, names[i]);
+        mvt_ok(mv_summaries_decode(arena, &shared, r.bytes, &read[i], &count, mvt_err()));
+        r.read = read[i][1];
+        expect_same(&r, names[i]);
+        cr_expect_eq(read[i][0].site, read[i][1].site);
+    }
+    cr_expect_eq(read[0]->code, read[2]->code);
+    cr_expect_eq(read[0]->site, read[2]->site);
+    cr_expect_eq(read[0]->point, read[2]->point);
+    cr_expect_eq(shared.count, 3 * 3);
+    mv_shared_parts_release(&shared);
+}
+
 Test(summary, keys_do_not_depend_on_folders_or_native_frames)
 {
     static const char *const stacks[] = {"mm:/a/b/torch/nn/f.py:1;f:/a/train.py:3",
@@ -110,7 +137,8 @@ Test(summary, keys_do_not_depend_on_folders_or_native_frames)
         mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
         mvt_alloc(t, .addr = 0x10000000, .bytes = 512, .stack = stacks[i]);
         mvt_final_heap(t);
-        mvt_ok(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, "x", &s, mvt_err()));
+        mvt_ok(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, MV_SUMMARY_POINTS, "x",
+                               &s, mvt_err()));
         cr_assert_eq(s.sites, 1);
         keys[i] = s.site[0].key;
     }
@@ -128,16 +156,23 @@ static void make_right(uint8_t *bytes, uint64_t length)
     memcpy(bytes + 24, &hash, sizeof hash);
 }
 
-static mv_code decode(round_trip *r, const uint8_t *bytes, uint64_t length)
+/* With and without shared parts. */
+static mv_code decode(const round_trip *r, const uint8_t *bytes, uint64_t length)
 {
+    mv_shared_parts shared;
     mv_summary *read;
     uint32_t count;
-    mv_err err = {0};
-    mv_code code;
+    mv_err err[2] = {{0}, {0}};
+    mv_code code[2];
 
-    (void)r;
-    code = mv_summaries_decode(mvt_memory(), (mv_span){bytes, length}, &read, &count, &err);
-    return code;
+    mv_shared_parts_init(&shared, r->arena->budget);
+    mv_summaries_decode(mvt_memory(), &shared, r->bytes, &read, &count, &err[0]);
+    for (int i = 0; i < 2; i++)
+        code[i] = mv_summaries_decode(mvt_memory(), i ? &shared : NULL, (mv_span){bytes, length},
+                                      &read, &count, &err[i]);
+    mv_shared_parts_release(&shared);
+    cr_assert(code[0] == code[1] && err[0].offset == err[1].offset);
+    return code[0];
 }
 
 Test(summary, damage_is_refused)

@@ -39,6 +39,48 @@ Test(serve, a_folder_is_listed_by_the_types_of_its_files)
     cr_expect_eq(mvt_json_number(list, "left_out"), 0);
 }
 
+/* The list once all of its files have been read. */
+static const cJSON *read_list(const mvt_server *server)
+{
+    for (;;) {
+        const cJSON *list = mvt_served(server), *row;
+        bool is_read = true;
+        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(list, "files")) is_read =
+            is_read && strcmp(mvt_json_text(row, "state"), "waiting") != 0;
+        if (is_read)
+            return list;
+        usleep(5000);
+    }
+}
+
+Test(serve, the_list_has_peak_verdict_and_damage)
+{
+    const char *folder = mvt_serve_folder();
+    const cJSON *list, *row;
+    mvt_server server;
+
+    mvt_in_folder(folder,
+                  "mkdir run; cp $SNAPS/leak_in_training.pickle run/leak; "
+                  "$MEMVIZ convert -q $SNAPS/mlp_train.pickle run/hurt.bin; "
+                  "printf 1234 | dd of=run/hurt.bin bs=1 seek=3000 conv=notrunc 2>/dev/null; "
+                  "echo '<html>' >run/page.pickle");
+    server = mvt_serve(folder, "run");
+    list = read_list(&server);
+    row = mvt_served_row(list, "leak");
+    cr_expect_str_eq(mvt_json_text(row, "state"), "read");
+    cr_expect_str_eq(mvt_json_text(row, "kind"), "LEAK");
+    cr_expect_eq(mvt_json_number(row, "peak_allocated"), 269234176);
+    cr_expect_eq(mvt_json_number(row, "peak_reserved"), 304087040);
+    cr_expect_str_eq(mvt_json_text(row, "bound"), "at least");
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(row, "damaged")));
+    row = mvt_served_row(list, "hurt.bin");
+    cr_expect_str_eq(mvt_json_text(row, "state"), "read");
+    cr_expect(strstr(mvt_json_text(row, "damaged"), "chunk"), "%s", mvt_json_text(row, "damaged"));
+    row = mvt_served_row(list, "page.pickle");
+    cr_expect_str_eq(mvt_json_text(row, "state"), "unreadable");
+    cr_expect_gt(strlen(mvt_json_text(row, "why")), 10);
+}
+
 Test(serve, files_of_several_folders_keep_their_folders)
 {
     const char *folder = mvt_serve_folder();
@@ -199,7 +241,7 @@ Test(serve, a_file_as_it_is_in_parts)
 Test(serve, head_is_get_without_a_body)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
-    const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(read_list(&server), "files");
     const char *paths[] = {"/", "/files",
                            mvt_served_path(cJSON_GetArrayItem(files, 0), "originals")};
 

@@ -101,7 +101,7 @@ Test(served, malformed_numbers_and_versions)
 Test(served, a_limit_of_memory_is_a_line)
 {
     const char *path = mvt_snapshot("gpt_train");
-    mv_arena *arena = mvt_arena_of(3 * MIB);
+    mv_arena *arena = mvt_arena_of(8 * MIB);
     mv_served_files_answer answer;
     mv_served_files_list list;
     mv_served_files *served;
@@ -114,6 +114,77 @@ Test(served, a_limit_of_memory_is_a_line)
     while (answer.state == MV_SHELF_MAKING);
     cr_expect_eq(answer.state, MV_SHELF_FAILED);
     cr_expect_not_null(strstr(answer.why, "--max-memory"), "%s", answer.why);
+    mv_served_files_close(served);
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------- */
+
+static const mv_served_verdict *verdict_of(const mv_served_files_list *list, const char *name)
+{
+    const mv_served_verdict *found = NULL;
+
+    for (uint32_t i = 0; i < list->count; i++)
+        if (strcmp(list->files[i].name, name) == 0)
+            found = &list->files[i].verdict;
+    cr_assert_not_null(found, "%s is not listed", name);
+    return found;
+}
+
+/* Reads the list until every file has its verdict. */
+static mv_served_files_list look_until_read(mv_served_files *served)
+{
+    for (;;) {
+        mv_served_files_list list = look(served);
+        uint32_t read = 0;
+        for (uint32_t i = 0; i < list.count; i++)
+            read += list.files[i].verdict.stage != MV_SERVED_NOT_READ;
+        if (read == list.count)
+            return list;
+        usleep(5000);
+    }
+}
+
+Test(served, verdicts_are_found_and_kept_while_containers_are_made)
+{
+    const char *folder = two_snapshots();
+    mv_served_files_list list;
+    mv_served_files *served;
+    const mv_served_verdict *v;
+    uint64_t bytes;
+    bool was_made;
+
+    mvt_in_folder(folder, "cp $SNAPS/leak_in_training.pickle leak; head -c 999 a >cut.pickle; "
+                          "echo no >text.txt; printf x >kept.bin; chmod 0 kept.bin");
+    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    list = look(served);
+    cr_expect_eq(list.count, 5, "what is named as a snapshot is listed: %u", list.count);
+    cr_expect_eq(verdict_of(&list, "a")->stage, MV_SERVED_NOT_READ);
+    mv_served_files_find_verdicts(served);
+    for (uint32_t i = 0; i < list.count; i++) /* each interrupts the verdict under way */
+        if (!strchr(list.files[i].name, '.'))
+            cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
+    list = look_until_read(served);
+    v = verdict_of(&list, "leak");
+    cr_expect_str_eq(v->kind, "LEAK");
+    cr_expect_not_null(strstr(v->text, "train.py:62 forward: 2.00 MiB a step"), "%s", v->text);
+    cr_expect_gt(v->reserved, v->allocated);
+    cr_expect_eq(v->bound, MV_BOUND_LEAST);
+    v = verdict_of(&list, "b");
+    cr_expect_eq(v->stage, MV_SERVED_READ);
+    cr_expect_eq(v->problems, 0);
+    cr_expect_str_eq(v->text, "no problem found");
+    cr_expect_eq(v->devices, 1);
+    v = verdict_of(&list, "cut.pickle");
+    cr_expect_eq(v->stage, MV_SERVED_UNREADABLE);
+    cr_expect_not_null(strstr(v->text, "byte 999: "), "%s", v->text);
+    cr_expect_eq(verdict_of(&list, "kept.bin")->stage, MV_SERVED_UNREADABLE);
+    /* It is that of this version of the file. */
+    mvt_in_folder(folder, "cp leak b");
+    list = look(served);
+    cr_expect_str_eq(verdict_of(&list, "leak")->kind, "LEAK");
+    cr_expect_eq(verdict_of(&list, "b")->stage, MV_SERVED_NOT_READ);
+    list = look_until_read(served);
+    cr_expect_str_eq(verdict_of(&list, "b")->kind, "LEAK");
     mv_served_files_close(served);
 }
 

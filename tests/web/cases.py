@@ -530,6 +530,24 @@ def test_paper_has_the_picture_and_the_report(bench):
     words = subprocess.run(["pdftotext", "-layout", path, "-"], check=True, stdout=subprocess.PIPE).stdout.decode()
     missing = [word for word in re.findall(r"[\w.:]{4,}", text) if word not in re.sub(r"\s+", " ", words)]
     assert not missing, f"not on paper: {missing[:20]}"
+    # Without toolbar and status bar.
+    assert page.evaluate("Math.abs(byId('paper').naturalHeight - (sizeNow()[1] - viewer.state.bars[0] - viewer.state.bars[1])) <= 1")
+    assert page.evaluate("viewer.state.bars.every(height => height > 15)")
+
+
+def test_the_tour_is_for_people_who_have_not_ended_it(bench):
+    page = bench.open()
+    assert not page.evaluate("wantsTour()"), "a browser that a program drives"
+    page.evaluate("(() => { wantsTour = () => true; endViewer(viewer); viewer = startViewer(false); })()")
+    page.press("#sample")
+    page.wait("viewer.state.hasTour && viewer.state.isIdle")
+    page.wait("/^Memory over time, /.test(byId('spoken_status').textContent)")
+    bench.keep("tour", page.shot("body"))
+    page.key("ArrowRight")
+    page.wait("/^Legend, /.test(byId('spoken_status').textContent)")
+    assert page.evaluate("localStorage.getItem(TOUR)") is None
+    page.key("Escape")
+    page.wait("!viewer.state.hasTour && localStorage.getItem(TOUR) === 'ended'")
 
 
 def test_an_exported_view_is_saved_as_a_file(bench):
@@ -784,7 +802,14 @@ def test_files_of_a_server_are_listed_and_chosen(bench):
         rows = "[...document.querySelectorAll('#shelf tbody tr')]"
         page.wait(f"{rows}.length === 4")
         assert page.evaluate(f"{rows}.map(row => row.cells[1].textContent)") == [f"rank{i}.pickle" for i in (2, 3, 4, 10)]
+        page.wait(f"{rows}.every(row => row.cells[3].textContent !== '…')")
         bench.keep("served", page.shot("body"))
+        cells = page.evaluate(f"{rows}.map(row => [row.cells[2].textContent, row.cells[3].textContent])")
+        assert cells[0][0] == "≥ 256.8 MiB" and cells[0][1].startswith("LEAK train.py:62 forward: 2.00 MiB a step"), cells
+        assert cells[2][0] == "" and cells[2][1].startswith("cannot be read: byte 2: "), cells
+        for heading, order in ((3, [4, 2, 3, 10]), (2, [3, 2, 10, 4]), (1, [2, 3, 4, 10])):  # verdict, peak, name
+            page.press(f"#shelf thead th:nth-of-type({heading}) button")
+            assert page.evaluate(f"{rows}.map(row => row.cells[1].textContent)") == [f"rank{i}.pickle" for i in order], heading
         for i in (1, 2):
             page.press(f"#shelf tbody tr:nth-child({i}) input")
         page.press("#shelf button[type=submit]")

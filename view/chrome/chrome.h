@@ -2,7 +2,7 @@
  *
  *     layout.c                                              the layout of a frame
  *     toolbar.c, status_bar.c, loading_screen.c             always there
- *     help.c, command_list.c, device_list.c, export_view.c  overlays
+ *     help.c, tour.c, command_list.c, device_list.c, export_view.c  overlays
  *     chrome.c                                              common parts of overlays */
 #ifndef MV_CHROME_H
 #define MV_CHROME_H
@@ -42,10 +42,12 @@ struct mv_chrome {
     mv_text_field search, palette, export, go, bookmark;
     uint32_t edited_bookmark; /* the row that the field is about; MV_NO_ROW: a new one */
     mv_open_dialogue open;
-    mv_box search_box; /* of the last frame */
-    uint32_t row;      /* the selected row of an overlay's list: arrows move it */
-    uint32_t first;    /* first row shown */
-    bool only_panes;   /* the frame is for a file: no overlay, no tooltip */
+    mv_box search_box;                    /* of the last frame */
+    mv_box tour_box;                      /* the card, likewise */
+    uint32_t overlay_zone, overlay_shape; /* the first ones of the overlay, likewise */
+    uint32_t row;    /* the selected row of an overlay's list: arrows move it */
+    uint32_t first;  /* first row shown */
+    bool only_panes; /* the frame is for a file: no overlay, no tooltip */
 
     /* The pointer. */
     mv_pane captured; /* gets the pointer until the button is released */
@@ -116,6 +118,11 @@ void mv_export_paint(mv_view *view, mv_box box);
 void mv_go_paint(mv_view *view, mv_box box);
 void mv_bookmark_paint(mv_view *view, mv_box box);
 void mv_search_paint(mv_view *view);
+
+/* The tour (tour.c): a card beside the part of the window that a step is about. The panes stay in
+ * use. */
+enum { MV_TOUR_STEPS = 5 };
+void mv_tour_paint(mv_view *view, mv_box box);
 
 /* The selected row of the command list, its number, and the number of rows; MV_DO_NOTHING: none. */
 mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count);

@@ -41,11 +41,12 @@ static void paint_empty(mv_view *view, mv_box box)
     static const char *const examples[] = {
         "memviz view snapshot.pickle",
         "memviz view rank0.pickle rank1.pickle",
+        "memviz view --sample",
         "memviz run -o train.bin -- python train.py",
         "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")",
     };
     mv_ui *ui = &view->ui;
-    mv_box at = column(view, box, COLUMN, 11);
+    mv_box at = column(view, box, COLUMN, 12);
     mv_box frame = {at.x - mv_ui_px(ui, 24), at.y - mv_ui_px(ui, 16), at.w + 2 * mv_ui_px(ui, 24),
                     at.h + 2 * mv_ui_px(ui, 16)};
 
@@ -57,10 +58,10 @@ static void paint_empty(mv_view *view, mv_box box)
     mv_box_cut_top(&at, mv_ui_px(ui, 12));
     open_button(ui, &at);
     line(ui, &at, MV_UI_TEXT, ui->theme->faint_text, "On the command line:");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         line(ui, &at, MV_UI_TEXT, ui->theme->text, examples[i]);
     line(ui, &at, MV_UI_TEXT, ui->theme->faint_text, "In a program that records its history:");
-    line(ui, &at, MV_UI_TEXT, ui->theme->text, examples[3]);
+    line(ui, &at, MV_UI_TEXT, ui->theme->text, examples[4]);
 }
 
 /* ---- while loading ----------------------------------------------------------------------- */

@@ -8,7 +8,8 @@
 enum { MOST_WORDS = 24, MOST_TEXT = 600 };
 
 typedef struct {
-    float x, y; /* of its first letter */
+    float x, y;   /* of its first letter */
+    bool is_over; /* of the overlay */
     const char *text;
 } word;
 
@@ -30,7 +31,7 @@ static word word_of(const mv_scene *scene, const mv_shape *shape)
         at.x -= width;
     else if (shape->anchor == MV_ANCHOR_MIDDLE)
         at.x -= width / 2;
-    return (word){at.x, at.y, shape->text};
+    return (word){.x = at.x, .y = at.y, .text = shape->text};
 }
 
 static bool find_words(spoken *s)
@@ -39,8 +40,10 @@ static bool find_words(spoken *s)
 
     s->words = mv_push_array(s->view->ui.frame, word, (uint64_t)scene->shape_count + 1);
     for (uint32_t i = 0; s->words && i < scene->shape_count; i++)
-        if (scene->shapes[i].kind == MV_SHAPE_TEXT && *scene->shapes[i].text)
-            s->words[s->count++] = word_of(scene, &scene->shapes[i]);
+        if (scene->shapes[i].kind == MV_SHAPE_TEXT && *scene->shapes[i].text) {
+            s->words[s->count] = word_of(scene, &scene->shapes[i]);
+            s->words[s->count++].is_over = i >= s->view->chrome->overlay_shape;
+        }
     return s->words;
 }
 
@@ -49,14 +52,14 @@ static bool is_before(const word *a, const word *b)
     return a->y < b->y - 2 || (a->y < b->y + 2 && a->x < b->x);
 }
 
-/* In reading order; at most MOST_WORDS. */
-static uint32_t words_in(const spoken *s, mv_box box, word words[MOST_WORDS])
+/* Of the overlay, or of what it covers; in reading order; at most MOST_WORDS. */
+static uint32_t words_in(const spoken *s, mv_box box, bool is_over, word words[MOST_WORDS])
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < s->count && count < MOST_WORDS; i++) {
         uint32_t at = count;
-        if (!mv_box_has(box, s->words[i].x, s->words[i].y))
+        if (s->words[i].is_over != is_over || !mv_box_has(box, s->words[i].x, s->words[i].y))
             continue;
         for (; at > 0 && is_before(&s->words[i], &words[at - 1]); at--)
             words[at] = words[at - 1];
@@ -67,10 +70,10 @@ static uint32_t words_in(const spoken *s, mv_box box, word words[MOST_WORDS])
 }
 
 /* "train.py:62 forward, 24.0 MiB": "" for a box without a text. */
-static const char *text_in(const spoken *s, mv_box box, char text[MOST_TEXT])
+static const char *text_in(const spoken *s, mv_box box, bool is_over, char text[MOST_TEXT])
 {
     word words[MOST_WORDS];
-    uint32_t count = words_in(s, box, words);
+    uint32_t count = words_in(s, box, is_over, words);
 
     *text = '\0';
     for (uint32_t i = 0; i < count; i++)
@@ -148,10 +151,19 @@ static char *line_of(const spoken *s, const mv_zone *zone)
 
     if (zone->command == MV_DO_NOTHING || mv_ui_zone_at(&view->ui, x, y) != zone)
         return NULL;
-    if (!*text_in(s, zone->box, text))
+    if (!*text_in(s, zone->box, zone >= view->ui.zones + view->chrome->overlay_zone, text))
         mv_text_append(text, sizeof text, "%s", mv_view_commands[zone->command].title);
     return mv_arena_printf(view->ui.frame, "%s\t%d\t%.0f\t%.0f\t%s\n", group_of(view, zone),
                            is_chosen(view, zone), (double)x, (double)y, text);
+}
+
+/* What is announced when it changes: the moment, or the step of the tour. */
+static const char *status_in(const spoken *s, char text[MOST_TEXT])
+{
+    const mv_chrome *c = s->view->chrome;
+    bool is_tour = s->view->desk->tour > 0;
+
+    return text_in(s, is_tour ? c->tour_box : c->layout.status, is_tour, text);
 }
 
 const char *mv_view_spoken(mv_view *view)
@@ -166,8 +178,7 @@ const char *mv_view_spoken(mv_view *view)
         return "";
     for (uint32_t i = 0; i < count; i++)
         lines[i] = line_of(&s, &view->ui.zones[i]);
-    lines[count] = mv_arena_printf(view->ui.frame, "status\t0\t0\t0\t%s\n",
-                                   text_in(&s, view->chrome->layout.status, text));
+    lines[count] = mv_arena_printf(view->ui.frame, "status\t0\t0\t0\t%s\n", status_in(&s, text));
     for (uint32_t i = 0; i <= count; i++)
         bytes += lines[i] ? strlen(lines[i]) : 0;
     all = at = mv_arena_push(view->ui.frame, bytes, 1);

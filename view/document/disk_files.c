@@ -194,4 +194,34 @@ static bool remember(const char *path)
     return write_recent(whole, text);
 }
 
-const mv_file_system mv_disk_files = {list_folder, list_recent, remember, is_folder, home};
+/* ---- the tour ---------------------------------------------------------------------------- */
+
+static bool path_of_tour(char path[MV_FILE_PATH])
+{
+    char folder[MV_SAVED_PATH];
+
+    if (!mv_saved_folder(folder))
+        return false;
+    mv_saved_folder_make(folder);
+    return access(folder, W_OK) == 0 &&
+           snprintf(path, MV_FILE_PATH, "%s/tour", folder) < MV_FILE_PATH;
+}
+
+static bool offers_tour(void)
+{
+    char path[MV_FILE_PATH];
+
+    return path_of_tour(path) && access(path, F_OK) != 0;
+}
+
+static void tour_ended(void)
+{
+    char path[MV_FILE_PATH];
+    int file = path_of_tour(path) ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+    if (file >= 0)
+        close(file);
+}
+
+const mv_file_system mv_disk_files = {list_folder, list_recent, remember,  is_folder,
+                                      home,        offers_tour, tour_ended};

@@ -32,6 +32,9 @@ typedef struct {
     bool (*remember)(const char *path);
     bool (*is_folder)(const char *path);
     const char *(*home)(void); /* NULL: unknown */
+    /* Whether the tour should begin by itself: it has not ended yet, and its end can be noted. */
+    bool (*offers_tour)(void);
+    void (*tour_ended)(void);
 } mv_file_system;
 
 /* The disk. Recent files are listed in the folder of saved indexes (view/document/saved_index.h),

@@ -30,18 +30,6 @@ static bool keep_row(mv_text_maker *words, const mv_triage *t, const mv_triage_r
     return !words->failed;
 }
 
-/* The worst problem and how many there are; else what is unknown about leaks; else "fine". */
-static const char *badge_of(mv_arena *arena, const mv_trace *read, const mv_file_verdicts *v)
-{
-    if (v->problems)
-        return mv_arena_printf(arena, "%u: %s", v->problems, mv_headline_problem(v->rows[0].kind));
-    for (uint32_t i = 0; i < v->count; i++)
-        if (v->rows[i].report == MV_REPORT_LEAKS && v->rows[i].kind == MV_FINDING_NOTE &&
-            mv_headline_unknown(v->rows[i].text))
-            return mv_headline_unknown(v->rows[i].text);
-    return read->notes[MV_NOTE_DAMAGED].count ? "fine (file damaged)" : "fine";
-}
-
 static void *keep(mv_arena *arena, const mv_triage *t, const mv_trace *read, const mv_trace *main)
 {
     mv_file_verdicts *out = mv_push_struct(arena, mv_file_verdicts);
@@ -51,13 +39,11 @@ static void *keep(mv_arena *arena, const mv_triage *t, const mv_trace *read, con
         return NULL;
     out->level = mv_level_name_of(main, mv_level_default(read));
     for (uint32_t i = 0; i < t->count; i++) {
-        mv_verdict *row = &out->rows[out->count++];
-        if (!keep_row(&words, t, &t->rows[i], main, out->level, row))
+        if (!keep_row(&words, t, &t->rows[i], main, out->level, &out->rows[out->count++]))
             return NULL;
-        if (row->kind <= MV_FINDING_WAITING)
-            out->problems += row->count;
     }
-    out->badge = badge_of(arena, read, out);
+    out->problems = mv_triage_problems(t);
+    out->badge = mv_triage_badge(arena, t, read);
     return out->badge ? out : NULL;
 }
 

@@ -70,6 +70,7 @@ typedef struct {
     const mv_file_system *files;    /* for the dialogue that opens files; NULL: without a list */
     const mv_source_files *sources; /* of the recorded program; NULL: none are looked for */
     const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: none */
+    bool offers_tour;               /* the tour begins with the first device shown */
 } mv_view_opts;
 
 /* The initial view, as given on the command line (--from, --to, --at, --filter, --device). Texts

@@ -84,6 +84,7 @@ void mv_view_settle(mv_view *view)
     mv_level_settle_cursor(view);
     mv_level_open_lanes(view);
     mv_heap_settle(view);
+    mv_tour_offer(view);
     if (view->intents->change.depth == 0) /* otherwise within a drag, which is one step */
         view->intents->change.before = *view->now;
 }

@@ -128,7 +128,7 @@ static void key(mv_view *view, const mv_input *input)
 
     if (view->desk->has_help && mv_chrome_list_input(view, input, UINT32_MAX, 1))
         return;
-    if (field_input(view, input))
+    if (mv_tour_input(view, input) || field_input(view, input))
         return;
     /* In a field, letters are text; keys that the field does not use are still commands. */
     if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256 &&

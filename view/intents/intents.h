@@ -120,6 +120,12 @@ bool mv_device_list_input(mv_view *view, const mv_input *input);
 bool mv_menu_input(mv_view *view, const mv_input *input);
 bool mv_open_input(mv_view *view, const mv_input *input);
 
+/* Begins the tour at the first frame with a device, if opts.offers_tour. */
+void mv_tour_offer(mv_view *view);
+
+/* Enter and arrows step through the tour, Escape ends it. False: no tour, or another key. */
+bool mv_tour_input(mv_view *view, const mv_input *input);
+
 /* Keyboard navigation in the window (view/state/spot.h): uses arrows, Enter and similar keys; a
  * click moves it too, without a mark. */
 bool mv_spot_input(mv_view *view, const mv_input *input);

@@ -105,3 +105,40 @@ void mv_do_help(mv_view *view, uint64_t arg)
     mv_chrome_focus(view, MV_FOCUS_PANES);
     mv_view_write_desk(view)->has_help = !was_open;
 }
+
+/* ---- the tour ---------------------------------------------------------------------------- */
+
+void mv_do_tour_step(mv_view *view, uint64_t arg)
+{
+    bool was_open = view->desk->tour > 0, is_open = arg > 0 && arg <= MV_TOUR_STEPS;
+
+    mv_chrome_focus(view, MV_FOCUS_PANES);
+    mv_view_write_desk(view)->tour = is_open ? (uint32_t)arg : 0;
+    if (was_open && !is_open && view->opts.files)
+        view->opts.files->tour_ended();
+}
+
+void mv_tour_offer(mv_view *view)
+{
+    if (!view->opts.offers_tour || !mv_view_device(view))
+        return;
+    view->opts.offers_tour = false;
+    mv_view_write_desk(view)->tour = 1;
+}
+
+bool mv_tour_input(mv_view *view, const mv_input *input)
+{
+    uint32_t step = view->desk->tour;
+
+    if (step == 0 || view->desk->has_help || view->desk->focus != MV_FOCUS_PANES || input->mods)
+        return false;
+    if (input->key == MV_KEY_ENTER || input->key == MV_KEY_RIGHT)
+        mv_do_tour_step(view, step + 1);
+    else if (input->key == MV_KEY_LEFT && step > 1)
+        mv_do_tour_step(view, step - 1);
+    else if (input->key == MV_KEY_ESCAPE)
+        mv_do_tour_step(view, 0);
+    else
+        return false;
+    return true;
+}

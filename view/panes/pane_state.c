@@ -14,6 +14,7 @@ enum {
     WIDE = 1800,  /* from this width on, the event's effect has one line, otherwise two */
     NARROW = 700, /* below, the event has three, and each of the sums two */
     BUTTON = 118,
+    BUTTON_IDEAL = 56,
     ROW = 15,          /* height of a row, approximately */
     EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
     MOST_EVENTS = 560, /* at least and at most */
@@ -54,7 +55,7 @@ static mv_box cut_head(const mv_view *view, mv_box *box)
 
     return mv_box_cut_top(box, (float)(event_lines(view, *box) + 2 * sum_lines(view, *box)) *
                                        mv_ui_px(&view->ui, LINE) +
-                                   mv_ui_px(&view->ui, 4));
+                                   mv_ui_px(&view->ui, 4) + mv_state_ideal_height(view));
 }
 
 /* Cuts off the space for the legend, in `columns`: below the rows of a narrow pane. */
@@ -252,12 +253,17 @@ static const char *event_text(state_frame *p)
 static void paint_button(state_frame *p, mv_box *head)
 {
     mv_box button = mv_box_cut_right(head, mv_ui_px(p->ui, BUTTON));
+    mv_box ideal = mv_box_cut_right(head, mv_ui_px(p->ui, BUTTON_IDEAL));
     bool by_address = p->view->now->by_address;
 
     button.h = mv_ui_px(p->ui, LINE + 3);
     mv_ui_frame(p->ui, button, p->ui->theme->grid);
     mv_ui_button(p->ui, button, by_address, MV_DO_state_layout, 0,
                  by_address ? "by address" : "by pool and size");
+    ideal.h = button.h;
+    ideal.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    mv_ui_frame(p->ui, ideal, p->ui->theme->grid);
+    mv_ui_button(p->ui, ideal, p->view->now->shows_ideal, MV_DO_state_ideal, 0, "ideal");
     mv_box_cut_right(head, mv_ui_px(p->ui, MV_UI_PAD));
 }
 
@@ -284,6 +290,7 @@ static void paint_head(state_frame *p, mv_box head)
     uint32_t most = event_lines(p->view, head), more = sum_lines(p->view, head);
     mv_box event;
 
+    mv_state_ideal_paint(p->view, mv_box_cut_bottom(&head, mv_state_ideal_height(p->view)));
     mv_box_cut_top(&head, mv_ui_px(p->ui, 2));
     head.x += mv_ui_px(p->ui, MV_UI_PAD);
     head.w -= 2 * mv_ui_px(p->ui, MV_UI_PAD);

@@ -314,16 +314,19 @@ bool mv_panels_open(mv_view *view)
     p->view = view;
     pthread_mutex_init(&p->lock, NULL);
     pthread_mutex_init(&p->users_lock, NULL);
+    pthread_mutex_init(&p->ideal_lock, NULL);
     mv_arena_init(&p->filter_arena, view->budget);
     p->table_cursor = MV_BEFORE;
     p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_query));
+    p->ideal = mv_slot_open(view->jobs, mv_state_ideal_find, p, mv_state_ideal_query_bytes());
     p->flames = mv_slot_open(view->jobs, find_flames, p, sizeof(mv_flames_question));
     p->table = mv_slot_open(view->jobs, find_table, p, sizeof(mv_listing_question));
     p->findings = mv_slot_open(view->jobs, find_findings, p, sizeof(mv_findings_question));
     p->details = mv_slot_open(view->jobs, find_explanation, p, sizeof(mv_explanation_question));
     p->cursor_explanation =
         mv_slot_open(view->jobs, find_explanation, p, sizeof(mv_explanation_question));
-    return p->heap && p->flames && p->table && p->findings && p->details && p->cursor_explanation;
+    return p->heap && p->ideal && p->flames && p->table && p->findings && p->details &&
+           p->cursor_explanation;
 }
 
 void mv_panels_close(mv_view *view)
@@ -345,8 +348,10 @@ void mv_panels_close(mv_view *view)
         p->users = p->users->next;
         mv_arena_release(&arena);
     }
+    mv_state_ideal_free(p);
     mv_arena_release(&p->filter_arena);
     pthread_mutex_destroy(&p->lock);
+    pthread_mutex_destroy(&p->ideal_lock);
     pthread_mutex_destroy(&p->users_lock);
 }
 

@@ -49,6 +49,8 @@ struct mv_panel_users {
     mv_address_users users;
 };
 
+typedef struct mv_panel_ideal mv_panel_ideal; /* pane_state_ideal.c */
+
 /* The difference between the peaks of two devices, also built once. */
 typedef struct mv_panel_change mv_panel_change;
 struct mv_panel_change {
@@ -184,7 +186,9 @@ struct mv_panels {
     mv_panel_facts *facts;
     mv_panel_change *changes;
     mv_panel_users *users;
-    mv_slot *heap, *flames, *table, *findings, *details, *cursor_explanation;
+    pthread_mutex_t ideal_lock; /* guards `ideals`, which take seconds */
+    mv_panel_ideal *ideals;
+    mv_slot *heap, *ideal, *flames, *table, *findings, *details, *cursor_explanation;
 
     mv_state_place heap_place; /* where heap_shown was painted */
     mv_heap_drag heap_drag;
@@ -320,5 +324,12 @@ const mv_event_explanation *mv_panels_explain(mv_view *view,
 const mv_event_explanation *mv_details_explanation(mv_view *view);
 
 mv_heap_query mv_state_question(const mv_view *view, mv_box box);
+
+/* The ideal placement above the allocator's state: its height, 0 if it is not shown; its job. */
+float mv_state_ideal_height(const mv_view *view);
+void mv_state_ideal_paint(mv_view *view, mv_box box);
+void *mv_state_ideal_find(mv_arena *arena, void *panels, const void *ask);
+uint32_t mv_state_ideal_query_bytes(void);
+void mv_state_ideal_free(mv_panels *panels);
 
 #endif

@@ -152,6 +152,7 @@ static mv_code open_view(shell *s, mv_err *err)
                          .paste = paste,
                          .keys = s->opts->keys,
                          .files = &mv_disk_files,
+                         .offers_tour = mv_disk_files.offers_tour(),
                          .sources = &mv_disk_sources,
                          .user = s};
 

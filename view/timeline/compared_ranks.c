@@ -49,10 +49,11 @@ void *mv_ranks_find(mv_arena *arena, void *context, const void *ask)
         const mv_document *d = what.documents[out->file[i]];
         ranks[i] = &summaries[i];
         if (mv_summary_make(arena, &d->trace, d->devices[out->device[i]].device, MV_ALL_EVENTS,
-                            d->path, &summaries[i], &err) != MV_OK)
+                            MV_SUMMARY_POINTS, d->path, &summaries[i], &err) != MV_OK)
             return NULL;
     }
-    if (out->count < 2 || mv_ranks_compare(arena, ranks, out->count, &out->found, &err) != MV_OK)
+    if (out->count < 2 ||
+        mv_ranks_compare(arena, ranks, out->count, (mv_rank_grid){0}, &out->found, &err) != MV_OK)
         return NULL;
     return out;
 }

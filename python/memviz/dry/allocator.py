@@ -7,14 +7,16 @@ merge. Settings change these: see Settings."""
 
 import bisect
 import math
+import random
 import re
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
 ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
 LARGE, ROUND_LARGE = 10 << 20, 2 << 20
-FIRST_ADDRESS = 0x7F0000000000
+LAST_ADDRESS, SLOT = 0x7F0000000000, 32 << 20  # of the driver
 SPACE = 13107 * (20 << 20)  # addresses of an expandable segment, 256 GiB: PyTorch takes more than the GPU's memory
+TRIES = 8  # of addresses by chance
 FREE, USED, UNMAPPED = "inactive", "active_allocated", "unmapped"
 IGNORED = re.compile("pin|graph_capture|garbage_collection_threshold|release_lock_on|throw_on|backend$")  # no effect without a limit
 
@@ -94,13 +96,18 @@ class OutOfMemory(Exception):
 class Allocator:
     """One device. `limit` is what may be reserved; without it nothing ever fails."""
 
-    def __init__(self, device: int = 0, limit: Optional[int] = None, records: bool = True, settings: Optional[Settings] = None) -> None:
+    def __init__(self, device: int = 0, limit: Optional[int] = None, records: bool = True, settings: Optional[Settings] = None,
+                 seed: Optional[int] = None) -> None:
+        self.chance = None if seed is None else random.Random(seed)
         self.device, self.limit, self.records, self.settings = device, limit, records, settings or Settings()
         self.lists: Dict[Tuple[Key, str], List[Tuple[int, int, Block]]] = {}  # free blocks by size, unmapped ones by address
         self.first: List[Block] = []  # of each segment
         self.events: List[Dict[str, Any]] = []
-        self.next_address = FIRST_ADDRESS + (device << 44)
+        self.lowest = LAST_ADDRESS + (device << 44)
+        self.rests: List[Tuple[int, int]] = []  # addresses and sizes of free parts of slots
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
+        self.late: Dict[int, float] = {}  # events that free a block: when it is free if the GPU is slow, as an index of events
+        self.pending: List[int] = []  # those whose time has not come
 
     def note(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
         if self.records:
@@ -176,9 +183,26 @@ class Allocator:
             raise OutOfMemory(total)
         return self.segment(key, total, stack, FREE)
 
+    def address(self, size: int) -> int:
+        """The driver's: cudaMalloc() takes the lowest rest of a slot that is large enough, else a new slot below all others,
+        as recordings on an H200 show, once it has filled what the context left free. Of free blocks of one size PyTorch takes
+        the lowest, so that addresses decide how memory breaks up."""
+        if self.chance:
+            self.lowest += 1
+            return self.chance.randrange(1 << 25) << 48 | self.lowest
+        at = next((at for at, (_, room) in enumerate(self.rests) if room >= size), -1)
+        if at < 0:
+            self.lowest -= up(size, SLOT)
+            bisect.insort(self.rests, (self.lowest, up(size, SLOT)))
+            at = bisect.bisect_left(self.rests, (self.lowest, 0))
+        address, room = self.rests.pop(at)
+        if room > size:
+            self.rests.insert(at, (address + size, room - size))
+        return address
+
     def segment(self, key: Key, size: int, stack: Stack, state: str) -> Block:
-        block = Block(self.next_address, size, key, stack, self.next_address if state == UNMAPPED else 0, state)
-        self.next_address += up(size, ROUND_LARGE)
+        address = self.address(up(size, ROUND_LARGE))
+        block = Block(address, size, key, stack, address if state == UNMAPPED else 0, state)
         self.first.append(block)
         if state == FREE:
             self.count("segment_alloc", block.address, size, key[1], stack)
@@ -258,12 +282,19 @@ class Allocator:
         self.note("alloc", block.address, requested, stream, stack)
         return block
 
-    def free(self, block: Block) -> None:
+    def free(self, block: Block, is_late: bool = False) -> None:
+        if is_late:
+            self.pending.append(len(self.events) + 1)
         self.allocated -= block.size
         self.note("free_requested", block.address, block.requested, block.key[1], None)
         self.note("free_completed", block.address, block.requested, block.key[1], None)
         block.state, block.stack, block.requested = FREE, [], 0
         self.settle(block)
+
+    def waited(self, until: float = math.inf) -> None:
+        """The program has waited for what the GPU was given before an event."""
+        self.late.update((at, len(self.events)) for at in self.pending if at < until)
+        self.pending = [at for at in self.pending if at >= until]
 
     def release(self) -> None:
         """empty_cache(): segments without a live block go back, large ones first."""
@@ -274,6 +305,7 @@ class Allocator:
                 elif not block.before and not block.after:
                     self.drop(block)
                     self.first.remove(block)
+                    bisect.insort(self.rests, (block.address, up(block.size, ROUND_LARGE)))
                     self.count("segment_free", block.address, block.size, key[1], None)
 
     def segments(self) -> List[Dict[str, Any]]:
@@ -298,18 +330,36 @@ class Allocator:
         return found
 
 
-def fits(events: List[Dict[str, Any]], limit: int, settings: Optional[Settings] = None) -> bool:
-    """Whether a program that allocates so would run if no more than `limit` could be reserved."""
-    allocator = Allocator(limit=limit, records=False, settings=settings)
+def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = False, seed: Optional[int] = None) -> Allocator:
+    """What a program took: under a limit, with blocks free as late as they may be, or with addresses by chance."""
+    found = Allocator(limit=limit, records=False, settings=source.settings, seed=seed)
     live: Dict[int, Optional[Block]] = {}
+    due: Dict[float, List[Block]] = {}
+    for at, event in enumerate(source.events):
+        for block in due.pop(at, ()):
+            found.free(block)
+        if event["action"] == "alloc":
+            live[event["addr"]] = found.alloc(event["size"], event["stream"], [])
+        elif event["action"] == "free_completed":
+            freed = live.pop(event["addr"])
+            assert freed
+            if is_late and (at in source.late or at in source.pending):
+                due.setdefault(source.late.get(at, math.inf), []).append(freed)
+            else:
+                found.free(freed)
+    return found
+
+
+def fits(source: Allocator, limit: int) -> bool:
+    """Whether a program that allocates so would run if no more than `limit` could be reserved."""
     try:
-        for event in events:
-            if event["action"] == "alloc":
-                live[event["addr"]] = allocator.alloc(event["size"], event["stream"], [])
-            elif event["action"] == "free_completed":
-                block = live.pop(event["addr"])
-                assert block
-                allocator.free(block)
+        replayed(source, limit)
     except OutOfMemory:
         return False
     return True
+
+
+def others(source: Allocator) -> List[Allocator]:
+    """What a program may take as well, by the time that the GPU needs and by the driver's addresses."""
+    return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \
+        [replayed(source, seed=seed) for seed in (() if source.settings.expandable else range(TRIES))]

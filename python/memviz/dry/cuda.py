@@ -1,11 +1,12 @@
 """torch.cuda, and what else of PyTorch asks for a GPU, as a program sees it that has one."""
 
+import bisect
 import contextlib
 import functools
 import importlib
 import os
 import types
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Dict, List, Tuple
 
 import torch
 import torch.utils.data
@@ -37,12 +38,18 @@ class Stream:
         self.stream_id = self.cuda_stream = stream_id
         self.device, self.priority = torch.device("cuda", index_of(device)), priority
         self.device_index, self.device_type = self.device.index, 1
+        self.outer: List[Tuple[int, int]] = []  # streams that were current, as it became so, and autograd's number
 
     query = always(True)
-    synchronize = wait_stream = wait_event = nothing
+    wait_stream = wait_event = nothing
+
+    def synchronize(self) -> None:
+        recorder().each("waited")
 
     def record_event(self, event: Any = None) -> Any:
-        return event or Event()
+        event = event or Event()
+        event.record()
+        return event
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.stream_id == self.stream_id
@@ -51,20 +58,30 @@ class Stream:
         return hash(self.stream_id)
 
     def __enter__(self) -> "Stream":
-        self.outer, recorder().stream = recorder().stream, self.stream_id
+        self.outer.append((recorder().stream, torch._C._autograd._get_sequence_nr()))
+        recorder().stream = self.stream_id
         return self
 
     def __exit__(self, *_: Any) -> None:
-        recorder().stream = self.outer
+        number = torch._C._autograd._get_sequence_nr()
+        recorder().stream, start = self.outer.pop()
+        if self.stream_id and start < number:
+            bisect.insort(recorder().sides, (start, number, self.stream_id))
 
 
 class Event:
     def __init__(self, *_: Any, **__: Any) -> None:
-        self.cuda_event = 0
+        self.cuda_event = self.at = 0
 
     query = always(True)
-    record = wait = synchronize = nothing
+    wait = nothing
     elapsed_time = always(1.0)
+
+    def record(self, stream: Any = None) -> None:
+        self.at = len(allocator().events)
+
+    def synchronize(self) -> None:
+        recorder().each("waited", self.at)
 
 
 class Device:
@@ -78,24 +95,6 @@ class Device:
 
     def __exit__(self, *_: Any) -> None:
         recorder().device = self.outer
-
-
-class Engine:
-    """Autograd's engine, which runs in the calling thread but has handles of its own, as the threads of the real
-    one do."""
-
-    def __init__(self, engine: Any) -> None:
-        self.engine = engine
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.engine, name)
-
-    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
-        recorder().backward += 1
-        try:
-            return self.engine.run_backward(*args, **kwargs)
-        finally:
-            recorder().backward -= 1
 
 
 class Generator(torch._C.Generator):
@@ -123,26 +122,15 @@ def allocator(device: Any = None) -> Any:
     return recorder().allocators[index_of(device)]
 
 
-@contextlib.contextmanager
-def on_stream(stream: Any) -> Iterator[None]:
-    with stream if stream is not None else contextlib.nullcontext():
-        yield
-
-
-def properties(gpu: kernels.Gpu) -> Any:
-    return types.SimpleNamespace(name=gpu.name, total_memory=gpu.memory, major=gpu.major, minor=gpu.minor,
-                                 multi_processor_count=gpu.processors, is_integrated=0, is_multi_gpu_board=0, warp_size=32,
-                                 max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, L2_cache_size=50 << 20,
-                                 shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
-                                 shared_memory_per_multiprocessor=233472, gcnArchName="", uuid="dry-run")
+def field_of(field: str, device: Any = None) -> Any:
+    return getattr(allocator(device), field)
 
 
 def statistics(device: Any = None) -> Any:
     a = allocator(device)
-    found = {f"{kind}_bytes.all.{what}": value for kind, now, peak in
-             (("allocated", a.allocated, a.peak_allocated), ("active", a.allocated, a.peak_allocated),
-              ("reserved", a.reserved, a.peak_reserved)) for what, value in (("current", now), ("peak", peak))}
-    return {**found, "num_alloc_retries": 0, "num_ooms": 0}
+    kinds = ("allocated", a.allocated, a.peak_allocated), ("active", a.allocated, a.peak_allocated), ("reserved", a.reserved, a.peak_reserved)
+    return {"num_alloc_retries": 0, "num_ooms": 0, **{f"{kind}_bytes.all.{what}": value for kind, now, peak in kinds
+                                                      for what, value in (("current", now), ("peak", peak))}}
 
 
 def reset_peak(device: Any = None) -> None:
@@ -150,87 +138,64 @@ def reset_peak(device: Any = None) -> None:
     a.peak_allocated, a.peak_reserved = a.allocated, a.reserved
 
 
-def empty_cache() -> None:
-    for each in recorder().allocators:
-        each.release()
-
-
-def set_stream(stream: Any) -> None:
-    if stream is not None:
-        recorder().stream = stream.stream_id
-
-
 def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
-    c = torch.cuda
-    default = Stream(stream_id=0)
-    plain = {
-        "is_available": always(True), "device_count": always(count), "_lazy_init": nothing, "init": nothing,
-        "is_initialized": always(True), "_is_compiled": always(True), "get_device_name": always(gpu.name),
-        "get_device_capability": always((gpu.major, gpu.minor)), "get_device_properties": always(properties(gpu)),
+    c, default = torch.cuda, Stream(stream_id=0)
+    properties = types.SimpleNamespace(
+        name=gpu.name, total_memory=gpu.memory, major=gpu.major, minor=gpu.minor, multi_processor_count=gpu.processors, is_integrated=0,
+        is_multi_gpu_board=0, warp_size=32, max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, L2_cache_size=50 << 20,
+        shared_memory_per_block=49152, shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, gcnArchName="",
+        uuid="dry-run")
+    plain: Dict[str, Any] = {
+        **dict.fromkeys("is_available is_initialized _is_compiled can_device_access_peer".split(), always(True)),
+        **dict.fromkeys("_lazy_init init ipc_collect _sleep manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all "
+                        "reset_accumulated_memory_stats set_per_process_memory_fraction".split(), nothing),
+        **dict.fromkeys("current_blas_handle initial_seed utilization".split(), always(0)),
+        **{name: functools.partial(field_of, field) for name, field in (
+            ("memory_allocated", "allocated"), ("max_memory_allocated", "peak_allocated"), ("memory_reserved", "reserved"),
+            ("max_memory_reserved", "peak_reserved"))},
+        "device_count": always(count), "get_device_name": always(gpu.name), "get_device_properties": always(properties),
+        "get_device_capability": always((gpu.major, gpu.minor)), "get_arch_list": always([f"sm_{gpu.major}{gpu.minor}"]),
         "is_bf16_supported": always(gpu.major >= 8), "is_tf32_supported": always(gpu.major >= 8),
-        "current_device": lambda: recorder().device, "synchronize": nothing, "ipc_collect": nothing, "_sleep": nothing,
-        "can_device_access_peer": always(True), "current_blas_handle": always(0), "get_arch_list": always([f"sm_{gpu.major}{gpu.minor}"]),
-        "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device, "stream": on_stream,
-        "default_stream": lambda device=None: default, "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing,
-        "seed_all": nothing, "initial_seed": always(0), "set_rng_state": nothing, "set_rng_state_all": nothing,
-        "empty_cache": empty_cache,
-        "memory_allocated": lambda device=None: allocator(device).allocated,
-        "max_memory_allocated": lambda device=None: allocator(device).peak_allocated,
-        "memory_reserved": lambda device=None: allocator(device).reserved,
-        "max_memory_reserved": lambda device=None: allocator(device).peak_reserved,
+        "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device,
+        "stream": lambda stream: contextlib.nullcontext() if stream is None else stream, "default_stream": lambda device=None: default,
+        "current_stream": lambda device=None: Stream(stream_id=recorder().stream),
+        "set_stream": lambda stream: stream and stream.__enter__(), "current_device": lambda: recorder().device,
+        "set_device": lambda device: setattr(recorder(), "device", index_of(device)),
+        "synchronize": lambda device=None: recorder().each("waited"), "empty_cache": lambda: recorder().each("release"),
         "mem_get_info": lambda device=None: (gpu.memory - allocator(device).reserved, gpu.memory),
         "memory_stats": statistics, "reset_peak_memory_stats": reset_peak, "reset_max_memory_allocated": reset_peak,
-        "reset_accumulated_memory_stats": nothing, "set_per_process_memory_fraction": nothing,
-        "memory_summary": always("predicted by memviz dry-run: see its snapshot"), "utilization": always(0),
-        "get_rng_state": lambda device="cuda": host(lambda: torch.zeros(16, dtype=torch.uint8)),
-        "get_rng_state_all": lambda: [torch.cuda.get_rng_state() for _ in range(count)],
-        "current_stream": lambda device=None: Stream(stream_id=recorder().stream),
-        "set_stream": set_stream,
-        "set_device": lambda device: setattr(recorder(), "device", index_of(device)),
-    }
+        "memory_summary": always("predicted by memviz dry-run: see its snapshot"),
+        "get_rng_state": lambda device="cuda": torch.zeros(16, dtype=torch.uint8),
+        "get_rng_state_all": lambda: [torch.cuda.get_rng_state() for _ in range(count)]}
     for name, value in plain.items():
         setattr(c, name, value)
     for module in (c.memory, c.random, c.streams):
         for name in set(plain) & set(vars(module)):
             setattr(module, name, plain[name])
     c.device_of = lambda tensor: Device(tensor.device if tensor.is_cuda else recorder().device)
-    c.memory._record_memory_history = nothing
+    c.memory._record_memory_history = c.memory._dump_snapshot = nothing
     c.memory._set_allocator_settings = lambda text: recorder().configure(text)
     c.memory._snapshot = lambda device=None: take()
-    c.memory._dump_snapshot = nothing
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
-    c.cudart = lambda: types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing,
-                                             cudaMemGetInfo=lambda device: c.mem_get_info(device))
+    c.cudart = always(types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing, cudaMemGetInfo=plain["mem_get_info"]))
     torch.Generator = Generator
     c.default_generators = tuple(Generator() for _ in range(count))
     if hasattr(torch, "accelerator"):
-        for name, value in {"is_available": always(True), "device_count": always(count), "synchronize": nothing,
+        for name, value in {"is_available": always(True), "device_count": always(count), "synchronize": plain["synchronize"],
                             "current_accelerator": always(torch.device("cuda")), "empty_cache": plain["empty_cache"],
                             "current_device_index": plain["current_device"], "set_device_index": plain["set_device"],
                             "current_stream": plain["current_stream"]}.items():
             setattr(torch.accelerator, name, value)
-    for name in ("is_built", "is_available"):
-        setattr(torch.backends.cuda if name == "is_built" else torch.backends.cudnn, name, always(True))
+    torch.backends.cuda.is_built = torch.backends.cudnn.is_available = always(True)
     torch.backends.cudnn.version = always(91000)
     torch.backends.cudnn.is_acceptable = lambda tensor: tensor.is_cuda
-
-
-def host(make: Callable[[], Any]) -> Any:
-    with no_fake():
-        return make()
 
 
 def functions(gpu: kernels.Gpu) -> None:
     """What decides by the GPU in C++, before operators are dispatched."""
     plain = torch.nn.functional.scaled_dot_product_attention
-
-    def attention(query: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(query, FakeTensor) and query.fake_device.type == "cuda":
-            return kernels.attention(gpu, query, *args, **kwargs)
-        return plain(query, *args, **kwargs)
-
-    torch.nn.functional.scaled_dot_product_attention = attention
-    torch._C._nn.scaled_dot_product_attention = attention
+    torch._C._nn.scaled_dot_product_attention = chosen(plain, functools.partial(kernels.attention, gpu))
+    torch.nn.functional.scaled_dot_product_attention = torch._C._nn.scaled_dot_product_attention
     torch.nn.functional.linear = chosen(torch.nn.functional.linear, kernels.linear(torch.nn.functional.linear))
     for name in kernels.KINDS:
         setattr(torch._VF, name, chosen(getattr(torch._VF, name), kernels.rnn(recorder(), name)))
@@ -238,26 +203,24 @@ def functions(gpu: kernels.Gpu) -> None:
 
 
 def chosen(plain: Any, fake: Any) -> Any:
-    @functools.wraps(fake)
-    def run(input: Any, *args: Any, **kwargs: Any) -> Any:
-        return (fake if isinstance(input, FakeTensor) and input.fake_device.type == "cuda" else plain)(input, *args, **kwargs)
+    @functools.wraps(plain)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else next(iter(kwargs.values()))
+        return (fake if isinstance(first, FakeTensor) and first.fake_device.type == "cuda" else plain)(*args, **kwargs)
 
     return run
 
 
 def flatten(module: Any) -> None:
-    """cuDNN wants all weights of an RNN in one buffer."""
+    """cuDNN wants all weights of an RNN in one buffer: torch.backends.cudnn.is_acceptable()."""
     weights = module._flat_weights
-    if not all(isinstance(w, FakeTensor) and w.fake_device.type == "cuda" for w in weights):
-        return
-    if len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights):
+    is_one = len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights)
+    if is_one or not all(isinstance(w, FakeTensor) and w.fake_device.type == "cuda" and w.dtype != torch.bfloat16 for w in weights):
         return
     with torch.no_grad():
         buffer = torch.empty(sum(w.numel() for w in weights), dtype=weights[0].dtype, device=weights[0].device)
-        at = 0
-        for w in weights:
-            w.data = buffer[at:at + w.numel()].view(w.size())
-            at += w.numel()
+        for w, part in zip(weights, buffer.split([w.numel() for w in weights])):
+            w.data = part.view(w.size())
 
 
 def modules() -> None:
@@ -293,9 +256,9 @@ def modules() -> None:
         return self
 
     def loader(self: Any, *args: Any, **kwargs: Any) -> None:
-        kwargs.update({key: value for key, value in (("num_workers", 0), ("pin_memory", False), ("timeout", 0),
-                                                     ("prefetch_factor", None), ("persistent_workers", False),
-                                                     ("multiprocessing_context", None)) if key in kwargs})
+        alone = {"num_workers": 0, "pin_memory": False, "timeout": 0, "prefetch_factor": None, "persistent_workers": False,
+                 "multiprocessing_context": None}
+        kwargs.update({key: value for key, value in alone.items() if key in kwargs})
         init(self, *args, **kwargs)
 
     torch.nn.Parameter.__new__ = new
@@ -305,12 +268,12 @@ def modules() -> None:
     torch.utils.data.DataLoader.__init__ = loader
 
 
-def tensors(said: Callable[[str], None]) -> None:
+def tensors() -> None:
     load = torch.load
 
     def loaded(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
         """The file is mapped, so that nothing of it is read before it is used; then moved as the program wants."""
-        with no_fake(), without(recorder()):
+        with no_fake(), torch.utils._python_dispatch._disable_current_modes():
             try:
                 found = load(file, "cpu", *args, **{**kwargs, "mmap": isinstance(file, (str, os.PathLike))})
             except (RuntimeError, ValueError):
@@ -323,7 +286,8 @@ def tensors(said: Callable[[str], None]) -> None:
         if not isinstance(self, FakeTensor):
             return numpy(self, *args, **kwargs)
         value = recorder().value(self)
-        return host(lambda: numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value))
+        with no_fake():
+            return numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value)
 
     def resized(self: Any, size: int) -> Any:
         """FSDP frees parameters that it has gathered so, and takes their memory again."""
@@ -341,18 +305,11 @@ def tensors(said: Callable[[str], None]) -> None:
     numpy, resize = torch.Tensor.numpy, torch.UntypedStorage.resize_
     torch.UntypedStorage.resize_ = resized
     torch.load = loaded
-    torch.save = lambda *_, **__: said("torch.save() writes nothing")
+    torch.save = lambda *_, **__: recorder().note("assumed", "torch.save() writes nothing", False)
     torch.Tensor.numpy = array
     torch.Tensor.pin_memory = lambda self, *_: self
     torch.Tensor.is_pinned = always(False)
-    torch.Tensor.record_stream = nothing
-
-
-@contextlib.contextmanager
-def without(mode: Any) -> Iterator[None]:
-    """Leaves the recorder for a while."""
-    with torch.utils._python_dispatch._disable_current_modes():
-        yield
+    torch.Tensor.record_stream = lambda self, stream: recorder().used_by(self, stream.stream_id)
 
 
 def optimizers() -> None:
@@ -360,16 +317,8 @@ def optimizers() -> None:
     optimizer, foreach, clip = (importlib.import_module(f"torch.{name}") for name in
                                 ("optim.optimizer", "utils._foreach_utils", "nn.utils.clip_grad"))
     optimizer._foreach_supported_types.append(FakeTensor)
-
-    def has_foreach(tensors: Any, device: Any) -> bool:
-        return device.type in foreach._get_foreach_kernels_supported_devices()
-
     for module in (foreach, clip):
-        setattr(module, "_has_foreach_support", has_foreach)
-
-
-def gradients(module: Any) -> int:
-    return sum(p.numel() * p.element_size() for p in module.parameters() if p.requires_grad)
+        setattr(module, "_has_foreach_support", lambda _, device: device.type in foreach._get_foreach_kernels_supported_devices())
 
 
 class Silent:
@@ -378,18 +327,19 @@ class Silent:
 
 
 def reduced(_, bucket):  # type: ignore[no-untyped-def]  # DDP checks annotations
-    """A bucket of gradients, reduced: in place, as the default does it."""
+    """A bucket of gradients, reduced: in place, as the default does it. DDP waits for the future, so that NCCL's watchdog,
+    which looks each 100 ms, and a collective after it give the buffer up (ProcessGroupNCCL.cpp, shelvesToUnstash_)."""
+    recorder().streams.add(bucket.buffer().untyped_storage()._cdata)
     future: Any = torch.futures.Future()
     future.set_result(bucket.buffer())
     return future
 
 
-def processes(ranks: int, said: Callable[[str], None]) -> None:
+def processes(ranks: int) -> None:
     """One rank of several, whose collectives do nothing: PyTorch's own fake process group."""
     if ranks:
-        for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", str(ranks)), ("LOCAL_WORLD_SIZE", str(ranks)),
-                            ("MASTER_ADDR", "localhost"), ("MASTER_PORT", "1")):
-            os.environ.setdefault(name, value)
+        for name in "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT":
+            os.environ.setdefault(name, "localhost" if name == "MASTER_ADDR" else str(ranks) if "SIZE" in name else str(int("PORT" in name)))
     if hasattr(torch._C, "_get_accelerator"):
         torch._C._get_accelerator = always(torch.device("cuda"))
     if not torch.distributed.is_available():
@@ -403,22 +353,20 @@ def processes(ranks: int, said: Callable[[str], None]) -> None:
         make(self, *args, **kwargs)
         self.register_comm_hook(None, reduced)
         self.logger = Silent()  # DDP's own wants the GPU's timers
-        if self.static_graph or not self.find_unused_parameters:
-            said(f"DDP's buckets are free when it makes them again after the first step; {gradients(self) >> 20} MiB more if NCCL still holds them")
 
     ddp.__init__ = made
-    init = torch.distributed.init_process_group
+    c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
+    init = c10d.init_process_group
 
     def fake(backend: Any = None, init_method: Any = None, timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
-        fake_pg = importlib.import_module("torch.testing._internal.distributed.fake_pg")
-        init("fake", store=fake_pg.FakeStore(), rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
+        store = importlib.import_module("torch.testing._internal.distributed.fake_pg").FakeStore()
+        init("fake", store=store, rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
              world_size=world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1")))
 
-    torch.distributed.init_process_group = fake
-    setattr(importlib.import_module("torch.distributed.distributed_c10d"), "init_process_group", fake)
+    torch.distributed.init_process_group = c10d.init_process_group = fake
 
 
-def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any], said: Callable[[str], None]) -> None:
+def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any]) -> None:
     """Changes this process for good: a dry run ends with it."""
     global active
     active = mode
@@ -426,17 +374,28 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     if hasattr(torch._C, "_set_only_lift_cpu_tensors"):
         torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(..., device="cuda") goes through the dispatcher
     torch.autograd.set_multithreading_enabled(False)
-    mode.engine = Engine.run_backward.__code__
-    torch.autograd.Variable._execution_engine = Engine(torch.autograd.Variable._execution_engine)
+    engine = torch.autograd.Variable._execution_engine
+
+    def run_backward(*args: Any, **kwargs: Any) -> Any:
+        """Autograd's engine, which runs in the calling thread but has handles of its own, as the threads of the real one do."""
+        mode.backward += 1
+        try:
+            return engine.run_backward(*args, **kwargs)
+        finally:
+            mode.backward -= 1
+
+    mode.engine = run_backward.__code__
+    torch.autograd.Variable._execution_engine = types.SimpleNamespace(
+        **{**{name: getattr(engine, name) for name in dir(engine) if name[0] != "_"}, "run_backward": run_backward})
     cuda(gpu, count, take)
     functions(gpu)
     modules()
-    tensors(said)
+    tensors()
     optimizers()
-    processes(ranks, said)
+    processes(ranks)
 
     def compiled(model: Any = None, **_: Any) -> Any:
-        mode.notes.add(mode.notes.rough, "torch.compile() fuses operators; this is the code without it", mode.where())
+        mode.note("rough", "torch.compile() fuses operators; this is the code without it")
         return model if model is not None else (lambda f: f)
 
     torch.compile = compiled

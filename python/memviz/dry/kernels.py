@@ -1,12 +1,12 @@
 """What kernels of the GPU take beside their results: workspaces and temporaries, by rule.
 
 Each rule names its source. A rule is called after its operator's results are allocated, with the recorder, the
-device, the arguments and the results."""
+device, the arguments and the results, and returns bytes that are taken and given back: see Recorder.temporaries()."""
 
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 import torch
 
@@ -17,57 +17,58 @@ MIB = 1 << 20
 @dataclass(frozen=True)
 class Gpu:
     name: str
-    memory: int  # bytes, as torch.cuda.get_device_properties() has them
+    gib: float  # as torch.cuda.get_device_properties() has them
     major: int
     minor: int
     processors: int  # multi_processor_count
 
-
-def gib(size: float) -> int:
-    return int(size * (1 << 30))
+    @property
+    def memory(self) -> int:
+        return int(self.gib * (1 << 30))
 
 
 # Memory as PyTorch's out-of-memory errors report it ("has a total capacity of"), the rest as NVIDIA's data sheets.
 GPUS = {
-    "t4": Gpu("Tesla T4", gib(14.56), 7, 5, 40),
-    "v100-16gb": Gpu("Tesla V100-SXM2-16GB", gib(15.77), 7, 0, 80),
-    "v100-32gb": Gpu("Tesla V100-SXM2-32GB", gib(31.73), 7, 0, 80),
-    "a10": Gpu("NVIDIA A10G", gib(21.98), 8, 6, 80),
-    "l4": Gpu("NVIDIA L4", gib(22.03), 8, 9, 58),
-    "rtx3090": Gpu("NVIDIA GeForce RTX 3090", gib(23.57), 8, 6, 82),
-    "rtx4090": Gpu("NVIDIA GeForce RTX 4090", gib(23.52), 8, 9, 128),
-    "a100-40gb": Gpu("NVIDIA A100-SXM4-40GB", gib(39.39), 8, 0, 108),
-    "a100-80gb": Gpu("NVIDIA A100-SXM4-80GB", gib(79.14), 8, 0, 108),
-    "l40s": Gpu("NVIDIA L40S", gib(44.40), 8, 9, 142),
-    "h100-80gb": Gpu("NVIDIA H100 80GB HBM3", 85017493504, 9, 0, 132),
-    "h200": Gpu("NVIDIA H200", gib(139.72), 9, 0, 132),
-    "b200": Gpu("NVIDIA B200", gib(178.35), 10, 0, 148),
+    "t4": Gpu("Tesla T4", 14.56, 7, 5, 40),
+    "v100-16gb": Gpu("Tesla V100-SXM2-16GB", 15.77, 7, 0, 80),
+    "v100-32gb": Gpu("Tesla V100-SXM2-32GB", 31.73, 7, 0, 80),
+    "a10": Gpu("NVIDIA A10G", 21.98, 8, 6, 80),
+    "l4": Gpu("NVIDIA L4", 22.03, 8, 9, 58),
+    "rtx3090": Gpu("NVIDIA GeForce RTX 3090", 23.57, 8, 6, 82),
+    "rtx4090": Gpu("NVIDIA GeForce RTX 4090", 23.52, 8, 9, 128),
+    "a100-40gb": Gpu("NVIDIA A100-SXM4-40GB", 39.39, 8, 0, 108),
+    "a100-80gb": Gpu("NVIDIA A100-SXM4-80GB", 79.14, 8, 0, 108),
+    "l40s": Gpu("NVIDIA L40S", 44.40, 8, 9, 142),
+    "h100-80gb": Gpu("NVIDIA H100 80GB HBM3", 85017493504 / (1 << 30), 9, 0, 132),
+    "h200": Gpu("NVIDIA H200", 139.72, 9, 0, 132),
+    "b200": Gpu("NVIDIA B200", 178.35, 10, 0, 148),
 }
 DEFAULT_GPU = "h100-80gb"
 VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
 
 
-def overloads(*names: str) -> List[Any]:
+def overloads(names: str) -> Set[Any]:
     """Every overload of these operators that this PyTorch has."""
-    found = []
-    for name in names:
-        packet = getattr(aten, name, None)
-        found += [getattr(packet, o) for o in packet.overloads()] if packet is not None else []
-    return found
+    packets = [getattr(aten, name) for name in names.split() if hasattr(aten, name)]
+    return {getattr(packet, overload) for packet in packets for overload in packet.overloads()}
+
+
+def table(*rules: Tuple[str, Any]) -> Dict[Any, Any]:
+    return {overload: rule for names, rule in rules for overload in overloads(names)}
 
 
 ADD, INDEX, NONZERO = aten.add.Tensor, aten.index.Tensor, aten.nonzero.default
 SLICE_BACKWARD, ALIAS = aten.slice_backward.default, aten.alias.default
 LOCAL_SCALAR = aten._local_scalar_dense.default
-DYNAMIC = set(overloads("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "bincount",
-                        "repeat_interleave")) - {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
-INDICES = set(overloads("topk", "argmax", "argmin", "multinomial", "sort", "randint"))
-RANDOM = set(overloads("rand", "randn", "rand_like", "randn_like", "bernoulli", "bernoulli_", "normal_", "uniform_",
-                       "multinomial", "native_dropout", "randint", "randint_like", "random_", "randperm"))
-SCALED = set(overloads("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"))
-
-
-MASK_FIRST = set(overloads("native_dropout"))  # Dropout.cu: the mask is made before the result
+DYNAMIC = overloads("nonzero masked_select _unique2 unique_dim unique_consecutive bincount repeat_interleave") - \
+    {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
+INDICES = overloads("topk argmax argmin multinomial sort randint")
+RANDOM = overloads("rand randn rand_like randn_like bernoulli bernoulli_ normal_ uniform_ multinomial native_dropout randint "
+                   "randint_like random_ randperm")
+SCALED = overloads("_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_")
+LAST_FIRST = overloads("native_dropout")  # Dropout.cu: the mask is made before the result
+SEEDS_FIRST = overloads("_scaled_dot_product_cudnn_attention")  # attention.cu, _cudnn_attention_forward()
+BETWEEN = overloads("convolution_backward")
 
 
 def is_whole(grad: Any, size: Any, dim: int, start: int, end: int, step: int) -> bool:
@@ -90,34 +91,24 @@ def is_on_host(func: Any, tensor: Any) -> bool:
 
 def balanced(func: Any, args: Any, found: List[Any]) -> Any:
     """Indices that a router or sampler might choose: each choice equally often."""
-    made: List[Any] = []
-    for tensor in found:
-        if tensor.dtype != torch.int64 or tensor.numel() > MIB:
-            made.append(None)
-            continue
-        if "randint" in func.__name__:
-            low, high = (args[0], args[1]) if isinstance(args[1], int) else (0, args[0])
-            choices = max(1, high - low)
-        else:
-            source = args[0]
-            dim = next((a for a in args[1:3] if isinstance(a, int)), -1) if "arg" in func.__name__ else -1
-            choices = (source.size(dim) if source.dim() else 1)
-        made.append(torch.arange(tensor.numel()).remainder_(choices).view(tensor.size()))
-    return made
+    if "randint" in func.__name__:
+        low, high = args[:2] if isinstance(args[1], int) else (0, args[0])
+        choices = max(1, high - low)
+    else:
+        dim = next((a for a in args[1:3] if isinstance(a, int)), -1) if "arg" in func.__name__ else -1
+        choices = args[0].size(dim) if args[0].dim() else 1
+    return [None if t.dtype != torch.int64 or t.numel() > MIB else torch.arange(t.numel()).remainder_(choices).view(t.size())
+            for t in found]
 
 
 def half(func: Any, args: Any, kwargs: Any) -> Any:
     """A stand-in for a result whose size is not known."""
-    first = args[0]
-    some = max(1, first.numel() // 2)
-    if func in overloads("nonzero"):
-        return torch.zeros(some, first.dim(), dtype=torch.int64)
-    if func in overloads("masked_select"):
-        return torch.zeros(some, dtype=first.dtype)
-    if func in overloads("bincount"):
-        return torch.zeros(max(1, kwargs.get("minlength", 0) or first.numel()), dtype=torch.int64)
-    index = torch.zeros(first.numel(), dtype=torch.int64)
-    return (torch.zeros(some, dtype=first.dtype), index, index) if "unique" in func.__name__ else index
+    first, name = args[0], func.__name__
+    count, some = first.numel(), max(1, first.numel() // 2)
+    if "nonzero" in name or "masked" in name:
+        return torch.zeros(some, first.dim(), dtype=torch.int64) if "nonzero" in name else torch.zeros(some, dtype=first.dtype)
+    index = torch.zeros(max(1, "bincount" in name and kwargs.get("minlength", 0) or count), dtype=torch.int64)
+    return (torch.zeros(some, dtype=first.dtype), index, index) if "unique" in name else index
 
 
 # cuBLAS: CUDABlas.cpp and CublasHandlePool.cpp, getChosenWorkspaceSize(): 32 MiB from Hopper on, else 8,519,680
@@ -131,26 +122,22 @@ def cublas_size(gpu: Gpu) -> int:
     return 4096 * 8 * 1024 if gpu.major >= 9 else 4096 * 1024 * 2 + 16 * 1024 * 8
 
 
-def cublas(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def cublas(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     recorder.workspace(device, "cublas", cublas_size(recorder.gpu))
+    return []
 
 
-def addmm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def addmm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     """Blas.cpp, isInputCompliesAddmmCudaLt(): a bias of one dimension goes through cuBLASLt."""
     cublas(recorder, device, args, kwargs, found)
     bias, _, second = args[:3]
-    if bias.dim() == 1 and min(second.size()) > 1 and kwargs.get("beta", 1) == 1 and bias.is_contiguous():
-        size = int(os.environ.get("CUBLASLT_WORKSPACE_SIZE", "1024")) * 1024
-        if VERSION >= (2, 7):
-            recorder.workspace(device, "cublaslt", size)
-        else:
-            recorder.temporaries(device, [size])
-
-
-def scalar_base(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    """Pow.cpp: the base becomes a tensor on the GPU."""
-    if not isinstance(args[0], torch.Tensor):
-        recorder.temporaries(device, [8])
+    size = int(os.environ.get("CUBLASLT_WORKSPACE_SIZE", "1024")) * 1024
+    if bias.dim() != 1 or min(second.size()) <= 1 or kwargs.get("beta", 1) != 1 or not bias.is_contiguous():
+        return []
+    if VERSION < (2, 7):
+        return [size]
+    recorder.workspace(device, "cublaslt", size)
+    return []
 
 
 # cuDNN: its tensor-core kernels work on NHWC. For tensors in NCHW a plan copies input, filter and output within its
@@ -184,22 +171,21 @@ def padded(tensor: Any) -> int:
     return nbytes(tensor) // max(1, channels) * up(channels, pad)
 
 
-def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     value, weight, stride, groups = args[0], args[1], args[3], args[8]
     kernel, aligned = max(weight.size()[2:]), value.size(1) % 4 == 0
+    is_nhwc = is_last(value) or is_last(weight)
     if groups > 1 and groups == value.size(1) or is_product(value, weight, stride) or 1 < kernel == stride[0] and not is_last(value):
-        return
-    filters = padded(weight) if kernel > 1 else 0
-    if is_last(value) or is_last(weight):
-        if not aligned:
-            recorder.temporaries(device, [padded(value) + filters + 16])
-        return
+        return []
+    recorder.chosen("convolutions")
+    copies = padded(value) + (padded(weight) if kernel > 1 else 0) + 16
     direct = value.dtype == torch.float32 and weight.size(0) in (32, 64) and value.size(1) % 32 == 0
-    recorder.temporaries(device, [padded(value) + filters + (0 if direct else padded(found[0])) + 16])
+    return ([] if aligned else [copies]) if is_nhwc else [copies + (0 if direct else padded(found[0]))]
 
 
 def convolution_backward(recorder: Any, args: Any, found: List[Any]) -> None:
     """Each result is followed by its workspace."""
+    recorder.chosen("convolutions")
     grad, value, weight, stride, groups, wanted = args[0], args[1], args[2], args[4], args[9], args[10]
     device, results = value.fake_device.index or 0, iter(found)
     copied = not (is_last(value) or is_last(weight)) and not is_product(value, weight, stride)
@@ -222,23 +208,21 @@ def up(n: int, to: int) -> int:
     return -(-n // to) * to
 
 
-def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     query, key = args[1], args[2]
     batch, heads, length, width = query.size()
     rows = batch * heads * up(length, 128)
-    sizes = [rows * 4, rows * up(width, 32) * 4]
-    if key.size(1) != heads:
-        sizes += [batch * key.size(2) * heads * width * query.element_size()] * 2
-    recorder.temporaries(device, sizes)
+    return [rows * 4, rows * up(width, 32) * 4] + \
+        [batch * key.size(2) * heads * width * query.element_size()] * (2 if key.size(1) != heads else 0)
 
 
 # cuDNN: dq and the row sums in float in one workspace (seen for three shapes, to the byte); seeds are on the GPU.
 
 def cudnn_forward(query: Any, key: Any, value: Any, bias: Any, keeps: bool, *_: Any, **__: Any) -> Any:
     """Its fake kernel has another layout than the real one, which is that of the query."""
+    seeds = [torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)]
     out = torch.empty_like(query) if query.size(-1) == value.size(-1) else query.new_empty(*query.size()[:3], value.size(-1))
     sums = query.new_empty(*query.size()[:3], 1, dtype=torch.float32) if keeps else query.new_empty(0, dtype=torch.float32)
-    seeds = [torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)]
     return (out, sums, None, None, query.size(2), key.size(2), *seeds, None)
 
 
@@ -246,48 +230,41 @@ def cudnn_gradients(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: 
     return tuple(torch.empty_like(t) for t in (query, key, value))
 
 
-FAKES: Dict[Any, Any] = {}
-for _made, _names in ((cudnn_forward, "_scaled_dot_product_cudnn_attention"),
-                      (cudnn_gradients, "_scaled_dot_product_cudnn_attention_backward")):
-    for _overload in overloads(_names):
-        FAKES[_overload] = _made
+def grouped_product(a: Any, b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
+    """Its fake kernel wants bfloat16; the GPU multiplies other types group by group."""
+    size = ([offs.size(0)] if a.dim() == b.dim() == 2 else [a.size(0)] if a.dim() == b.dim() else []) + [a.size(-2), b.size(-1)]
+    return a.new_empty(size, dtype=out_dtype or a.dtype)
 
 
-def cudnn_attention(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    recorder.temporaries(device, [256])
+FAKES = table(("_grouped_mm", grouped_product), ("_scaled_dot_product_cudnn_attention", cudnn_forward),
+              ("_scaled_dot_product_cudnn_attention_backward", cudnn_gradients))
 
 
-def cudnn_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def cudnn_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     query, key = args[1], args[2]
     batch, heads, length, width = query.size()
     expanded = 0 if key.size(1) == heads else 2 * batch * heads * key.size(2) * width * query.element_size()
-    recorder.temporaries(device, [batch * heads * length * (width + 1) * 4 + expanded + 256])
+    return [batch * heads * length * (width + 1) * 4 + expanded + 256]
 
 
-def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     query = args[1]
     batch, heads, length, width = query.size()
-    delta = batch * heads * length * 4
-    columns = 64 if width <= 64 else 128
+    delta, columns = batch * heads * length * 4, 64 if width <= 64 else 128
     tiles = batch * heads * (up(length, 64) // 64) * (up(width, columns) // columns) * (64 * columns + 4) * 4
     # In half precision the kernel computes delta itself.
-    recorder.temporaries(device, [nbytes(args[5]), delta, delta, -2, -1, tiles, -3] if query.dtype == torch.float32 else
-                         [delta, tiles])
+    return [nbytes(args[5]), delta, delta, -2, -1, tiles, -3] if query.dtype == torch.float32 else [delta, tiles]
 
 
 # Embedding.cu, embedding_dense_backward_cuda(): up to 3,072 indices without temporaries; more are sorted, and
 # EmbeddingBackwardKernel.cu sums parts of ten rows in float, as many parts as there could be.
 
-def embedding_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    grad, indices, rows = args[0], args[1], args[2]
-    count, width = indices.numel(), grad.size(-1)
-    if count <= 3072:
-        return
-    most = min(count, rows)
-    parts = count // 10 + most
-    each = count * 8
-    recorder.temporaries(device, [each, each, each, 2 * each + 17919, -4, -3, each, 8, each, 1279, -8, -7, most * 8, most * 8,
-                                  1279, -11, 8, parts * 8, parts * up(width, 32) * 4])
+def embedding_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
+    count, most, width = args[1].numel(), min(args[1].numel(), args[2]), args[0].size(-1)
+    parts, each = count // 10 + most, count * 8
+    return [] if count <= 3072 else [
+        each, each, each, 2 * each + 17919, -4, -3, each, 8, each, 1279, -8, -7, most * 8, most * 8, 1279, -11, 8, parts * 8,
+        parts * up(width, 32) * 4]
 
 
 # Reduce.cuh, setReduceConfig(): a sum over many values and few outputs is split over blocks, which leave their
@@ -306,138 +283,116 @@ def split_sum(gpu: Gpu, outputs: int, inputs: int, size: int, is_inner: bool, ve
     width = min(wide, most // height)
     step_in, step_out = (width, 1) if is_inner else (1, width)
     values = up(inputs, step_in) // step_in
-    if values >= height * 16 or values >= 256:
-        step_in *= height
-    else:
+    if values < height * 16 and values < 256:
         return []
-    values = up(inputs, step_in) // step_in
+    values = up(inputs, step_in * height) // (step_in * height)
     vector = 1 if is_inner else vector
     grid = -(-(outputs // vector) // step_out)
     target = gpu.processors * (2048 // (width * height))
-    if values < 256 or grid > target:
-        return []
-    blocks = max(min(-(-target // grid), -(-values // 16)), -(-values // 256))
-    if blocks <= 1:
-        return []
-    return [size * outputs * blocks * (1 if is_inner else width * vector), 4 * grid]
+    blocks = 1 if values < 256 or grid > target else max(min(-(-target // grid), -(-values // 16)), -(-values // 256))
+    return [size * outputs * blocks * (1 if is_inner else width * vector), 4 * grid] if blocks > 1 else []
 
 
-def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     value, out = args[0], found[0]
     if not out.numel() or out.numel() == value.numel() or not value.is_contiguous():
-        return
+        return []
     outputs, inputs = out.numel(), value.numel() // out.numel()
     dims = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else None
-    last = dims is None or len(dims) == 0 or any(d % value.dim() == value.dim() - 1 for d in dims)
+    last = not dims or any(d % value.dim() == value.dim() - 1 for d in dims)
     width = value.size(-1) if value.dim() else 1
     vector = next(v for v in (4, 2, 1) if (inputs if last else width) % v == 0)
-    recorder.temporaries(device, split_sum(recorder.gpu, outputs, inputs, max(4, value.element_size()), last, vector))
+    return split_sum(recorder.gpu, outputs, inputs, max(4, value.element_size()), last, vector)
 
 
-BETWEEN = set(overloads("convolution_backward"))
-def safe_softmax(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    """attention.cpp, _safe_softmax(): the plain softmax, which of its values are -inf, and in which rows all are."""
-    rows = found[0].numel() // found[0].size(-1)
-    recorder.temporaries(device, [nbytes(found[0]), found[0].numel(), rows])
-
-
-RULES: Dict[Any, Callable[..., None]] = {}
-for _rule, _names in ((cublas, "mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular"),
-                      (addmm, "addmm _addmm_activation"), (convolution, "convolution"),
-                      (flash_backward, "_scaled_dot_product_flash_attention_backward"),
-                      (cudnn_attention, "_scaled_dot_product_cudnn_attention"),
-                      (cudnn_backward, "_scaled_dot_product_cudnn_attention_backward"),
-                      (scalar_base, "pow"),
-                      (safe_softmax, "_safe_softmax"),
-                      (efficient_backward, "_scaled_dot_product_efficient_attention_backward"),
-                      (reduction, "sum mean amax amin prod any all norm linalg_vector_norm"),
-                      (embedding_backward, "embedding_dense_backward")):
-    for _overload in overloads(*_names.split()):
-        RULES[_overload] = _rule
+RULES: Dict[Any, Callable[..., List[int]]] = table(
+    ("mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular", cublas),
+    ("addmm _addmm_activation", addmm),
+    ("convolution", convolution),
+    ("sum mean amax amin prod any all norm linalg_vector_norm", reduction),
+    ("embedding_dense_backward", embedding_backward),
+    ("_scaled_dot_product_flash_attention_backward", flash_backward),
+    ("_scaled_dot_product_efficient_attention_backward", efficient_backward),
+    ("_scaled_dot_product_cudnn_attention_backward", cudnn_backward),
+    ("_scaled_dot_product_cudnn_attention", lambda *_: [256]),
+    # Pow.cpp: the base becomes a tensor on the GPU
+    ("pow", lambda recorder, device, args, kwargs, found: [] if isinstance(args[0], torch.Tensor) else [8]),
+    # layer_norm_kernel.cu: a copy of each tensor that is not contiguous
+    ("native_layer_norm native_layer_norm_backward", lambda recorder, device, args, kwargs, found:
+        [nbytes(t) for t in args[:2] if isinstance(t, torch.Tensor) and not t.is_contiguous()]),
+    # attention.cpp, _safe_softmax(): the plain softmax, which of its values are -inf, and in which rows all are
+    ("_safe_softmax", lambda recorder, device, args, kwargs, found:
+        [nbytes(found[0]), found[0].numel(), found[0].numel() // found[0].size(-1)]))
 
 
 # Which attention kernel: sdp_utils.cpp, select_sdp_backend().
 
-def flash_serves(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: bool, gpu: Gpu) -> bool:
-    return (mask is None and query.dtype in (torch.float16, torch.bfloat16) and gpu.major >= 8 and
-            query.dim() == 4 and query.size(-1) == value.size(-1) and query.size(-1) <= 256 and
-            (not causal or query.size(2) == key.size(2)) and
-            (grouped or query.size(1) == key.size(1)) and torch.backends.cuda.flash_sdp_enabled())
-
-
-def efficient_serves(query: Any, key: Any, value: Any, mask: Any, gpu: Gpu) -> bool:
-    align = 4 if query.dtype == torch.float32 else 8
-    return (query.dtype in (torch.float32, torch.float16, torch.bfloat16) and query.dim() == 4 and gpu.major >= 5 and
-            query.size(-1) % align == 0 and value.size(-1) % align == 0 and query.size(1) == key.size(1) and
-            torch.backends.cuda.mem_efficient_sdp_enabled())
-
-
-def cudnn_serves(query: Any, key: Any, value: Any, grouped: bool, gpu: Gpu) -> bool:
-    """check_prefer_cudnn_attention(): first choice on Hopper and Blackwell since 2.9."""
-    return (VERSION >= (2, 9) and (gpu.major, gpu.minor) in ((9, 0), (10, 0)) and query.dim() == 4 and
-            query.dtype in (torch.float16, torch.bfloat16) and query.size(-1) % 8 == 0 and value.size(-1) % 8 == 0 and
-            query.size(-1) <= 256 and (grouped or query.size(1) == key.size(1)) and key.size(2) > 1 and
-            os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") != "1")
+def servers(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: bool, gpu: Gpu) -> List[str]:
+    """cuDNN is the first choice on Hopper and Blackwell since 2.9: check_prefer_cudnn_attention()."""
+    width, last, backends = query.size(-1), value.size(-1), torch.backends.cuda
+    is_half, align = query.dtype in (torch.float16, torch.bfloat16), 4 if query.dtype == torch.float32 else 8
+    same, fits = query.size(1) == key.size(1), width % align == last % align == 0
+    rules = {
+        "cudnn": VERSION >= (2, 9) and (gpu.major, gpu.minor) in ((9, 0), (10, 0)) and is_half and fits and width <= 256 and
+        (grouped or same) and key.size(2) > 1 and os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") != "1",
+        "flash": mask is None and is_half and gpu.major >= 8 and width == last <= 256 and (grouped or same) and
+        (not causal or query.size(2) == key.size(2)) and backends.flash_sdp_enabled(),
+        "efficient": (is_half or query.dtype == torch.float32) and gpu.major >= 5 and fits and same and backends.mem_efficient_sdp_enabled()}
+    return [name for name, serves in rules.items() if serves and query.dim() == 4]
 
 
 def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
-    """scaled_dot_product_attention() as the GPU would do it."""
-    keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-    has_learnt_mask = attn_mask is not None and attn_mask.requires_grad and torch.is_grad_enabled()
-    if has_learnt_mask:  # seen with T5's position bias; the fused kernels want none
-        pass
-    elif cudnn_serves(query, key, value, enable_gqa, gpu):
-        if attn_mask is not None and attn_mask.dtype == torch.bool:
-            attn_mask = attn_mask.to(query.dtype)
-        return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False,
-                                                        scale=scale)[0]
-    elif flash_serves(query, key, value, attn_mask, is_causal, enable_gqa, gpu):
+    """scaled_dot_product_attention() as the GPU would do it. The fused kernels want no mask that is learnt (seen with T5's)."""
+    mask, keeps = attn_mask, torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
+    is_learnt = mask is not None and mask.requires_grad and torch.is_grad_enabled()
+    kind = "" if is_learnt else next(iter(servers(query, key, value, mask, is_causal, enable_gqa, gpu)), "")
+    if kind in ("cudnn", "efficient") and mask is not None and mask.dtype == torch.bool:
+        mask = mask.to(query.dtype)
+    if kind == "cudnn":
+        return aten._scaled_dot_product_cudnn_attention(query, key, value, mask, keeps, dropout_p, is_causal, False, scale=scale)[0]
+    if kind == "flash":
         width = query.size(-1)
-        scale = scale if scale is not None else 1 / math.sqrt(width)
         if width % 8:
             query, key, value = (torch.nn.functional.pad(t, (0, 8 - width % 8)) for t in (query, key, value))
-        out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
+        out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False,
+                                                       scale=scale if scale is not None else 1 / math.sqrt(width))[0]
         return out[..., :width] if width % 8 else out
-    elif efficient_serves(query, key, value, attn_mask, gpu):
-        if attn_mask is not None:
-            if attn_mask.dtype == torch.bool:
-                attn_mask = attn_mask.to(query.dtype)
-            if attn_mask.size(-1) % 8:
-                full = attn_mask.size(-1)
-                attn_mask = torch.nn.functional.pad(attn_mask, (0, 8 - full % 8))[..., :full]
-            attn_mask = attn_mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
-        return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal,
-                                                            scale=scale)[0]
+    if kind == "efficient":
+        if mask is not None:
+            full = mask.size(-1)
+            mask = torch.nn.functional.pad(mask, (0, 8 - full % 8))[..., :full] if full % 8 else mask
+            mask = mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
+        return aten._scaled_dot_product_efficient_attention(query, key, value, mask, keeps, dropout_p, is_causal, scale=scale)[0]
     if enable_gqa and query.size(1) != key.size(1):
-        times = query.size(1) // key.size(1)
-        key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
-    return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale)[0]
+        key, value = (t.repeat_interleave(query.size(1) // key.size(1), 1) for t in (key, value))
+    return aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal, None, scale=scale)[0]
 
 
 def linear(plain: Any) -> Callable[..., Any]:
     """Linear.cpp: input of more than two dimensions that is not contiguous is multiplied first, and the bias added in
     place, but not to a tensor of a subclass."""
-    def run(value: Any, weight: Any, bias: Any = None) -> Any:
-        if bias is None or value.dim() < 3 or value.is_contiguous():
-            return plain(value, weight, bias)
-        return torch.matmul(value, weight.t()).add_(bias)
+    def run(input: Any, weight: Any, bias: Any = None) -> Any:
+        if bias is None or input.dim() < 3 or input.is_contiguous():
+            return plain(input, weight, bias)
+        out = torch.matmul(input, weight.t())
+        return out.add_(bias.to(out.dtype))
 
     return run
 
 
 # Operators with a CUDA kernel that other builds decompose before any mode sees them.
-LIBRARY = torch.library.Library("aten", "IMPL") if not torch.backends.cuda.is_built() else None
-if LIBRARY:
-    for _name in ("silu_backward", "mish_backward"):
-        LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
+LIBRARY = torch.library.Library("aten", "IMPL")
+for _name in () if torch.backends.cuda.is_built() else ("silu_backward", "mish_backward"):
+    LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
 
 # cuDNN's RNNs: one buffer of weights, a copy of an input in batch order, a workspace for each call, and a reserve
-# for the backward pass. The reserve of an LSTM holds four gates and a cell for each step, seen to the byte.
+# for the backward pass, seen to the byte.
 
 DROPOUT_STATES = 6488064  # of cudnnDropoutGetStatesSize() on an H100
 RNN_WORK = 12_000_000  # bytes of workspace for each layer beside its gates; 9.7 to 14.6 million were seen
 KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # matrices for each layer
+RESERVES = {1: 1, 3: 6, 4: 5}  # by them: values for each step, unit and layer
 
 
 class Rnn(torch.autograd.Function):
@@ -447,18 +402,21 @@ class Rnn(torch.autograd.Function):
     def forward(ctx: Any, recorder: Any, kind: str, layers: int, dropout: float, both: int, train: bool, first: bool, value: Any, hx: Any,
                 cx: Any, *weights: Any) -> Any:
         gates, hidden, width = KINDS[kind], weights[0].size(0) // KINDS[kind], hx.size(-1)
+        recorder.chosen("RNNs")
+        if dropout and train and layers > 1:
+            recorder.workspace(value.fake_device.index or 0, "cudnn dropout", DROPOUT_STATES)
         copy = value.transpose(0, 1).contiguous() if first else value
         steps = copy.numel() // copy.size(-1)
         out = value.new_empty(*copy.size()[:-1], both * width)
         hy, cy = torch.empty_like(hx), None if cx is None else torch.empty_like(cx)
         unit = steps * hidden * value.element_size() * both
-        masks = (layers - 1) * steps * hidden * both // 8 if dropout and train else 0
-        if masks:
-            recorder.workspace(value.fake_device.index or 0, "cudnn dropout", DROPOUT_STATES)
+        masks = (layers - 1) * steps * hidden * both * both // 8 if dropout and train else 0  # of each direction's input
+        is_one = len({w.untyped_storage()._cdata for w in weights}) == 1  # else cuDNN gets a copy: bfloat16 is not flattened
+        ctx.buffer = None if is_one else value.new_empty(sum(w.numel() for w in weights))
         ctx.work = layers * (unit * gates + both * RNN_WORK)
         work = value.new_empty(ctx.work, dtype=torch.uint8)
         if train:
-            ctx.reserve = value.new_empty(layers * unit * (gates + 1) + (layers - 1) * unit + 256 + masks, dtype=torch.uint8)
+            ctx.reserve = value.new_empty((layers * RESERVES[gates] + layers - 1) * unit + 256 + masks, dtype=torch.uint8)
         del work, copy
         ctx.recorder, ctx.weights, ctx.inputs, ctx.first = recorder, weights, (value, hx, cx), first
         return out.transpose(0, 1) if first else out, hy, cy
@@ -467,17 +425,16 @@ class Rnn(torch.autograd.Function):
     def backward(ctx: Any, grad: Any, *_: Any) -> Any:
         value, hx, cx = ctx.inputs
         device = value.fake_device.index or 0
-        copy = value.transpose(0, 1).contiguous() if ctx.first else value
-        dx, dhx = torch.empty_like(copy), torch.empty_like(hx)
+        copies = [(t.transpose(0, 1) if ctx.first else t).contiguous() for t in (value, grad)]
+        dx, dhx = torch.empty_like(copies[0]), torch.empty_like(hx)
         dcx = None if cx is None else torch.empty_like(cx)
         ctx.recorder.temporaries(device, [ctx.work])
+        copies = [value.transpose(0, 1).contiguous()] if ctx.first else []
         buffer = value.new_zeros(sum(w.numel() for w in ctx.weights))
         ctx.recorder.temporaries(device, [ctx.work])
-        at, grads = 0, []
-        for w in ctx.weights:
-            grads.append(buffer[at:at + w.numel()].view(w.size()))
-            at += w.numel()
-        ctx.reserve = None
+        del copies
+        grads = [part.view(w.size()) for w, part in zip(ctx.weights, buffer.split([w.numel() for w in ctx.weights]))]
+        ctx.reserve = ctx.buffer = None
         return (None,) * 7 + (dx.transpose(0, 1) if ctx.first else dx, dhx, dcx, *grads)
 
 

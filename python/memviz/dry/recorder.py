@@ -1,8 +1,10 @@
 """The dispatch mode of a dry run: tensors on the GPU are fake, small ones on the CPU are real, and each
 storage on the GPU is an allocation from its first operator to its last reference."""
 
+import bisect
 import contextlib
 import ctypes
+import math
 import mmap
 import os
 import platform
@@ -93,20 +95,6 @@ def no_fake() -> Iterator[None]:
             torch._C._set_dispatch_mode(mode)
 
 
-class Notes:
-    """What the answer rests on: reason, then the lines of the program."""
-
-    def __init__(self) -> None:
-        self.unknown: Dict[str, List[str]] = {}  # makes the answer "at least"
-        self.rough: Dict[str, List[str]] = {}  # makes it "about"
-        self.assumed: Dict[str, List[str]] = {}
-
-    def add(self, kind: Dict[str, List[str]], reason: str, where: str) -> None:
-        lines = kind.setdefault(reason, [])
-        if where not in lines and len(lines) < MOST_NOTES:
-            lines.append(where)
-
-
 def leaves(value: Any, found: List[Any]) -> List[Any]:
     if isinstance(value, torch.Tensor):
         found.append(value)
@@ -128,16 +116,21 @@ class Recorder(TorchDispatchMode):
     def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
         super().__init__()
         self.fake = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
-        self.gpu, self.notes = gpu, Notes()
+        self.gpu = gpu
+        # What the answer rests on: reason, then lines of the program. The first makes it "at least", the second "about".
+        self.notes: Dict[str, Dict[str, List[str]]] = {"not known": {}, "rough": {}, "assumed": {}}
         self.allocators = [Allocator(device) for device in range(devices)]
         self.live: Dict[int, Any] = {}  # by storage: the reference that frees its block
+        self.streams: Set[int] = set()  # storages that another stream uses: free when the GPU is done with them
         self.values: Dict[int, Any] = {}  # by id of a fake tensor: its values, if they are known
         self.frames: Dict[Tuple[Any, int], Dict[str, Any]] = {}
         self.stacks: Dict[Tuple[Any, ...], Stack] = {}
         self.workspaces: Set[Tuple[int, int, bool, str]] = set()
         self.device, self.stream = 0, 0  # the current ones
+        self.sides: List[Tuple[int, float, int]] = []  # autograd's numbers of operators on other streams: from, to, stream
         self.backward = 0  # depth: PyTorch runs it on a thread of its own
         self.is_configured = False
+        self.guesses = False  # whether indices were made up
         self.ignores = 0  # depth: nothing is recorded
         self.engine: Any = None  # the code that calls autograd's engine
         self.sole = -1  # references to a gradient that only the engine holds
@@ -150,27 +143,20 @@ class Recorder(TorchDispatchMode):
         while frame:
             keys.append((frame.f_code, frame.f_lineno))
             frame = frame.f_back
-        key = tuple(keys)
-        found = self.stacks.get(key)
+        found = self.stacks.get(tuple(keys))
         if found is None:
-            found = self.stacks[key] = [self.described(k) for k in keys if not self.is_hidden(k[0].co_filename)]
+            for key in keys:
+                if key not in self.frames:
+                    self.frames[key] = {"name": key[0].co_name, "filename": key[0].co_filename, "line": key[1]}
+            found = self.stacks[tuple(keys)] = [self.frames[key] for key in keys if not any(h in key[0].co_filename for h in HIDDEN)]
         return found
 
-    def described(self, key: Tuple[Any, int]) -> Dict[str, Any]:
-        found = self.frames.get(key)
-        if found is None:
-            found = self.frames[key] = {"name": key[0].co_name, "filename": key[0].co_filename, "line": key[1]}
-        return found
-
-    @staticmethod
-    def is_hidden(file: str) -> bool:
-        return any(part in file for part in HIDDEN)
-
-    def where(self) -> str:
-        stack = self.stack()
-        user = next((f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]), None)
-        frame = user or (stack[0] if stack else {"filename": "?", "line": 0})
-        return f"{frame['filename']}:{frame['line']}"
+    def note(self, kind: str, reason: str, is_here: bool = True) -> None:
+        """A reason, and the line of the program that has it."""
+        lines, stack = self.notes[kind].setdefault(reason, []), self.stack() if is_here else []
+        user = [f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]]
+        where = [f"{frame['filename']}:{frame['line']}" for frame in (user or stack)[:1]]
+        lines += where if len(lines) < MOST_NOTES and where != [] and where[0] not in lines else []
 
     # Memory
 
@@ -184,14 +170,23 @@ class Recorder(TorchDispatchMode):
         for each in self.allocators:
             each.settings = settings
         for setting in settings.unknown:
-            self.notes.add(self.notes.assumed, f"the allocator's setting {setting} is left out", "")
+            self.note("assumed", f"the allocator's setting {setting} is left out", False)
 
     def take(self, device: int, size: int) -> Optional[Block]:
         if not self.is_configured:  # a program may set the variable after it imports torch
             self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
-        return self.allocators[device].alloc(size, self.stream, self.stack())
+        return self.allocators[device].alloc(size, self.stream or self.forward_stream(), self.stack())
+
+    def forward_stream(self) -> int:
+        """Of the operator whose gradient is computed: the engine makes it the current one."""
+        node = torch._C._current_autograd_node() if self.backward and self.sides else None
+        number = node._sequence_nr() if node else -1
+        _, end, stream = self.sides[bisect.bisect(self.sides, (number, math.inf, 0)) - 1] if node else (0, 0, 0)
+        return stream if number < end else 0
 
     def hold(self, tensor: Any) -> None:
+        if tensor.layout != torch.strided:
+            return self.note("not known", "of a sparse tensor only the parts that are tensors are counted")
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key in self.live:
@@ -203,7 +198,18 @@ class Recorder(TorchDispatchMode):
     def release(self, key: int) -> None:
         _, block, device = self.live.pop(key, (None, None, 0))
         if block:
-            self.allocators[device].free(block)
+            self.allocators[device].free(block, key in self.streams)
+        self.streams.discard(key)
+
+    def each(self, what: str, *args: Any) -> None:
+        for allocator in self.allocators:
+            getattr(allocator, what)(*args)
+
+    def used_by(self, tensor: Any, stream: int) -> None:
+        """Tensor.record_stream()"""
+        _, block, _ = self.live.get(tensor.untyped_storage()._cdata, (None, None, 0))
+        if block and block.key[1] != stream:
+            self.streams.add(tensor.untyped_storage()._cdata)
 
     def resized(self, storage: Any) -> None:
         """The new memory is taken before the old one goes."""
@@ -213,25 +219,19 @@ class Recorder(TorchDispatchMode):
         block = self.take(device, storage.nbytes())
         self.live[storage._cdata] = (ref, block, device)
         if old:
-            self.allocators[device].free(old)
+            self.allocators[device].free(old, storage._cdata in self.streams)
+            self.streams.discard(storage._cdata)
 
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
-        allocator = self.allocators[device]
         blocks: List[Optional[Block]] = []
-        for size in sizes:
+        for size in (*sizes, *range(-sum(size >= 0 for size in sizes), 0)):
             if size >= 0:
                 blocks.append(self.take(device, size))
-            else:
-                self.give_back(allocator, blocks, -size - 1)
-        for at in reversed(range(len(blocks))):
-            self.give_back(allocator, blocks, at)
-
-    @staticmethod
-    def give_back(allocator: Allocator, blocks: List[Optional[Block]], at: int) -> None:
-        block, blocks[at] = blocks[at], None
-        if block:
-            allocator.free(block)
+                continue
+            block, blocks[-size - 1] = blocks[-size - 1], None
+            if block:
+                self.allocators[device].free(block)
 
     def workspace(self, device: int, kind: str, size: int) -> None:
         """Workspace that a library keeps: one for each thread (its handle) and stream."""
@@ -239,6 +239,9 @@ class Recorder(TorchDispatchMode):
         if key not in self.workspaces:
             self.workspaces.add(key)
             self.take(device, size)
+
+    def chosen(self, what: str) -> None:
+        self.note("rough", f"cuDNN chooses the workspaces of {what} when it runs")
 
     # Values
 
@@ -256,12 +259,9 @@ class Recorder(TorchDispatchMode):
 
     def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:
         """The result of an operator on values that are all known and small, for real, or None."""
-        if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN for t in tensors):
-            return None
         known = {id(t): self.value(t) for t in tensors}
-        if any(v is None for v in known.values()):
-            return None
-        if not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
+        if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN or known[id(t)] is None for t in tensors) or \
+                not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
             return None
         cpu = torch.device("cpu")
 
@@ -326,19 +326,22 @@ class Recorder(TorchDispatchMode):
             self.live[key] = (weakref.ref(tensor.untyped_storage(), lambda _: self.release(key)), block, device)
 
     def faked(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, takes: bool = False) -> Any:
-        alters = func._schema.is_mutable
-        is_random = func in kernels.RANDOM
-        values = None if is_random else self.computed(func, tensors, args, kwargs)
-        if alters and values is None and func not in kernels.SCALED:
-            for t in tensors[:1]:
-                self.forget(t)
+        values = None if func in kernels.RANDOM else self.computed(func, tensors, args, kwargs)
+        if func._schema.is_mutable and values is None and func not in kernels.SCALED and tensors:
+            self.forget(tensors[0])
+        if func in kernels.SCALED:
+            self.note("rough", "no step is skipped: a GradScaler may skip the first ones, which then take less")
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
         if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
-            args = (args[0], self.without_masks(args[1]))
+            args = (args[0], [part for i in args[1] for part in  # x[mask] is x[mask.nonzero()]: a size that depends on values
+                              (kernels.NONZERO(i).unbind(1) if i is not None and i.dtype == torch.bool else (i,))])
             tensors = leaves(args, [])
         if not all(isinstance(t, FakeTensor) for t in tensors):
-            args, kwargs = mapped(args, self.faked_leaf), {k: mapped(v, self.faked_leaf) for k, v in kwargs.items()}
+            def leaf(x: Any) -> Any:
+                return x if isinstance(x, (FakeTensor, torch.device)) else self.fake.from_tensor(x)
+
+            args, kwargs = mapped(args, leaf), {k: mapped(v, leaf) for k, v in kwargs.items()}
         try:
             out = kernels.FAKES.get(func, func)(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as why:
@@ -347,7 +350,8 @@ class Recorder(TorchDispatchMode):
         if values is None and func in kernels.INDICES:
             with no_fake():
                 values = kernels.balanced(func, args, found)
-            self.notes.add(self.notes.assumed, "indices that depend on computed values are spread evenly", self.where())
+            self.guesses = self.guesses or "rand" not in func.__name__
+            self.note("assumed", "indices that depend on computed values are spread evenly")
         if values is not None:
             for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
                 self.know(tensor, value)
@@ -357,81 +361,64 @@ class Recorder(TorchDispatchMode):
             self.charge(func, args, kwargs, found)
         return out
 
-    def faked_leaf(self, value: Any) -> Any:
-        return value if isinstance(value, (FakeTensor, torch.device)) else self.fake.from_tensor(value)
-
     def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
         if func in kernels.BETWEEN:
             kernels.convolution_backward(self, args, found)
             return
         device = -1
-        for t in reversed(found) if func in kernels.MASK_FIRST else found:
+        for t in reversed(found) if func in kernels.LAST_FIRST else found[2:] + found[:2] if func in kernels.SEEDS_FIRST else found:
             if isinstance(t, FakeTensor) and t.fake_device.type == "cuda":
                 device = t.fake_device.index or 0
                 if not kernels.is_on_host(func, t):
                     self.hold(t)
-        if device < 0:
-            return
-        rule = kernels.RULES.get(func)
-        if rule:
-            rule(self, device, args, kwargs, found)
+        if device >= 0 and func in kernels.RULES:
+            self.temporaries(device, kernels.RULES[func](self, device, args, kwargs, found))
 
     def forget(self, tensor: Any) -> None:
         """In-place writes of unknown values: neither the tensor nor its views are known any more."""
-        if isinstance(tensor, FakeTensor) and self.values:
+        if isinstance(tensor, FakeTensor) and self.values and tensor.layout == torch.strided:
             storage = tensor.untyped_storage()._cdata
             for key, (ref, _) in list(self.values.items()):
                 other = ref()
-                if other is None or other.untyped_storage()._cdata == storage:
+                if other is None or other.layout == torch.strided and other.untyped_storage()._cdata == storage:
                     self.values.pop(key, None)
 
     def scalar(self, tensor: Any) -> Any:
+        self.each("waited")
         value = self.value(tensor)
         if value is not None:
             with no_fake():
                 return value.item()
         if tensor.dtype == torch.bool:
-            self.notes.add(self.notes.assumed, "a condition that depends on computed values is taken as false", self.where())
+            self.note("assumed", "a condition that depends on computed values is taken as false")
             return False
         if tensor.is_floating_point() or tensor.is_complex():
             return 1.0
-        self.notes.add(self.notes.unknown, "an integer that depends on computed values is taken as 1", self.where())
+        self.note("not known", "an integer that depends on computed values is taken as 1")
         return 1
 
     def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:
         """Operators whose result has a size that depends on values."""
         first = args[0]
+        if self.guesses and values is not None and func not in kernels.INDICES:
+            self.note("rough", "a size follows from indices that are taken as spread evenly")
         if values is None:
-            self.notes.add(self.notes.unknown, f"{func}: a size that depends on computed values; half is taken", self.where())
+            self.note("not known", f"{func}: a size that depends on computed values; half is taken")
             with no_fake():
                 values = kernels.half(func, args, kwargs)
-        made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device)
-                for v in leaves(values, [])]
+        made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device) for v in leaves(values, [])]
         for tensor, value in zip(made, leaves(values, [])):
             self.know(tensor, value)
             if first.device.type == "cuda":
                 self.hold(tensor)
         return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
 
-    def without_masks(self, indices: Any) -> List[Any]:
-        """x[mask] is x[mask.nonzero()]: a result whose size depends on values."""
-        found: List[Any] = []
-        for index in indices:
-            if index is not None and index.dtype == torch.bool:
-                found += kernels.NONZERO(index).unbind(1)
-            else:
-                found.append(index)
-        return found
-
     def unsupported(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, why: Exception) -> Any:
         """An operator without a fake kernel: what it makes is not known. Those that only alter their
         arguments can be skipped, at the price of their temporaries."""
-        if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException",
-                                      "DataDependentOutputException", "DynamicOutputShapeException"):
+        may_skip = func._schema.is_mutable and not func._schema.returns
+        if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException", "DataDependentOutputException",
+                                      "DynamicOutputShapeException") or not tensors and not may_skip:
             raise why
-        self.notes.add(self.notes.unknown, f"{func} has no fake kernel (torch.library.register_fake adds one)", self.where())
-        if func._schema.is_mutable and not func._schema.returns:
-            return None
-        if tensors:
-            return torch.empty_like(tensors[0])
-        raise why
+        self.note("not known", f"{func} has no fake kernel (torch.library.register_fake adds one)")
+        return None if may_skip else torch.empty_like(tensors[0])

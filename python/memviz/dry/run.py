@@ -5,7 +5,7 @@ import os
 import pickle
 import re
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import allocator, kernels
 
@@ -29,13 +29,14 @@ class DryRun:
         self.recorder = recorder.Recorder(devices, self.gpu)
         self.counts: Dict[int, int] = {}  # of steps, by optimizer
         self.is_done = False
+        self.peaks = 0, 0, 0  # events, least and most reserved bytes after them
 
     def start(self, ends_process: bool) -> None:
         import torch
         from . import cuda, recorder
         if not torch.cuda.is_available():
             KEEP.append(recorder.guard_without_gpu(lambda: self.recorder.device, len(self.recorder.allocators)))
-        cuda.install(self.recorder, self.gpu, len(self.recorder.allocators), self.ranks, self.snapshot, self.said)
+        cuda.install(self.recorder, self.gpu, len(self.recorder.allocators), self.ranks, self.snapshot)
         self.recorder.fake.__enter__()
         self.recorder.__enter__()
         self.calibrate(torch)
@@ -65,15 +66,16 @@ class DryRun:
 
         sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(stepped)
 
-    def said(self, text: str) -> None:
-        self.recorder.notes.add(self.recorder.notes.assumed, text, "")
-
     def snapshot(self) -> Dict[str, Any]:
-        settings = {**self.recorder.allocators[0].settings.snapshot(), "dry_run": True, "dry_run_gpu": self.gpu.name,
-                    "dry_run_at_least": bool(self.recorder.notes.unknown)}
-        return {"segments": [s for a in self.recorder.allocators for s in a.segments()],
-                "device_traces": [a.events for a in self.recorder.allocators],
+        allocators = self.recorder.allocators
+        settings = {**allocators[0].settings.snapshot(), "dry_run": True, "dry_run_gpu": self.gpu.name, **self.doubts()}
+        return {"segments": [s for a in allocators for s in a.segments()], "device_traces": [a.events for a in allocators],
                 "allocator_settings": settings, "external_annotations": []}
+
+    def doubts(self) -> Dict[str, Any]:
+        least, most = self.reserved()
+        return {"dry_run_at_least": bool(self.recorder.notes["not known"]), "dry_run_about": bool(self.recorder.notes["rough"]),
+                "dry_run_reserved_least": least, "dry_run_reserved_most": most}
 
     def finish(self) -> None:
         if self.is_done:
@@ -94,25 +96,41 @@ class DryRun:
             print(f"memviz: {line}", file=sys.stderr)
 
     def report(self) -> List[str]:
-        notes, lines = self.recorder.notes, []
-        for kind, word in ((notes.unknown, "not known"), (notes.rough, "rough"), (notes.assumed, "assumed")):
-            for reason, where in kind.items():
-                at = ", ".join(w for w in where[:3] if w)
-                lines.append(f"{word}: {reason}{': ' + at if at else ''}{' ...' if len(where) > 3 else ''}")
+        lines = []
+        for word, reasons in self.recorder.notes.items():
+            for reason, where in reasons.items():
+                lines.append(f"{word}: {reason}{': ' * bool(where)}{', '.join(where[:3])}{' ...' if len(where) > 3 else ''}")
+        least, most = self.reserved()
+        if between(least, most) != size(least):
+            late = "the time that the GPU needs, and NCCL's watchdog" if self.worst().late or self.worst().pending else ""
+            lines.append(f"between: {late}{', and ' * bool(late)}the addresses that the driver chooses decide which free memory is used again")
         events = sum(len(a.events) for a in self.recorder.allocators)
         return lines + [self.verdict()] + ([f"{events:,} events, predicted: {self.path}"] if self.path else [])
 
+    def worst(self) -> allocator.Allocator:
+        return max(self.recorder.allocators, key=lambda a: a.peak_reserved)
+
+    def reserved(self) -> Tuple[int, int]:
+        """Bytes at the peak, at least and at most."""
+        worst = self.worst()
+        if self.peaks[0] != len(worst.events):
+            peaks = [a.peak_reserved for a in (worst, *allocator.others(worst))]
+            self.peaks = len(worst.events), min(peaks), max(peaks)
+        return self.peaks[1:]
+
     def verdict(self) -> str:
-        worst = max(self.recorder.allocators, key=lambda a: a.peak_reserved)
+        worst, (low, most), notes = self.worst(), self.reserved(), self.recorder.notes
         distributed = sys.modules["torch.distributed"]
         several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
         beside = CONTEXT + (NCCL if several else 0)
-        room, notes = self.gpu.memory - beside, self.recorder.notes
-        least = "at least " if notes.unknown else "about " if notes.rough else ""
-        needs = f"needs {least}{size(worst.peak_reserved)} reserved ({size(worst.peak_reserved + beside)} with the context{' and NCCL' * several})"
-        if worst.peak_reserved <= room:
-            return f"{needs}: fits {self.gpu.name} with {size(room - worst.peak_reserved)} to spare"
-        if allocator.fits(worst.events, room, worst.settings):
+        room = self.gpu.memory - beside
+        least = "at least " if notes["not known"] else "about " if notes["rough"] else ""
+        needs = f"needs {least}{between(low, most)} reserved ({between(low + beside, most + beside)} with the context{' and NCCL' * several})"
+        if most <= room:
+            return f"{needs}: fits {self.gpu.name} with {size(room - most)} to spare"
+        if low <= room < most:
+            return f"{needs}: may not fit {self.gpu.name}"
+        if allocator.fits(worst, room):
             return f"{needs}: fits {self.gpu.name} only because PyTorch gives its cache back"
         return f"{needs}: does not fit {self.gpu.name}, by {size(worst.peak_reserved - room)}"
 
@@ -122,11 +140,15 @@ def size(count: int) -> str:
     return f"{gib:.1f} GiB" if gib >= 10 else f"{gib:.2f} GiB" if gib >= 1 else f"{count / (1 << 20):.0f} MiB"
 
 
+def between(low: int, most: int) -> str:
+    return size(most) if size(low) == size(most) else f"{size(low)} to {size(most)}"
+
+
 def chosen_gpu(name: str) -> kernels.Gpu:
     """A name of kernels.GPUS, or its memory in MiB."""
     if name.lower() in kernels.GPUS:
         return kernels.GPUS[name.lower()]
     if name.isdigit():
         base = kernels.GPUS[kernels.DEFAULT_GPU]
-        return kernels.Gpu(f"a GPU of {name} MiB", int(name) << 20, base.major, base.minor, base.processors)
+        return kernels.Gpu(f"a GPU of {name} MiB", int(name) / 1024, base.major, base.minor, base.processors)
     sys.exit(f"memviz: --gpu {name}: not known; it is one of {', '.join(kernels.GPUS)}, or a number of MiB")

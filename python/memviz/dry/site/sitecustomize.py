@@ -9,16 +9,6 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def package() -> None:
-    """This memviz, whether or not the program's Python has one."""
-    root = os.path.dirname(os.path.dirname(HERE))
-    spec = importlib.util.spec_from_file_location("memviz", os.path.join(root, "__init__.py"),
-                                                  submodule_search_locations=[root])
-    assert spec and spec.loader
-    module = sys.modules["memviz"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-
 def chain() -> None:
     """The sitecustomize that this one hides."""
     kept = sys.path[:]
@@ -35,6 +25,10 @@ def chain() -> None:
 
 
 if "MEMVIZ_DRY_RUN" in os.environ:
-    package()
-    importlib.import_module("memviz.dry.hook").install()
+    root = os.path.dirname(os.path.dirname(HERE))  # this memviz, whether or not the program's Python has one
+    spec = importlib.util.spec_from_file_location("memviz", os.path.join(root, "__init__.py"), submodule_search_locations=[root])
+    assert spec and spec.loader
+    sys.modules["memviz"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["memviz"])
+    sys.meta_path.insert(0, importlib.import_module("memviz.dry.hook").Finder())
 chain()

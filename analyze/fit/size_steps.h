@@ -1,0 +1,29 @@
+/* The steps of one recording that have inputs of different sizes, such as a smaller last batch.
+ *
+ *     sizes     8 and 16
+ *     rows      set-up | step 16 | step 16 | step 8 | step 16
+ *
+ * Where steps begin is taken from their marks, or from the moment of least memory between two marks;
+ * what explains more allocations counts. The size of each step is the one with which most of its
+ * allocations are as large as in the others, or in proportion (mv_sizes_are_alike). */
+#ifndef MV_SIZE_STEPS_H
+#define MV_SIZE_STEPS_H
+
+#include "analyze/fit/size_match.h"
+#include "analyze/steps/steps.h"
+
+#define MV_MOST_STEP_SIZES 4
+
+typedef struct {
+    uint32_t count;
+    mv_sized_run *at;    /* [count] windows of rows, with their sizes */
+    uint8_t *kind;       /* [count] the number of the size */
+    const char *refused; /* a sentence without a full stop; NULL */
+} mv_size_steps;
+
+/* `runs` are [count] times the same recording, with the sizes. O(n log n) for each pair of sizes.
+ * Fails only when memory is out. */
+mv_code mv_size_steps_find(mv_arena *arena, const mv_sized_run *runs, uint32_t count,
+                           const mv_steps *marks, mv_size_steps *out, mv_err *err);
+
+#endif

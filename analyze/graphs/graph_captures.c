@@ -1,0 +1,325 @@
+#include "analyze/graphs/graph_search.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/map.h"
+#include "base/search.h"
+#include "base/sort.h"
+
+/* ---- ranges ------------------------------------------------------------------------------ */
+
+#define SHIM_NAME "CUDA graph capture "
+
+/* Deeper ranges are ignored. */
+enum { MOST_OPEN = 64 };
+
+typedef struct {
+    mv_string_id name;
+    int64_t from_us, to_us; /* to_us MV_NO_TIME: open to the end */
+    uint32_t first, end;    /* its events: [first, end) */
+    uint32_t outer, inners; /* the range around it, or MV_NO_ROW; ranges in it */
+} graph_range;
+
+/* An end of a range. */
+typedef struct {
+    int64_t time_us;
+    uint32_t row; /* of the annotations: equal times stay in file order */
+} range_end;
+
+typedef struct {
+    mv_graph_search *s;
+    graph_range *rows; /* [count] in order of `first` */
+    uint32_t count, capacity;
+    uint32_t open[MOST_OPEN], depth;
+    uint32_t captures_capacity, members_capacity;
+} builder;
+
+/* "CUDA graph capture 3", "capture_32_FULL", "Capturing bs=8". */
+static bool names_capture(const char *name)
+{
+    static const char word[] = "captur";
+
+    for (; *name; name++) {
+        unsigned i = 0;
+        while (word[i] && tolower((unsigned char)name[i]) == word[i])
+            i++;
+        if (!word[i])
+            return true;
+    }
+    return false;
+}
+
+/* Threads interleave, so the range that ends need not be the innermost one. */
+static void close_range(builder *b, mv_string_id name, int64_t time_us)
+{
+    const mv_events *e = &b->s->lives->events;
+    uint32_t at = b->depth;
+    graph_range *r;
+
+    while (at > 0 && b->rows[b->open[at - 1]].name.row != name.row)
+        at--;
+    if (at == 0)
+        return;
+    r = &b->rows[b->open[at - 1]];
+    r->to_us = time_us;
+    r->end = (uint32_t)mv_upper_bound_i64(e->time_us, e->count, time_us);
+    for (b->depth--; at <= b->depth; at++)
+        b->open[at - 1] = b->open[at];
+}
+
+static bool add_range(builder *b, mv_string_id name, int64_t time_us)
+{
+    const mv_events *e = &b->s->lives->events;
+    graph_range range = {.name = name,
+                         .from_us = time_us,
+                         .to_us = MV_NO_TIME,
+                         .first = (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time_us),
+                         .end = e->count,
+                         .outer = b->depth ? b->open[b->depth - 1] : MV_NO_ROW};
+
+    if (b->depth == MOST_OPEN)
+        return true;
+    if (range.outer != MV_NO_ROW)
+        b->rows[range.outer].inners++;
+    b->open[b->depth++] = b->count;
+    return mv_append(b->s->scratch, b->rows, b->count, b->capacity, range);
+}
+
+static bool find_ranges(builder *b)
+{
+    const mv_trace *trace = b->s->trace;
+    const mv_annotations *a = &trace->annotations;
+    const mv_lives *lives = b->s->lives;
+    range_end *ends = mv_push_array(b->s->scratch, range_end, (uint64_t)a->count + 1);
+    uint32_t count = 0;
+
+    if (!ends)
+        return false;
+    if (lives->events.count == 0 || lives->events.time_us[0] == MV_NO_TIME)
+        return true;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->time_us[i] != MV_NO_TIME && names_capture(mv_string_text(trace, a->name[i])) &&
+            (a->device[i] < 0 || a->device[i] == (int32_t)lives->device))
+            ends[count++] = (range_end){a->time_us[i], i};
+    mv_sort_rows(b->s->scratch, ends, count, MV_RISING(range_end, time_us));
+    for (uint32_t i = 0; i < count; i++) {
+        mv_string_id name = a->name[ends[i].row];
+        if (a->stage[ends[i].row] == MV_STAGE_END)
+            close_range(b, name, ends[i].time_us);
+        else if (a->stage[ends[i].row] == MV_STAGE_START && !add_range(b, name, ends[i].time_us))
+            return false;
+    }
+    return true;
+}
+
+/* Whether all of a capture is within the range. */
+static bool is_innermost(const graph_range *r)
+{
+    return r->inners == 0 && r->to_us != MV_NO_TIME;
+}
+
+/* A range of the program around a single capture has the better name. */
+static const char *range_name(const builder *b, uint32_t range)
+{
+    const graph_range *r = &b->rows[range];
+    const mv_trace *trace = b->s->trace;
+    const char *name = mv_string_text(trace, r->name);
+
+    if (r->outer != MV_NO_ROW && b->rows[r->outer].inners == 1 &&
+        strncmp(name, SHIM_NAME, strlen(SHIM_NAME)) == 0)
+        return mv_string_text(trace, b->rows[r->outer].name);
+    return name;
+}
+
+/* ---- captures ---------------------------------------------------------------------------- */
+
+static bool open_capture(builder *b, uint32_t range, mv_pool_id pool, uint32_t event)
+{
+    mv_graphs *out = b->s->out;
+
+    return mv_append(b->s->arena, out->captures, out->count, b->captures_capacity,
+                     (mv_graph_capture){.name = range == MV_NO_ROW ? "" : range_name(b, range),
+                                        .pool = pool,
+                                        .first = event,
+                                        .last = event,
+                                        .end = b->s->lives->events.count,
+                                        .stack = MV_NO_STACK,
+                                        .frame = {MV_NO_ROW}});
+}
+
+static bool add_member(builder *b, uint32_t capture, uint32_t event)
+{
+    mv_graph_search *s = b->s;
+
+    s->out->captures[capture].last = event;
+    return mv_append(s->scratch, s->members, s->member_count, b->members_capacity,
+                     (mv_graph_member){capture, s->lives->alloc_of[event]});
+}
+
+static bool is_alloc(const mv_lives *lives, uint32_t event)
+{
+    return lives->events.action[event] == MV_ACTION_ALLOC && lives->alloc_of[event] != MV_NO_ROW;
+}
+
+/* Frames of torch.cuda.graph, before the capture begins: it collects garbage and empties the
+ * cache. */
+static bool *frames_that_enter(const mv_graph_search *s)
+{
+    const mv_trace *trace = s->trace;
+    bool *enters = mv_push_array(s->scratch, bool, (uint64_t)trace->frames.count + 1);
+
+    for (uint32_t i = 0; enters && i < trace->frames.count; i++) {
+        const char *file = mv_string_text(trace, trace->frames.file[i]);
+        const char *name = strstr(file, "cuda/graphs.py");
+        const char *function = mv_string_text(trace, trace->frames.function[i]);
+        size_t length = strlen(function), tail = strlen("__enter__");
+        enters[i] = name && strlen(name) == strlen("cuda/graphs.py") && length >= tail &&
+                    strcmp(function + length - tail, "__enter__") == 0;
+    }
+    return enters;
+}
+
+static bool enters_capture(const mv_graph_search *s, const bool *frame_enters, uint32_t event)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(s->trace, s->lives->events.stack[event], &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (frame_enters[frames[i].row])
+            return true;
+    return false;
+}
+
+/* Without pools, or for memory of calls: what was allocated within each innermost range. */
+static bool captures_of_ranges(builder *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        const graph_range *r = &b->rows[i];
+        uint32_t capture = b->s->out->count;
+        if (!is_innermost(r))
+            continue;
+        if (!open_capture(b, i, MV_NO_POOL, r->first))
+            return false;
+        for (uint32_t e = r->first; e < r->end; e++)
+            if (is_alloc(b->s->lives, e) && !add_member(b, capture, e))
+                return false;
+        b->s->out->captures[capture].end = r->end;
+    }
+    return true;
+}
+
+/* The segments that it needed come right before a capture's first allocation. */
+static uint32_t first_of(const mv_events *e, uint32_t event)
+{
+    while (event > 0 && (e->action[event - 1] == MV_ACTION_SEGMENT_ALLOC ||
+                         e->action[event - 1] == MV_ACTION_SEGMENT_MAP))
+        event--;
+    return event;
+}
+
+/* Runs of allocations in one private pool. Another pool, torch.cuda.graph's own calls, or the start
+ * or end of a range of captures end them. */
+static bool captures_of_pools(builder *b)
+{
+    mv_graph_search *s = b->s;
+    const mv_lives *lives = s->lives;
+    const bool *frame_enters = frames_that_enter(s);
+    uint32_t open = MV_NO_ROW, last = MV_NO_ROW, range = 0, inner = MV_NO_ROW;
+
+    if (!frame_enters)
+        return false;
+    for (uint32_t e = 0; e < lives->events.count; e++) {
+        mv_pool_id pool;
+        for (; range < b->count && b->rows[range].first <= e; range++, open = MV_NO_ROW)
+            inner = range;
+        for (; inner != MV_NO_ROW && b->rows[inner].end <= e; open = MV_NO_ROW)
+            inner = b->rows[inner].outer;
+        if (!is_alloc(lives, e)) {
+            if (open != MV_NO_ROW && enters_capture(s, frame_enters, e))
+                open = MV_NO_ROW;
+            continue;
+        }
+        pool = mv_alloc_pool(lives, lives->alloc_of[e]);
+        if (!mv_pool_is_private(pool)) {
+            open = MV_NO_ROW;
+        } else if (open == MV_NO_ROW || s->out->captures[open].pool.row != pool.row) {
+            open = s->out->count;
+            if (!open_capture(b, inner, pool, first_of(&lives->events, e)))
+                return false;
+        }
+        if (last != MV_NO_ROW && last != open)
+            s->out->captures[last].end = e;
+        last = open;
+        if (open != MV_NO_ROW && !add_member(b, open, e))
+            return false;
+    }
+    return true;
+}
+
+/* ---- their graphs ------------------------------------------------------------------------ */
+
+/* The time of the last allocation: what is destroyed later goes with the end of the program, which
+ * destroys every graph. */
+static int64_t last_allocation_us(const mv_lives *lives)
+{
+    for (uint32_t e = lives->events.count; e-- > 0;)
+        if (is_alloc(lives, e))
+            return lives->events.time_us[e];
+    return INT64_MIN;
+}
+
+/* The graph of a capture is the first executable one that is made after it and before the next
+ * one. `captures` are of ranges, in their order. */
+static bool find_graphs(builder *b)
+{
+    const mv_trace *read = mv_trace_as_read(b->s->trace);
+    const mv_api_calls *c = &read->api_calls;
+    const mv_lives *lives = b->s->lives;
+    mv_graph_capture *captures = b->s->out->captures;
+    mv_map by_handle = {.arena = b->s->scratch};
+    uint32_t range = 0, capture = MV_NO_ROW, count = 0, found;
+    int64_t end_us = lives->has_later_events && lives->events.count
+                         ? lives->events.time_us[lives->events.count - 1]
+                         : INT64_MAX;
+    int64_t last_us = last_allocation_us(lives);
+
+    for (uint32_t i = 0; i < c->count && c->time_us[i] <= end_us; i++) {
+        for (; range < b->count && b->rows[range].from_us <= c->time_us[i]; range++)
+            capture = is_innermost(&b->rows[range]) ? count++ : MV_NO_ROW;
+        if (c->result[i] != 0)
+            continue;
+        if (c->action[i] == MV_API_OBJECT_DESTROY) {
+            found = mv_map_take(&by_handle, c->handle[i]);
+            if (found != MV_NOT_IN_MAP && c->time_us[i] <= last_us)
+                captures[found].graph = MV_GRAPH_DESTROYED;
+        } else if (c->action[i] == MV_API_OBJECT_CREATE && capture != MV_NO_ROW &&
+                   captures[capture].graph == MV_GRAPH_UNKNOWN &&
+                   strstr(mv_string_text(read, c->api[i]), "Graph")) {
+            captures[capture].graph = MV_GRAPH_EXISTS;
+            if (!mv_map_put(&by_handle, c->handle[i], capture))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool has_private_pool(const mv_lives *lives)
+{
+    for (uint32_t i = 0; i < lives->segments.count; i++)
+        if (mv_pool_is_private(lives->segments.pool[i]))
+            return true;
+    return false;
+}
+
+bool mv_graph_captures_find(mv_graph_search *s)
+{
+    builder b = {.s = s};
+
+    if (!find_ranges(&b))
+        return false;
+    if (has_private_pool(s->lives))
+        return captures_of_pools(&b);
+    return captures_of_ranges(&b) && find_graphs(&b);
+}

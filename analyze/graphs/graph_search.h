@@ -1,0 +1,34 @@
+/* Internal to analyze/graphs: what its steps share. */
+#ifndef MV_GRAPH_SEARCH_H
+#define MV_GRAPH_SEARCH_H
+
+#include "analyze/graphs/graphs.h"
+
+/* An allocation of a capture. */
+typedef struct {
+    uint32_t capture, alloc;
+} mv_graph_member;
+
+typedef struct {
+    mv_arena *arena, *scratch;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const uint8_t *kinds;
+    mv_graphs *out;
+    mv_graph_member *members; /* [member_count] by capture, then in order of birth */
+    uint32_t member_count;
+} mv_graph_search;
+
+static inline bool mv_pool_is_private(mv_pool_id pool)
+{
+    return pool.row != MV_NO_POOL.row && pool.row != MV_DEFAULT_POOL.row;
+}
+
+/* Finds the captures: their `name`, `pool`, `first`, `last` and `end`, their graphs, and the
+ * members. Both functions return false when out of memory. */
+bool mv_graph_captures_find(mv_graph_search *s);
+
+/* The bytes of the captures and of their pools. */
+bool mv_graph_memory_find(mv_graph_search *s);
+
+#endif

@@ -1,0 +1,470 @@
+/* What a growing recording holds: each look reads what is new, and says what a whole reading says. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "analyze/ledger/ledger.h"
+#include "analyze/levels/levels.h"
+#include "analyze/top/top.h"
+#include "parse/live/live_watch.h"
+#include "parse/live/read_live.h"
+#include "record/fold.h"
+#include "tests/fixture/fixture_live.h"
+#include "tests/fixture/fixture_training.h"
+
+enum { SLOTS = 40, SPAN_US = 900, LONG_US = 400000, MOST_TEXT = 200, MOST_ROWS = 8192 };
+
+/* ---- a program --------------------------------------------------------------------------- */
+
+typedef struct {
+    mvt_live *live;
+    uint32_t seed;
+    uint64_t block[2][SLOTS], call[SLOTS], heap[2][SLOTS]; /* sizes; 0: free */
+    uint32_t segments;
+} program;
+
+static uint32_t dice(program *p, uint32_t sides)
+{
+    p->seed = p->seed * 1664525 + 1013904223;
+    return (p->seed >> 8) % sides;
+}
+
+static uint32_t some_stack(program *p)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", dice(p, 3), dice(p, 7));
+    return mvt_live_stack(p->live, text);
+}
+
+static program *start(uint32_t seed)
+{
+    program *p = mv_push_struct(mvt_memory(), program);
+
+    *p = (program){.live = mvt_live_new(), .seed = seed};
+    return p;
+}
+
+static void use_block(program *p)
+{
+    uint32_t device = dice(p, 5) == 0, slot = dice(p, SLOTS);
+    uint64_t *size = &p->block[device][slot];
+    uint64_t addr = 0x7f0000000000 + ((uint64_t)device << 30) + (uint64_t)slot * 16384;
+
+    if (*size) {
+        mvt_live_free(p->live, .device = device, .addr = addr, .size = *size);
+        *size = 0;
+    } else {
+        *size = 512 * (1 + dice(p, 30));
+        mvt_live_block(p->live, .thread = dice(p, 3), .device = device, .addr = addr, .size = *size,
+                       .stack = some_stack(p));
+    }
+}
+
+/* Every kind of call has its slot, so that only what is free is allocated. */
+static void use_call(program *p)
+{
+    static const struct {
+        mv_api_action make, end;
+        const char *api;
+    } kinds[] = {{MV_API_ALLOC, MV_API_FREE, "cudaMalloc"},
+                 {MV_API_ALLOC_ASYNC, MV_API_FREE_ASYNC, "cudaMallocAsync"},
+                 {MV_API_ALLOC_HOST, MV_API_FREE_HOST, "cudaMallocHost"},
+                 {MV_API_ALLOC_MANAGED, MV_API_FREE, "cudaMallocManaged"}};
+    uint32_t slot = dice(p, SLOTS), kind = slot % 4;
+    uint64_t addr = 0x500000000000 + (uint64_t)slot * (2 << 20);
+    mvt_live_args args = {
+        .addr = addr,
+        .action = p->call[slot] ? kinds[kind].end : kinds[kind].make,
+        .text = mvt_live_string(p->live, kinds[kind].api),
+        .library = mvt_live_string(p->live, slot % 3 ? "/lib/libnccl.so.2" : "/lib/libx.so"),
+        .stack = some_stack(p)};
+
+    p->call[slot] = p->call[slot] ? 0 : (1 + dice(p, 4)) * 4096;
+    args.size = p->call[slot];
+    mvt_live_event(p->live, MV_LIVE_EVENT_CALL, args);
+}
+
+/* A block of a heap may begin where a block of the heap begins that it is divided into. */
+static void use_heap(program *p)
+{
+    uint32_t slot = dice(p, SLOTS), heap = dice(p, 2);
+    uint64_t *size = &p->heap[heap][slot];
+    bool is_resized = *size && dice(p, 2);
+    mvt_live_args args = {.addr = 0x300000 + slot * 65536,
+                          .heap_action = is_resized ? MV_HEAP_RESIZE
+                                         : *size    ? MV_HEAP_FREE
+                                                    : MV_HEAP_ALLOC,
+                          .text = mvt_live_string(p->live, heap ? "arena" : "pool"),
+                          .stack = some_stack(p)};
+
+    if (dice(p, 60) == 0) {
+        args.heap_action = MV_HEAP_RESET;
+        args.addr = 0;
+        memset(p->heap[heap], 0, sizeof p->heap[heap]);
+    } else {
+        *size = *size && !is_resized ? 0 : 256 * (1 + dice(p, 50));
+        args.size = *size;
+    }
+    mvt_live_event(p->live, MV_LIVE_EVENT_HEAP, args);
+}
+
+static void run(program *p, uint32_t events)
+{
+    for (uint32_t i = 0; i < events; i++) {
+        uint32_t what = dice(p, 40);
+        if (what < 28)
+            use_block(p);
+        else if (what < 33)
+            use_call(p);
+        else if (what < 37)
+            use_heap(p);
+        else if (what == 37)
+            mvt_live_segment(p->live, 0x7f0000000000 + ((uint64_t)p->segments++ << 21), 2 << 20);
+        else if (what == 38)
+            mvt_live_event(p->live, MV_LIVE_EVENT_MARK,
+                           (mvt_live_args){.text = mvt_live_string(p->live, "step")});
+        else
+            mvt_live_next_chunk(p->live, 0, dice(p, 2));
+    }
+}
+
+/* ---- both readings ----------------------------------------------------------------------- */
+
+typedef struct {
+    const char *path;
+    mv_live_watch *watch;
+    uint64_t now_us, span_us;
+} looking;
+
+static void put_file(const char *path, mv_span file)
+{
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(pwrite(fd, file.data, file.length, 0), (ssize_t)file.length);
+    cr_assert_eq(close(fd), 0);
+}
+
+static looking look_at(program *p)
+{
+    looking l = {.path = mvt_temp_file(mvt_live_bytes(p->live)), .span_us = SPAN_US};
+
+    l.watch = mv_live_watch_open(mvt_memory(), l.path, mvt_err());
+    cr_assert_not_null(l.watch, "%s", mvt_err()->detail);
+    return l;
+}
+
+static mv_live_watch_state look(looking *l)
+{
+    mvt_ok(mv_live_watch_update(l->watch, l->now_us, l->span_us, mvt_err()));
+    return mv_live_watch_status(l->watch);
+}
+
+typedef struct {
+    char rows[MOST_ROWS][MOST_TEXT];
+    uint32_t count;
+} told;
+
+static void tell(told *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell(told *t, const char *format, ...)
+{
+    va_list args;
+
+    cr_assert_lt(t->count, MOST_ROWS);
+    va_start(args, format);
+    vsnprintf(t->rows[t->count++], MOST_TEXT, format, args);
+    va_end(args);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void tell_line(told *t, const mv_trace *trace, const uint8_t *kinds, const mv_top_line *line)
+{
+    uint32_t frame = mv_culprit_frame(trace, kinds, line->stack).row;
+    const mv_frames *f = &trace->frames;
+
+    tell(t, "%s %s %lld: %llu in %u, %+lld, age %lld%s",
+         frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->function[frame]),
+         frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->file[frame]),
+         frame == MV_NO_ROW ? 0 : (long long)f->line[frame], (unsigned long long)line->bytes,
+         line->blocks, (long long)line->grown, (long long)line->age_us,
+         line->is_least_age ? " at least" : "");
+}
+
+static void tell_ledger(told *t, const mv_trace *read, uint32_t device)
+{
+    mv_lives lives = mvt_lives(mvt_memory(), read, device);
+    mv_ledger ledger;
+
+    mvt_ok(mv_ledger_find(mvt_memory(), read, &lives, (mv_ledger_query){.when = MV_LEDGER_END},
+                          &ledger, mvt_err()));
+    for (uint32_t i = 0; i < ledger.count; i++)
+        tell(t, "device %u: %s %s %llu in %llu", device, mv_string_text(read, ledger.by[i].library),
+             mv_string_text(read, ledger.by[i].api), (unsigned long long)ledger.by[i].bytes,
+             (unsigned long long)ledger.by[i].count);
+}
+
+static told *tell_trace(mv_trace *trace, const char *level, uint64_t now_us, uint64_t span_us,
+                        bool is_whole, uint64_t used_before)
+{
+    told *t = mv_push_struct(mvt_memory(), told);
+    mv_trace read = *trace;
+    mv_top_query ask = {.now_us = (int64_t)now_us + mv_live_to_epoch_us(trace),
+                        .grown_us = (int64_t)span_us};
+
+    if (level)
+        mvt_ok(mv_level_take_named(mvt_memory(), trace, level, mvt_err()));
+    tell(t, "%u devices", trace->device_count);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const uint8_t *kinds = mv_frame_kinds(mvt_memory(), trace);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, i);
+        mv_totals totals = mvt_audit_of(trace, i);
+        mv_top top;
+        mvt_ok(mv_top_find(mvt_memory(), trace, &lives, kinds, ask, &top, mvt_err()));
+        tell(t, "device %u: %llu allocated, %llu reserved, %+lld %s", i,
+             (unsigned long long)totals.current.bytes.allocated,
+             (unsigned long long)totals.current.bytes.reserved, (long long)top.grown,
+             top.since_us != MV_NO_TIME || (!is_whole && used_before >> i & 1) ? "since"
+                                                                               : "in all");
+        for (uint32_t k = 0; k < top.count; k++)
+            tell_line(t, trace, kinds, &top.lines[k]);
+        if (!level)
+            tell_ledger(t, &read, i);
+    }
+    qsort(t->rows, t->count, MOST_TEXT, by_text);
+    return t;
+}
+
+static void expect_same(looking *l, const char *level)
+{
+    mv_live_watch_state s = mv_live_watch_status(l->watch);
+    mv_trace whole, followed;
+    told *a, *b;
+
+    mvt_ok(mv_trace_read(mvt_memory(), l->path, NULL, &whole, mvt_err()));
+    mvt_ok(mv_live_watch_trace(l->watch, mvt_memory(), &followed, mvt_err()));
+    a = tell_trace(&whole, level, s.now_us, l->span_us, true, 0);
+    b = tell_trace(&followed, level, s.now_us, l->span_us, false,
+                   !level                       ? s.before.blocks
+                   : strcmp(level, "all") == 0  ? s.before.blocks | s.before.calls
+                   : strcmp(level, "cuda") == 0 ? s.before.calls
+                                                : s.before.heaps);
+    for (uint32_t i = 0; i < a->count && i < b->count; i++)
+        cr_assert_str_eq(a->rows[i], b->rows[i]);
+    cr_assert_eq(a->count, b->count);
+}
+
+static void follow_with_cuts_of(uint32_t step, uint32_t seed)
+{
+    static const char *const levels[] = {NULL, "all", "cuda", "pool", "arena"};
+    program *p = start(seed);
+    looking l;
+
+    run(p, 200);
+    l = look_at(p);
+    for (uint32_t i = 0; i < 600; i += step) {
+        run(p, step);
+        put_file(l.path, mvt_live_bytes(p->live));
+        look(&l);
+        expect_same(&l, levels[i / step % 5]);
+    }
+    mv_live_watch_close(l.watch);
+}
+
+Test(live_watch, any_cuts_give_the_answers_of_a_whole_reading)
+{
+    follow_with_cuts_of(13, 1);
+    follow_with_cuts_of(150, 2);
+    follow_with_cuts_of(599, 3);
+}
+
+Test(live_watch, a_look_costs_what_is_new)
+{
+    program *p = start(4);
+    mv_live_watch_state first, second;
+    uint64_t grown;
+    looking l;
+
+    run(p, 10000);
+    l = look_at(p);
+    first = look(&l);
+    grown = mvt_live_bytes(p->live).length;
+    run(p, 100);
+    grown = mvt_live_bytes(p->live).length - grown;
+    put_file(l.path, mvt_live_bytes(p->live));
+    second = look(&l);
+    cr_assert_gt(first.records, 19000);
+    cr_assert_leq(second.records - first.records, 240);
+    cr_assert_gt(first.bytes, 10 * (second.bytes - first.bytes));
+    expect_same(&l, NULL);
+    second = look(&l);
+    first = look(&l);
+    cr_assert_eq(first.records, second.records);
+    mv_live_watch_close(l.watch);
+}
+
+/* ---- files that change ------------------------------------------------------------------- */
+
+Test(live_watch, another_file_with_the_name_is_read_from_its_beginning)
+{
+    program *p = start(5), *other = start(6);
+    looking l;
+
+    run(p, 300);
+    l = look_at(p);
+    look(&l);
+    run(other, 200);
+    cr_assert_eq(rename(mvt_temp_file(mvt_live_bytes(other->live)), l.path), 0);
+    look(&l);
+    expect_same(&l, NULL);
+    cr_assert_eq(unlink(l.path), 0);
+    cr_assert_eq(mv_live_watch_update(l.watch, 0, SPAN_US, mvt_err()), MV_IO);
+    mv_live_watch_close(l.watch);
+}
+
+Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
+{
+    program *p = start(7), *other = start(10);
+    looking l;
+
+    for (uint32_t i = 0; i < 4; i++) {
+        run(p, 100);
+        mvt_live_next_chunk(p->live, 1, true);
+        mvt_live_next_chunk(p->live, 2, true);
+    }
+    l = look_at(p);
+    look(&l);
+    run(other, 100);
+    cr_assert_lt(mvt_live_bytes(other->live).length, mvt_live_bytes(p->live).length);
+    cr_assert_eq(truncate(l.path, 0), 0);
+    put_file(l.path, mvt_live_bytes(other->live));
+    look(&l);
+    expect_same(&l, NULL);
+    mv_live_watch_close(l.watch);
+}
+
+Test(live_watch, the_end_of_a_recording_is_seen)
+{
+    program *p = start(8);
+    looking l;
+
+    run(p, 50);
+    l = look_at(p);
+    cr_assert_not(look(&l).has_ended);
+    mvt_live_fact(p->live, "end_us", "77");
+    put_file(l.path, mvt_live_bytes(p->live));
+    cr_assert(look(&l).has_ended);
+    mv_live_watch_close(l.watch);
+}
+
+/* Folds all but the last records, as the launcher of a bounded recording does. */
+static void fold(const char *path, uint64_t kept)
+{
+    mv_live_alive *alive = mv_push_struct(mvt_memory(), mv_live_alive);
+    mv_live_follow *tail = mv_live_follow_open_fd(mvt_memory(), open(path, O_RDONLY), mvt_err());
+    mv_fold all = {.alive = alive};
+    uint64_t count = 0;
+    mv_live_record *rows = mv_push_array(mvt_memory(), mv_live_record, 4096);
+    char name[512];
+    mv_span folded;
+
+    cr_assert_not_null(tail);
+    mv_live_alive_init(mvt_memory(), alive);
+    mvt_ok(mv_live_follow_update(tail, 0, mvt_err()));
+    while (mv_live_follow_next(tail, &rows[count]))
+        count++;
+    cr_assert_gt(count, kept);
+    for (uint64_t i = 0; i < count - kept; i++)
+        cr_assert(mv_live_alive_add(alive, &rows[i]));
+    all.through = rows[count - kept - 1].sequence;
+    all.places = mv_live_follow_places(tail, mvt_memory(), &all.place_count, &all.start);
+    all.start = MV_LIVE_CHUNK_BYTES;
+    cr_assert(mv_fold_bytes(mvt_memory(), &all, &folded));
+    snprintf(name, sizeof name, "%s" MV_FOLDED_SUFFIX, path);
+    unlink(name);
+    put_file(name, folded);
+    mv_live_follow_close(tail);
+}
+
+/* The span of 90 records is in the file, or partly folded. */
+static void follow_bounded(uint32_t kept)
+{
+    program *p = start(kept);
+    char name[512];
+    looking l;
+
+    run(p, 500);
+    snprintf(name, sizeof name, "%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
+    put_file(name, mvt_live_bytes(p->live));
+    l = (looking){.path = name,
+                  .span_us = SPAN_US,
+                  .watch = mv_live_watch_open(mvt_memory(), name, mvt_err())};
+    for (uint32_t i = 0; i < 6; i++) {
+        look(&l);
+        expect_same(&l, NULL);
+        fold(name, kept);
+        look(&l);
+        expect_same(&l, NULL);
+        run(p, 60);
+        put_file(name, mvt_live_bytes(p->live));
+    }
+    mv_live_watch_close(l.watch);
+}
+
+Test(live_watch, bounds_that_drop_old_records_change_nothing)
+{
+    follow_bounded(150);
+    follow_bounded(20);
+}
+
+/* ---- training runs ----------------------------------------------------------------------- */
+
+Test(live_watch, training_runs_have_the_answers_of_a_whole_reading)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        mvt_training_truth truth;
+        mvt_trace *t = mvt_new();
+        looking l = {.span_us = LONG_US};
+
+        mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
+        l.path = mvt_temp_file(mvt_live_of(mvt_done(t)));
+        l.watch = mv_live_watch_open(mvt_memory(), l.path, mvt_err());
+        cr_assert_not_null(l.watch);
+        look(&l);
+        expect_same(&l, NULL);
+        mv_live_watch_close(l.watch);
+    }
+}
+
+Test(live_watch, memory_may_run_out_at_any_point)
+{
+    program *p = start(11);
+    const char *path;
+    mv_code code = MV_NOMEM;
+
+    run(p, 300);
+    path = mvt_temp_file(mvt_live_bytes(p->live));
+    for (uint64_t limit = 0; code != MV_OK; limit += 40000) {
+        mv_budget budget = {.limit = limit};
+        mv_err err = {.offset = MV_NO_OFFSET};
+        mv_live_watch *w;
+        mv_arena arena;
+        mv_trace trace;
+        mv_arena_init(&arena, &budget);
+        w = mv_live_watch_open(&arena, path, &err);
+        code = w ? mv_live_watch_update(w, 0, SPAN_US, &err) : err.code;
+        if (code == MV_OK)
+            code = mv_live_watch_trace(w, &arena, &trace, &err);
+        cr_assert(code == MV_OK || code == MV_NOMEM, "%d", code);
+        mv_live_watch_close(w);
+        mv_arena_release(&arena);
+        cr_assert_eq(budget.used, 0);
+        cr_assert_lt(limit, 1 << 28);
+    }
+}

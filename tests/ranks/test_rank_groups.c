@@ -1,0 +1,412 @@
+/* Ranks of jobs with pipelines, made of the summaries of real recordings: a stage is a recording,
+ * or one recording with the places of its first or last stage removed. Odd ranks are planted; they
+ * must be found, and nothing else. */
+#include "analyze/ranks/ranks.h"
+
+#include "base/text.h"
+#include "tests/fixture/fixture.h"
+
+enum { MOST_RANKS = 1024, MOST_STAGES = 16, MOST_SITES = 4096 };
+
+/* How a rank differs from its stage. */
+typedef enum { EXTRA, BATCH, LACK, LEAK, OOM, RESERVED, ORDER, FOREIGN, WAYS } way;
+
+typedef struct {
+    uint32_t stages;
+    mv_rank_grid grid; /* how rank numbers are laid out; inner 0: in blocks */
+    bool is_shuffled;  /* names do not show the layout */
+    bool is_noisy;     /* every rank's sizes differ a little */
+    bool is_cut;       /* recordings end after different numbers of allocations */
+    bool is_given;     /* the layout is given, as by --groups */
+} job_plan;
+
+typedef struct {
+    job_plan plan;
+    uint64_t seed;
+    uint32_t count;
+    mv_summary stage[MOST_STAGES];
+    mv_summary rank[MOST_RANKS];
+    const mv_summary *ranks[MOST_RANKS];
+    bool is_odd[MOST_RANKS];
+    mv_ranks found;
+} job;
+
+static mv_summary summarize(const char *name)
+{
+    mv_trace trace = mvt_load(mvt_memory(), name);
+    mv_summary summary;
+
+    mvt_ok(mv_summary_make(mvt_memory(), &trace, 0, MV_ALL_EVENTS, MV_SUMMARY_POINTS, name,
+                           &summary, mvt_err()));
+    return summary;
+}
+
+static mv_summary_site *copy_sites(mv_summary *rank)
+{
+    mv_summary_site *copy = mv_push_array(mvt_memory(), mv_summary_site, rank->sites + 1);
+
+    memcpy(copy, rank->site, rank->sites * sizeof *copy);
+    rank->site = copy;
+    return copy;
+}
+
+static void add_up(mv_summary *rank)
+{
+    rank->peak_allocated = 0;
+    for (uint32_t i = 0; i < rank->sites; i++)
+        rank->peak_allocated += rank->site[i].peak_bytes;
+}
+
+/* A stage of one program: `blocks` sixteenths of its blocks are held at the peak. */
+static mv_summary part_of(const mv_summary *whole, uint32_t blocks)
+{
+    mv_summary part = *whole;
+    mv_summary_site *site = copy_sites(&part);
+
+    for (uint32_t i = 0; i < part.sites; i++)
+        if (site[i].peak_blocks > 1) {
+            site[i].peak_bytes = site[i].peak_bytes / 16 * blocks;
+            site[i].peak_blocks = site[i].peak_blocks / 16 * blocks + 1;
+        }
+    add_up(&part);
+    return part;
+}
+
+/* Without the n-th largest place of the program. */
+static void remove_site(mv_summary *rank, uint32_t nth)
+{
+    mv_summary_site *site = copy_sites(rank);
+    uint32_t at = 0;
+
+    for (uint32_t i = 0, larger; i < rank->sites; i++) {
+        larger = 0;
+        for (uint32_t k = 0; k < rank->sites; k++)
+            larger += site[k].peak_bytes > site[i].peak_bytes;
+        at = larger == nth && site[i].stack.row != MV_NO_STACK.row ? i : at;
+    }
+    memmove(&site[at], &site[at + 1], (rank->sites - at - 1) * sizeof *site);
+    rank->sites--;
+    add_up(rank);
+}
+
+static void change_sequence(mv_summary *rank)
+{
+    mv_summary_point *copy = mv_push_array(mvt_memory(), mv_summary_point, rank->points);
+
+    for (uint32_t i = 0; i < rank->points; i++) {
+        copy[i] = rank->point[i];
+        copy[i].chain ^= i >= rank->points / 2;
+        copy[i].shape ^= i >= rank->points / 2;
+    }
+    rank->point = copy;
+    rank->end.chain ^= 1;
+    rank->end.shape ^= 1;
+}
+
+static void plant(job *j, uint32_t number, way how)
+{
+    mv_summary *rank = &j->rank[number];
+    mv_summary_site *site = copy_sites(rank);
+    uint64_t part = rank->peak_allocated / 8;
+
+    j->is_odd[number] = true;
+    if (how == EXTRA) {
+        site[rank->sites] = (mv_summary_site){.key = UINT64_MAX - 1,
+                                              .stack = site[0].stack,
+                                              .peak_bytes = part,
+                                              .peak_blocks = 1,
+                                              .allocs = 1,
+                                              .requested = part,
+                                              .size = {part},
+                                              .times = {1}};
+        rank->sites++;
+        change_sequence(rank);
+    } else if (how == BATCH) {
+        for (uint32_t i = 0; i < rank->sites; i++) {
+            site[i].peak_bytes *= 2;
+            for (int k = 0; k < MV_SUMMARY_SIZES; k++)
+                site[i].size[k] *= 2;
+        }
+        change_sequence(rank);
+    } else if (how == LEAK) {
+        rank->verdict = MV_VERDICT_LEAK;
+        rank->leaked_bytes = part;
+    } else if (how == OOM) {
+        rank->ooms = 1;
+    } else if (how == RESERVED) {
+        rank->peak_reserved += rank->peak_reserved / 8;
+    } else if (how == ORDER) {
+        change_sequence(rank);
+    } else if (how == LACK) {
+        remove_site(rank, 0);
+        change_sequence(rank);
+    } else {
+        const char *name = rank->name;
+        *rank = summarize("leak_cycle");
+        rank->verdict = MV_VERDICT_CLEAN;
+        rank->name = name;
+    }
+    add_up(rank);
+}
+
+static uint32_t stage_of(const job *j, uint32_t number)
+{
+    mv_rank_grid grid = j->plan.grid;
+
+    if (grid.inner == 0)
+        grid = (mv_rank_grid){j->plan.stages, j->count / j->plan.stages};
+    return number / grid.inner % j->plan.stages;
+}
+
+static void add_noise(job *j, mv_summary *rank)
+{
+    mv_summary_site *site = copy_sites(rank);
+
+    for (uint32_t i = 0; i < rank->sites; i++)
+        site[i].peak_bytes += mvt_random(&j->seed, 1 + (uint32_t)(site[i].peak_bytes / 200));
+    change_sequence(rank);
+    rank->end.chain = rank->end.shape = j->seed;
+    add_up(rank);
+}
+
+static void make_job(job *j, uint32_t count, job_plan plan)
+{
+    j->count = count;
+    j->plan = plan;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = plan.is_shuffled ? i * 389 % count : i; /* 389: a prime, no divisor */
+        mv_summary *rank = &j->rank[i];
+        *rank = j->stage[stage_of(j, i)];
+        rank->name = mv_arena_printf(mvt_memory(), "run.%u.pickle", number);
+        j->ranks[i] = rank;
+        j->is_odd[i] = false;
+        if (plan.is_noisy)
+            add_noise(j, rank);
+        if (plan.is_cut && i % 3 == 1) { /* ends with an earlier point */
+            rank->points = rank->points / 2 + i % 7;
+            rank->allocs = (uint64_t)rank->points << rank->stride;
+            rank->end = rank->point[rank->points - 1];
+        }
+    }
+}
+
+/* Exactly the planted ranks are outliers. */
+static void expect_planted(job *j, const char *what)
+{
+    mv_rank_grid grid = j->plan.grid;
+    bool is_found[MOST_RANKS] = {0};
+
+    if (!j->plan.is_given)
+        grid = (mv_rank_grid){0};
+    else if (grid.inner == 0)
+        grid = (mv_rank_grid){j->plan.stages, j->count / j->plan.stages};
+    mvt_ok(mv_ranks_compare(mvt_memory(), j->ranks, j->count, grid, &j->found, mvt_err()));
+    for (uint32_t i = 0; i < j->found.count; i++)
+        is_found[j->found.outliers[i].rank] = true;
+    for (uint32_t i = 0; i < j->count; i++)
+        cr_expect_eq(is_found[i], j->is_odd[i], "%s: %s (stage %u, group %u of %u) %s: %s", what,
+                     j->rank[i].name, stage_of(j, i), j->found.group[i], j->found.groups,
+                     is_found[i] ? "is not odd" : "is odd", j->found.verdict);
+}
+
+/* Without odd ranks, and with one to four odd ones, in each way, in one stage and in several. */
+static void check(job *j, uint32_t count, job_plan plan, const char *what)
+{
+    char text[120];
+
+    make_job(j, count, plan);
+    expect_planted(j, what);
+    for (way how = 0; how < WAYS; how++) {
+        uint32_t odd = 1 + how % 4, length = count / plan.stages;
+        /* A third of a stage, or another order where no two are the same, is not odd. */
+        if (length <= 3 * odd || (plan.is_noisy && how == ORDER))
+            continue;
+        snprintf(text, sizeof text, "%s, %u odd in way %u", what, odd, how);
+        make_job(j, count, plan);
+        for (uint32_t i = 0; i < odd; i++) {
+            uint32_t number = how % 2 ? 1 + i : mvt_random(&j->seed, count);
+            if (!j->is_odd[number])
+                plant(j, number, how);
+        }
+        expect_planted(j, text);
+    }
+}
+
+static job *new_job(void)
+{
+    job *j = mv_push_struct(mvt_memory(), job);
+
+    j->seed = 7;
+    return j;
+}
+
+/* Stages that are different programs. */
+static job *different_stages(void)
+{
+    static const char *const names[] = {"gpt_train", "resnet_all", "mlp_train", "annotated"};
+    job *j = new_job();
+
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+        j->stage[i] = summarize(names[i]);
+    return j;
+}
+
+/* Stages of one program; from `same` on, stages in the middle hold the same. The first and the last
+ * have a place that the others do not have. */
+static job *similar_stages(uint32_t stages, uint32_t same, uint32_t last)
+{
+    mv_summary whole = summarize("gpt_train");
+    job *j = new_job();
+
+    for (uint32_t i = 0; i < stages; i++) {
+        uint32_t blocks = i + 1 == stages ? last : 16 - (i < same ? i : same);
+        j->stage[i] = part_of(&whole, blocks);
+        if (i > 0)
+            remove_site(&j->stage[i], 4);
+        if (i + 1 < stages)
+            remove_site(&j->stage[i], 2);
+    }
+    return j;
+}
+
+Test(rank_groups, stages_of_different_programs)
+{
+    job *j = different_stages();
+
+    check(j, 64, (job_plan){.stages = 4}, "four stages");
+    check(j, 64, (job_plan){.stages = 4, .is_shuffled = true}, "without numbers");
+    check(j, 48, (job_plan){.stages = 3, .grid = {3, 1}}, "stages innermost");
+    check(j, 32, (job_plan){.stages = 2, .is_given = true}, "given");
+}
+
+Test(rank_groups, one_stage)
+{
+    job *j = different_stages();
+
+    check(j, 8, (job_plan){.stages = 1}, "tensor parallel");
+    check(j, 32, (job_plan){.stages = 1, .is_noisy = true}, "of nearly the same sizes");
+    check(j, 64, (job_plan){.stages = 1, .is_cut = true}, "of different lengths");
+}
+
+/* Every rank is a stage: none has a peer, but a leak or a failed request is named. */
+Test(rank_groups, stages_of_one_rank)
+{
+    job *j = different_stages();
+
+    check(j, 4, (job_plan){.stages = 4}, "different programs");
+    for (way how = LEAK; how <= OOM; how++) {
+        make_job(j, 4, (job_plan){.stages = 4});
+        plant(j, 2, how);
+        expect_planted(j, "a leak or a failed request of one");
+    }
+    j = similar_stages(8, 7, 9);
+    check(j, 8, (job_plan){.stages = 8}, "fewer blocks from stage to stage");
+    j = similar_stages(8, 1, 16);
+    check(j, 8, (job_plan){.stages = 8}, "equal stages in the middle");
+}
+
+/* The first and the last stage differ from those in the middle, which hold the same. */
+Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
+{
+    job *j = similar_stages(8, 1, 16);
+
+    check(j, 64, (job_plan){.stages = 8}, "equal stages in the middle");
+    check(j, 64, (job_plan){.stages = 8, .grid = {8, 2}}, "in smaller blocks");
+    j = similar_stages(4, 3, 9);
+    check(j, 64, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
+}
+
+/* The last but one stage of a schedule with two batches in flight: as many bytes, in another order. */
+Test(rank_groups, stages_of_other_order_are_not_odd)
+{
+    job *j = similar_stages(8, 1, 16);
+
+    change_sequence(&j->stage[6]);
+    check(j, 64, (job_plan){.stages = 8}, "eight ranks each");
+    check(j, 16, (job_plan){.stages = 8}, "two ranks each");
+    check(j, 8, (job_plan){.stages = 8}, "one rank each");
+}
+
+LongTest(rank_groups, a_thousand_ranks)
+{
+    job *j = different_stages();
+
+    check(j, 1024, (job_plan){.stages = 1}, "data parallel");
+    check(j, 1024, (job_plan){.stages = 1, .is_noisy = true}, "of nearly the same sizes");
+    check(j, 1024, (job_plan){.stages = 4}, "four stages");
+    check(j, 1024, (job_plan){.stages = 4, .is_shuffled = true}, "without numbers");
+    j = similar_stages(8, 1, 16);
+    check(j, 1024, (job_plan){.stages = 8}, "equal stages in the middle");
+    check(j, 1024, (job_plan){.stages = 8, .grid = {8, 16}}, "in smaller blocks");
+    j = similar_stages(16, 3, 11);
+    check(j, 1024, (job_plan){.stages = 16}, "fewer layers in the last stage");
+    check(j, 1024, (job_plan){.stages = 16, .is_given = true}, "given");
+    j = similar_stages(4, 3, 9);
+    check(j, 1024, (job_plan){.stages = 4, .is_noisy = true}, "of nearly the same sizes");
+    check(j, 1024, (job_plan){.stages = 4, .is_cut = true}, "of different lengths");
+}
+
+/* Twice the bytes of the second stage are nearly those of the first, but only the second is short of
+ * a rank. */
+Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
+{
+    mv_summary whole = summarize("gpt_train");
+    job *j = new_job();
+
+    j->stage[0] = part_of(&whole, 16);
+    j->stage[1] = part_of(&whole, 8);
+    make_job(j, 32, (job_plan){.stages = 2, .is_shuffled = true});
+    plant(j, 20, BATCH);
+    expect_planted(j, "twice the second stage");
+    cr_expect_eq(j->found.group[20], j->found.group[21]);
+    cr_expect_neq(j->found.group[20], j->found.group[0]);
+}
+
+/* Two ranks of each stage: one odd rank leaves a stage of two that differ, and no other. */
+Test(rank_groups, a_stage_of_two_is_a_stage)
+{
+    job *j = different_stages();
+
+    make_job(j, 8, (job_plan){.stages = 4});
+    plant(j, 5, EXTRA);
+    expect_planted(j, "one of two");
+}
+
+static void expect_grid(const char *text, uint32_t count, uint32_t stages, uint32_t inner)
+{
+    mv_rank_grid grid = {0};
+    char why[64] = "";
+
+    cr_expect_eq(mv_rank_grid_parse(text, count, &grid, why, sizeof why), stages > 0, "%s", text);
+    cr_expect(grid.stages == stages && grid.inner == inner, "%s: %u, %u", text, grid.stages,
+              grid.inner);
+    cr_expect_eq(*why != 0, stages == 0, "%s", text);
+}
+
+Test(rank_groups, sizes_are_parsed)
+{
+    expect_grid("tp=8,pp=4", 1024, 4, 256);
+    expect_grid("pp=4", 8, 4, 2);
+    expect_grid("tp=8", 64, 1, 64);
+    expect_grid("tp=2,pp=4,dp=3", 24, 4, 2);
+    expect_grid("pp=4,dp=2", 8, 4, 1);
+    expect_grid("tp=8,pp=4", 100, 0, 0);
+    expect_grid("pp=3", 8, 0, 0);
+    expect_grid("tp=99999999999,pp=2", 8, 0, 0);
+    expect_grid("tp", 8, 0, 0);
+    expect_grid("tp=", 8, 0, 0);
+    expect_grid("tp=0", 8, 0, 0);
+    expect_grid("tp=2,", 8, 0, 0);
+    expect_grid("=2", 8, 0, 0);
+    expect_grid("tp=65536,dp=65536,pp=2", 8, 0, 0);
+}
+
+Test(rank_groups, numbers_in_names_are_numbers)
+{
+    const mv_rank_place places[] = {{"r10", 0}, {"r9", 1}, {"r9", 0}, {"r09a2", 0}, {"q100", 0}};
+    uint32_t *order = mv_rank_order(mvt_memory(), places, 5);
+    const uint32_t expected[] = {4, 2, 1, 3, 0};
+
+    for (int i = 0; i < 5; i++)
+        cr_expect_eq(order[i], expected[i], "%d: %s", i, places[order[i]].path);
+}
