@@ -41,7 +41,7 @@ static mv_session read_text(const char *text)
 
 /* ---- the same again ------------------------------------------------------------------------ */
 
-/* No overlay, no pointer, no message: data that a session does not contain. */
+/* No overlay, no tour, no pointer, no message: data that a session does not contain. */
 static const char *picture(mv_view *view)
 {
     char *text = NULL;
@@ -49,6 +49,7 @@ static const char *picture(mv_view *view)
     FILE *out = open_memstream(&text, &size);
     const char *copy;
 
+    mv_view_do(view, MV_DO_tour_step, 0);
     mv_chrome_focus(view, MV_FOCUS_PANES);
     mv_view_input(view, &(mv_input){.kind = MV_INPUT_LEAVE});
     mv_view_say(view, false, "%s", "");
