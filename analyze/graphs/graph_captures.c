@@ -52,7 +52,7 @@ static bool names_capture(const char *name)
 }
 
 /* Threads interleave, so the range that ends need not be the innermost one. */
-static void close_range(builder *b, mv_string_id name, int64_t time_us)
+static void end_range(builder *b, mv_string_id name, int64_t time_us)
 {
     const mv_events *e = &b->s->lives->events;
     uint32_t at = b->depth;
@@ -107,7 +107,7 @@ static bool find_ranges(builder *b)
     for (uint32_t i = 0; i < count; i++) {
         mv_string_id name = a->name[ends[i].row];
         if (a->stage[ends[i].row] == MV_STAGE_END)
-            close_range(b, name, ends[i].time_us);
+            end_range(b, name, ends[i].time_us);
         else if (a->stage[ends[i].row] == MV_STAGE_START && !add_range(b, name, ends[i].time_us))
             return false;
     }

@@ -173,9 +173,9 @@ class Window:
     def copied(self, *key):
         """What a key puts into the clipboard. What came before the key is done before it."""
         subprocess.run(["xclip", "-selection", "clipboard"], input="nothing", text=True, check=True)
-        self.keys(*key)
 
         def look():
+            self.keys(*key)  # again, if nothing was shown yet
             text = tool("xclip", "-selection", "clipboard", "-o", "-t", "UTF8_STRING")
             return text not in ("nothing", ""), text
 
