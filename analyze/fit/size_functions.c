@@ -159,10 +159,10 @@ static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varie
     *is_certain = false;
     if (k.count < 2 || (varies[0] && !shows(&k, 0)) || (varies[1] && !shows(&k, 1)))
         return MV_SIZE_ALONE;
-    for (uint8_t i = 0; i <= (varies[0] ? MV_MOST_SIZE_POWER : 0); i++)
-        for (uint8_t j = 0; j <= (varies[1] ? MV_MOST_SIZE_POWER : 0); j++)
+    for (int i = 0; i <= (varies[0] ? MV_MOST_SIZE_POWER : 0); i++)
+        for (int j = 0; j <= (varies[1] ? MV_MOST_SIZE_POWER : 0); j++)
             if (is_power(&k, i, j)) {
-                *form = (mv_size_form){0, {i, j}};
+                *form = (mv_size_form){0, {(uint8_t)i, (uint8_t)j}};
                 *is_certain =
                     i || j ? i == j ? has_three(&k, PRODUCT)
                                     : (i == 0 || has_three(&k, 0)) && (j == 0 || has_three(&k, 1))
@@ -170,10 +170,10 @@ static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varie
                 return i || j ? MV_SIZE_POWER : MV_SIZE_CONSTANT;
             }
     for (uint8_t axis = 0; axis < 2; axis++)
-        for (uint8_t power = 0; power <= (varies[!axis] ? MV_MOST_SIZE_POWER : 0); power++)
+        for (int power = 0; power <= (varies[!axis] ? MV_MOST_SIZE_POWER : 0); power++)
             if (varies[axis] && is_line(&k, axis, power, &found)) {
                 *form = (mv_size_form){axis, {0}};
-                form->power[!axis] = power;
+                form->power[!axis] = (uint8_t)power;
                 *is_certain = has_three(&k, axis) && (power == 0 || has_three(&k, !axis));
                 return MV_SIZE_LINE;
             }
@@ -395,8 +395,9 @@ mv_code mv_size_functions_find_in_steps(mv_arena *arena, const mv_sized_run *run
     for (uint32_t i = 0; i < steps->count; i++) {
         const mv_sized_run *step = &steps->at[i];
         memset(out->own + step->first, steps->kind[i], step->end - step->first);
-        for (uint8_t kind = 0; kind < count; kind++) {
-            uint32_t other = kind == steps->kind[i] ? MV_NO_ROW : find_nearest(steps, i, kind);
+        for (uint32_t kind = 0; kind < count; kind++) {
+            uint32_t other =
+                kind == steps->kind[i] ? MV_NO_ROW : find_nearest(steps, i, (uint8_t)kind);
             if (other != MV_NO_ROW)
                 mv_sizes_match(step, &steps->at[other], out->partner[kind]);
         }
@@ -419,7 +420,7 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
 
     if (size < n[0])
         return (mv_size_bounds){in_proportion(s[0], n[0], size, 1), s[0]};
-    if (count == 1)
+    if (count < 2 || n[count - 1] == n[count - 2])
         return between(s[0], in_proportion(s[0], n[0], size, 1));
     slope_top = (wide)s[count - 1] - s[count - 2];
     slope_run = (wide)n[count - 1] - n[count - 2];
@@ -493,7 +494,7 @@ static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, mv_inp
     int axis;
 
     with.size[with.count < MV_MOST_FIT_RUNS ? with.count++ : 0] = size;
-    if (f->has_choices || k.count == 1 || f->kind[row] == MV_SIZE_ALONE) {
+    if (f->has_choices || k.count < 2 || f->kind[row] == MV_SIZE_ALONE) {
         for (uint32_t i = 0; i < k.count; i++) {
             uint64_t bytes = carry(&k, i, size, 2, true);
             most = bytes > most ? bytes : most;

@@ -223,16 +223,16 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
  * part to the last the least rises by half of an even share or more. */
 static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
+    const uint32_t last = RISING_PARTS - 1, middle = RISING_PARTS / 2;
     uint64_t least[RISING_PARTS];
     double whole, late;
 
     if (count < RISING_PARTS * PART_BINS || memcmp(held, rest, count * sizeof *held) == 0)
         return false;
     least_of_parts(held, count, least);
-    whole = (double)least[RISING_PARTS - 1] - (double)least[0];
-    late = (double)least[RISING_PARTS - 1] - (double)least[RISING_PARTS / 2];
-    return inversions(least) <= 1 &&
-           late * 2 * (RISING_PARTS - 1) >= whole * (RISING_PARTS / 2 - 1);
+    whole = (double)least[last] - (double)least[0];
+    late = (double)least[last] - (double)least[middle];
+    return inversions(least) <= 1 && late * 2 * last >= whole * (last - middle);
 }
 
 /* Whether the part that never falls rises from `from` to `end` by less than half of an even
