@@ -2,12 +2,15 @@
  * mostly zeros, so inputs that begin with 'c' leave them out (live_form.h). */
 #include "analyze/levels/levels.h"
 #include "analyze/totals/totals.h"
+#include "parse/live/live_watch.h"
 #include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
 #include "tests/fuzz/live_form.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,6 +45,43 @@ static void analyze(mv_arena *arena, const mv_trace *trace)
     }
 }
 
+static bool watch_once(mv_live_watch *watch, mv_budget *budget)
+{
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err = {0};
+    bool fine;
+
+    mv_arena_init(&arena, budget);
+    fine = mv_live_watch_update(watch, UINT64_MAX, 1000000, &err) == MV_OK &&
+           mv_live_watch_trace(watch, &arena, &trace, &err) == MV_OK;
+    mv_arena_release(&arena);
+    return fine;
+}
+
+/* The file is followed while it grows from its first half to the whole. */
+static void watch_growth(const uint8_t *file, size_t length)
+{
+    mv_budget budget = {.limit = (uint64_t)256 << 20};
+    int fd = memfd_create("live", MFD_CLOEXEC);
+    char path[64];
+    mv_arena arena;
+    mv_err err = {0};
+    mv_live_watch *watch = NULL;
+
+    mv_arena_init(&arena, &budget);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fd >= 0 && write(fd, file, length / 2) == (ssize_t)(length / 2))
+        watch = mv_live_watch_open(&arena, path, &err);
+    if (watch && watch_once(watch, &budget) &&
+        pwrite(fd, file + length / 2, length - length / 2, (off_t)(length / 2)) > 0)
+        watch_once(watch, &budget);
+    mv_live_watch_close(watch);
+    mv_arena_release(&arena);
+    if (fd >= 0)
+        close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *file;
@@ -54,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     mvt_one_input(file, length, mv_snapshot_read);
     mvt_with_trace(file, length, analyze);
+    watch_growth(file, length);
     free(file);
     return 0;
 }
