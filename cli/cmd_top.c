@@ -164,7 +164,7 @@ static bool wait_for_key(watch *w, int64_t took_ms)
     return key != 'q' && key != MV_SCREEN_END;
 }
 
-/* Changes with the files, as far as their names, sizes and times tell. */
+/* Changes with the files, as their names, sizes and times show. */
 static uint64_t find_state(const watch *w)
 {
     const mv_options *o = &w->cli->options;

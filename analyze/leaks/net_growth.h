@@ -25,13 +25,13 @@ typedef struct {
     uint64_t size; /* bytes occupied */
 } mv_kept_block;
 
-/* Sets grows[site], which is MV_NET_GROWS, to MV_NET_NONE if less than half of the site's growth remains when all blocks of these
- * sizes in the floor are counted, whoever allocated them, or all blocks of the site. Blocks of the
- * same sizes must show it in the second half of the time and in its last quarter, since other lines
+/* Sets grows[site], which is MV_NET_GROWS, to MV_NET_NONE if less than half of the site's growth
+ * remains when all blocks of these sizes in the floor are counted, whoever allocated them, or all
+ * blocks of the site. Blocks of the same sizes must show it in the second half of the time and in its last quarter, since other lines
  * allocate them, too; blocks of the site in the last quarter: a cache that is full holds as much as
  * before. If the site's other blocks fell by no more than they had changed from quarter to quarter
- * before, that may be chance: MV_NET_UNSURE. Bins before `first` and the last bin do not count. Sorts `kept` by site. False when
- * memory is out. O(n log n). */
+ * before, that may be chance: MV_NET_UNSURE. Bins before `first` and the last bin do not count.
+ * Sorts `kept` by site. False when memory is out. O(n log n). */
 bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
                    const mv_floor *floor, mv_kept_block *kept, uint32_t count, uint32_t first,
                    uint8_t *grows);

@@ -218,8 +218,8 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
            (count >= RISING_PARTS * PART_BINS && inversions(least) == 0);
 }
 
-/* Whether a floor that falls and rises with the requests under way rises nevertheless: of the 15 pairs
- * of parts at most one is out of order, which happens by chance 6 times in 720, and from the fourth
+/* Whether a floor that falls and rises with the requests under way rises nevertheless: of the 15
+ * pairs of parts at most one is out of order, which happens by chance 6 times in 720, and from the fourth
  * part to the last the least rises by half of an even share or more. */
 static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {

@@ -19,7 +19,7 @@
 
 enum {
     MOST_FILES = 10000,       /* for one process id: each exec makes a new one */
-    FIRST_SEQUENCE = 1,       /* 0 is none */
+    FIRST_SEQUENCE = 1,       /* 0 means no sequence */
     SET_ASIDE_BYTES = 8 << 20 /* of the file, for a confined process: a million events */
 };
 
