@@ -102,7 +102,7 @@ static int attach_to(mv_cli *cli, pid_t pid, const char *path)
     mv_progress_end(&wait.progress);
     if (err.code == MV_OK) {
         if (!attach.is_ours && !is_quiet)
-            mv_complain_of(NULL, "process %d was recording already: its recorder stays on",
+            mv_complain_of(NULL, "process %d was already recording: its recorder was left on",
                            (int)pid);
         record(cli, &attach, &wait);
         begin_wait(&wait, "memviz: waiting for the snapshot", answer_us, interrupted, is_quiet);

@@ -1,4 +1,4 @@
-/* memviz ctl: steers a run that is being recorded. */
+/* memviz ctl: controls a run that is being recorded. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +168,7 @@ static mv_code read_process(mv_cli *cli, ctl_process *p, mv_err *err)
     return err->code;
 }
 
-/* Counts the events of each live file in the file itself: the program takes no part. */
+/* Counts the events of each live file in the file itself: the program is not involved. */
 static mv_code add_processes(ctl_report *r, mv_err *err)
 {
     mv_watched *found = NULL;

@@ -43,7 +43,7 @@ typedef struct {
     device_pair *pairs; /* [count] */
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
-    mv_reserved reserved[2]; /* likewise */
+    mv_reserved reserved[2]; /* of all pairs together */
     mv_bound bound[2][2];    /* of [before, after] for [ALLOCATED, RESERVED] */
     uint32_t missing[2];     /* the first device without data [before, after], or MV_NO_DEVICE */
     uint64_t limit;
@@ -379,14 +379,14 @@ static void put_verdict(const diff_report *c)
 }
 
 /* Parts of equal size keep the order of the list. */
-static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
+static uint32_t next_part(const mv_reserved reserved[2], uint32_t shown)
 {
     uint32_t best = MV_RESERVED_PARTS;
     int64_t most = 0;
 
     for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++) {
         int64_t delta = reserved[1].part[i] - reserved[0].part[i];
-        if (!(said & (1u << i)) && magnitude(delta) > magnitude(most)) {
+        if (!(shown & (1u << i)) && magnitude(delta) > magnitude(most)) {
             most = delta;
             best = i;
         }
@@ -416,13 +416,6 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
                             : ", beyond the largest need in the events";
 }
 
-/* A file from another tool does not record reserved memory. */
-static bool knows_reserved(const diff_report *c)
-{
-    return !mv_trace_is_missing_reserved(&c->trace[0]) &&
-           !mv_trace_is_missing_reserved(&c->trace[1]);
-}
-
 /* The change of reserved memory, and its causes: the rows add up to it. */
 static void put_reserved(const diff_report *c)
 {
@@ -430,10 +423,10 @@ static void put_reserved(const diff_report *c)
     int64_t change = (int64_t)(r[1].reserved - r[0].reserved);
     char delta[MV_SIZE_TEXT], before[MV_SIZE_TEXT], after[MV_SIZE_TEXT];
     bool is_peak = mv_at_is_peak(c->cli);
-    uint32_t said = 0, part;
+    uint32_t shown = 0, part;
 
-    if (!knows_reserved(c))
-        return;
+    if (mv_trace_is_missing_reserved(&c->trace[0]) || mv_trace_is_missing_reserved(&c->trace[1]))
+        return; /* a file from another tool */
     mv_out_style(c->out, style_of(change));
     mv_out_text(c->out, change == 0 ? "no change" : mv_size_change_text(delta, change));
     mv_out_style(c->out, MV_STYLE_NONE);
@@ -442,8 +435,8 @@ static void put_reserved(const diff_report *c)
                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
                  is_open(c, RESERVED) ? ", as far as the files show" : "",
                  mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
-    while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
-        said |= 1u << part;
+    while ((part = next_part(r, shown)) < MV_RESERVED_PARTS) {
+        shown |= 1u << part;
         mv_out_format(c->out, "  %10s  ",
                       mv_size_change_text(delta, r[1].part[part] - r[0].part[part]));
         mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_text(part), beyond_text(c, part));
@@ -487,7 +480,7 @@ static void put_rest(const diff_report *c, const mv_diff *found)
     if (found->same_lines)
         mv_out_format(c->out, "  %s in %u line%s without a change\n",
                       mv_size_text(text, found->same_bytes), found->same_lines,
-                      found->same_lines == 1 ? "" : "s");
+                      mv_plural(found->same_lines));
     mv_out_style(c->out, MV_STYLE_NONE);
 }
 
@@ -559,17 +552,11 @@ static bool is_written_as(const mv_cli *cli, const char *ending)
            mv_text_has_ending(cli->options.output, ending);
 }
 
-static bool is_picture(const mv_cli *cli)
-{
-    return is_written_as(cli, ".svg") || is_written_as(cli, ".png");
-}
-
 static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
 {
     const mv_options *o = &c->cli->options;
     const mv_diff *found = &c->pairs[0].found;
     char before[MV_SIZE_TEXT], after[MV_SIZE_TEXT], change[MV_SIZE_TEXT];
-    const char *at = !o->at ? "peak" : o->at;
     mv_paper_opts opts = {.width = o->width, .height = o->height, .is_dark = o->is_dark};
     const mv_rank_place places[2] = {{c->name[0], 0}, {c->name[1], 0}};
     const char **names = mv_rank_names(&c->cli->arena, places, 2);
@@ -580,9 +567,8 @@ static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
         opts.title = o->title;
     else if (names)
         opts.title = mv_arena_printf(&c->cli->arena, "%s compared with %s", names[1], names[0]);
-    opts.what = mv_arena_printf(&c->cli->arena, "%s allocated at %s%s: %s before, %s after",
-                                mv_size_change_text(change, found->delta),
-                                strcmp(at, "peak") == 0 ? "the " : "", at,
+    opts.what = mv_arena_printf(&c->cli->arena, "%s allocated at %s: %s before, %s after",
+                                mv_size_change_text(change, found->delta), mv_at_words(c->cli),
                                 mv_size_text(before, found->level[0].allocated),
                                 mv_size_text(after, found->level[1].allocated));
     if (!opts.title || !opts.what)
@@ -621,7 +607,7 @@ static void put_folded(const diff_report *c)
         const device_pair *pair = &c->pairs[p];
         for (uint32_t i = 0; i < pair->found.count; i++) {
             const mv_diff_row *row = &pair->found.sites[i];
-            int side = row->bytes[1] != 0;
+            int side = side_of(row);
             if (c->count > 1)
                 mv_sink_printf(&c->out->sink, "device %u",
                                pair->device[pair->device[1] != MV_NO_DEVICE]);
@@ -643,7 +629,7 @@ static int put_report(diff_report *c)
         mv_gate_knows_reserved(&c->cli->gates, &c->trace[1], c->name[1]))
         evaluate_growth(c, MV_GATE_RESERVED, RESERVED, c->reserved[0].reserved,
                         c->reserved[1].reserved, "reserved");
-    if (is_picture(c->cli)) {
+    if (is_written_as(c->cli, ".svg") || is_written_as(c->cli, ".png")) {
         status = put_picture(c);
     } else if (is_written_as(c->cli, ".folded")) {
         put_folded(c);
@@ -771,7 +757,7 @@ static bool find_pair(diff_report *c, device_pair *pair)
 }
 
 /* Two files without any memory have nothing to compare. */
-static void find_lacks(diff_report *c)
+static void find_missing(diff_report *c)
 {
     for (int s = 0; s < 2; s++) {
         c->missing[s] = c->count == 0 ? 0 : MV_NO_DEVICE;
@@ -808,7 +794,7 @@ int mv_cmd_diff(mv_cli *cli)
     for (uint32_t i = 0; i < c.count; i++)
         if (!find_pair(&c, &c.pairs[i]))
             return MV_EXIT_FAILED;
-    find_lacks(&c);
+    find_missing(&c);
     c.delta = (int64_t)(c.level[1].allocated - c.level[0].allocated);
     return put_report(&c);
 }

@@ -456,7 +456,7 @@ static mv_code evaluate_gates(fragmentation_report *r, uint32_t index, mv_err *e
     return MV_OK;
 }
 
-/* One device: its holes, and beside them the floor, which covers the whole trace and PyTorch's
+/* One device: its holes, and at the same time the floor, which covers the whole trace and PyTorch's
  * memory. */
 typedef struct {
     fragmentation_report *r;

@@ -468,7 +468,7 @@ static void put_history(const facts *f)
                  why ? why : "");
 }
 
-/* Of a bounded recording: what is gone, and why. */
+/* For a bounded recording: which events are gone, and why. */
 static void put_folded(const facts *f)
 {
     const char *events = mv_fact_find(f->trace, MV_FACT_FOLDED);
@@ -489,8 +489,8 @@ static void put_folded(const facts *f)
                  mv_duration_text(span, (int64_t)(last - until_us)));
     put_label(f->out, "folded");
     mv_prose_put(f->out, LABEL, LABEL,
-                 "%s event%s%s (--max-%s): their memory was freed since; what stayed alive is here "
-                 "with its stack",
+                 "%s event%s%s (--max-%s): their memory has been freed; blocks that were still "
+                 "alive are in the file with their stacks",
                  mv_count_text(text, count), mv_plural(count), before, bound ? bound : "size");
 }
 

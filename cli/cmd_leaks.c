@@ -17,14 +17,19 @@
 #include "cli/input/window.h"
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
-#include "cli/report/residual.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 
-/* Rows of each list in text when --limit says nothing; lines beside them. */
+/* Rows of each list in text without --limit; other lines. */
 #define TEXT_ROWS   10
 #define OTHER_LINES 5
+
+/* The difference between the final heap and the events. */
+typedef struct {
+    int64_t bytes;
+    const char *text; /* one line; "" if they agree */
+} residual;
 
 typedef struct {
     mv_cli *cli;
@@ -35,13 +40,13 @@ typedef struct {
     uint32_t first, end;      /* devices */
     mv_leaks *found;          /* [end - first] */
     mv_leak_outlook *outlook; /* [end - first] */
-    mv_residual *residual;    /* [end - first] */
+    residual *residual;       /* [end - first] */
     mv_low_held *held;        /* [end - first] */
     mv_leak_verdict verdict;
     uint64_t limit;
 } leak_report;
 
-/* Devices that hold nothing and did nothing have no say, unless there are no others. */
+/* Devices without memory and events do not affect the verdict, unless there are no others. */
 static bool is_idle(const leak_report *r, uint32_t device)
 {
     return mv_trace_events(r->trace, device).count == 0 &&
@@ -445,7 +450,7 @@ static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
     char first[64], last[64];
 
     if (leak->lines > 1)
-        snprintf(lines, sizeof lines, ", made by %u lines", leak->lines);
+        snprintf(lines, sizeof lines, ", allocated by %u lines", leak->lines);
     mv_leak_label(r->trace, r->kinds, leak, label, sizeof label);
     mv_out_style(out, MV_STYLE_RED);
     mv_out_text(out, "LEAK  ");
@@ -505,7 +510,7 @@ static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
     char label[512], bytes[MV_SIZE_TEXT], text[200], lines[32] = "";
 
     if (pile->lines > 1)
-        snprintf(lines, sizeof lines, ", made by %u lines", pile->lines);
+        snprintf(lines, sizeof lines, ", allocated by %u lines", pile->lines);
     mv_culprit_label(r->trace, r->kinds, pile->stack, label, sizeof label);
     mv_out_style(out, MV_STYLE_YELLOW);
     mv_out_text(out, pile->cause == MV_PILE_OF_CYCLES ? "GARBAGE  " : "PILES UP  ");
@@ -541,7 +546,7 @@ static void put_steps(mv_out *out, const mv_steps *steps)
     mv_out_char(out, '\n');
 }
 
-/* A line of its own, unless there is nothing to say. */
+/* A separate line, unless the text is empty. */
 static void put_line(const leak_report *r, const char *text)
 {
     if (!*text)
@@ -595,7 +600,7 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
              mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
              mv_size_text(kept, found->retained_bytes));
     put_line(r, text);
-    mv_residual_put(r->cli, &r->residual[device - r->first]);
+    put_line(r, r->residual[device - r->first].text);
     put_line(r, mv_leaks_under_way(found, text, sizeof text));
     if (found->exit_event < mv_trace_events(r->trace, device).count) {
         snprintf(text, sizeof text,
@@ -655,7 +660,8 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
         mv_option_given(options, MV_HAS(CAPACITY)) ? options->capacity : MV_NO_BYTES;
     mv_leaks *found = &r->found[device - r->first];
     mv_leak_outlook *outlook = &r->outlook[device - r->first];
-    mv_lives whole, lives;
+    residual *own = &r->residual[device - r->first];
+    mv_lives whole = {0}, lives;
     mv_window window;
 
     if (!mv_window_find(r->cli, r->trace, device, &window))
@@ -670,8 +676,9 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
                          &r->held[device - r->first], err);
     if (err->code == MV_OK)
         mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);
-    if (err->code == MV_OK)
-        mv_residual_find(r->cli, &whole, &r->residual[device - r->first], err);
+    own->bytes = whole.doubts.residual;
+    if (err->code == MV_OK && !(own->text = mv_residual_text(&r->cli->arena, &whole)))
+        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "residual");
     if (err->code != MV_OK) {
         mv_complain(mv_input_name(r->cli), err);
         return false;
@@ -680,7 +687,7 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
     return true;
 }
 
-/* The gate of --fail-on: the first device that leaks, or that cannot be judged, speaks. */
+/* The gate of --fail-on: the first device that leaks, or whose verdict is unknown, decides. */
 static void evaluate_gate(leak_report *r)
 {
     char where[MV_PLACE_TEXT];
@@ -722,7 +729,7 @@ int mv_cmd_leaks(mv_cli *cli)
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_leaks, r.end - r.first);
     r.outlook = mv_push_array(&cli->arena, mv_leak_outlook, r.end - r.first);
-    r.residual = mv_push_array(&cli->arena, mv_residual, r.end - r.first);
+    r.residual = mv_push_array(&cli->arena, residual, r.end - r.first);
     r.held = mv_push_array(&cli->arena, mv_low_held, r.end - r.first);
     if (!r.kinds || !r.found || !r.outlook || !r.residual || !r.held)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

@@ -21,10 +21,10 @@
 typedef struct {
     mv_cli *cli;
     mv_kept_files kept;
-    FILE *in;        /* the client */
-    int said, moans; /* replace standard output and error while a command runs */
-    int picture;     /* exit status of that run */
-    int out, errors; /* copies of standard output and error */
+    FILE *in;                 /* the client */
+    int out_file, error_file; /* replace standard output and error while a command runs */
+    int picture;              /* exit status of that run */
+    int out, errors;          /* copies of standard output and error */
 } server;
 
 /* ---- runs -------------------------------------------------------------------------------- */
@@ -106,8 +106,8 @@ static int run_quietly(server *s, char **words, int count)
 
     fflush(stdout);
     fflush(stderr);
-    dup2(s->said, STDOUT_FILENO);
-    dup2(s->moans, STDERR_FILENO);
+    dup2(s->out_file, STDOUT_FILENO);
+    dup2(s->error_file, STDERR_FILENO);
     status = mv_program(count, words, &s->kept);
     fflush(stdout);
     fflush(stderr);
@@ -124,7 +124,7 @@ static mv_code run_words(server *s, mv_arena *arena, char **words, int count, bo
 
     if (!all)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
-    if (!empty(s->said) || !empty(s->moans) || !empty(s->picture))
+    if (!empty(s->out_file) || !empty(s->error_file) || !empty(s->picture))
         return fail(err, "a temporary file");
     snprintf(output, sizeof output, "--output=/dev/fd/%d.png", s->picture);
     all[used++] = (char *)"memviz";
@@ -134,11 +134,11 @@ static mv_code run_words(server *s, mv_arena *arena, char **words, int count, bo
             all[used++] = output;
     }
     out->status = run_quietly(s, all, used);
-    if (read_all(arena, s->moans, &out->messages, err) != MV_OK)
+    if (read_all(arena, s->error_file, &out->messages, err) != MV_OK)
         return err->code;
     if (wants_picture && out->status != MV_EXIT_DONE) /* the file may be partial */
         return MV_OK;
-    return read_all(arena, wants_picture ? s->picture : s->said, &out->out, err);
+    return read_all(arena, wants_picture ? s->picture : s->out_file, &out->out, err);
 }
 
 static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
@@ -216,7 +216,7 @@ static void forget_terminal(void)
 }
 
 /* An unnamed file. -1: no space for one. */
-static int nameless(void)
+static int unnamed_file(void)
 {
     FILE *file = tmpfile();
     int copy = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
@@ -232,12 +232,12 @@ int mv_cmd_mcp(mv_cli *cli)
 {
     server s = {.cli = cli,
                 .in = stdin,
-                .said = nameless(),
-                .moans = nameless(),
-                .picture = nameless(),
+                .out_file = unnamed_file(),
+                .error_file = unnamed_file(),
+                .picture = unnamed_file(),
                 .out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3),
                 .errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
-    const int own[] = {s.said, s.moans, s.picture, s.out, s.errors};
+    const int own[] = {s.out_file, s.error_file, s.picture, s.out, s.errors};
     char *line = malloc(MV_MCP_LONGEST);
     bool is_ready = line;
     int status = MV_EXIT_FAILED;

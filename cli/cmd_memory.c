@@ -285,10 +285,9 @@ static void put_device(const tree_report *r, const device_tree *d)
                  d->at.event == MV_BEFORE ? "" : "after ", mv_at_text(at, r->drawing.trace, &d->at),
                  r->is_grouped || r->by_module ? group_name(r, d) : "stack");
     if (r->by_module && r->drawing.trace->tensors.count == 0)
-        mv_prose_put(
-            &r->cli->out, 0, 2,
-            "  the file has no names of tensors: memviz.record(\"run.pickle\", names=model) "
-            "writes them");
+        mv_prose_put(&r->cli->out, 0, 2,
+                     "  the file has no tensor names: memviz.record(\"run.pickle\", names=model) "
+                     "writes them");
     mv_rest_put(r->cli, &d->rest);
     mv_doubts_put(r->cli, &d->doubts);
     if (r->is_grouped)

@@ -18,7 +18,7 @@
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 
-/* Rows of each list in text when --limit says nothing; lines beside them. */
+/* Rows of each list in text without --limit; other lines. */
 #define TEXT_ROWS   8
 #define OTHER_LINES 14
 

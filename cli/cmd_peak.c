@@ -40,7 +40,7 @@ typedef struct {
     uint32_t device;
     uint64_t least; /* lower bound of the peak from the allocator; 0: none */
     bool has_peak;  /* false: a file of one moment */
-    bool is_held;   /* likewise, for the moment when the file was written */
+    bool is_held;   /* the report shows the moment when the file was written */
     mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;

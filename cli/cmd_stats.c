@@ -28,7 +28,7 @@ typedef struct {
     bool has_requests; /* a trace of PyTorch's allocator with events: */
     uint32_t failed;   /* requests, the events of memory_stats()["num_ooms"] */
     uint32_t retries;  /* requests that succeeded after cached memory had been released */
-    uint64_t released; /* so many bytes */
+    uint64_t released; /* bytes released for these */
 } device_stats;
 
 typedef struct {

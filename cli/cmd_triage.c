@@ -53,7 +53,7 @@ typedef struct {
     const char *name;           /* the shortest unique name among the files */
     const char *what;           /* "capture" */
     const char *damaged;        /* the first damaged part that was skipped; NULL: none */
-    const char *format, *level; /* level NULL: that of PyTorch's allocator */
+    const char *format, *level; /* level NULL: PyTorch's allocator */
     uint64_t bytes;             /* of the file; MV_NO_BYTES: unknown */
     uint64_t events;
     uint64_t errors;                /* about memory, in a text; 0: it is a snapshot */
@@ -67,7 +67,7 @@ typedef struct {
     mv_out *out;
     file_row *files; /* [file_count] */
     device_row *devices;
-    verdict_row *verdicts; /* weightiest first */
+    verdict_row *verdicts; /* most serious first */
     uint32_t file_count, device_count, device_room, verdict_count, verdict_room;
     uint64_t limit;
     uint32_t failed; /* files */

@@ -37,17 +37,13 @@ const mv_command mv_commands[] = {
         .arguments = "FILE|FOLDER...",
         .summary = "an overview of a file: the verdict of every report",
         .help =
-            "The first look at a file, and the default command: memviz FILE. One screen: what the\n"
-            "file is, how full the device got, and the verdicts of all reports, the most serious\n"
+            "The first look at a file, and the default command: memviz FILE. One screen: what the "
+            "file is, how full the device got, and the verdicts of all reports, the most serious "
             "first: out of memory, leaks, fragmentation, who holds the device's memory, savings "
-            "with\n"
-            "other settings, who holds the peak, missing data. Each verdict names the command "
-            "with\n"
-            "the details. For several files and folders: the most serious verdicts of all of "
-            "them.\n"
-            "In a folder, a file named *.pickle, *.msgpack or *.bin that cannot be read is "
-            "reported,\n"
-            "and the exit status is 1.\n",
+            "with other settings, who holds the peak, missing data. Each verdict names the command "
+            "with the details. For several files and folders: the most serious verdicts of all of "
+            "them. In a folder, a file named *.pickle, *.msgpack or *.bin that cannot be read is "
+            "reported, and the exit status is 1.\n",
         .example = "memviz train.pickle\n"
                    "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"
@@ -67,12 +63,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "format, devices and history of a file",
         .help =
-            "Shows the format, the devices, how much of the history the file covers (complete,\n"
-            "late, truncated, none, and why), the allocator's settings, and anything odd in the\n"
-            "file. For a capture also its process, how it ended, the libraries that called CUDA,\n"
-            "and the losses. Of a .bin that memviz convert wrote it reads the index alone: "
-            "damaged\n"
-            "events are reported by the commands that read them.\n",
+            "Shows the format, the devices, how much of the history the file covers (complete, "
+            "late, truncated, none, and why), the allocator's settings, and anything odd in the "
+            "file. For a capture, it also shows the process, how it ended, the libraries that "
+            "called CUDA, and the losses. For a .bin that memviz convert wrote, it only reads the "
+            "index: damaged events are reported by the commands that read them.\n",
         .example = "memviz info train.pickle\n"
                    "memviz info --json train.pickle | jq .history\n",
     },
@@ -90,14 +85,11 @@ const mv_command mv_commands[] = {
         .summary = "totals now and at their peaks, by device and pool",
         .help =
             "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
-            "requests\n"
-            "that failed or succeeded only after cache had been freed, and the memory of each "
-            "captured\n"
-            "CUDA graph. The audit shows whether they are exact to the byte. A peak that is only "
-            "a\n"
-            "lower bound is marked with >=, an upper bound with <=, a bound in either direction "
-            "with ~.\n"
-            "--limit limits the pools and captures shown for each device.\n",
+            "requests that failed or succeeded only after cache had been freed, and the memory of "
+            "each captured CUDA graph. The audit shows whether they are exact to the byte. A peak "
+            "that is only a lower bound is marked with >=, an upper bound with <=, a bound in "
+            "either direction with ~. --limit limits the pools and captures shown for each "
+            "device.\n",
         .example = "memviz stats train.pickle\n"
                    "memviz stats --json --device 0 train.pickle | jq '.devices[0].peak'\n",
     },
@@ -113,13 +105,11 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "the events as readable lines",
-        .help = "One line for each event: its number, seconds since the start, the action, the "
-                "address\n"
-                "(#3 is the third allocation there; #0 was made before the trace), size, stream "
-                "and the\n"
-                "line of your code. On a terminal 50 events are shown; --limit changes that. "
-                "--with adds\n"
-                "the operators and shapes of a trace of torch.profiler.\n",
+        .help =
+            "One line for each event: its number, seconds since the start, the action, the address "
+            "(#3 is the third allocation there; #0 was allocated before the trace), size, stream "
+            "and the line of your code. On a terminal 50 events are shown; --limit changes that. "
+            "--with adds the operators and shapes of a trace of torch.profiler.\n",
         .example = "memviz trace --from 1.5s --limit 20 train.pickle\n"
                    "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
     },
@@ -136,13 +126,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "memory that grows and is never freed",
         .help =
-            "For each leak: the line of your code to look at, the bytes it gains in each step, "
-            "and\n"
-            "what to do. Then: what else is alive at the end without growing, and when the leaks\n"
-            "will have filled the device, if its size is known (from an out-of-memory event, a\n"
+            "For each leak: the line of your code to look at, the bytes it gains in each step, and "
+            "what to do. Then: what else is alive at the end without growing, and when the leaks "
+            "will have filled the device, if its size is known (from an out-of-memory event, a "
             "capture's samples, or --capacity). 10 rows are shown; --limit changes that. --with "
-            "adds\n"
-            "the operators and shapes of a trace of torch.profiler.\n",
+            "adds the operators and shapes of a trace of torch.profiler.\n",
         .example = "memviz leaks train.pickle\n"
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },
@@ -161,14 +149,13 @@ const mv_command mv_commands[] = {
         .arguments = "BEFORE AFTER",
         .summary = "the difference between two snapshots",
         .help =
-            "Which lines of code hold more memory than before, less, for the first time or no\n"
-            "longer. The runs are compared at their peaks; --at names another moment. Lines are\n"
-            "matched even if they moved within their file or the files are in another folder. The\n"
-            "rows add up to the difference exactly. Reserved memory is compared at its own peak,\n"
-            "and its difference is split into need, rounding, streams and pools, holes, and\n"
-            "unused segments. -o X.svg or X.png draws the difference as a flame graph instead;\n"
-            "X.folded contains each stack with its bytes before and after, for flame graph "
-            "tools.\n",
+            "Which lines of code hold more memory than before, less, for the first time or no "
+            "longer. The runs are compared at their peaks; --at names another moment. Lines are "
+            "matched even if they moved within their file or the files are in another folder. The "
+            "rows add up to the difference exactly. Reserved memory is compared at its own peak, "
+            "and its difference is split into need, rounding, streams and pools, holes, and unused "
+            "segments. -o X.svg or X.png draws the difference as a flame graph instead; X.folded "
+            "contains each stack with its bytes before and after, for flame graph tools.\n",
         .example = "memviz diff before.pickle after.pickle\n"
                    "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n"
                    "memviz diff before.pickle after.pickle -o change.svg\n",
@@ -188,18 +175,15 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "who holds memory at the peak",
         .help =
-            "Every byte allocated at the peak, or at the moment of --at, by line of your code and\n"
-            "by category. \"marginal\" is how far the peak would fall without that site; it is "
-            "less\n"
-            "than the site's bytes if another moment then becomes the peak. --target names the\n"
-            "fewest sites without which the peak fits. --frames shows the stacks. --by groups by\n"
-            "other facts in the file: names of tensors and metadata, annotations, forward line of "
-            "a\n"
-            "backward block, compiled regions, torch.fx nodes, layers, modules; on --level cuda or "
-            "all,\n"
-            "libraries. Sites within a loop over modules are split by layer. Tensors that\n"
-            "memviz.record(names=) or memviz.name() named are listed, and their blocks have the\n"
-            "category that is known for them. --with adds the operators and shapes of a trace of\n"
+            "Every byte allocated at the peak, or at the moment of --at, by line of your code and "
+            "by category. \"marginal\" is how far the peak would fall without that site; it is less"
+            " than the site's bytes if another moment then becomes the peak. --target names the "
+            "fewest sites without which the peak fits. --frames shows the stacks. --by groups by "
+            "other facts in the file: names of tensors and metadata, annotations, forward line of a"
+            " backward block, compiled regions, torch.fx nodes, layers, modules; on --level cuda or"
+            " all, libraries. Sites within a loop over modules are split by layer. Tensors that "
+            "memviz.record(names=) or memviz.name() named are listed, and their blocks have the "
+            "category that is known for them. --with adds the operators and shapes of a trace of "
             "torch.profiler of the same run.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
@@ -218,13 +202,12 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "a line profile: bytes allocated and held by each line of code",
         .help =
-            "For each line of your code: the most bytes that it held at once (peak), the bytes\n"
-            "that it allocated in all (total), and the bytes that it still holds at the end\n"
-            "(live). active and reserved are the device's highest totals right after an\n"
-            "allocation of that line. --source shows the line itself if the file is on this\n"
-            "machine, and warns if the file is another version. --by groups by other facts than\n"
-            "lines, as in peak. --with adds the operators and shapes of a trace of\n"
-            "torch.profiler.\n",
+            "For each line of your code: the most bytes that it held at once (peak), the bytes that"
+            " it allocated in all (total), and the bytes that it still holds at the end (live). "
+            "active and reserved are the device's highest totals right after an allocation of that "
+            "line. --source shows the line itself if the file is on this machine, and warns if the "
+            "file is another version. --by groups by other facts than lines, as in peak. --with "
+            "adds the operators and shapes of a trace of torch.profiler.\n",
         .example = "memviz lines train.pickle\n"
                    "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
     },
@@ -242,12 +225,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "memory reserved but not used: how much, why, who pins it",
         .help =
-            "Whether the allocator took far more memory than the run ever used at once; where the\n"
-            "free memory is; which lines pin it; why segments were added although memory was\n"
-            "free; and which setting helps. Each setting is replayed, and its gain is the figure\n"
-            "that whatif shows. If most of the memory was freed but waits for a stream: who "
-            "freed\n"
-            "it. The moment is the peak of reserved memory unless --at names another.\n",
+            "Whether the allocator took far more memory than the run ever used at once; where the "
+            "free memory is; which lines pin it; why segments were added although memory was free; "
+            "and which setting helps. Each setting is replayed, and its gain is the figure that "
+            "whatif shows. If most of the memory was freed but waits for a stream: who freed it. "
+            "The moment is the peak of reserved memory unless --at names another.\n",
         .example = "memviz fragmentation train.pickle\n"
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
     },
@@ -266,18 +248,16 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "live bytes by stack: a tree, or a flame graph",
         .help =
-            "The bytes that are allocated at the end, or at the moment of --at, by call stack: a\n"
-            "tree, callers above callees, without branches below 1%. Calls in a row share a line.\n"
-            "--limit, --depth and --frames show more or less of it. --by groups the bytes by "
-            "other\n"
-            "facts instead: library (who called CUDA, on --level cuda or all), line, annotation "
-            "and\n"
-            "others, as in peak. --by module shows a tree of modules, if the file has names of\n"
-            "tensors (memviz.record(names=model)): a level for each part of a name.\n"
-            "-o X.svg or X.png draws a flame graph, the largest on the left. X.html is the\n"
-            "viewer as a page, with the trace inside. X.folded contains folded stacks, for\n"
-            "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"
-            "the bytes. The lines add up to the allocated bytes.\n",
+            "The bytes that are allocated at the end, or at the moment of --at, by call stack: a "
+            "tree, callers above callees, without branches below 1%. Calls in a row share a line. "
+            "--limit, --depth and --frames show more or less of it. --by groups the bytes by other "
+            "facts instead: library (who called CUDA, on --level cuda or all), line, annotation and"
+            " others, as in peak. --by module shows a tree of modules, if the file has names of "
+            "tensors (memviz.record(names=model)): a level for each part of a name. -o X.svg or "
+            "X.png draws a flame graph, the largest on the left. X.html is the viewer as a page, "
+            "with the trace inside. X.folded contains folded stacks, for flamegraph.pl, speedscope "
+            "and others: frames, outermost first, joined by ';', then the bytes. The lines add up "
+            "to the allocated bytes.\n",
         .example = "memviz memory --at peak train.pickle\n"
                    "memviz memory --by module train.pickle\n"
                    "memviz memory --at peak train.pickle -o peak.svg\n"
@@ -299,13 +279,11 @@ const mv_command mv_commands[] = {
         .writes_file = true,
         .arguments = "FILE",
         .summary = "flame graph of reserved bytes by segment and stack",
-        .help = "Draws a flame graph to -o X.html, X.svg or X.png, else to FILE.html, or writes "
-                "folded\n"
-                "stacks to -o X.folded: segment, pool, stream, whether the bytes are allocated, "
-                "waiting\n"
-                "for a stream or free, then the frames, outermost first. The lines add up to the "
-                "bytes\n"
-                "reserved at the end, or at the moment of --at.\n",
+        .help =
+            "Draws a flame graph to -o X.html, X.svg or X.png, else to FILE.html, or writes folded "
+            "stacks to -o X.folded: segment, pool, stream, whether the bytes are allocated, waiting"
+            " for a stream or free, then the frames, outermost first. The lines add up to the bytes"
+            " reserved at the end, or at the moment of --at.\n",
         .example = "memviz segments train.pickle -o segments.svg\n"
                    "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
     },
@@ -322,11 +300,10 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "where all device memory went, in PyTorch and elsewhere",
         .help =
-            "For a capture (memviz run): the memory that PyTorch, NCCL, cuBLAS and all other\n"
-            "libraries requested from CUDA and still held, by library and API; an estimate of the\n"
-            "CUDA context and the loaded code; and the unexplained rest. The rows add up to\n"
-            "what the device shows as used, at each of its samples. The moment is the sample with "
-            "the\n"
+            "For a capture (memviz run): the memory that PyTorch, NCCL, cuBLAS and all other "
+            "libraries requested from CUDA and still held, by library and API; an estimate of the "
+            "CUDA context and the loaded code; and the unexplained rest. The rows add up to what "
+            "the device shows as used, at each of its samples. The moment is the sample with the "
             "highest use unless --at names another.\n",
         .example = "memviz ledger train.bin\n"
                    "memviz ledger --json --at end train.bin | jq '.devices[0].unexplained'\n",
@@ -346,19 +323,18 @@ const mv_command mv_commands[] = {
         .arguments = "FILE|TEXT",
         .summary = "causes of out-of-memory errors, and what would have helped",
         .help =
-            "For each request that failed: its size, what the device and the cache had, and the\n"
-            "verdict: capacity, fragmentation, stream_or_pool, pending_free, outside_pytorch or\n"
-            "unknown.\n"
-            "Then what the step would still have requested, the lines that pin or hold the\n"
-            "memory, and the smallest change with which the request would have succeeded. A\n"
-            "setting is advised only if a replay with it served the request. For a capture also\n"
-            "the calls that the device refused; for a program without PyTorch only these, with "
-            "the\n"
-            "verdict capacity, outside or unknown.\n"
-            "Without a snapshot: give the text of the error, a log that contains it (- is "
-            "standard\n"
-            "input), or the table of torch.cuda.memory_summary(). The figures in it are added up,\n"
-            "and the verdict is limit, capacity or outside_pytorch where they prove it.\n",
+            "For each request that failed: its size, what the device and the cache had, and the "
+            "verdict: capacity, fragmentation, stream_or_pool, pending_free, outside_pytorch or "
+            "unknown. Then what the step would still have requested, the lines that pin or hold the"
+            " memory, and the smallest change with which the request would have succeeded. A "
+            "setting"
+            " is advised only if a replay with it served the request. A capture also shows the "
+            "calls"
+            " that the device refused; for a program without PyTorch, it shows only these, with the"
+            " verdict capacity, outside or unknown. Without a snapshot, pass the text of the error,"
+            " a log that contains it (- is standard input), or the table of "
+            "torch.cuda.memory_summary(). The figures in it are added up, and the verdict is limit,"
+            " capacity or outside_pytorch where they prove it.\n",
         .example = "memviz oom train.pickle\n"
                    "memviz oom 'CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ...'\n"
                    "memviz oom error.log\n"
@@ -461,12 +437,12 @@ const mv_command mv_commands[] = {
         .arguments = "FILE...",
         .summary = "several ranks or devices side by side",
         .help =
-            "One row for each rank (or device of a file): its peaks, leak verdict, steps, and\n"
-            "where it first differs from most ranks. Then which ranks are outliers, and why. The\n"
-            "stages of a pipeline are found, and each rank is compared with its stage; --groups\n"
-            "states the stages, for files whose names are in the order of the ranks. A file that\n"
-            "cannot be read gets a row with the reason, and the exit status is 1. FILE can be a\n"
-            "summary written by memviz summarize.\n",
+            "One row for each rank (or device of a file): its peaks, leak verdict, steps, and where"
+            " it first differs from most ranks. Then which ranks are outliers, and why. The stages "
+            "of a pipeline are found, and each rank is compared with its stage; --groups states the"
+            " stages, for files whose names are in the order of the ranks. A file that cannot be "
+            "read gets a row with the reason, and the exit status is 1. FILE can be a summary "
+            "written by memviz summarize.\n",
         .example = "memviz ranks rank*.pickle\n"
                    "memviz ranks --groups tp=8,pp=4 rank*.pickle\n"
                    "memviz ranks --json *.summary | jq .outliers\n",
@@ -485,7 +461,7 @@ const mv_command mv_commands[] = {
         .takes_folders = true,
         .arguments = "FILE...",
         .summary = "a small file that ranks reads instead of a snapshot",
-        .help = "Writes only what memviz ranks needs from each snapshot, to -o X.summary, else to\n"
+        .help = "Writes only what memviz ranks needs from each snapshot, to -o X.summary, else to "
                 "FILE.summary. Several files, also summaries, become one.\n",
         .example = "memviz summarize rank7.pickle -o rank7.summary\n"
                    "memviz summarize node1.summary node2.summary -o all.summary\n",
@@ -505,19 +481,17 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the memory timeline as a picture",
         .help =
-            "Memory over time: allocated bytes stacked by allocation, the reserved line above\n"
-            "them, the peak, and the call sites that hold most. It is written to -o X.html, X.svg\n"
-            "or X.png, else to FILE.html, and the path is printed. X.html is one file that needs\n"
-            "only a browser: the viewer and all reports, with the trace inside. A page of a very\n"
-            "long trace omits the blocks that hold least (--most-events). It opens on --from and\n"
-            "--to, and --filter and --top are its search. In X.svg and X.png each device has a\n"
-            "panel of --size, one below the other; idle devices are omitted.\n"
-            "-o - writes SVG to standard output. --view pools draws each memory pool separately;\n"
-            "--view segments and --view state draw what segment_plot draws. --filter draws only\n"
-            "what matches, and shows its share of the peak. --top N draws the N largest one by "
-            "one,\n"
-            "and all others as one grey band.\n"
-            "On a terminal with a display, without -o, it is shown in the viewer's window.\n",
+            "Memory over time: allocated bytes stacked by allocation, the reserved line above them,"
+            " the peak, and the call sites that hold most. It is written to -o X.html, X.svg or "
+            "X.png, else to FILE.html, and the path is printed. X.html is one file that needs only "
+            "a browser: the viewer and all reports, with the trace inside. A page of a very long "
+            "trace omits the blocks that hold least (--most-events). It opens on --from to --to, "
+            "with --filter and --top as its search. In X.svg and X.png each device has a panel of "
+            "--size, one below the other; idle devices are omitted. -o - writes SVG to standard "
+            "output. --view pools draws each memory pool separately; --view segments and --view "
+            "state draw what segment_plot draws. --filter draws only what matches, and shows its "
+            "share of the peak. --top N draws the N largest one by one, and all others as one grey "
+            "band. On a terminal with a display, without -o, it is shown in the viewer's window.\n",
         .example = "memviz trace_plot train.pickle\n"
                    "memviz trace_plot train.pickle -o timeline.svg\n"
                    "memviz trace_plot --filter 'forward size>1M' train.pickle -o forward.png\n"
@@ -539,13 +513,13 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the allocator's segments as a picture",
         .help =
-            "Segments over time: what PyTorch took from the device, when, which line requested\n"
-            "it, and how much of it tensors used; for expandable segments also the mapped and\n"
-            "unmapped parts. With --view state, or --at: every segment that is reserved at the\n"
-            "end, or at that moment, and the blocks in it at their addresses, by pool and stream.\n"
-            "It is written to -o X.html, X.svg or X.png, else to FILE.html, and the path is\n"
-            "printed. --view active draws what trace_plot draws. On a terminal with a display,\n"
-            "without -o, it is shown in the viewer's window.\n",
+            "Segments over time: what PyTorch took from the device, when, which line requested it, "
+            "and how much of it tensors used; for expandable segments also the mapped and unmapped "
+            "parts. With --view state, or --at: every segment that is reserved at the end, or at "
+            "that moment, and the blocks in it at their addresses, by pool and stream. It is "
+            "written to -o X.html, X.svg or X.png, else to FILE.html, and the path is printed. "
+            "--view active draws what trace_plot draws. On a terminal with a display, without -o, "
+            "it is shown in the viewer's window.\n",
         .example = "memviz segment_plot train.pickle -o segments.svg\n"
                    "memviz segment_plot --at reserved-peak train.pickle -o state.svg\n",
     },
@@ -621,9 +595,9 @@ const mv_command mv_commands[] = {
         .arguments = "",
         .summary = "an MCP server (Model Context Protocol): the reports for agents",
         .help =
-            "Answers requests of the Model Context Protocol on standard input and output, until\n"
-            "the input ends: one tool for each report, two for pictures. Clients start it; paths\n"
-            "are relative to the folder in which it was started. Nothing is written.\n",
+            "Answers requests of the Model Context Protocol on standard input and output, until the"
+            " input ends: one tool for each report, two for pictures. Clients start it; paths are "
+            "relative to the folder in which it was started. Nothing is written.\n",
         .example = "memviz mcp\n",
     },
     {
@@ -692,12 +666,11 @@ const mv_command mv_commands[] = {
         .arguments = "PID",
         .summary = "record a Python process that is already running",
         .help =
-            "Starts PyTorch's own recorder in process PID, waits for the time of --for or Ctrl-C,\n"
-            "lets PyTorch write its snapshot to -o FILE (default: memviz.PID.pickle), and stops\n"
-            "the recorder. The program needs no restart and no preparation. It stops for less\n"
-            "than a millisecond, and while PyTorch writes the snapshot. Blocks that were "
-            "allocated\n"
-            "before have no stack. It needs the permissions of a debugger: the same user and\n"
+            "Starts PyTorch's own recorder in process PID, waits for the time of --for or Ctrl-C, "
+            "lets PyTorch write its snapshot to -o FILE (default: memviz.PID.pickle), and stops the"
+            " recorder. The program needs no restart and no preparation. It stops for less than a "
+            "millisecond, and while PyTorch writes the snapshot. Blocks that were allocated before "
+            "have no stack. It needs the permissions of a debugger: the same user and "
             "kernel.yama.ptrace_scope 0, or root.\n",
         .example = "memviz attach 4711\n"
                    "memviz attach 4711 --for 5m -o late.pickle\n",
@@ -747,12 +720,11 @@ const mv_command mv_commands[] = {
         .arguments = "PID|FILE status|mark TEXT|pause|resume|snapshot [FILE]|stop",
         .summary = "control a run that is being recorded",
         .help =
-            "Controls memviz run while its program runs. status prints what is recorded and kept;\n"
-            "mark TEXT names a moment for reports (--from @TEXT); between pause and resume, only\n"
-            "blocks that outlive the pause are kept; snapshot writes the recording so far to a "
-            "file\n"
-            "(default: NAME.snapshot.K.bin beside the result); stop ends the recording and leaves\n"
-            "the program running. PID is the process of the program or of memviz run; FILE is a\n"
+            "Controls memviz run while its program runs. status prints what is recorded and kept; "
+            "mark TEXT names a moment for reports (--from @TEXT); between pause and resume, only "
+            "blocks that outlive the pause are kept; snapshot writes the recording so far to a file"
+            " (default: NAME.snapshot.K.bin beside the result); stop ends the recording and leaves "
+            "the program running. PID is the process of the program or of memviz run; FILE is a "
             "live file. Only the same user can do this. The program is neither stopped nor "
             "slowed.\n",
         .example = "memviz ctl 4711 status --json\n"
@@ -774,16 +746,14 @@ const mv_command mv_commands[] = {
         .arguments = "IN OUT | IN -o OUT",
         .summary = "write a snapshot in another format",
         .help =
-            "The suffix of OUT chooses the format. .bin is memviz's own container, small and\n"
-            "quick to open. .msgpack is PyTorch's own dict, as msgpack.packb(pickle.load(f)) "
-            "writes\n"
-            "it: without notes, the data of captures, and which events belong to one allocator\n"
-            "call, which oom, whatif and fragmentation need. .html is the viewer and all\n"
-            "reports as one page for any browser, with the snapshot inside; a page of a very long\n"
-            "trace omits the blocks that hold least (--most-events). Otherwise nothing that "
-            "memviz\n"
-            "models is lost. A live file from another machine is read without the names in its\n"
-            "native stacks; with --symbols its libraries are searched for on this machine.\n",
+            "The suffix of OUT chooses the format. .bin is memviz's own container, small and quick "
+            "to open. .msgpack is PyTorch's own dict, as msgpack.packb(pickle.load(f)) writes it: "
+            "without notes, the data of captures, and which events belong to one allocator call, "
+            "which oom, whatif and fragmentation need. .html is the viewer and all reports as one "
+            "page for any browser, with the snapshot inside; a page of a very long trace omits the "
+            "blocks that hold least (--most-events). Otherwise nothing that memviz models is lost. "
+            "A live file from another machine is read without the names in its native stacks; with "
+            "--symbols its libraries are searched for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"
                    "memviz convert train.bin train.msgpack\n"
                    "memviz convert train.pickle train.html\n",
@@ -802,15 +772,15 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "a snapshot for Perfetto, speedscope, SQLite or a spreadsheet",
         .help =
-            "Writes the contents of the file for another tool to -o OUT, or to standard output\n"
-            "with -o -. --format chooses the tool:\n"
-            "  perfetto    levels, annotations, out-of-memory events    ui.perfetto.dev\n"
+            "Writes the contents of the file for another tool to -o OUT, or to standard output with"
+            " -o -. --format chooses the tool:\n"
+            "  perfetto    totals, annotations, out-of-memory events    ui.perfetto.dev\n"
             "  speedscope  who holds memory at the end or at the moment of --at, and who\n"
             "              allocated how much in all                    speedscope.app\n"
             "  folded      who holds memory, as folded stacks           flamegraph.pl\n"
             "  csv         one table, chosen by --table\n"
             "  sqlite      all tables, for sqlite3 and pandas\n"
-            "Without --format the suffix of OUT decides: .perfetto-trace or .pftrace, .json\n"
+            "Without --format the suffix of OUT decides: .perfetto-trace or .pftrace, .json "
             "(speedscope), .folded, .csv, .sqlite or .db.\n",
         .example = "memviz export train.pickle -o train.perfetto-trace\n"
                    "memviz export --at peak train.pickle -o peak.speedscope.json\n"
@@ -827,9 +797,10 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "every row of a file as text, for debugging files",
-        .help = "The whole snapshot as lines that do not depend on the file's format: equal dumps\n"
-                "mean equal snapshots. --calls adds which rows belong to the same allocator call,\n"
-                "which plain msgpack cannot store. --chunks lists the chunks of a .bin instead.\n",
+        .help =
+            "The whole snapshot as lines that do not depend on the file's format: equal dumps mean "
+            "equal snapshots. --calls adds which rows belong to the same allocator call, which "
+            "plain msgpack cannot store. --chunks lists the chunks of a .bin instead.\n",
         .example = "memviz dump train.bin | less\n"
                    "diff <(memviz dump a.pickle) <(memviz dump a.bin)\n",
     },
@@ -855,8 +826,9 @@ const mv_command mv_commands[] = {
         .most_files = 2,
         .arguments = "[COMMAND | terms [TERM]]",
         .summary = "explain the commands and the terms in reports",
-        .help = "Lists the commands, or explains one. help terms explains the words that the\n"
-                "reports use, or one of them.\n",
+        .help =
+            "Lists the commands, or explains one. help terms explains the words that the reports "
+            "use, or one of them.\n",
         .example = "memviz help trace\n"
                    "memviz help terms stranded\n",
     },

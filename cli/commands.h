@@ -98,7 +98,7 @@ struct mv_command {
     const struct mv_table *report; /* what --json and --csv print; NULL: neither */
     const char *arguments;         /* "FILE" */
     const char *summary;           /* for the list of commands */
-    const char *help; /* lines end with \n and are rewrapped, except those that begin with blanks */
+    const char *help;    /* paragraphs, which are wrapped, and lines that begin with blanks */
     const char *example; /* command lines, each ends with \n */
 };
 

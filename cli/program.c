@@ -1,4 +1,5 @@
 #include "cli/program.h"
+#include "base/text.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +17,6 @@
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
 #include "cli/output_limit.h"
-#include "cli/output_name.h"
 #include "cli/report/gate_page.h"
 #include "cli/report/pager.h"
 #include "cli/report/table.h"
@@ -204,6 +204,54 @@ static bool check_tables(const mv_command *command, const mv_options *o)
     return false;
 }
 
+/* The suffix of the name, if it implies a format; NULL: another. */
+static const char *format_ending(const char *name)
+{
+    static const char *const endings[] = {".json",   ".csv", ".html", ".svg", ".png",
+                                          ".folded", ".jpg", ".jpeg", ".gif", ".pdf"};
+
+    for (unsigned i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (mv_text_has_ending(name, endings[i]))
+            return endings[i];
+    return NULL;
+}
+
+/* --json or --csv, as a suffix; NULL: neither is given. */
+static const char *table_ending(const mv_options *o)
+{
+    return mv_option_given(o, MV_HAS(JSON))  ? ".json"
+           : mv_option_given(o, MV_HAS(CSV)) ? ".csv"
+                                             : NULL;
+}
+
+/* Whether the name in -o, if given, matches the output: a report is not a page, picture or folded
+ * stacks unless the command supports that, .json needs --json, and .csv needs --csv. Commands that
+ * write other files choose the format by the name themselves. False: with a message. */
+static bool does_name_fit(const mv_command *command, const mv_options *o)
+{
+    const char *ending = !o->output || command->writes_file ? NULL : format_ending(o->output);
+    const char *pictures = command->pictures, *table = table_ending(o);
+    bool is_table = ending && (strcmp(ending, ".json") == 0 || strcmp(ending, ".csv") == 0);
+
+    if (ending && mv_option_given(o, MV_HAS(PAGE))) {
+        mv_complain_usage(command->name, "%s: the output is --format, which does not match %s",
+                          o->output, ending);
+        return false;
+    }
+    if (!ending || (table && strcmp(ending, table) == 0) ||
+        (!table && pictures && strstr(pictures, ending)))
+        return true;
+    if (table)
+        mv_complain_usage(command->name, "%s: the output is --%s, which does not match %s",
+                          o->output, table + 1, ending);
+    else if (is_table && (command->options & MV_HAS(JSON)))
+        mv_complain_usage(command->name, "%s: add --%s", o->output, ending + 1);
+    else
+        mv_complain_usage(command->name, "%s: %s writes %s; choose another name for text",
+                          o->output, command->name, pictures ? pictures : "no pictures");
+    return false;
+}
+
 /* Whether a folder is named in place of a report's snapshot; then prints a message. */
 static bool names_folder(const mv_command *command, const mv_options *o)
 {
@@ -289,8 +337,8 @@ static bool check_options(const mv_command *command, const mv_options *o, mv_gat
     else if (o->files > command->most_files)
         refuse_file(command, o->file[command->most_files]);
     else
-        return check_places(command, o) && check_tables(command, o) &&
-               mv_output_name_fits(command, o) && !mv_overwrite_is_asked(command, o);
+        return check_places(command, o) && check_tables(command, o) && does_name_fit(command, o) &&
+               !mv_overwrite_is_asked(command, o);
     return false;
 }
 

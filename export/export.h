@@ -1,6 +1,6 @@
 /* Exports a snapshot for other tools. docs/export.md shows how each tool uses it.
  *
- *     perfetto     levels over time, annotations, out-of-memory events     ui.perfetto.dev
+ *     perfetto     totals over time, annotations, out-of-memory events     ui.perfetto.dev
  *     speedscope   memory by stack at a moment; bytes allocated by stack    speedscope.app
  *     csv          one table                                               anything
  *     sqlite       all tables                                              sqlite3, pandas
@@ -19,7 +19,7 @@
 
 typedef struct {
     mv_lives lives;
-    mv_series series; /* levels after each event */
+    mv_series series; /* totals after each event */
     mv_leaks leaks;
     mv_categories categories; /* of the allocations */
     uint32_t event;           /* the event before the requested moment, or MV_BEFORE */
@@ -70,7 +70,7 @@ enum { MV_MOST_CELLS = 32 };
 
 typedef struct {
     const char *name;
-    const char *help;    /* "one row an event" */
+    const char *help;    /* "one row per event" */
     const char *columns; /* "device event compile_context:text": the first columns. Columns that
                           * exist in `model` are read from there; `read` fills the others, which are
                           * numbers unless they have ":text" */

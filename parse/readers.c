@@ -31,7 +31,7 @@ enum { LOOKED_AT = 4096 }; /* bytes that identify the format */
     "this is a Python program, not a snapshot; to record what it does: memviz run -- python " \
     "SCRIPT"
 
-/* Files that users give instead of a snapshot; the first matching row applies. */
+/* Files that users pass instead of a snapshot; the first matching row applies. */
 static const struct {
     uint16_t at;
     uint16_t length;
@@ -42,12 +42,14 @@ static const struct {
          "this is a session of the viewer, which names snapshots: memviz view opens it"),
     LOOK(0, "version https://git-lfs",
          "this is git-lfs's pointer to the file, not the file: run git lfs pull"),
-    LOOK(0, "{", "this looks like text (JSON or XML); give the snapshot pickle itself"),
-    LOOK(0, "[", "this looks like text (JSON or XML); give the snapshot pickle itself"),
-    LOOK(0, "<", "this looks like text (JSON or XML); give the snapshot pickle itself"),
-    LOOK(0, "PK\3\4", "this is a zip archive (torch.save?); give the file of _dump_snapshot"),
+    LOOK(0, "{", "this looks like text (JSON or XML); pass the snapshot pickle itself"),
+    LOOK(0, "[", "this looks like text (JSON or XML); pass the snapshot pickle itself"),
+    LOOK(0, "<", "this looks like text (JSON or XML); pass the snapshot pickle itself"),
+    LOOK(0, "PK\3\4",
+         "this is a zip archive (torch.save?); pass the file that _dump_snapshot wrote"),
     LOOK(0, MV_OLD_TORCH_SAVE,
-         "this is a torch.save file from before PyTorch 1.6; give the file of _dump_snapshot"),
+         "this is a torch.save file from before PyTorch 1.6; pass the file that _dump_snapshot "
+         "wrote"),
     LOOK(0,
          "\xfd"
          "7zXZ",
@@ -56,9 +58,10 @@ static const struct {
     LOOK(0, "\x1f\x8b", "this is compressed twice, here by gzip; unpack it once"),
     LOOK(0, "\x28\xb5\x2f\xfd", "this is compressed twice, here by zstd; unpack it once"),
     LOOK(0, "SQLite format 3",
-         "this is an SQLite database (of nsys, or of memviz export?); give the snapshot itself"),
+         "this is an SQLite database (of nsys, or of memviz export?); pass the snapshot itself"),
     LOOK(8, "{\"",
-         "these are tensors (safetensors), not a memory snapshot; give the file of _dump_snapshot"),
+         "these are tensors (safetensors), not a memory snapshot; pass the file that "
+         "_dump_snapshot wrote"),
     LOOK(0, "import ", MV_IS_PYTHON),
     LOOK(0, "from ", MV_IS_PYTHON),
     LOOK(0, "#!",
@@ -68,7 +71,7 @@ static const struct {
          "ELF",
          "this is a program or a library, not a snapshot; to record what it does: memviz run -- "
          "./PROGRAM"),
-    LOOK(257, "ustar", "this is a tar archive; unpack it and give the snapshot in it"),
+    LOOK(257, "ustar", "this is a tar archive; unpack it and pass the snapshot in it"),
     LOOK(0, "\xef\xbb\xbf\x80",
          "this is a pickle after a byte order mark: text was written where "
          "bytes belong; copy the file as binary"),
@@ -91,7 +94,8 @@ static mv_code refuse(mv_span head, mv_err *err)
             memcmp(head.data + looks[i].at, looks[i].bytes, looks[i].length) == 0)
             return mv_fail(err, MV_FORMAT, 0, "%s", looks[i].why);
     if (mv_pickle_is_old(head))
-        return mv_fail(err, MV_FORMAT, 0, "%s", "a pickle of protocol 0 or 1; 2 to 5 are read");
+        return mv_fail(err, MV_FORMAT, 0, "%s",
+                       "pickle protocol 0 or 1 is not supported; 2 to 5 are");
     if (head.data[0] == 0x80 && head.length > 1)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
     return mv_fail(err, MV_FORMAT, 0, "%s", UNKNOWN_BYTES);
@@ -184,7 +188,7 @@ static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_e
         *err = failed;
     else if (is_text && opts->errors->count == 0 && strstr(err->detail, UNKNOWN_BYTES))
         mv_fail(err, err->code, MV_NO_OFFSET,
-                "this is text, such as a log, without an out-of-memory error; give the snapshot "
+                "this is text, such as a log, without an out-of-memory error; pass the snapshot "
                 "that _dump_snapshot wrote, or the log of a run that failed");
     else if (is_text && opts->errors->count == 0)
         mv_text_append(err->detail, sizeof err->detail, "; it has no out-of-memory error");
@@ -251,7 +255,7 @@ mv_code mv_trace_read_bounded(mv_arena *arena, int live, int folded, const mv_re
     return code;
 }
 
-/* Whether the file has a folded part beside it: then *code is the result of reading both. */
+/* Whether there is a folded part next to the file: then *code is the result of reading both. */
 static bool has_read_bounded(mv_arena *arena, const char *path, const mv_read_opts *opts,
                              mv_trace *out, mv_code *code, mv_err *err)
 {

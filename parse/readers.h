@@ -51,7 +51,7 @@ int mv_live_folded_open(const char *path);
 mv_code mv_live_bounded_bytes(mv_arena *arena, int live, int folded, mv_span *out, mv_err *err);
 
 /* Reads a bounded recording (docs/recorder.md): a live file and its folded part, both open.
- * mv_trace_read does this for the path of a live file that has a folded part beside it. */
+ * mv_trace_read does this for the path of a live file with a folded part next to it. */
 mv_code mv_trace_read_bounded(mv_arena *arena, int live, int folded, const mv_read_opts *opts,
                               mv_trace *out, mv_err *err);
 
@@ -69,7 +69,7 @@ typedef struct {
 extern const mv_reader mv_readers[]; /* ends with a NULL name */
 
 /* For readers: notes that `bytes` bytes, which begin with `rest`, follow the end of the data at
- * byte `end`. Only the first of several snapshots in a file is read, and the note says so. */
+ * byte `end`. Only the first of several snapshots in a file is read, and the note records that. */
 void mv_rest_note(mv_trace *trace, mv_span rest, uint64_t bytes, uint64_t end);
 
 /* Reads on to the end of the source and notes its content; up to `fill` NULs are ignored. */

@@ -45,7 +45,7 @@ typedef struct {
 /* Whether the argument can be read, without any trace; else a sentence in `why`. */
 bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char why[MV_FILTER_WHY]);
 
-/* What changes are found from: found once for several calls. */
+/* Facts used to find changes: found once for several calls. */
 typedef struct {
     mv_categories categories;
     mv_layers layers;

@@ -154,7 +154,7 @@ static void add_oom(findings_builder *g, const mv_oom *oom)
     add(g, f);
 }
 
-#define RETRIED "each of these requests was tried twice, with cached memory given back in between"
+#define RETRIED "each of these requests was tried twice, and cached memory was released in between"
 
 static void add_ooms(findings_builder *g)
 {
@@ -256,7 +256,7 @@ static void add_piles(findings_builder *g)
         add_pile(g, first, count - 1);
 }
 
-/* What stays in a program that offloads its model, or sleeps: at its low points it holds less than
+/* Memory that stays in a program that offloads its model, or sleeps: at its low points it holds less than
  * the parameters and optimizer state that it has at the peak. In others these are held at each low
  * point, and nothing is worth a look. */
 static void add_held(findings_builder *g, const mv_low_held *held)

@@ -40,7 +40,7 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
 /* The name of a problem in a badge: "leak"; NULL: not a problem. */
 const char *mv_headline_problem(mv_finding_kind kind);
 
-/* "leaks unknown" if the sentence of a finding says so, else NULL. */
+/* "leaks unknown" if that is a finding's sentence, else NULL. */
 const char *mv_headline_unknown(const char *text);
 
 /* The number of problems that the reports found. */

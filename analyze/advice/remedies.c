@@ -44,7 +44,7 @@ static mv_remedy *new_row(remedy_search *s)
 
 /* ---- one change -------------------------------------------------------------------------- */
 
-/* What the run needs after the failed request, beside what was in use with it. */
+/* Memory that the run needs after the failed request, in addition to the memory in use with it. */
 static uint64_t find_rest(const mv_oom *oom)
 {
     const mv_oom_outlook *f = &oom->outlook;
@@ -344,7 +344,7 @@ static const char *describe_failure(remedy_search *s, const mv_remedy *best)
 
     mv_size_text(target, s->out->target);
     if (s->failure.outlook.has_leak)
-        return "a leak filled the memory: nothing but its end helps for long (memviz leaks)";
+        return "a leak filled the memory: only fixing the leak helps for long (memviz leaks)";
     if (!best || !best->serves)
         return mv_arena_printf(s->arena,
                                "none of the changes tried serves the request that failed "

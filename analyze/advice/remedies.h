@@ -28,7 +28,7 @@ typedef struct {
     uint64_t target; /* 0: there is none */
     bool is_of_failure;
     bool is_met;      /* the recorded settings serve every request within it already */
-    uint32_t retries; /* and give cached memory back so often for that */
+    uint32_t retries; /* how often they release cached memory for that */
     uint64_t needs;   /* reserved if every request is served, under the recorded settings */
     uint64_t rest;    /* of a failed request: what the run needs in addition after it */
     uint32_t tried;   /* changes that were replayed */

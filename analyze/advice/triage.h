@@ -1,5 +1,5 @@
-/* The first look at a file: all reports on all devices, and the verdict of each, the weightiest
- * first. `memviz FILE` prints it.
+/* The first look at a file: all reports on all devices, and the verdict of each, the most
+ * serious first. `memviz FILE` prints it.
  *
  *     mv_triage_find(&budget, (mv_triage_query){&read, &trace, .end = UINT32_MAX}, 0, &triage, &err);
  *     for (i < triage.count)  triage.rows[i].text
@@ -84,7 +84,7 @@ typedef struct {
     mv_triage_level *levels; /* [level_count] */
     mv_triage_other *others; /* [other_count] */
     uint32_t count;
-    mv_triage_row *rows; /* [count] weightiest first */
+    mv_triage_row *rows; /* [count] most serious first */
 } mv_triage;
 
 /* The part of a file to report on. */

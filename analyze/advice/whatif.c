@@ -223,7 +223,7 @@ static void advise_line(whatif_state *s)
         s, "", &line->apart, line->pin.stack,
         mv_arena_printf(
             s->arena,
-            "%u block%s of %s (%s in all) keep%s %s of free memory from being given back. Allocate "
+            "%u block%s of %s (%s in all) keep%s %s of free memory from being released. Allocate "
             "%s before the large ones, or in a torch.cuda.MemPool of %s own: %s%sthe peak of "
             "reserved memory would be %s.",
             line->pin.blocks, mv_plural(line->pin.blocks),

@@ -337,9 +337,9 @@ static void write_return(event_writer *t)
     if (freed == MV_NEVER)
         then(t, "still held at the last event");
     else if (born == MV_BEFORE)
-        then(t, mv_make_text(&t->words, "given back by %s", event_of(t, freed)));
+        then(t, mv_make_text(&t->words, "released by %s", event_of(t, freed)));
     else
-        then(t, mv_make_text(&t->words, "given back after %s by %s", span_of(t, born, freed),
+        then(t, mv_make_text(&t->words, "released after %s by %s", span_of(t, born, freed),
                              event_of(t, freed)));
 }
 
@@ -454,7 +454,7 @@ static void write_event(event_writer *t, uint32_t event)
         write_oom(t, event);
         break;
     case MV_ACTION_SNAPSHOT:
-        t->out->what = mv_make_text(&t->words, "A snapshot is taken: %s are active",
+        t->out->what = mv_make_text(&t->words, "A snapshot is taken: %s is active",
                                     size_of(t, t->events->size[event]));
         break;
     case MV_ACTION_ANNOTATE:

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #define RECORD "torch.cuda.memory._record_memory_history()"
-#define DROP_TENSORS                                                                  \
-    "find what still refers to the tensors made at %s after the step (a list, dict, " \
+#define DROP_TENSORS                                                                     \
+    "find what still refers to the tensors created at %s after the step (a list, dict, " \
     "attribute or closure), and drop them or keep x.detach().cpu() or x.item() instead"
-#define DROP_ARRAYS                                                                  \
-    "find what still refers to the arrays made at %s after the step (a list, dict, " \
+#define DROP_ARRAYS                                                                     \
+    "find what still refers to the arrays created at %s after the step (a list, dict, " \
     "attribute or closure), and drop them or keep numpy.asarray(x) instead"
 
 #define EVENTS(how) .events = how, .no_events = "recorded without history: " how

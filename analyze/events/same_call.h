@@ -1,4 +1,4 @@
-/* Whether events belong to one call of the allocator: a request that gives memory back, takes a
+/* Whether events belong to one call of the allocator: a request that releases memory, takes a
  * segment and allocates. In a pickle the rows of a call share one stack object; in files with a
  * stack for each row (plain .msgpack) they do not. There, neighbouring events with equal stacks
  * count as one call: events of one kind of work, such as releases before a segment, have the stack

@@ -50,9 +50,9 @@ static const char *describe_moment(mv_arena *arena, const mv_minimum *f)
     char lower[MV_SIZE_TEXT];
 
     if (f->load_event == MV_BEFORE)
-        return mv_arena_printf(arena, "%s were in use before the first event",
+        return mv_arena_printf(arena, "%s was in use before the first event",
                                mv_size_text(lower, f->lower));
-    return mv_arena_printf(arena, "%s were in use after event %u", mv_size_text(lower, f->lower),
+    return mv_arena_printf(arena, "%s was in use after event %u", mv_size_text(lower, f->lower),
                            f->load_event);
 }
 

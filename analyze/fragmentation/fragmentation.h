@@ -3,7 +3,7 @@
  *
  *     reserved = allocated + pending + free + unexplained       in all, and for each domain
  *     free     = stranded + whole        stranded: holes in segments that are in use
- *                                        whole: could be given back to the device
+ *                                        whole: could be returned to the device
  *
  * The verdict compares the memory taken from the device with the most that the run ever needed at
  * once. If the difference is usual, it checks whether most memory that is not allocated was freed

@@ -118,7 +118,8 @@ static void about_line(adviser *a, const mv_pin *line, mv_err *err)
     advice = advise(
         a, line->stranded,
         "%s keeps %s in %u block%s that strand%s %s in %u segment%s%s: allocate them before the "
-        "large tensors around them, gather them in one buffer made early, or move them to the CPU",
+        "large tensors around them, gather them in one buffer allocated early, or move them to the "
+        "CPU",
         mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
         mv_size_text(own, line->bytes), line->blocks, mv_plural(line->blocks),
         line->blocks == 1 ? "s" : "", mv_size_text(stranded, line->stranded), line->segments,
@@ -373,7 +374,7 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_STREAM]));
     if (g->bytes[MV_REASON_POOL] >= WORTH_A_WORD)
         advise(a, g->bytes[MV_REASON_POOL],
-               "%s were added while memory of another pool was free: CUDA graphs and MemPools "
+               "%s was added while memory of another pool was free: CUDA graphs and MemPools "
                "share memory only when they share a pool",
                mv_size_text(added, g->bytes[MV_REASON_POOL]));
 }
@@ -416,14 +417,13 @@ static void about_whole(adviser *a)
     mv_size_text(size, a->f->whole);
     if (is_private(a))
         advice = advise(a, a->f->whole,
-                        "%s are free in private pools: they go back once the CUDA graphs or "
+                        "%s is free in private pools: it goes back once the CUDA graphs or "
                         "MemPools that own them are deleted and torch.cuda.empty_cache() is called",
                         size);
     else
         advice = advise(
             a, a->f->whole,
-            "%s are in unused segments: torch.cuda.empty_cache() gives them back at that moment",
-            size);
+            "%s is in unused segments: torch.cuda.empty_cache() releases it at that moment", size);
     advice->call = "torch.cuda.empty_cache()";
 }
 

@@ -5,7 +5,7 @@
 #include "analyze/fragmentation/fragmentation.h"
 
 /* Fills out->advice. First replayed settings that save memory, by saving; then other changes of the
- * program, by bytes; then memory that can be given back. Growth rows must be sorted by size. No
+ * program, by bytes; then memory that can be released. Growth rows must be sorted by size. No
  * advice when the verdict is ok and there is little to save. Fails only when out of memory. */
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 const mv_sites *sites, mv_window window, mv_fragmentation *out,

@@ -200,14 +200,14 @@ static bool say(search *s, uint32_t kind, const shape *seen)
             "unexplained memory of the device grew with them, from %s to %s",
             (unsigned long long)out->objects, out->what, first, last);
     else if (out->samples < LEAST_SAMPLES || seen->chances < LEAST_RISES)
-        out->why =
-            mv_arena_printf(s->arena,
-                            "%llu %s made at %s are never destroyed, and there are too few samples "
-                            "of the device from that time to show whether memory grows with them",
-                            (unsigned long long)out->objects, out->what, label);
+        out->why = mv_arena_printf(
+            s->arena,
+            "%llu %s created at %s are never destroyed, and there are too few samples "
+            "of the device from that time to show whether memory grows with them",
+            (unsigned long long)out->objects, out->what, label);
     else
         out->why = mv_arena_printf(s->arena,
-                                   "%llu %s made at %s are never destroyed, but the unexplained "
+                                   "%llu %s created at %s are never destroyed, but the unexplained "
                                    "memory of the device did not grow with them (%s, then %s)",
                                    (unsigned long long)out->objects, out->what, label, first, last);
     out->advice = mv_arena_printf(s->arena, "destroy each %s that is created at %s (%s)",

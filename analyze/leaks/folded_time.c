@@ -20,9 +20,9 @@ static void check_pause(mv_leak_state *w)
     w->out->verdict = MV_VERDICT_UNKNOWN;
     w->out->lacks = "the paused end";
     w->out->why =
-        "no line keeps memory step after step in what was recorded; but the recording was "
-        "paused up to the end, and memory that was freed at the exit is missing there";
-    w->out->settle = "record a part that is longer, or without --stop-after";
+        "no line keeps memory step after step in the recorded events; but the recording was paused "
+        "until the end, and does not contain memory that was freed at the exit";
+    w->out->settle = "record a longer part, or without --stop-after";
 }
 
 /* The counters of the lines say what grew. */
@@ -39,7 +39,7 @@ static bool check_lines(mv_leak_state *w)
     w->out->why = mv_arena_printf(
         w->arena,
         "no line keeps memory step after step in the last events; but while events were folded, "
-        "%s grew by %s, in %u of %u spans of %s, and the steps of that time are not known",
+        "%s grew by %s, in %u of %u spans of %s, and the steps of that period are unknown",
         label, mv_size_text(size, line->bytes), line->rises, line->spans,
         mv_duration_text(span, (int64_t)line->span_us));
     w->out->settle = "compare two files of --on high or growth with memviz diff";
@@ -70,8 +70,8 @@ static bool check_blocks(mv_leak_state *w, int64_t until)
     w->out->lacks = "folded events";
     w->out->why = mv_arena_printf(
         w->arena,
-        "no line keeps memory step after step in the last events; but %u block%s, %s, stayed of "
-        "what was allocated in the second half of the folded time, whose steps are not known",
+        "no line keeps memory step after step in the last events; but %u block%s, %s, remain from "
+        "the second half of the folded time, whose steps are unknown",
         blocks, mv_plural(blocks), mv_size_text(size, bytes));
     w->out->settle = "compare two files of --on high or growth with memviz diff";
     return w->out->why != NULL;

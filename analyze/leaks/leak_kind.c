@@ -213,25 +213,26 @@ static const struct {
     [MV_LEAK_HOOK] = {"the innermost module call goes through torch's path for modules with hooks",
                       "a hook is registered on the module called at %s: keep only a detached CPU "
                       "copy of the output in it, or remove the hook"},
-    [MV_LEAK_OBJECT] = {"the blocks are made in an __init__",
-                        "objects made in %s are never released: look for a container or a "
+    [MV_LEAK_OBJECT] = {"the blocks are allocated in an __init__",
+                        "objects created in %s are never released: look for a container or a "
                         "reference cycle that holds them, and break it or call gc.collect()"},
     [MV_LEAK_CYCLE] = {"blocks of several steps were freed at one moment, as the garbage collector "
                        "does",
-                       "objects made at %s wait for Python's garbage collector: look for a "
+                       "objects created at %s wait for Python's garbage collector: look for a "
                        "reference cycle (an object that refers to itself, a closure, a stored "
                        "exception) and break it, or call gc.collect() now and then"},
-    [MV_LEAK_OPTIMIZER] = {"the blocks are the state that an optimizer makes in its first step",
-                           "an optimizer is made again and again and the old ones are kept, or "
-                           "it gets new parameters each step: make it once, before the loop at "
+    [MV_LEAK_OPTIMIZER] = {"the blocks are the state that an optimizer creates in its first step",
+                           "an optimizer is created again and again and the old ones are kept, or "
+                           "it gets new parameters each step: create it once, before the loop at "
                            "%s"},
-    [MV_LEAK_COMMUNICATION] = {"the blocks are made inside of torch.distributed or NCCL",
-                               "communication at %s keeps a buffer per step: wait for and drop the "
-                               "work handles, and reuse the process groups and buckets"},
-    [MV_LEAK_GROWING_BLOCK] = {"its blocks are replaced by larger ones, step after step",
-                               "the tensor made at %s grows with each step (torch.cat or similar): "
-                               "keep the pieces as numbers or on the CPU, or make a tensor "
-                               "of the final size once and fill it"},
+    [MV_LEAK_COMMUNICATION] = {"the blocks are allocated inside torch.distributed or NCCL",
+                               "communication at %s keeps a buffer per step: wait for the work "
+                               "handles and drop them, and reuse the process groups and buckets"},
+    [MV_LEAK_GROWING_BLOCK] =
+        {"its blocks are replaced by larger ones, step after step",
+         "the tensor created at %s grows with each step (torch.cat or similar): "
+         "keep the pieces as numbers or on the CPU, or create a tensor of the final size once and "
+         "fill it"},
     [MV_LEAK_PRIVATE_POOL] = {"the blocks of each step lie in a private memory pool of their own, "
                               "as with captured CUDA graphs",
                               "graphs captured at %s are kept with a memory pool each: capture "
@@ -269,10 +270,11 @@ static const struct {
     {"cuSPARSE",
      "%s creates a cuSPARSE handle in each step and keeps it: create it once, or destroy "
      "it (cusparseDestroy)"},
-    {"CuPy", "find what still refers to the arrays made at %s after the step (a list, dict, "
+    {"CuPy", "find what still refers to the arrays created at %s after the step (a list, dict, "
              "attribute or closure), and drop them"},
-    {"PyTorch", "find what still refers to the pinned tensors or graphs made at %s after the step, "
-                "and drop them"},
+    {"PyTorch",
+     "find what still refers to the pinned tensors or graphs created at %s after the step, "
+     "and drop them"},
 };
 
 static const char *advice_for(const mv_trace *trace, const mv_leak *leak)

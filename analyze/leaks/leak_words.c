@@ -56,7 +56,7 @@ const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
         return out;
     if (outlook->time_us != MV_NO_TIME)
         snprintf(after, sizeof after, " (%s)", mv_duration_text(time, outlook->time_us));
-    snprintf(out, size, "at this rate %s are full after %llu more step%s%s, or sooner", capacity,
+    snprintf(out, size, "at this rate %s is full after %llu more step%s%s, or sooner", capacity,
              (unsigned long long)outlook->steps, mv_plural(outlook->steps), after);
     return out;
 }

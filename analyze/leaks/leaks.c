@@ -397,9 +397,10 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
     char label[160];
 
     mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
-    return mv_arena_printf(
-        w->arena, "no steps were found; %u blocks of %s are alive, as with a list or a leak",
-        w->uses[site].alive, label);
+    return mv_arena_printf(w->arena,
+                           "no steps were found; %u blocks of %s are alive, which a growing list "
+                           "or a leak would explain",
+                           w->uses[site].alive, label);
 }
 
 /* A call of a module, or the end of an optimizer's step, shows that there are steps. Two calls may

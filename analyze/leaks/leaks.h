@@ -114,7 +114,7 @@ typedef struct {
     uint64_t bytes;                   /* that waited at one moment, at the most */
     uint32_t blocks;                  /* at that moment */
     uint64_t at_peak;                 /* bytes of it at the peak of allocated memory, */
-    uint64_t peak;                    /* which is so high */
+    uint64_t peak;                    /* and the height of that peak */
     uint32_t lines;                   /* that they come from */
     uint32_t times;                   /* that they were freed at once */
     uint32_t least_steps, most_steps; /* from one of these times to the next */

@@ -11,7 +11,7 @@
     "break the reference cycle that holds it (an object that refers to itself, a closure, a "   \
     "stored exception; torch.utils.viz._cycles.warn_tensor_cycles() shows them), make one "     \
     "reference of it weak (weakref), or call gc.collect() more often (cheap after gc.freeze() " \
-    "at the end of set-up)"
+    "at the end of the setup)"
 
 static const char *every_of(mv_arena *arena, const mv_pile *pile)
 {
@@ -55,8 +55,8 @@ static const char *evidence_of(mv_arena *arena, const mv_trace *trace, const uin
             arena, "the garbage collector is on the stacks of the frees, at %s%s", place, others);
     case MV_PILE_IN_PASSING:
         return mv_arena_printf(arena,
-                               "they were freed at %s%s, which runs in most steps and seldom "
-                               "frees any: the garbage collector ran there",
+                               "they were freed at %s%s, which runs in most steps and rarely frees "
+                               "any: the garbage collector ran there",
                                place, others);
     case MV_PILE_ANYWHERE:
         return mv_arena_printf(arena,
@@ -82,10 +82,10 @@ static const char *advice_of(mv_arena *arena, const mv_trace *trace, const uint8
     mv_culprit_label(trace, kinds, pile->stack, label, sizeof label);
     if (pile->cause == MV_PILE_OF_CYCLES)
         return mv_arena_printf(
-            arena, "objects made at %s wait for Python's garbage collector: " CYCLE, label);
+            arena, "objects created at %s wait for Python's garbage collector: " CYCLE, label);
     return mv_arena_printf(
         arena,
-        "if a list holds the objects made at %s, keep numbers or copies on the CPU, "
+        "if a list holds the objects created at %s, keep numbers or copies on the CPU, "
         "or empty it more often; if none does, " CYCLE,
         label);
 }

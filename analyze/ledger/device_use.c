@@ -103,7 +103,7 @@ typedef struct {
 
 /* Possible places of a sample. A call is numbered after it gets memory, and before it gives memory
  * back, so a sample may already include memory of the next call, or still include memory that the
- * last call gave back. */
+ * last call freed. */
 typedef struct {
     cut before, at, after;
 } place;
@@ -224,7 +224,7 @@ static uint32_t last_gets(const mv_holdings *h)
 }
 
 /* A killed program loses its memory without calls; for a program that ends normally, the driver
- * destroys the contexts before the memory is given back. Such a sample is the last one: less is in
+ * destroys the contexts before the memory is freed. Such a sample is the last one: less is in
  * use than calls held, or than before, and no later call explains that. */
 static void leave_out_end(const mv_holdings *h, mv_device_use *use, const place *places)
 {

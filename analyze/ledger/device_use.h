@@ -9,7 +9,7 @@
  *     unexplained       used - held - context
  *
  * A sample may be taken during a call that gets memory, which is numbered after it, or during a
- * call that gives memory back, which is numbered before it. If used - held is more than at the
+ * call that frees memory, which is numbered before it. If used - held is more than at the
  * neighbouring samples, and the memory of such a call explains that, the sample is placed after the
  * first kind of call, or before the second. Samples after the end of the process are dropped.
  *

@@ -120,7 +120,7 @@ static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv
                                excess, mv_size_text(size, ledger->by_sum - ledger->held_at_sample));
     if (managed > 0)
         return mv_arena_printf(arena,
-                               "the parts are %s more than the use: %s are managed memory, which "
+                               "the parts are %s more than the use: %s is managed memory, which "
                                "need not be on the device",
                                excess, mv_size_text(size, managed));
     return mv_arena_printf(arena,

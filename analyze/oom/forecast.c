@@ -56,8 +56,8 @@ typedef struct {
     uint64_t
         *bytes; /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
     uint64_t *sure; /* [end - base.row] the same without guesses */
-    uint32_t deed_count;
-    mv_replay_deed *deeds; /* [deed_count] */
+    uint32_t next_count;
+    mv_replay_next *next; /* [next_count] */
 } prediction;
 
 static uint64_t asked_of(const prediction *t, uint32_t row)
@@ -386,28 +386,28 @@ static uint32_t freed_with(prediction *t, uint32_t row)
 }
 
 /* Lists the remaining operations of the step, the request first. False when memory is out. */
-static bool list_deeds(prediction *t, mv_arena *arena)
+static bool list_next(prediction *t, mv_arena *arena)
 {
     const mv_lives *l = t->lives;
     const mv_repetition *base = &t->found->at[t->base];
     uint32_t first = l->allocs.birth[base->row] + 1;
     uint32_t last = t->end < t->found->now ? l->allocs.birth[t->end] : t->ask.event;
 
-    t->deeds = mv_push_array(arena, mv_replay_deed, last > first ? (uint64_t)last - first + 1 : 1);
-    if (!t->deeds)
+    t->next = mv_push_array(arena, mv_replay_next, last > first ? (uint64_t)last - first + 1 : 1);
+    if (!t->next)
         return false;
-    t->deeds[t->deed_count++] = (mv_replay_deed){base->row, true, t->ask.bytes};
+    t->next[t->next_count++] = (mv_replay_next){base->row, true, t->ask.bytes};
     for (uint32_t e = first; e < last; e++) {
         uint32_t row = l->alloc_of[e], gone;
         if (row == MV_NO_ROW)
             continue;
         if (l->events.action[e] == MV_ACTION_ALLOC && row < t->end) {
             if (t->bytes[row - base->row])
-                t->deeds[t->deed_count++] = (mv_replay_deed){row, true, t->bytes[row - base->row]};
+                t->next[t->next_count++] = (mv_replay_next){row, true, t->bytes[row - base->row]};
         } else if ((l->events.action[e] == MV_ACTION_FREE_REQUESTED ||
                     l->events.action[e] == MV_ACTION_FREE_COMPLETED) &&
                    l->allocs.freed[row] == e && (gone = freed_with(t, row)) != MV_NO_ROW) {
-            t->deeds[t->deed_count++] = (mv_replay_deed){gone, gone == row, 0};
+            t->next[t->next_count++] = (mv_replay_next){gone, gone == row, 0};
         }
     }
     return true;
@@ -419,8 +419,8 @@ static uint64_t find_peak(const prediction *t, const uint64_t *bytes)
     uint32_t first = t->found->at[t->base].row;
     uint64_t level = t->allocated, peak = level;
 
-    for (uint32_t i = 0; i < t->deed_count; i++) {
-        const mv_replay_deed *d = &t->deeds[i];
+    for (uint32_t i = 0; i < t->next_count; i++) {
+        const mv_replay_next *d = &t->next[i];
         uint64_t size = d->is_new ? mv_round_request(t->rules, bytes[d->row - first])
                                   : t->lives->allocs.block[d->row];
         if (d->bytes)
@@ -471,7 +471,7 @@ static bool predict(prediction *t, mv_arena *arena, mv_forecast *out)
     if (!list_known(t) || !follow_peers(t) || !invert_peers(t))
         return false;
     predict_rows(t);
-    if (!list_deeds(t, arena))
+    if (!list_next(t, arena))
         return false;
     *out = (mv_forecast){.peak = find_peak(t, t->bytes),
                          .least = find_peak(t, t->sure),
@@ -480,8 +480,8 @@ static bool predict(prediction *t, mv_arena *arena, mv_forecast *out)
                          .steps = r->steps,
                          .matched = t->matched,
                          .factor = t->factor,
-                         .deed_count = t->deed_count,
-                         .deeds = t->deeds,
+                         .next_count = t->next_count,
+                         .next = t->next,
                          .first = r->at[t->base].row,
                          .count = t->end - r->at[t->base].row};
     return true;

@@ -29,12 +29,12 @@ typedef struct {
     uint32_t matched; /* allocations of this step that have a counterpart in that step */
     double factor;    /* ratio of this step's sizes to that step's; 0: not a single factor */
     /* The allocations and frees up to the peak, the request first. */
-    uint32_t deed_count;
-    const mv_replay_deed *deeds; /* [deed_count] */
-    uint32_t first, count;       /* rows of new allocations: [first, first + count) */
+    uint32_t next_count;
+    const mv_replay_next *next; /* [next_count] */
+    uint32_t first, count;      /* rows of new allocations: [first, first + count) */
 } mv_forecast;
 
-/* `allocated` are the bytes at the moment, without the request. O(n). The deeds live in `arena`.
+/* `allocated` are the bytes at the moment, without the request. O(n). The list lives in `arena`.
  * Fails only when memory is out. */
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                          const mv_steps *steps, const mv_block_rules *rules,

@@ -34,9 +34,9 @@ typedef struct {
         least_refused;  /* the least total that a limit of the process refused; UINT64_MAX: none */
     uint64_t most_seen; /* most bytes reserved and free together, at any failure */
     bool has_call_ids;  /* mv_calls_have_ids */
-    uint32_t release;   /* the last event of the call that gives memory back; MV_NO_ROW: none */
+    uint32_t release;   /* the last event of the call that releases memory; MV_NO_ROW: none */
     uint64_t held;      /* reserved before that call */
-    bool collects;      /* garbage_collection_threshold gives segments back, too */
+    bool collects;      /* garbage_collection_threshold releases segments, too */
     uint64_t *most;     /* [events] the most ever allocated, after each event */
     mv_oom_prospect prospect;
     bool only_last; /* the others are measured, but not judged */
@@ -263,7 +263,7 @@ static mv_code find_outlook(oom_state *t, mv_oom *o, uint32_t index, mv_err *err
     t->prospect.most_reserved = t->most_reserved;
     mv_arena_init(&scratch, t->arena->budget);
     code = try_all(t, &scratch, o, index, err);
-    o->outlook.forecast.deeds = NULL;
+    o->outlook.forecast.next = NULL;
     mv_arena_release(&scratch);
     return code;
 }
@@ -290,7 +290,7 @@ static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
     return index < MV_MOST_OOM_DETAILS && !t->only_last ? detail(t, &this_case, o, err) : MV_OK;
 }
 
-/* A segment that was added only after memory had been given back was refused first. A limit that
+/* A segment that was added only after memory had been released was refused first. A limit that
  * was passed later is no longer the limit. */
 static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
 {

@@ -1,8 +1,7 @@
 /* Why requests for memory failed on one device: each out-of-memory event of its trace and, in
  * captured files, each call that the device refused and no later call replaced.
  *
- * All figures are those at the moment of the failure, when the allocator had already given back
- * what it could. docs/oom.md has the rules. */
+ * All figures are those at the moment of the failure, when the allocator had already released what it could. docs/oom.md has the rules. */
 #ifndef MV_OOM_H
 #define MV_OOM_H
 
@@ -155,14 +154,14 @@ const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number);
 typedef struct {
     uint32_t count;
     mv_oom *ooms; /* [count] the failures within the window, in order of events */
-    /* Requests that were served only after cached memory had been given back. */
+    /* Requests that were served only after cached memory had been released. */
     uint32_t retries;
-    uint64_t released; /* bytes given back for these */
-    /* How often garbage_collection_threshold gave memory back, and how many bytes. */
+    uint64_t released; /* bytes released for these */
+    /* How often garbage_collection_threshold released memory, and how many bytes. */
     uint32_t collections;
     uint64_t collected;
     uint32_t untried; /* failures that were neither forecast nor replayed: see MV_MOST_OOM_EVENTS */
-    /* One sentence each, without a full stop; "" when there is nothing to say. */
+    /* One sentence each, without a full stop; "" when nothing applies. */
     bool is_known;          /* the events are complete, or a request failed */
     const char *verdict;    /* "3 requests failed"; never "" */
     const char *why;        /* why none failed, or why that is unknown */

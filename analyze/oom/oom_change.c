@@ -70,7 +70,7 @@ static int by_worth(const void *a, const void *b, const void *context)
     return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* Only segments of the default pool: the allocator gives those back before it fails. */
+/* Only segments of the default pool: the allocator releases those before it fails. */
 static uint32_t list_candidates(const mv_heap *heap, const mv_heap_map *map, candidate *out)
 {
     const mv_segment_lives *s = &heap->lives->segments;

@@ -54,7 +54,7 @@ static bool gives_back(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_FREE_REQUESTED;
 }
 
-/* For each event, the first event at or after it that does not just give memory back. */
+/* For each event, the first event at or after it that does not just release memory. */
 static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
 {
     uint32_t *answer = mv_push_array(scratch, uint32_t, (uint64_t)ev->count + 1);
@@ -67,7 +67,7 @@ static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
     return answer;
 }
 
-/* After a refusal the allocator gives memory back and tries again. Its next event is a segment of
+/* After a refusal the allocator releases memory and tries again. Its next event is a segment of
  * that size when this helped, and an oom event (which is listed already) when it did not. */
 static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
 {

@@ -1,4 +1,4 @@
-/* Requests that failed, and requests that were served only after memory had been given back. Part
+/* Requests that failed, and requests that were served only after memory had been released. Part
  * of mv_ooms_find, and enough for the counters of `stats`. */
 #ifndef MV_OOM_FAILURES_H
 #define MV_OOM_FAILURES_H

@@ -75,8 +75,7 @@ void mv_oom_prospect_close(mv_oom_prospect *p)
         mv_replay_close(p->replays[i].replay);
 }
 
-/* Moves a replay to just after the failure. It starts again only if the limit differs from that of
- * the previous failure. */
+/* Moves a replay to just after the failure. It starts again only if the limit differs from the previous failure's. */
 static mv_code replay_within(mv_oom_prospect *p, mv_oom_trial which, uint64_t limit,
                              const mv_oom *o, mv_replay_result *out, mv_err *err)
 {
@@ -139,7 +138,7 @@ static mv_code follow_forecast(mv_oom_prospect *p, mv_oom *o, mv_err *err)
         return err->code;
     code = mv_replay_until(replay, o->event, &result, err);
     if (code == MV_OK && !result.gave_up) {
-        code = mv_replay_go_on(replay, f->deeds, f->deed_count, f->first, f->count, &served, err);
+        code = mv_replay_continue(replay, f->next, f->next_count, f->first, f->count, &served, err);
         o->outlook.course = served ? MV_COURSE_ENDS : MV_COURSE_FAILS;
     }
     mv_replay_close(replay);

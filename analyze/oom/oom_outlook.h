@@ -37,7 +37,7 @@ typedef struct {
     mv_oom_replay replays[MV_TRY_COUNT];
 } mv_oom_prospect;
 
-/* Fills the forecast, whose deeds live in `arena`, and the rise. `steps` are those up to the
+/* Fills the forecast, whose lists live in `arena`, and the rise. `steps` are those up to the
  * failure. */
 mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_steps *steps,
                         mv_oom *oom, mv_err *err);

@@ -70,7 +70,7 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
     }
     mv_text_append(s, SENTENCE, " (from %s", f->basis);
     if (f->forecast.least < f->forecast.peak)
-        mv_text_append(s, SENTENCE, "; %s of it are certain", mv_size_text(a, f->forecast.least));
+        mv_text_append(s, SENTENCE, "; %s of it is certain", mv_size_text(a, f->forecast.least));
     mv_text_append(s, SENTENCE, ")");
 }
 
@@ -110,7 +110,7 @@ static void say_full(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
-    mv_text_append(s, SENTENCE, "%s are in use and the device has %s left",
+    mv_text_append(s, SENTENCE, "%s is in use and the device has %s left",
                    mv_size_text(a, o->bytes.allocated),
                    o->device_free == MV_NO_BYTES ? "?" : mv_size_text(b, o->device_free));
 }
@@ -139,7 +139,7 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
     }
     say_margin(s, o);
     if (o->decided_by == MV_OOM_BY_GROWTH && f->most > f->limit)
-        mv_text_append(s, SENTENCE, ", but the run had needed %s before", mv_size_text(a, f->most));
+        mv_text_append(s, SENTENCE, ", but the run needed %s earlier", mv_size_text(a, f->most));
     else if (o->decided_by == MV_OOM_BY_REPLAY)
         mv_text_append(s, SENTENCE, "; replayed with %s within %s, the request fails as well",
                        o->suspect == MV_OOM_STREAM_OR_POOL ? "one pool and one stream for all"
@@ -186,14 +186,14 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
         say_hole(s, o);
     else if (o->suspect == MV_OOM_STREAM_OR_POOL)
         mv_text_append(s, SENTENCE,
-                       "%s are free, but only %s of it in the pool and stream of the request",
+                       "%s is free, but only %s of it in the pool and stream of the request",
                        mv_size_text(a, o->bytes.free), mv_size_text(b, o->usable));
     else if (o->suspect == MV_OOM_PENDING_FREE)
-        mv_text_append(s, SENTENCE, "%s were freed, but other streams may still use them",
+        mv_text_append(s, SENTENCE, "%s was freed, but other streams may still use it",
                        mv_size_text(a, o->bytes.pending));
     else
         mv_text_append(s, SENTENCE,
-                       "%s are free in the right pool and stream, but the largest hole is %s",
+                       "%s is free in the right pool and stream, but the largest hole is %s",
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
 }
 
@@ -228,7 +228,7 @@ static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                        "within %s%s",
                        mv_size_text(size, o->outlook.joined_surely ? o->outlook.limit_least
                                                                    : o->outlook.limit),
-                       o->outlook.joined_surely ? ", which were reserved anyway" : "");
+                       o->outlook.joined_surely ? ", which was reserved anyway" : "");
     } else if (o->outlook.margin_most >= 0 && o->hole == MV_HOLE_NONE &&
                o->suspect != MV_OOM_PENDING_FREE) {
         say_joined(s, o);
@@ -246,14 +246,14 @@ static void say_rest(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
     if (o->verdict == MV_OOM_CAPACITY)
         say_capacity(s, o);
     else if (o->verdict == MV_OOM_OUTSIDE)
-        mv_text_append(
-            s, SENTENCE, "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
-            mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
-            mv_size_text(d, o->outside),
-            o->total_source == MV_TOTAL_GUESSED ? " or more (where device and host share their "
-                                                  "memory, as on GB10 and Jetson, it may "
-                                                  "be the host's page cache)"
-                                                : "");
+        mv_text_append(s, SENTENCE,
+                       "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
+                       mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
+                       mv_size_text(d, o->outside),
+                       o->total_source == MV_TOTAL_GUESSED
+                           ? " or more (where device and host share memory, as on GB10 and Jetson, "
+                             "this may be the host's page cache)"
+                           : "");
     else
         say_holes(c, s, o);
 }
@@ -355,7 +355,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
     char s[SENTENCE] = "";
 
     if (o->outlook.has_leak && !is_beyond_device(o))
-        mv_text_append(s, SENTENCE, "end the leak first (memviz leaks shows it)");
+        mv_text_append(s, SENTENCE, "fix the leak first (memviz leaks shows it)");
     else if (is_undecided(o))
         advise_recording(c, s, o);
     else if (o->verdict == MV_OOM_FRAGMENTATION)
@@ -363,7 +363,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
     else if (o->verdict == MV_OOM_STREAM_OR_POOL)
         mv_text_append(
             s, SENTENCE,
-            "do the large allocations on one stream and in one pool; delete CUDA graphs and "
+            "make the large allocations on one stream and in one pool; delete CUDA graphs and "
             "MemPools that are no longer needed, then call torch.cuda.empty_cache()");
     else if (o->verdict == MV_OOM_PENDING_FREE)
         mv_text_append(s, SENTENCE,

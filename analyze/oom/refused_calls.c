@@ -171,7 +171,7 @@ static mv_oom_verdict judge(const mv_oom *o)
                : MV_OOM_CAPACITY;
 }
 
-static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
+static bool write_why(search *s, mv_oom *o, const mv_ledger *ledger)
 {
     char asked[MV_SIZE_TEXT], left[MV_SIZE_TEXT], outside[MV_SIZE_TEXT], total[MV_SIZE_TEXT];
 
@@ -180,31 +180,30 @@ static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
     mv_size_text(total, o->total);
     if (o->device_free == MV_NO_BYTES) {
         o->why = mv_arena_printf(s->arena,
-                                 "%s were refused; how much the device had left is unknown: the "
+                                 "%s was refused; how much the device had left is unknown: the "
                                  "file has no samples of it; this process: %s",
                                  asked, ledger->verdict);
         o->advice = mv_shares_memory(s->read)
                         ? "the device uses the host's memory: free -h shows how much programs hold "
-                          "and how much the page cache could give back"
+                          "and how much the page cache could release"
                         : "record with memviz run where NVML is installed, or check in nvidia-smi "
                           "which other processes use the device";
         return o->why != NULL;
     }
     mv_size_text(left, o->device_free);
     o->why = mv_arena_printf(
-        s->arena, "%s were refused; the device had %s left of %s, others used %s; this process: %s",
+        s->arena, "%s was refused; the device had %s left of %s, others used %s; this process: %s",
         asked, left, total, outside, ledger->verdict);
     if (o->verdict == MV_OOM_CAPACITY)
         o->advice = "use less memory, or a larger device: start with the largest holder";
     else if (o->verdict == MV_OOM_OTHERS)
-        o->advice = mv_arena_printf(s->arena,
-                                    "others on the device use %s, enough for the request: end "
-                                    "them, or use another device",
-                                    outside);
+        o->advice = mv_arena_printf(
+            s->arena,
+            "others on the device use %s, enough for the request: stop them, or use another device",
+            outside);
     else
-        o->advice =
-            "the device had room for it at the sample: look for a limit (MIG, MPS, a memory "
-            "pool's), or for memory that others took for a moment";
+        o->advice = "the device had room for it when it was sampled: look for a limit (MIG, MPS, a "
+                    "memory pool), or for memory that other programs took briefly";
     return o->why && o->advice;
 }
 
@@ -237,7 +236,7 @@ static mv_code look_at(search *s, const mv_lives *read_lives, mv_oom *o, mv_err 
     o->change.biggest = MV_NO_ROW;
     if (o->verdict != MV_OOM_UNKNOWN)
         o->change.smaller_by = o->change.more_memory = o->requested - o->device_free;
-    if (!say(s, o, &ledger) || !list_holders(s, o))
+    if (!write_why(s, o, &ledger) || !list_holders(s, o))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "refused calls");
     return MV_OK;
 }
@@ -259,8 +258,7 @@ mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_li
             return err->code;
     for (uint32_t i = MV_MOST_OOM_DETAILS; i < out->count; i++) {
         out->ooms[i].verdict = MV_OOM_UNKNOWN;
-        out->ooms[i].why =
-            "refused like those before it; only the first ones are examined in detail";
+        out->ooms[i].why = "refused like the earlier ones; only the first are examined in detail";
         out->ooms[i].advice = "look at the first failure";
         out->ooms[i].enough = "";
     }

@@ -9,7 +9,7 @@
  *     unknown      the device has no samples, or had room: a limit that the file does not show
  *
  * The next call of the same library replaces a refused one if it succeeds with the same size
- * (memory was given back), or requests less from the same line (a pool that probes). */
+ * (memory was freed), or requests less from the same line (a pool that probes). */
 #ifndef MV_REFUSED_CALLS_H
 #define MV_REFUSED_CALLS_H
 

@@ -9,7 +9,7 @@
     "work, torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") where the error is caught"
 
 typedef struct {
-    mv_text_maker say;
+    mv_text_maker texts;
     mv_oom_text *t;
     const mv_printed_size *size; /* from the text */
 } text_writer;
@@ -25,8 +25,8 @@ static const char *text_of(text_writer *w, mv_printed_size size)
     mv_size_text(least, size.least);
     mv_size_text(most, size.most);
     if (strcmp(least, most) == 0 || (size.most - size.least) <= size.bytes / 100)
-        return mv_make_text(&w->say, "%s", mv_size_text(least, size.bytes));
-    return mv_make_text(&w->say, "%s to %s", least, most);
+        return mv_make_text(&w->texts, "%s", mv_size_text(least, size.bytes));
+    return mv_make_text(&w->texts, "%s to %s", least, most);
 }
 
 /* For a figure in the text itself. */
@@ -35,7 +35,7 @@ static const char *printed(text_writer *w, mv_error_size which)
     char text[MV_SIZE_TEXT];
 
     return mv_size_is_printed(w->size[which])
-               ? mv_make_text(&w->say, "%s", mv_size_text(text, w->size[which].bytes))
+               ? mv_make_text(&w->texts, "%s", mv_size_text(text, w->size[which].bytes))
                : "?";
 }
 
@@ -58,7 +58,7 @@ static void write_device(text_writer *w)
 
     if (w->t->text->is_async && has(w, MV_ERROR_CAPACITY))
         add_line(w,
-                 mv_make_text(&w->say,
+                 mv_make_text(&w->texts,
                               "%s capacity, %s free, %s allocated by PyTorch; the message does not "
                               "contain the other memory in the pool of cudaMallocAsync",
                               printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
@@ -67,7 +67,7 @@ static void write_device(text_writer *w)
         return;
     if (mv_size_is_printed(t->not_pytorch) && mv_size_is_printed(t->others))
         add_line(w,
-                 mv_make_text(&w->say,
+                 mv_make_text(&w->texts,
                               "%s capacity = %s free + %s reserved by PyTorch + %s of this process "
                               "outside PyTorch + %s of others",
                               printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
@@ -75,14 +75,14 @@ static void write_device(text_writer *w)
                               text_of(w, t->others)));
     else if (mv_size_is_printed(t->outside))
         add_line(w, mv_make_text(
-                        &w->say,
+                        &w->texts,
                         "%s capacity = %s free + %s reserved by PyTorch + %s outside PyTorch: of "
                         "this process (its CUDA context, libraries) and of others",
                         printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
                         text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->outside)));
     else
         add_line(
-            w, mv_make_text(&w->say,
+            w, mv_make_text(&w->texts,
                             "%s capacity, %s free, and %s reserved by PyTorch, which is more than "
                             "the rest: the driver adds host memory (Windows, WSL)",
                             printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
@@ -96,7 +96,7 @@ static void write_pytorch(text_writer *w)
     if (!has(w, MV_ERROR_RESERVED) || !has(w, MV_ERROR_UNALLOCATED))
         return;
     add_line(w,
-             mv_make_text(&w->say, "%s reserved = %s allocated + %s not allocated (%s)%s%s%s",
+             mv_make_text(&w->texts, "%s reserved = %s allocated + %s not allocated (%s)%s%s%s",
                           text_of(w, w->size[MV_ERROR_RESERVED]), printed(w, MV_ERROR_ALLOCATED),
                           text_of(w, w->size[MV_ERROR_UNALLOCATED]),
                           mv_percent_text(share, w->size[MV_ERROR_UNALLOCATED].bytes,
@@ -124,7 +124,7 @@ static void write_processes(text_writer *w)
                 : "");
     }
     if (*line)
-        add_line(w, mv_make_text(&w->say, "%s", line));
+        add_line(w, mv_make_text(&w->texts, "%s", line));
     if (e->hides_processes)
         add_line(
             w, "the memory of each process is unknown: NVML does not report it on Windows and WSL");
@@ -144,7 +144,7 @@ static void write_request(text_writer *w)
     mv_size_text(most, w->size[MV_ERROR_REQUESTED].bytes);
     add_line(w,
              mv_make_text(
-                 &w->say,
+                 &w->texts,
                  "%s is the segment that PyTorch requested from the device; the tensor takes %s%s",
                  most, tensor->least > 1 ? "more than 1.00 MiB and at most " : "up to ",
                  tensor->least > 1 ? most : "1.00 MiB"));
@@ -157,23 +157,24 @@ static void write_summary(text_writer *w)
     if (mv_size_is_printed(w->t->pending) && has(w, MV_ERROR_SPLIT) &&
         mv_size_is_printed(w->t->releasable))
         add_line(
-            w, mv_make_text(&w->say,
+            w, mv_make_text(&w->texts,
                             "of the memory not allocated, %s was freed but a stream may still use "
                             "it, %s is free next to blocks in use, and %s is whole segments, which "
-                            "empty_cache() gives back",
+                            "empty_cache() releases",
                             text_of(w, w->t->pending), printed(w, MV_ERROR_SPLIT),
                             text_of(w, w->t->releasable)));
     if (has(w, MV_ERROR_PEAK_ALLOCATED) && has(w, MV_ERROR_PEAK_RESERVED))
-        add_line(w, mv_make_text(&w->say, "at most %s was allocated and %s reserved",
+        add_line(w, mv_make_text(&w->texts, "at most %s was allocated and %s reserved",
                                  printed(w, MV_ERROR_PEAK_ALLOCATED),
                                  printed(w, MV_ERROR_PEAK_RESERVED)));
     if (e->failures != MV_NO_BYTES && e->retries != MV_NO_BYTES)
-        add_line(w, mv_make_text(
-                        &w->say,
-                        "%llu request%s failed, and %llu succeeded only after cached memory was "
-                        "given back",
-                        (unsigned long long)e->failures, mv_plural(e->failures),
-                        (unsigned long long)e->retries));
+        add_line(
+            w,
+            mv_make_text(
+                &w->texts,
+                "%llu request%s failed, and %llu succeeded only after cached memory was released",
+                (unsigned long long)e->failures, mv_plural(e->failures),
+                (unsigned long long)e->retries));
 }
 
 /* ---- why ------------------------------------------------------------------------------------- */
@@ -183,7 +184,7 @@ static const char *why_limit(text_writer *w)
     mv_answer room = w->t->had_room;
 
     return mv_make_text(
-        &w->say,
+        &w->texts,
         "a limit of %s is set for the process (set_per_process_memory_fraction): %s of it is in "
         "use, and %s was requested; the device had %s left%s",
         printed(w, MV_ERROR_LIMIT),
@@ -201,7 +202,7 @@ static const char *why_capacity(text_writer *w)
     char least[MV_SIZE_TEXT];
 
     return mv_make_text(
-        &w->say,
+        &w->texts,
         "PyTorch's allocated memory (%s)%s%s and the request take at least %s together, "
         "and the device has %s: neither other processes nor fragmentation is to blame",
         printed(w, MV_ERROR_ALLOCATED), has_own ? ", this process's memory outside PyTorch,  " : "",
@@ -212,7 +213,7 @@ static const char *why_capacity(text_writer *w)
 static const char *why_outside(text_writer *w)
 {
     return mv_make_text(
-        &w->say,
+        &w->texts,
         "others have %s of the device: without them this request would have fitted; "
         "PyTorch's unallocated memory, %s, and the memory left on the device would not "
         "have been enough, even in one piece",
@@ -225,10 +226,10 @@ static const char *why_refused(text_writer *w)
     bool is_excluded = w->t->over_limit == MV_ANSWER_NO;
 
     return mv_make_text(
-        &w->say,
+        &w->texts,
         "the device did not run out of memory: it had %s left, and %s was requested; %s Windows' "
         "and WSL's commit limit, a limit of MPS, MIG or a layer that shares the GPU, or ulimit -v "
-        "may have refused it, or another process took the memory and gave it back in between",
+        "may have refused it, or another process took the memory and released it in between",
         printed(w, MV_ERROR_FREE), printed(w, MV_ERROR_REQUESTED),
         is_excluded ? "no limit of PyTorch (set_per_process_memory_fraction) was reached;"
                     : "a limit of PyTorch (set_per_process_memory_fraction),");
@@ -241,7 +242,7 @@ static const char *why_open(text_writer *w)
     bool is_inside = mv_size_is_printed(free_inside) && free_inside.least >= t->tensor.most;
     const char *inside =
         is_inside
-            ? mv_make_text(&w->say,
+            ? mv_make_text(&w->texts,
                            "%s reserved by PyTorch was not allocated, at least as much as the "
                            "request: in pieces, in another pool or stream, or free too late",
                            text_of(w, free_inside))
@@ -251,12 +252,13 @@ static const char *why_open(text_writer *w)
             : "these figures do not show whether holes in PyTorch's reserved memory are to blame";
     bool is_others = t->others_do == MV_ANSWER_YES;
     const char *others =
-        is_others ? mv_make_text(&w->say, "without the others, which have %s, it would have fitted",
-                                 text_of(w, t->others))
+        is_others
+            ? mv_make_text(&w->texts, "without the others, which have %s, it would have fitted",
+                           text_of(w, t->others))
         : t->others_do == MV_ANSWER_NO ? "others are not to blame"
                                        : "the message does not show how much others have";
 
-    return mv_make_text(&w->say, "%s; %s", is_others ? others : inside,
+    return mv_make_text(&w->texts, "%s; %s", is_others ? others : inside,
                         is_others ? inside : others);
 }
 
@@ -293,7 +295,7 @@ static void advise(text_writer *w)
         t->advice = "hold less (a smaller batch, checkpointing, sharding) or take a larger device; "
                     "to see who holds it: " RECORD;
     else if (t->verdict == MV_TEXT_OUTSIDE)
-        t->advice = "nvidia-smi names the processes: end or move them, or wait; the message does "
+        t->advice = "nvidia-smi names the processes: stop or move them, or wait; the message does "
                     "not show whether later requests would then fit: " RECORD;
     else if (t->had_room == MV_ANSWER_YES)
         t->advice = "look for that limit first: a smaller batch need not help; on Windows enlarge "
@@ -309,9 +311,9 @@ static void advise(text_writer *w)
             "see who held it: memviz run -o run.bin -- python train.py, then memviz ledger run.bin";
     else if (t->holes_do != MV_ANSWER_NO && !e->is_async)
         t->advice = mv_make_text(
-            &w->say, "%stry %s; it only helps against fragmentation. To find the cause: " RECORD,
+            &w->texts, "%stry %s; it only helps against fragmentation. To find the cause: " RECORD,
             t->others_do == MV_ANSWER_YES
-                ? "nvidia-smi names the other processes: end or move them; or "
+                ? "nvidia-smi names the other processes: stop or move them; or "
                 : "",
             setting_of(e));
     else
@@ -348,5 +350,5 @@ bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t)
     else
         t->why = why_open(&w);
     advise(&w);
-    return !w.say.failed;
+    return !w.texts.failed;
 }

@@ -187,8 +187,8 @@ static void say_several(const speaker *s, char text[SENTENCE])
         mv_text_append(text, SENTENCE, "%u of %u ranks %s%s", off, s->count,
                        off == 1 ? "differs" : "differ",
                        s->out->groups == 1 ? ""
-                       : off == 1          ? " from the others of its group"
-                                           : " from the others of their groups");
+                       : off == 1          ? " from the others in its group"
+                                           : " from the others in their groups");
     if (s->out->count == 1)
         say_only_outlier(s, text, MV_NO_ROW);
     else if (off)

@@ -495,12 +495,12 @@ static void skip_points(mv_cursor *c)
     mv_take_bytes(c, POINT_BYTES);
 }
 
-/* The part is decoded where its bytes are new. What is damaged is decoded to find the error. */
+/* The part is decoded where its bytes are new. Damaged parts are decoded to find the error. */
 static mv_code take_part(reader *r, mv_part_kind kind, mv_summary *s)
 {
     static void (*const skip[])(mv_cursor *) = {skip_code, skip_sites, skip_points};
     static mv_code (*const take[])(reader *, mv_summary *) = {take_code, take_sites, take_points};
-    /* Rows of sites are those of the code; the number of points is that of the allocations. */
+    /* Stacks of sites are rows of the code; the number of points follows from the number of allocations. */
     uint64_t context[] = {0, (uintptr_t)s->code, s->allocs};
     mv_cursor end = r->c;
     mv_part_key key;

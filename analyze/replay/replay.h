@@ -94,12 +94,12 @@ typedef struct {
     uint32_t row;
     bool is_new;
     uint64_t bytes; /* to allocate; 0: it is freed */
-} mv_replay_deed;
+} mv_replay_next;
 
 /* Applies them, and reports whether every request was served. The replay is of no use afterwards
  * but for mv_replay_close. `first` is the least row of a new allocation, `count` the number of rows
  * from there. */
-mv_code mv_replay_go_on(mv_replay *replay, const mv_replay_deed *deeds, uint32_t deed_count,
-                        uint32_t first, uint32_t count, bool *served, mv_err *err);
+mv_code mv_replay_continue(mv_replay *replay, const mv_replay_next *next, uint32_t next_count,
+                           uint32_t first, uint32_t count, bool *served, mv_err *err);
 
 #endif

@@ -254,16 +254,16 @@ static uint32_t make_again(run_state *r, uint32_t row, uint64_t bytes)
                             pool != MV_DEFAULT_POOL.row);
 }
 
-mv_code mv_replay_go_on(mv_replay *r, const mv_replay_deed *deeds, uint32_t deed_count,
-                        uint32_t first, uint32_t count, bool *served, mv_err *err)
+mv_code mv_replay_continue(mv_replay *r, const mv_replay_next *next, uint32_t next_count,
+                           uint32_t first, uint32_t count, bool *served, mv_err *err)
 {
     uint32_t *made = mv_push_array(&r->own, uint32_t, count);
 
     *served = !r->result.gave_up;
     for (uint32_t i = 0; made && i < count; i++)
         made[i] = MV_NO_ROW;
-    for (uint32_t i = 0; made && i < deed_count && *served && !r->heap.out_of_memory; i++) {
-        const mv_replay_deed *d = &deeds[i];
+    for (uint32_t i = 0; made && i < next_count && *served && !r->heap.out_of_memory; i++) {
+        const mv_replay_next *d = &next[i];
         uint32_t *block = d->is_new ? &made[d->row - first] : &r->block_of[d->row];
         uint64_t owner = d->is_new ? MADE_AGAIN | d->row : d->row;
         if (d->bytes) {

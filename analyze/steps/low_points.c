@@ -204,10 +204,10 @@ const char *mv_low_held_text(const mv_trace *trace, const uint8_t *kinds, const 
     if (held->count == 0)
         snprintf(out, MV_LOW_TEXT, "no line holds memory at every low point");
     else if (held->lines[0].stack.row == MV_NO_ROW)
-        snprintf(out, MV_LOW_TEXT, "%s are held at every low point, %s of it without a stack",
+        snprintf(out, MV_LOW_TEXT, "%s is held at every low point, %s of it without a stack",
                  mv_size_text(all, held->bytes), mv_size_text(most, held->lines[0].bytes));
     else
-        snprintf(out, MV_LOW_TEXT, "%s are held at every low point, %s of it by %.500s",
+        snprintf(out, MV_LOW_TEXT, "%s is held at every low point, %s of it by %.500s",
                  mv_size_text(all, held->bytes), mv_size_text(most, held->lines[0].bytes),
                  mv_culprit_label(trace, kinds, held->lines[0].stack, label, sizeof label));
     return out;

@@ -48,7 +48,7 @@ typedef struct {
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_steps *steps, uint32_t most, mv_low_held *out, mv_err *err);
 
-/* "2.05 GiB are held at every low point, 1.90 GiB of it by dispatcher.py:5 dispatch"; "" when
+/* "2.05 GiB is held at every low point, 1.90 GiB of it by dispatcher.py:5 dispatch"; "" when
  * nothing is known. `kinds` from mv_frame_kinds. Returns `out`. */
 #define MV_LOW_TEXT 640
 const char *mv_low_held_text(const mv_trace *trace, const uint8_t *kinds, const mv_low_held *held,

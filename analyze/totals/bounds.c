@@ -41,8 +41,7 @@ static unsigned of_allocations(const mv_lives *lives)
            if_any(lives->doubts.lost_frees + lives->doubts.final_over, MV_BOUND_MOST);
 }
 
-/* Doubts about block sizes. A block that ended late takes room from later ones. Where segments are
- * not recorded, a block may have been in another one than the final heap has at its address. */
+/* Doubts about block sizes. A block that ended late takes room from later ones. If segments are not recorded, a block may have been in another one than the final heap has at its address. */
 static unsigned of_sizes(const mv_lives *lives)
 {
     return if_any(lives->doubts.inexact_blocks + lives->doubts.misplaced + lives->doubts.outside,

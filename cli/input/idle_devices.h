@@ -1,6 +1,6 @@
 /* Idle devices (not mv_device_is_used): a process sees all devices of a machine, but uses few.
  *
- * Text reports show only the devices in use, and say at their end how many others are idle. If all
+ * Text reports show only the devices in use, and end with the number of idle ones. If all
  * are idle, they show the first one. JSON has every device. */
 #ifndef MV_IDLE_DEVICES_H
 #define MV_IDLE_DEVICES_H

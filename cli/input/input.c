@@ -69,7 +69,7 @@ bool mv_input_is_file(const mv_cli *cli, const char *path)
     return true;
 }
 
-/* Reports of other tools that people give by mistake, and that do not begin with known bytes. */
+/* Reports of other tools that people pass by mistake, and that do not begin with known bytes. */
 static void name_other_tool(const char *path, mv_err *err)
 {
     static const char *const endings[] = {".nsys-rep", ".qdrep", ".ncu-rep"};

@@ -8,8 +8,7 @@
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
-/* Sequences of so many files are kept completely; those of more files as in a summary file, in
- * 40 KB, so that hundreds of ranks with 100,000 allocations fit into some tens of megabytes. */
+/* Up to this many files, sequences are kept completely; with more, as in a summary file, in 40 KB, so that hundreds of ranks with 100,000 allocations fit into some tens of megabytes. */
 #define FILES_IN_DETAIL 64
 
 typedef struct {

@@ -18,7 +18,7 @@ struct mv_mcp_tool {
     const char *name;
     const char *command;   /* NULL: none, as in `memviz FILE` */
     const char *word;      /* after the command; or NULL */
-    const char *arguments; /* as in mv_command; NULL: those of the command */
+    const char *arguments; /* as in mv_command; NULL: the command's options */
     const char *about;     /* NULL: the command's own help text */
     const char *limit;     /* --limit when none is given; or NULL */
     mv_option_set lacks; /* MV_HAS bits of options that only apply to the command's other output */
@@ -144,7 +144,7 @@ static const char *type_of(mv_option_id id)
 }
 
 /* The list is a cost in each session of an agent, and most options are in most tools: an option has
- * a few words, or none if its name and its type say it. */
+ * a few words, or none if its name and type are enough. */
 static const char *about_option(mv_option_id id, mv_option_set allowed)
 {
     switch (id) {

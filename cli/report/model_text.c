@@ -19,7 +19,7 @@ typedef struct {
     bool is_line_start;   /* no separator yet */
     uint32_t *stack_name; /* [stacks.count] number in the text; MV_NO_ROW: none */
     uint32_t *call;       /* [calls] the numbers of calls that occur, sorted */
-    uint32_t *call_name;  /* [calls] likewise */
+    uint32_t *call_name;  /* [calls] [calls] */
     uint32_t calls;
     uint32_t stacks_named, calls_named;
     shown_columns shown[MV_WIRE_KINDS]; /* by mv_wire_kind */

@@ -7,7 +7,6 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "base/texts.h"
-#include "cli/report/csv.h"
 #include "cli/report/json.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
@@ -47,6 +46,30 @@ struct mv_rows {
 };
 
 /* ---- objects in rows --------------------------------------------------------------------- */
+
+/* ---- CSV: cells of RFC 4180, safe for a terminal and for a spreadsheet (docs/export.md) ---- */
+
+/* A cell in several parts begins with a double quote, and an apostrophe if it is a formula. */
+static void open_cell(mv_out *out, mv_span first)
+{
+    mv_out_words(out, mv_escape_is_formula(first) ? "\"'" : "\"");
+}
+
+static void put_cell_part(mv_out *out, mv_span text)
+{
+    mv_out_escaped(out, text, MV_ESCAPE_CSV);
+}
+
+static void put_cell(mv_out *out, mv_span text)
+{
+    bool is_quoted = mv_escape_needs_quotes(text);
+
+    if (is_quoted)
+        open_cell(out, text);
+    put_cell_part(out, text);
+    if (is_quoted)
+        mv_out_char(out, '"');
+}
 
 /* The length of the objects common to both keys: 3 for "at.event" and "at.time_us". */
 static size_t common_objects(mv_span a, mv_span b)
@@ -339,26 +362,26 @@ static void put_csv_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack
     for (uint32_t i = 0; i < count; i++) {
         mv_span file = mv_string_span(trace, trace->frames.file[frames[i].row]);
         if (i == 0)
-            mv_csv_open(out, file);
+            open_cell(out, file);
         else
             mv_out_char(out, ';');
-        mv_csv_put_part(out, file);
+        put_cell_part(out, file);
         mv_out_char(out, ':');
         mv_out_i64(out, mv_json_line(trace, frames[i]));
         mv_out_char(out, ' ');
-        mv_csv_put_part(out, mv_string_span(trace, trace->frames.function[frames[i].row]));
+        put_cell_part(out, mv_string_span(trace, trace->frames.function[frames[i].row]));
     }
     mv_out_words(out, count ? "\"" : "\"\"");
 }
 
 static void put_csv_texts(mv_out *out, const mv_value *value)
 {
-    mv_csv_open(out, value->texts.count ? mv_text_span(value->texts.text[0]) : (mv_span){0});
+    open_cell(out, value->texts.count ? mv_text_span(value->texts.text[0]) : (mv_span){0});
     for (uint32_t i = 0; i < value->texts.count; i++) {
         mv_out_words(out, i ? ";" : "");
-        mv_csv_put_part(out, mv_text_span(value->texts.text[i]));
+        put_cell_part(out, mv_text_span(value->texts.text[i]));
     }
-    mv_csv_close(out);
+    mv_out_char(out, '\"');
 }
 
 static void put_csv_value(mv_out *out, const mv_value *value)
@@ -384,7 +407,7 @@ static void put_csv_value(mv_out *out, const mv_value *value)
         mv_out_words(out, value->truth ? "true" : "false");
         break;
     case MV_VALUE_TEXT:
-        mv_csv_put_text(out, value->text);
+        put_cell(out, value->text);
         break;
     case MV_VALUE_TEXTS:
         put_csv_texts(out, value);
@@ -394,7 +417,7 @@ static void put_csv_value(mv_out *out, const mv_value *value)
                       (unsigned long long)value->pair.b);
         break;
     case MV_VALUE_CULPRIT:
-        mv_csv_put_text(out, mv_text_span(culprit(value, label)));
+        put_cell(out, mv_text_span(culprit(value, label)));
         break;
     case MV_VALUE_FRAMES:
         put_csv_frames(out, value->stack.trace, value->stack.id);
@@ -475,7 +498,7 @@ static void put_csv_head(mv_out *out, const mv_table *report, const char *path)
         put_csv_names(out, table, named_by(table, table == report, inner), &columns);
     }
     put_csv_names(out, table, table->count, &columns);
-    mv_csv_put_end(out);
+    mv_out_words(out, "\r\n");
 }
 
 static void put_csv_cells(const mv_rows *rows, const mv_value *values, uint32_t count,
@@ -516,7 +539,7 @@ static void add_csv(mv_rows *rows, const mv_value *values)
     }
     put_csv_outer(rows, &columns);
     put_csv_cells(rows, values, table->count, &columns);
-    mv_csv_put_end(rows->out);
+    mv_out_words(rows->out, "\r\n");
 }
 
 /* ---- text -------------------------------------------------------------------------------- */

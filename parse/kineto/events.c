@@ -180,10 +180,10 @@ static uint32_t device_row(mv_kineto *k, int64_t type, int64_t id, uint64_t pid)
     for (uint32_t i = 0; i < k->device_count; i++) {
         const mv_kineto_device *d = &k->devices[i];
         if (d->type == type && d->id == id)
-            return d->pid == pid ? i
-                                 : refuse(k, "traces of several processes in one file: two have "
-                                             "events of one device; give the trace of each rank "
-                                             "separately");
+            return d->pid == pid
+                       ? i
+                       : refuse(k, "traces of several processes in one file: two have "
+                                   "events of one device; pass the trace of each rank separately");
     }
     if (k->device_count == MV_KINETO_DEVICES || id >= MV_KINETO_DEVICES)
         return refuse(k, "more than 64 devices with memory events");

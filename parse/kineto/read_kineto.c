@@ -202,8 +202,8 @@ static mv_code refuse(mv_kineto *k)
 
     if (!k->has_events)
         return mv_fail(k->err, MV_FORMAT, 0, "%s",
-                       "this looks like text (JSON), but has no \"traceEvents\" of "
-                       "torch.profiler; give its trace, or the snapshot pickle itself");
+                       "this looks like text (JSON), but has no \"traceEvents\" of torch.profiler; "
+                       "pass its trace, or the snapshot pickle itself");
     if (k->refusal)
         return mv_fail(k->err, MV_FORMAT, k->refused_at, "%s", k->refusal);
     if (k->memory_count > 0)

@@ -1,5 +1,5 @@
 /* Devices that share the host's memory (NVIDIA GB10, Jetson). NVML has no figure for their use, and
- * CUDA's free memory excludes the host's page cache, which would be given back: the owner of memory
+ * CUDA's free memory excludes the host's page cache, which would be released: the owner of memory
  * in use beyond the process's own is unknown. A capture has a note about it. */
 #ifndef MV_SHARED_MEMORY_H
 #define MV_SHARED_MEMORY_H

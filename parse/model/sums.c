@@ -21,8 +21,8 @@ typedef enum {
 static const char *const names[SUMS] = {
     [ALLOCATIONS] = "the allocations",
     [FREES] = "the freed sizes",
-    [SEGMENTS_GIVEN] = "the segments that devices give",
-    [SEGMENTS_GIVEN_BACK] = "the segments that are given back",
+    [SEGMENTS_GIVEN] = "the reserved segments",
+    [SEGMENTS_GIVEN_BACK] = "the released segments",
     [FINAL_SEGMENTS] = "the segments of the final heap",
     [FINAL_BLOCKS] = "the blocks of the final heap",
 };

@@ -10,7 +10,7 @@
 #define MV_SUM_LIMIT ((uint64_t)1 << 60)
 
 /* MV_RANGE if one of these is MV_SUM_LIMIT bytes or more in total, over all devices: allocations,
- * frees, segments that devices give, segments given back, and the segments and the blocks of the
+ * frees, reserved segments, released segments, and the segments and the blocks of the
  * final heap. */
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err);
 

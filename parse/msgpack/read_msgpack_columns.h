@@ -1,5 +1,5 @@
 /* Filling tables from the columns of a compact msgpack file, one number at a time.
- * Columns grow as numbers come: a length in the file is only a claim. */
+ * Columns grow as numbers arrive: a length in the file is only a claim. */
 #ifndef MV_READ_MSGPACK_COLUMNS_H
 #define MV_READ_MSGPACK_COLUMNS_H
 
@@ -14,7 +14,7 @@ typedef struct {
     const char *name;  /* of the table, for messages */
     void *rows;        /* the table's struct; new rows go after those that it has */
     uint32_t base;     /* rows that it had */
-    uint32_t count;    /* rows that come: the length of the first column */
+    uint32_t count;    /* rows in the file: the length of the first column */
     uint32_t finished; /* set of the columns that are filled */
 
     /* the column that is being filled */
@@ -25,7 +25,7 @@ typedef struct {
     uint32_t room;  /* rows that fit */
     uint8_t form;   /* mv_form */
     uint64_t bound; /* CODE, ROW: first number that is out of range */
-    uint64_t last;  /* DELTA: the last time that was there */
+    uint64_t last;  /* DELTA: the last time that was present */
 } mv_column_reader;
 
 /* Starts a table whose columns follow in any order. */
@@ -39,8 +39,7 @@ uint32_t mv_columns_find(const mv_model_table *table, const char *name, uint64_t
  * point to. Like all below: 0, or -1 with the fault set. */
 int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_t rows_of);
 
-/* No more columns come: the rows are part of the table. Those of newer releases than the file's are
- * absent, as the model says; the others must have come. */
+/* No more columns follow: the rows become part of the table. Columns added by releases newer than the file are absent, as the model allows; all others must be present. */
 int mv_columns_finish(mv_column_reader *r);
 
 int mv_columns_nil(mv_column_reader *r);
@@ -69,18 +68,18 @@ static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t
         return 0;
     case MV_FORM_CODE:
         if (bits >= r->bound)
-            return mv_columns_refuse(r, MV_RANGE, "is no known code");
+            return mv_columns_refuse(r, MV_RANGE, "is not a known code");
         ((uint8_t *)r->data)[r->at++] = (uint8_t)bits;
         return 0;
     case MV_FORM_ROW:
         if (bits >= r->bound &&
             !(mv_ref_may_be_none(r->column->ref) && negative && bits == UINT64_MAX))
-            return mv_columns_refuse(r, MV_RANGE, "is no row of its table");
+            return mv_columns_refuse(r, MV_RANGE, "is not a row of its table");
         ((uint32_t *)r->data)[r->at++] = (uint32_t)bits;
         return 0;
     case MV_FORM_COUNT:
         if (bits > UINT32_MAX)
-            return mv_columns_refuse(r, MV_RANGE, "is no row count");
+            return mv_columns_refuse(r, MV_RANGE, "is not a row count");
         ((uint32_t *)r->data)[r->at++] = (uint32_t)bits;
         return 0;
     case MV_FORM_INT:
@@ -90,7 +89,7 @@ static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t
         return 0;
     case MV_FORM_DEVICE:
         if (!mv_is_ordinal((int64_t)bits))
-            return mv_columns_refuse(r, MV_RANGE, "is no device ordinal");
+            return mv_columns_refuse(r, MV_RANGE, "is not a device ordinal");
         ((int32_t *)r->data)[r->at++] = (int32_t)bits;
         return 0;
     case MV_FORM_NONE:

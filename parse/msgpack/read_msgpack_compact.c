@@ -1,5 +1,5 @@
 /* Reads the compact form (docs/internals/msgpack-format.md). Every open container has a role, which
- * decides what may be inside it; a scalar means what the innermost role says. */
+ * decides what may be inside it; the innermost role determines the meaning of a scalar. */
 #include "base/grow.h"
 #include "parse/model/build.h"
 #include "parse/msgpack/read_msgpack.h"
@@ -79,7 +79,7 @@ typedef struct {
     uint8_t role;
     bool is_map;
     bool at_key;    /* of a map: a key comes next */
-    uint32_t key;   /* what the last key said: a section, column, tag field, note or string */
+    uint32_t key;   /* meaning of the last key: a section, column, tag field, note or string */
     uint32_t index; /* items so far */
     uint32_t left;  /* items to come */
 } level;
@@ -154,7 +154,7 @@ static int built(compact *c, uint32_t row, uint32_t expected)
     if (c->build.code != MV_OK)
         return mv_msgpack_refuse(&c->fault, c->build.code, "%s", "");
     if (row != expected)
-        return mv_msgpack_refuse(&c->fault, MV_CORRUPT, "\"%s\": row %u is not what it has to be",
+        return mv_msgpack_refuse(&c->fault, MV_CORRUPT, "\"%s\": row %u has an invalid value",
                                  sections[c->levels[1].key].name, expected);
     return 0;
 }
@@ -248,7 +248,7 @@ static int add_integer_setting(compact *c, number n)
     mv_setting_row row = setting_of(MV_SETTING_INT);
 
     if (!n.negative && n.bits > INT64_MAX)
-        return refuse(c, MV_RANGE, "a setting of more than 63 bits");
+        return refuse(c, MV_RANGE, "a setting with more than 63 bits");
     row.integer = (int64_t)n.bits;
     return add_setting(c, row);
 }
@@ -718,15 +718,18 @@ static mv_code finish(compact *c, mv_err *err)
     if (c->version == 0)
         return mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "%s", "no version");
     if (!ranges_fit(s->first_block, s->blocks, s->count, t->blocks.count))
-        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "segments: blocks that are not there");
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s",
+                       "segments: blocks beyond the end of the table");
     if (!ranges_fit(t->blocks.first_history, t->blocks.histories, t->blocks.count,
                     t->history.count))
-        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "blocks: history that is not there");
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s",
+                       "blocks: history beyond the end of the table");
     c->ranges.devices = c->devices;
     if (mv_build_finish(&c->build, &c->ranges, err) != MV_OK)
         return err->code;
     if (mv_api_call_beyond(t, 0) != MV_NO_ROW)
-        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "api_calls: an event that is not there");
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s",
+                       "api_calls: an event beyond the end of the table");
     for (mv_note_code i = 0; i < MV_NOTE_COUNT; i++) {
         if (c->notes[i].count == 0 || mv_note_is_found(i))
             continue;

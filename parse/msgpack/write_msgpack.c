@@ -428,7 +428,7 @@ static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
            says_expandable(s, i) + has_stack(s->stack[i]) + has_stack(s->forward[i]);
 }
 
-/* The last number there is means none elsewhere; here it is what the file says. */
+/* Elsewhere the highest number means none; here it is the value in the file. */
 static void pack_sum(packing *w, const char *key, uint64_t bytes)
 {
     put_text(w, key);

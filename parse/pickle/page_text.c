@@ -80,12 +80,11 @@ mv_code mv_page_find(mv_source *page, mv_page_text *text, mv_err *err)
     if (found == WORDS && mv_source_fail(page, err, "") != MV_TRUNCATED)
         return err->code;
     if (found == PICTURE_OF_2_0)
-        why =
-            "a page of PyTorch 2.0: it contains a picture, not the snapshot; give the pickle that "
-            "it was made from";
+        why = "a page of PyTorch 2.0: it contains a picture, not the snapshot; pass the pickle "
+              "that it was made from";
     else if (found == PAGE_OF_OURS)
-        why = "a page that memviz wrote: open it in a browser, or give the file that "
-              "it was made from";
+        why = "a page that memviz wrote: open it in a browser, or pass the file that it was made "
+              "from";
     return mv_fail(err, MV_FORMAT, found == WORDS ? 0 : mv_source_offset(page), "%s", why);
 }
 

@@ -81,7 +81,7 @@ static bool refuse_object(mv_machine *m, uint8_t op)
     return mv_machine_fail(
         m, MV_FORBIDDEN, "%s%s: %s; nothing was executed", opcode_names[op], what,
         !may_be_data
-            ? "snapshots do not contain it; in Python, load only files that you made yourself"
+            ? "snapshots do not contain it; in Python, load only files that you created yourself"
         : is_all ? "the file is a Python object, such as a model's state_dict, not a memory "
                    "snapshot"
                  : "a Python object (memory_stats() under a key of your own?); dump it without");

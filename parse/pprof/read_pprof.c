@@ -475,7 +475,7 @@ static bool add_blocks(profile *p, const sample *s, bool are_single, uint64_t *a
     uint32_t call = p->build.trace->calls;
 
     if (s->bytes > UINT64_MAX - *address)
-        return damaged(p, MV_RANGE, p->file.data, "the samples have more than 2^63 bytes");
+        return damaged(p, MV_RANGE, p->file.data, "the samples add up to more than 2^63 bytes");
     for (uint64_t i = 0; i < count && p->build.code == MV_OK; i++) {
         bool has_stack = s->stack.row != MV_EMPTY_STACK.row;
         p->build.trace->calls += has_stack;

@@ -337,7 +337,7 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
         take_line(r->file, &at, &has_end);
     else
         mv_build_note(&r->build, MV_NOTE_LOST_EVENTS, "%s",
-                      "the log has no header: the lines before its first are missing");
+                      "the log has no header: its beginning is missing");
     first = at;
     while (at < r->file.length && r->build.code == MV_OK && !r->log.failed) {
         uint64_t begin = at;
@@ -351,7 +351,7 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
                        (unsigned long long)r->bad, (unsigned long long)(r->bad + r->good));
     if (r->are_several)
         return mv_fail(err, MV_FORMAT, r->second, "%s",
-                       "several logs in one file (another header); give each log separately");
+                       "several logs in one file (another header); pass each log separately");
     if (r->good == 0)
         return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
                        "the log has only a header: RMM writes the rest when it is flushed or "

@@ -44,7 +44,7 @@ static bool take_nested(mv_machine *m, const mv_link *outer)
 
     if ((uint64_t)m->build.trace->settings.count + chain.count >
         (uint64_t)m->link_count + MOST_SHARED)
-        return mv_machine_fail(m, MV_LIMIT, "\"%s\": one dict is in too many settings",
+        return mv_machine_fail(m, MV_LIMIT, "\"%s\": one dict is used in too many settings",
                                mv_word_text(MV_WORD_ALLOCATOR_SETTINGS));
     for (uint32_t at = chain.first; at; at = m->links[at - 1].next)
         if (!take_setting(m, parent, &m->links[at - 1].key, &m->links[at - 1].value))
@@ -248,7 +248,8 @@ mv_code mv_machine_finish(mv_machine *m, mv_err *err)
     mv_build_ranges ranges = {0};
 
     if (m->code == MV_OK && m->depth != 1)
-        mv_machine_fail(m, MV_CORRUPT, "%llu values left at the end", (unsigned long long)m->depth);
+        mv_machine_fail(m, MV_CORRUPT, "%llu values left on the stack at the end",
+                        (unsigned long long)m->depth);
     if (m->code == MV_OK && mv_machine_settle(m, 0))
         take_root(m, &m->stack[0], &ranges);
     if (m->code != MV_OK)

@@ -40,10 +40,10 @@ static bool mark(mv_row_set *taken, uint64_t row)
 
 static bool is_shared(mv_machine *m, mv_word key)
 {
-    return mv_machine_fail(m, MV_CORRUPT,
-                           "\"%s\" shares records with another list; one of your own goes after "
-                           "PyTorch's keys",
-                           mv_word_text(key));
+    return mv_machine_fail(
+        m, MV_CORRUPT,
+        "\"%s\" shares records with another list; put a list of your own after PyTorch's keys",
+        mv_word_text(key));
 }
 
 /* Rows in another order are copied to the end of their table, in the list's order: at most one row

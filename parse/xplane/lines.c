@@ -287,8 +287,8 @@ static mv_code add_memory(xline *l, const line_event *e)
         return MV_NOMEM;
     if (m.allocator == MV_NO_ROW || !s.has[MV_XSTAT_BYTES] || !s.has[MV_XSTAT_ADDRESS]) {
         const char *lack = s.has[MV_XSTAT_ALLOCATOR] ? "size or address" : "an allocator";
-        mv_build_note(all->build, MV_NOTE_LOOSE, "an event of memory without %s", lack);
-        mv_build_note(all->build, MV_NOTE_LOST_EVENTS, "an event of memory without %s", lack);
+        mv_build_note(all->build, MV_NOTE_LOOSE, "a memory event without %s", lack);
+        mv_build_note(all->build, MV_NOTE_LOST_EVENTS, "a memory event without %s", lack);
         return MV_OK;
     }
     m.time_ns = time_of(l, e->start_ps);

@@ -242,7 +242,7 @@ static mv_code finish(xspace *x)
     if (l->are_several)
         return mv_fail(x->err, MV_FORMAT, MV_NO_OFFSET, "%s",
                        "profiles of several hosts, or several times, in one file: two planes have "
-                       "events of one allocator; give each profile separately");
+                       "events of one allocator; pass each profile separately");
     mv_sort_rows(&x->scratch, l->memory, l->memory_count, MV_RISING(mv_xmemory, list),
                  MV_RISING(mv_xmemory, time_ns), MV_RISING(mv_xmemory, ps));
     mv_block_log_fact(&x->build, MV_FACT_ALLOCATOR, "xla");

@@ -243,7 +243,7 @@ Test(whatif, memory_that_others_hold_counts)
 
     ask(&q, "oom_outside", (mv_whatif_opts){0});
     cr_expect_gt(q.found.trials.limit, q.found.trials.recorded_reserved);
-    cr_expect_lt(q.found.trials.limit, (uint64_t)2 << 30, "2 GiB were refused");
+    cr_expect_lt(q.found.trials.limit, (uint64_t)2 << 30, "2 GiB was refused");
     cr_expect_eq(q.found.advice_count, 0);
 }
 

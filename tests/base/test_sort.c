@@ -189,7 +189,7 @@ LongTest(sort, with_memory_rows_are_as_a_slow_stable_sort_has_them)
     mv_arena *arena = mvt_arena_of(64 << 20);
 
     check_all(arena);
-    cr_assert_eq(arena->budget->used, 0, "the memory was given back");
+    cr_assert_eq(arena->budget->used, 0, "the memory was released");
 }
 
 LongTest(sort, without_memory_the_order_is_the_same)

@@ -170,7 +170,7 @@ Test(triage, a_file_without_events_has_no_floor)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "floor")));
 }
 
-Test(triage, the_weightiest_is_first)
+Test(triage, the_most_serious_is_first)
 {
     static const char *const first[][2] = {{"oom_fragmented", "oom"},
                                            {"leak_in_training", "leaks"},
@@ -601,7 +601,7 @@ Test(triage, what_stays_while_the_model_is_away_is_a_finding)
     const mv_triage_row *held = held_in(&sleeping);
 
     cr_assert(held);
-    cr_expect_str_eq(held->text, "2.00 MiB are held at every low point, 2.00 MiB of it by "
+    cr_expect_str_eq(held->text, "2.00 MiB is held at every low point, 2.00 MiB of it by "
                                  "dispatcher.py:5 dispatch");
     cr_expect_eq(held->bytes, 2 << 20);
     cr_expect_null(held_in(&awake), "the model is held, as in any training");

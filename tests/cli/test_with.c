@@ -107,7 +107,7 @@ Test(with, a_file_without_names_explains_how_to_record_them)
 {
     mvt_run r = mvt_here("$MEMVIZ memory --by module $SNAPS/gpt_train.pickle");
 
-    cr_expect(strstr(r.out, "the file has no names of tensors"), "%s", r.out);
+    cr_expect(strstr(r.out, "the file has no tensor names"), "%s", r.out);
     r = mvt_here("$MEMVIZ peak $SNAPS/gpt_train.pickle");
     cr_expect_null(strstr(r.out, "with a name"), "%s", r.out);
 }

@@ -88,7 +88,7 @@ Test(event_words, a_segment_is_said_to_be_held_or_given_back)
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 << 20);
     mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x30000000, .bytes = 2 << 20});
     open_device(mvt_done(t), 0);
-    expect_text(0, "Gets a segment of 20.0 MiB from the device at 0x10000000; given back after 10 "
+    expect_text(0, "Gets a segment of 20.0 MiB from the device at 0x10000000; released after 10 "
                    "us by event 1");
     expect_text(1,
                 "Gives a segment of 20.0 MiB at 0x10000000 back to the device; event 0 got it 10 "

@@ -1,5 +1,4 @@
-/* Requirements of every output of the program, for fuzz targets. Each function stops the process
- * (mvt_stop) when it does not. */
+/* Requirements of every output of the program, for fuzz targets. Each function stops the process (mvt_stop) if the output is wrong. */
 #ifndef MV_CHECK_OUTPUT_H
 #define MV_CHECK_OUTPUT_H
 

@@ -168,7 +168,7 @@ static int run(command_line *line, uint64_t memory, char **said)
     fclose(stderr);
     stderr = kept;
     if (cli->budget.used != 0)
-        mvt_finding("memory that was not given back", line->word[0]);
+        mvt_finding("memory that was not released", line->word[0]);
     free(cli);
     return status;
 }

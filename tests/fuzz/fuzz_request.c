@@ -141,7 +141,7 @@ static void talk(mv_span in)
         at = stop + 1;
     }
     if (mcp.budget.used != 0)
-        mvt_stop("memory that was not given back");
+        mvt_stop("memory that was not released");
 }
 
 /* ---- serve ------------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ static void try_script(char *text)
         mvt_finding("a script is refused without a word", text);
     mv_view_close(view);
     if (budget.used != 0)
-        mvt_finding("memory that was not given back", "script");
+        mvt_finding("memory that was not released", "script");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

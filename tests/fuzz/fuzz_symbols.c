@@ -77,7 +77,7 @@ static void look_up(const uint8_t *data, size_t size)
         mvt_stop("symbols fail: %s", err.detail);
     mv_arena_release(&arena);
     if (budget.used != 0)
-        mvt_stop("memory that was not given back");
+        mvt_stop("memory that was not released");
 }
 
 /* ---- Python ------------------------------------------------------------------------------ */

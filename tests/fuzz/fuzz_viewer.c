@@ -653,7 +653,7 @@ static void run(world *w)
     mv_raster_close(w->raster);
     mvt_fail_push(0);
     if (w->budget.used != 0)
-        mvt_finding("memory that was not given back", "");
+        mvt_finding("memory that was not released", "");
 }
 
 /* The file; a session among them names only files of the folder. */

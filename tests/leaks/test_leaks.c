@@ -153,7 +153,7 @@ Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
         mvt_ok(mv_leaks_find(mvt_arena(t), &thinned.trace, &lives, &found, mvt_err()));
         cr_expect_eq(found.verdict, is_open ? MV_VERDICT_UNKNOWN : MV_VERDICT_CLEAN, "%s",
                      found.why);
-        cr_expect(!is_open || strstr(found.why, "paused up to the end"), "%s", found.why);
+        cr_expect(!is_open || strstr(found.why, "paused until the end"), "%s", found.why);
     }
 }
 

@@ -738,7 +738,7 @@ Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
     cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
     cr_expect(o->outlook.joined_surely);
     cr_expect_gt(o->outlook.rise, o->outlook.limit - o->outlook.most);
-    cr_expect_not_null(strstr(o->why, "within 276 MiB, which were reserved anyway"), "%s", o->why);
+    cr_expect_not_null(strstr(o->why, "within 276 MiB, which was reserved anyway"), "%s", o->why);
     r = asked_beside(3, 120 * MIB); /* a block is in the way in one pool as well */
     o = &r.found.ooms[0];
     cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);

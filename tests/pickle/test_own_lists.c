@@ -222,6 +222,7 @@ Test(own_lists, blocks_that_came_first_are_reported)
     mvt_put_text(&w, "blocks");
     MVT_OPS(&w, "](h\2h\1euau.");
     cr_assert_eq(read_writer(&w, &trace), MV_CORRUPT);
-    cr_expect_str_eq(mvt_err()->detail, "\"blocks\" shares records with another list; one of your "
-                                        "own goes after PyTorch's keys");
+    cr_expect_str_eq(
+        mvt_err()->detail,
+        "\"blocks\" shares records with another list; put a list of your own after PyTorch's keys");
 }

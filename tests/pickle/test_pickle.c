@@ -664,7 +664,8 @@ Test(pickle, settings_that_share_a_dict_are_not_spelled_out_for_ever)
     mvt_ok(read_shared_settings(10, 20, &trace));
     cr_expect_eq(trace.settings.count, 200);
     cr_expect_eq(read_shared_settings(1000, 1000, &trace), MV_LIMIT);
-    cr_expect_str_eq(mvt_err()->detail, "\"allocator_settings\": one dict is in too many settings");
+    cr_expect_str_eq(mvt_err()->detail,
+                     "\"allocator_settings\": one dict is used in too many settings");
 }
 
 /* Of a key that is given again and again, one value is looked at. */

@@ -62,7 +62,7 @@ class Attach(unittest.TestCase):
     def test_a_recorder_of_the_program_stays_on(self):
         program = self.start("recording")
         done = self.attach(program.pid)
-        self.assertIn("its recorder stays on", done.stderr)
+        self.assertIn("its recorder was left on", done.stderr)
         open(self.end, "w").close()
         self.assertEqual(program.communicate()[1], "recording\n")
 

@@ -38,16 +38,16 @@ Test(readers, other_files_are_named)
         {BYTES("\xef\xbb\xbf\x80\4}."), "a pickle after a byte order mark"},
         {BYTES("\xc2\x80\4\xc2\x95"), "a pickle that was stored as UTF-8 text"},
         {BYTES("\xef\xbf\xbd\4\xef\xbf\xbd"), "stored as UTF-8 text, which lost its bytes"},
-        {BYTES("}q\0X\x08\0\0\0segments"), "a pickle of protocol 0 or 1"},
-        {BYTES("(dp0\nVsegments\n"), "a pickle of protocol 0 or 1"},
-        {BYTES("(dp0\r\nVsegments\r\n"), "a pickle of protocol 0 or 1"},
-        {BYTES("(lp0\n."), "a pickle of protocol 0 or 1"},
-        {BYTES("]q\0}q\1X\x08\0\0\0segments"), "a pickle of protocol 0 or 1"},
-        {BYTES("((lp0\n(dp1\nVsegments\n"), "a pickle of protocol 0 or 1"},
-        {BYTES("(}q\0X\x08\0\0\0segments"), "a pickle of protocol 0 or 1"},
-        {BYTES("ccollections\nOrderedDict\np0\n(tRp1\n"), "a pickle of protocol 0 or 1"},
-        {BYTES("ccopy_reg\n_reconstructor\nq\0(c"), "a pickle of protocol 0 or 1"},
-        {BYTES("cpathlib\nPosixPath\np0\n(Vx\n"), "a pickle of protocol 0 or 1"},
+        {BYTES("}q\0X\x08\0\0\0segments"), "pickle protocol 0 or 1"},
+        {BYTES("(dp0\nVsegments\n"), "pickle protocol 0 or 1"},
+        {BYTES("(dp0\r\nVsegments\r\n"), "pickle protocol 0 or 1"},
+        {BYTES("(lp0\n."), "pickle protocol 0 or 1"},
+        {BYTES("]q\0}q\1X\x08\0\0\0segments"), "pickle protocol 0 or 1"},
+        {BYTES("((lp0\n(dp1\nVsegments\n"), "pickle protocol 0 or 1"},
+        {BYTES("(}q\0X\x08\0\0\0segments"), "pickle protocol 0 or 1"},
+        {BYTES("ccollections\nOrderedDict\np0\n(tRp1\n"), "pickle protocol 0 or 1"},
+        {BYTES("ccopy_reg\n_reconstructor\nq\0(c"), "pickle protocol 0 or 1"},
+        {BYTES("cpathlib\nPosixPath\np0\n(Vx\n"), "pickle protocol 0 or 1"},
         {BYTES("count,size\n1,2\n"), "neither a PyTorch snapshot"},
         {BYTES("class A:\n    pass\n"), "neither a PyTorch snapshot"},
         {BYTES("char *name;\n"), "neither a PyTorch snapshot"},
@@ -78,8 +78,7 @@ Test(readers, a_call_of_the_system_is_not_data)
     expect_refused(
         mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
         "STACK_GLOBAL of os.system: snapshots do not contain it; in Python, load only files that "
-        "you made "
-        "yourself; nothing was executed",
+        "you created yourself; nothing was executed",
         14);
     cr_expect_eq(mvt_err()->code, MV_FORBIDDEN);
 }

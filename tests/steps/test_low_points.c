@@ -110,7 +110,7 @@ Test(low_points, memory_held_at_every_low_point_is_listed_by_line)
     cr_expect_eq(held.lines[1].bytes, 0x1000);
     cr_expect_eq(held.lines[1].staying, 0x1000);
     mv_low_held_text(mvt_done(t), mv_frame_kinds(mvt_arena(t), mvt_done(t)), &held, text);
-    cr_expect_str_eq(text, "20.0 KiB are held at every low point, 16.0 KiB of it by "
+    cr_expect_str_eq(text, "20.0 KiB is held at every low point, 16.0 KiB of it by "
                            "dispatcher.py:5 dispatch");
 }
 

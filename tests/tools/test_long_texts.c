@@ -229,5 +229,5 @@ Test(long_texts, profiles_of_several_hosts_are_not_one_heap)
     put_message(&file, 1, &same);
     cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){file.data, file.length}, &trace, &err),
                  MV_FORMAT);
-    cr_expect(strstr(err.detail, "give each profile separately"), "%s", err.detail);
+    cr_expect(strstr(err.detail, "pass each profile separately"), "%s", err.detail);
 }

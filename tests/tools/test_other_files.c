@@ -716,7 +716,7 @@ Test(other_files, logs_of_rmm_that_are_joined_are_refused)
 
     cr_expect_eq(run.status, 0, "%s", run.err);
     cr_expect(strstr(run.err, "two.csv: byte 3410: ") &&
-                  strstr(run.err, "give each log separately"),
+                  strstr(run.err, "pass each log separately"),
               "%s", run.err);
     cr_expect(strstr(run.out, "heads.csv: snapshot, rmm"), "%s", run.out);
 }
@@ -742,7 +742,7 @@ Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
                              firsts[i], MV_TESTDATA);
         cr_expect_eq(run.status, 0, "%s", run.err);
         cr_expect(strstr(run.out, "device 0: >= "), "%s", run.out);
-        cr_expect(strstr(run.out, "the lines before its first are missing"), "%s", run.out);
+        cr_expect(strstr(run.out, "its beginning is missing"), "%s", run.out);
     }
 }
 

@@ -76,7 +76,7 @@ static const char *check(const char *name)
         snprintf(why, sizeof why, "%s: offset %lld is not in the file (%s)", name,
                  (long long)err.offset, err.detail);
     else if (arena->budget->used != 0)
-        snprintf(why, sizeof why, "%s: memory was not given back", name);
+        snprintf(why, sizeof why, "%s: memory was not released", name);
     else if (seconds_now() - start > MOST_SECONDS)
         snprintf(why, sizeof why, "%s: took %.1f seconds", name, seconds_now() - start);
     return why[0] ? why : NULL;

@@ -466,8 +466,8 @@ Test(hostile, sizes_that_cannot_be_added_up_are_refused)
         void (*fill)(mvt_trace *t);
         const char *why;
     } all[] = {{segments_of_a_quarter, "the segments of the final heap add up to 1 EiB or more"},
-               {segments_given, "the segments that devices give add up"},
-               {segments_given_back, "the segments that are given back add up"},
+               {segments_given, "the reserved segments add up"},
+               {segments_given_back, "the released segments add up"},
                {allocations, "the allocations add up"},
                {frees, "the freed sizes add up"}};
     mvt_run r;
