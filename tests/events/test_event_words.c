@@ -198,7 +198,7 @@ Test(event_words, a_failed_request_reports_free_memory)
     expect_text(0, "Requests 2.00 GiB in train.py:62 forward, which fails; the device has "
                    "1.00 GiB free");
     expect_text(1, "Requests 512 B, which fails");
-    expect_text(2, "A snapshot is taken: 1.00 MiB are active");
+    expect_text(2, "A snapshot is taken: 1.00 MiB is active");
 }
 
 Test(event_words, without_times_events_are_counted)
