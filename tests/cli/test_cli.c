@@ -67,6 +67,7 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
         {"$MEMVIZ trace --calls a", 2, NULL, "option --calls does not apply here"},
         {"$MEMVIZ trace -Z a", 2, NULL, "unknown option -Z"},
         {"$MEMVIZ trace -j a", 2, NULL, "unknown option -j; did you mean --json?"},
+        {"$MEMVIZ leaks --sort bytes a", 2, NULL, "sort the rows of --json"},
         {"$MEMVIZ leaks --top 5 a", 2, NULL, "unknown option --top; did you mean --limit?"},
         {"$MEMVIZ leaks --format=json a", 2, NULL,
          "--format json: expected one of: md junit; or --json"},

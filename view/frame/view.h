@@ -266,6 +266,11 @@ bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_
 bool mv_search_open(mv_view *view);
 void mv_search_update(mv_view *view);
 
+/* The matches among the allocations of another device, in a slot that is opened for NULL. NULL: no
+ * search is shown, it is invalid, or there is no result yet. Valid for one frame. */
+const mv_filter_bits *mv_search_matches(mv_view *view, mv_slot **slot, const mv_document *document,
+                                        const mv_document_device *device);
+
 /* Finds view->whatif: once a frame. */
 bool mv_whatif_open(mv_view *view);
 void mv_whatif_update(mv_view *view);

@@ -98,6 +98,11 @@ void mv_do_report_row(mv_view *view, uint64_t arg)
     f = &a->findings.rows[row->finding];
     seen = &a->places[row->finding];
     mv_view_write(view)->report_row = (uint32_t)arg;
+    if (*seen->ticks) {
+        memset(mv_view_write(view)->whatif, 0, sizeof view->now->whatif);
+        snprintf(mv_view_write(view)->whatif, sizeof view->now->whatif, "%s", seen->ticks);
+        mv_do_show_tab(view, MV_TAB_WHATIF);
+    }
     if (!f->has_place)
         return;
     place = (mv_listing_place){.has_event = true,
