@@ -576,9 +576,8 @@ const mv_command mv_commands[] = {
             "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
             "the same, with everything else in --state. --sample opens a recording inside memviz,\n"
             "which every command reads under the name memviz:sample. --follow shows newer data of\n"
-            "a recording that is being written, Shift+F stops and resumes that. --headless draws\n"
-            "without a window: --script runs a session from a file (docs/viewer.md), --shot "
-            "writes\n"
+            "a recording that is being written, Shift+F stops and resumes that. --headless needs\n"
+            "no window: --script runs a session from a file (docs/viewer.md), --shot writes\n"
             "a PNG, and --bench times frames. It needs SDL 2.0.20 or newer.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --sample\n"

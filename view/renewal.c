@@ -28,11 +28,33 @@ static void give_up(mv_renewal *r)
     r->stage = MV_RENEWAL_FAILED;
 }
 
+/* The same files, without a place. NULL: out of memory. */
+static mv_view *open_again(const mv_view *view)
+{
+    mv_view_opts opts = view->opts;
+    mv_view *next;
+
+    opts.offers_tour = false;
+    opts.files = NULL; /* the files are in its list already */
+    next = mv_view_open(view->budget, &opts);
+    if (!next)
+        return NULL;
+    mv_view_catch_up(next, view);
+    if (next->document_count < view->document_count) {
+        mv_view_close(next);
+        return NULL;
+    }
+    next->opts.files = view->opts.files;
+    if (view->now->file < next->document_count)
+        mv_loader_prefer(next->loader, next->documents[view->now->file], view->now->device);
+    return next;
+}
+
 bool mv_renewal_begin(mv_renewal *r, mv_view *view)
 {
     if (r->next || r->old || !mv_loader_is_idle(view->loader))
         return false;
-    r->next = mv_view_open_again(view);
+    r->next = open_again(view);
     r->frames = 0;
     r->stage = MV_RENEWAL_READING;
     if (!r->next) {

@@ -191,8 +191,7 @@ static void follow_end(const mv_view *from, const pair *p, mv_view_state *s)
     s->from = fmin(s->from, s->to - 1);
 }
 
-/* Opens the levels and files that the user has opened since. False: they have to be read first. */
-static bool has_all(mv_view *to, const mv_view *from)
+bool mv_view_catch_up(mv_view *to, const mv_view *from)
 {
     bool has =
         strcmp(to->now->level, from->now->level) == 0 && to->document_count == from->document_count;
@@ -211,7 +210,7 @@ bool mv_view_take_over(mv_view *to, const mv_view *from)
     mv_view_history *history = &intents->history;
     pair p;
 
-    if (!has_all(to, from))
+    if (!mv_view_catch_up(to, from))
         return false;
     *intents = *from->intents;
     intents->change = (mv_change){0};
@@ -244,27 +243,6 @@ bool mv_view_is_at_rest(const mv_view *view)
 
     return view->desk->focus == MV_FOCUS_PANES && !c->captured && !c->is_splitting &&
            !c->is_selecting && view->intents->change.depth == 0;
-}
-
-mv_view *mv_view_open_again(const mv_view *view)
-{
-    mv_view_opts opts = view->opts;
-    mv_view *next;
-
-    opts.offers_tour = false;
-    opts.files = NULL; /* the files are in its list already */
-    next = mv_view_open(view->budget, &opts);
-    if (!next)
-        return NULL;
-    has_all(next, view);
-    if (next->document_count < view->document_count) {
-        mv_view_close(next);
-        return NULL;
-    }
-    next->opts.files = view->opts.files;
-    if (view->now->file < next->document_count)
-        mv_loader_prefer(next->loader, next->documents[view->now->file], view->now->device);
-    return next;
 }
 
 void mv_do_follow(mv_view *view, uint64_t arg)
