@@ -561,7 +561,7 @@ const mv_command mv_commands[] = {
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
                    MV_HAS(HEADLESS) | MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH) |
                    MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | MV_HAS(SAMPLE) |
-                   RANGE_OPTIONS,
+                   MV_HAS(FOLLOW) | RANGE_OPTIONS,
         .least_files = 0,
         .most_files = 1024,
         .takes_folders = true,
@@ -575,15 +575,15 @@ const mv_command mv_commands[] = {
             "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
             "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
             "the same, with everything else in --state. --sample opens a recording inside memviz,\n"
-            "which every command reads under the name memviz:sample. --headless draws without a "
-            "window: "
-            "--script\n"
-            "runs a session from a file (docs/viewer.md), --shot writes a PNG, and --bench times\n"
-            "frames. It needs SDL 2.0.20 or newer.\n",
+            "which every command reads under the name memviz:sample. --follow shows newer data of\n"
+            "a recording that is being written, Shift+F stops and resumes that. --headless needs\n"
+            "no window: --script runs a session from a file (docs/viewer.md), --shot writes\n"
+            "a PNG, and --bench times frames. It needs SDL 2.0.20 or newer.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --sample\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
                    "memviz view --session leak.session\n"
+                   "memviz view --follow 4711\n"
                    "memviz view --headless --shot view.png --size 1600x900 train.pickle\n"
                    "memviz view --headless --bench panzoom --frames 600 --json train.bin\n",
     },

@@ -214,6 +214,24 @@ LongTest(cli, failures_are_one_line)
     }
 }
 
+Test(cli, only_recordings_that_are_being_written_are_followed)
+{
+    static const struct {
+        const char *command, *says;
+        int status;
+    } wrong[] = {{"$MEMVIZ view --follow", "needs the live file", 2},
+                 {"$MEMVIZ view --follow --headless --bench panzoom a.live", "needs a window", 2},
+                 {"$MEMVIZ view --follow $SNAPS/gpt_train.pickle", "is being written", 1},
+                 {"$MEMVIZ view --follow no.live", "is being written", 1},
+                 {"$MEMVIZ view --follow 1", "memviz: ", 1}};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        mvt_run r = mvt_here("%s", wrong[i].command);
+        cr_expect(r.status == wrong[i].status && strstr(r.err, wrong[i].says), "%s: %d %s",
+                  wrong[i].command, r.status, r.err);
+    }
+}
+
 /* It was called a damaged snapshot. The viewer alone opens one. */
 LongTest(cli, a_session_is_distinguished_from_a_snapshot)
 {

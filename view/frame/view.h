@@ -94,6 +94,14 @@ struct mv_level_files {
     mv_document **documents; /* [count] */
 };
 
+/* What is known about files that are being written, if the view follows them (view/follow.h). */
+typedef struct {
+    bool is_followed;
+    bool is_paused;  /* by the user */
+    bool has_ended;  /* nothing more will come: what is shown is all */
+    double fresh_ms; /* there was nothing newer at this time */
+} mv_view_live;
+
 /* The names of the devices of all files (device_rows.h). */
 typedef struct {
     mv_arena arena;
@@ -126,6 +134,7 @@ struct mv_view {
     bool is_closing;   /* the user wants to quit */
     char message[256]; /* result of the last command, for the status bar */
     bool is_alarm;     /* it reports a problem */
+    mv_view_live live;
 
     /* The allocation under the pointer, set by the pane that painted it; MV_NO_ROW: none. */
     uint32_t hover;

@@ -34,6 +34,15 @@ bool mv_intents_open(mv_view *view);
 /* Shows a device of a file completely; rows of view->documents and of its devices. */
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 
+/* For a view of newer data of the same files (view/renewal.h). The first opens the files of the view
+ * that is shown, at its level; false: something was missing, and has to be read first. The second
+ * takes its state over, with the numbers that its events and blocks have there; false: as above. */
+bool mv_view_catch_up(mv_view *to, const mv_view *from);
+bool mv_view_take_over(mv_view *to, const mv_view *from);
+
+/* Whether no button is held, and no list or field is open. */
+bool mv_view_is_at_rest(const mv_view *view);
+
 /* Sets the theme and the text size, as chosen by the window and not by the user. */
 void mv_view_look(mv_view *view, bool is_dark, double scale);
 
