@@ -230,8 +230,7 @@ static void prefetch(const run_state *r)
         return;
     if (ops[ROW].kind <= MV_OP_COMPLETE)
         __builtin_prefetch(&r->block_of[ops[ROW].id], 1);
-    if (ops[BLOCK].kind == MV_OP_COMPLETE &&
-        (block = r->block_of[ops[BLOCK].id]) != MV_NO_ROW) {
+    if (ops[BLOCK].kind == MV_OP_COMPLETE && (block = r->block_of[ops[BLOCK].id]) != MV_NO_ROW) {
         __builtin_prefetch(&r->heap.blocks[block], 1);
         __builtin_prefetch((const char *)&r->heap.blocks[block] + 64, 1);
     }

@@ -43,7 +43,7 @@ typedef enum {
 typedef struct {
     uint64_t capacity; /* bytes of the device or the process; 0: as the trace shows */
     uint32_t end;      /* events [0, end) are replayed; 0: all */
-    bool no_self; /* the recorded settings are checked, but not replayed: for mv_trials_until */
+    bool no_self;    /* the recorded settings are checked, but not replayed: for mv_trials_until */
     bool ends_early; /* trials end where they are known not to be worth it: for reports that show no
                       * other figures of them. Only where no request failed */
     uint32_t ahead;  /* MV_TRY bits of a set that is tried next, if the trials are conclusive: other

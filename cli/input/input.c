@@ -98,9 +98,8 @@ static bool needs_digest(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
 
-    return !cli->kept &&
-           (cli->command->needs_no_events ||
-            (cli->command->needs_failures && !o->with && !o->from && !o->to));
+    return !cli->kept && (cli->command->needs_no_events ||
+                          (cli->command->needs_failures && !o->with && !o->from && !o->to));
 }
 
 /* Where a position is: its event, or with `trace` its time. False: that is not known without all
