@@ -3,6 +3,7 @@
 #include "analyze/lives/lives.h"
 #include "base/grow.h"
 #include "base/map.h"
+#include "base/pages.h"
 #include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -11,7 +12,7 @@ enum {
     PREFETCH = 12,
     MOST_PARTS = 4,
     /* Events of a part: with fewer, a second thread costs more than it gains. */
-    PART_EVENTS = 1 << 20
+    PART_EVENTS = 1 << 17
 };
 
 /* The addresses of a part of the events, and of the first part those of the final heap, too. An id
@@ -98,6 +99,7 @@ static void find_part(void *user, uint32_t part)
     address_table *t = &s->parts[part];
     mv_key_row *spare;
 
+    mv_pages_take(s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
     add_events(t, &s->ev, s->out->of_event);
     if (part == 0)
         add_heap(t, s->trace, s->device);
