@@ -666,7 +666,7 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
     if (err->code == MV_OK)
         mv_leaks_find(&r->cli->arena, r->trace, &lives, found, err);
     if (err->code == MV_OK)
-        mv_low_held_find(&r->cli->arena, r->trace, &lives, &found->steps, found->floor.steps,
+        mv_low_held_find(&r->cli->arena, r->trace, &lives, &found->floor.all, found->floor.steps,
                          &r->held[device - r->first], err);
     if (err->code == MV_OK)
         mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);

@@ -5,6 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/oom/oom.h"
+#include "analyze/oom/oom_words.h"
 #include "analyze/oom/refused_calls.h"
 #include "base/size.h"
 #include "cli/complain.h"
@@ -17,6 +18,7 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
+#include "parse/model/digest.h"
 
 /* Rows of each list in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   8
@@ -392,11 +394,25 @@ static void put_device(const oom_report *r, uint32_t index)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+/* The answer where the digest of a device's events shows that no request failed. */
+static bool tell_served(oom_report *r, uint32_t index, mv_err *err)
+{
+    const mv_digest *digest = &r->trace->digests[r->first + index];
+
+    r->lives[index] = (mv_lives){.device = r->first + index,
+                                 .history = (mv_history_kind)digest->history,
+                                 .history_why = digest->history_why};
+    return mv_ooms_words(&r->cli->arena, &r->lives[index], MV_ALL_EVENTS, &r->found[index]) ||
+           mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") == MV_OK;
+}
+
 static bool inquire(oom_report *r, uint32_t index, mv_err *err)
 {
     mv_lives *lives = &r->lives[index];
     mv_window window;
 
+    if (r->trace->digests && mv_trace_events(r->trace, r->first + index).count > 0)
+        return tell_served(r, index, err);
     if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
         !mv_window_find(r->cli, r->trace, r->first + index, &window))
         return false;
@@ -433,7 +449,7 @@ static bool find_all(oom_report *r)
     r->more = mv_command_text(&r->cli->arena, "whatif", "--target oom", mv_input_name(r->cli));
     if (!r->lives || !r->found || !r->remedies || !r->more)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    else
+    else if (!r->trace->digests)
         mv_sites_find(&r->cli->arena, r->trace, &r->sites, &err);
     for (uint32_t i = 0; i < r->end - r->first && err.code == MV_OK && found; i++)
         found = inquire(r, i, &err) && find_remedies(r, i, &err);
@@ -496,7 +512,7 @@ int mv_cmd_oom(mv_cli *cli)
     if (!take_calls(&r, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end) ||
         !find_all(&r))
         return MV_EXIT_FAILED;
-    r.start_us = mv_position_start_us(&trace);
+    r.start_us = trace.digests ? MV_NO_TIME : mv_position_start_us(&trace);
     for (uint32_t i = 0; i < r.end - r.first; i++)
         mv_gate_evaluate_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
     mv_gate_evaluate_idle(&cli->gates, &trace, r.first, r.end);

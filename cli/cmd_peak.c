@@ -715,8 +715,8 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         find_answers(r, &lives, opts.window, d, &err);
     if (err.code == MV_OK && cli->options.at && strncmp(cli->options.at, "low", 3) == 0 &&
         mv_leaks_find(&cli->arena, r->trace, &lives, &leaks, &err) == MV_OK)
-        mv_low_held_find(&cli->arena, r->trace, &lives, &leaks.steps, leaks.floor.steps, &d->held,
-                         &err);
+        mv_low_held_find(&cli->arena, r->trace, &lives, &leaks.floor.all, leaks.floor.steps,
+                         &d->held, &err);
     if (err.code == MV_OK && d->has_peak && opts.window.first == 0 &&
         opts.window.end >= lives.events.count && at.event == d->found.peak_event)
         mv_without_sites(&cli->arena, r->trace, &lives, &d->found, TEXT_ROWS, &d->falls, &err);

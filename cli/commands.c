@@ -337,6 +337,7 @@ const mv_command mv_commands[] = {
         .also_tried = "why",
         .run = mv_cmd_oom,
         .needs = SEGMENTS,
+        .needs_failures = true,
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
         .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) |
@@ -352,9 +353,8 @@ const mv_command mv_commands[] = {
             "Then what the step would still have requested, the lines that pin or hold the\n"
             "memory, and the smallest change with which the request would have succeeded. A\n"
             "setting is advised only if a replay with it served the request. For a capture also\n"
-            "the calls that the device refused; for a program without PyTorch only these, with "
-            "the\n"
-            "verdict capacity, outside or unknown.\n"
+            "the calls that the device refused; for a program without PyTorch only these, with\n"
+            "the verdict capacity, outside or unknown.\n"
             "Without a snapshot: give the text of the error, a log that contains it (- is "
             "standard\n"
             "input), or the table of torch.cuda.memory_summary(). The figures in it are added up,\n"

@@ -80,7 +80,7 @@ static mv_code find_ooms(const triage_run *q, mv_triage_device *d, mv_arena *are
 static mv_code find_leaks(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     if (mv_leaks_find(arena, q->trace, &d->lives, &d->leaks, err) != MV_OK ||
-        mv_low_held_find(arena, q->trace, &d->lives, &d->leaks.steps, d->leaks.floor.steps,
+        mv_low_held_find(arena, q->trace, &d->lives, &d->leaks.floor.all, d->leaks.floor.steps,
                          &d->held, err) != MV_OK ||
         mv_graphs_find(arena, q->trace, &d->lives, q->out->sites.kinds, &d->graphs, err) != MV_OK)
         return err->code;

@@ -22,7 +22,7 @@ static void add_of(edit_state *e, const mv_replay_op *op, mv_replay_op_kind kind
 {
     mv_replay_op made = *op;
 
-    made.kind = (uint8_t)kind;
+    made.kind = kind;
     made.id = id;
     add(e, made);
 }
@@ -171,7 +171,7 @@ static void prealloc(edit_state *e)
 static void reserve(edit_state *e)
 {
     const mv_replay_script *s = e->out;
-    mv_replay_op op = {.bytes = e->edit->bytes};
+    mv_replay_op op = {.bytes = e->edit->bytes, .stream = {MV_NO_ROW}};
 
     for (uint32_t i = 0; i < s->op_count; i++)
         if (s->ops[i].kind == MV_OP_ALLOC && s->ops[i].pool == MV_DEFAULT_POOL.row) {
@@ -247,7 +247,7 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
 {
     late_op row = {MV_NO_ROW, *op};
 
-    row.op.kind = (uint8_t)kind;
+    row.op.kind = kind;
     row.op.id = id;
     row.op.event = at < e->out->op_count ? e->out->ops[at].event : op->event;
     if (!mv_append(e->arena, late->rows, late->count, late->capacity, row)) {

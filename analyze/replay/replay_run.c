@@ -40,7 +40,7 @@ static void run_alloc(run_state *r, const mv_replay_op *op)
 {
     const mv_replay_script *s = r->script;
     uint32_t pool = s->is_joined ? MV_DEFAULT_POOL.row : op->pool;
-    uint64_t stream = s->is_joined || s->is_one_stream ? 0 : op->stream;
+    uint64_t stream = mv_replay_stream(s, op->stream);
 
     r->block_of[op->id] =
         mv_replay_malloc(&r->heap, op->bytes, stream, pool, op->capturing && !s->is_joined);
@@ -75,7 +75,7 @@ static void run_free(run_state *r, const mv_replay_op *op, bool completes)
 static void run_try(run_state *r, const mv_replay_op *op)
 {
     uint64_t ooms = r->heap.counts.ooms;
-    uint64_t stream = r->script->is_joined || r->script->is_one_stream ? 0 : op->stream;
+    uint64_t stream = mv_replay_stream(r->script, op->stream);
     uint32_t block;
 
     r->result.recorded_ooms++;
@@ -132,7 +132,7 @@ static void raise_column(run_state *r)
 
 static void run_op(run_state *r, const mv_replay_op *op)
 {
-    r->heap.work++;
+    r->heap.work += 1 + op->is_request; /* for each event */
     switch ((mv_replay_op_kind)op->kind) {
     case MV_OP_ALLOC:
         run_alloc(r, op);
@@ -218,14 +218,42 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return code;
 }
 
+/* Prefetches what the operations after the next ones will read: an allocation's block, and the block
+ * itself. */
+static void prefetch(const run_state *r)
+{
+    enum { ROW = 16, BLOCK = 8 };
+    const mv_replay_op *ops = r->script->ops + r->at;
+    uint32_t block;
+
+    if (r->script->op_count - r->at <= ROW)
+        return;
+    if (ops[ROW].kind <= MV_OP_COMPLETE)
+        __builtin_prefetch(&r->block_of[ops[ROW].id], 1);
+    if (ops[BLOCK].kind == MV_OP_COMPLETE && (block = r->block_of[ops[BLOCK].id]) != MV_NO_ROW) {
+        __builtin_prefetch(&r->heap.blocks[block], 1);
+        __builtin_prefetch((const char *)&r->heap.blocks[block] + 64, 1);
+    }
+}
+
+/* The first half of a free whose second half is not replayed yet. */
+static void request_only(run_state *r, uint32_t end)
+{
+    const mv_replay_op *op = &r->script->ops[r->at];
+
+    if (r->at < r->script->op_count && op->is_request && op->event + 1 == end)
+        run_free(r, op, false);
+}
+
 mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
 {
     const mv_replay_script *s = r->script;
 
     r->heap.most_work = r->counted + *r->left;
-    for (; r->at < s->op_count && s->ops[r->at].event < end && !r->result.gave_up &&
-           !r->result.over_enough && !r->heap.out_of_memory;
+    for (; r->at < s->op_count && s->ops[r->at].event + s->ops[r->at].is_request < end &&
+           !r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory;
          r->at++) {
+        prefetch(r);
         if (r->curve)
             begin_columns(r, s->ops[r->at].event);
         run_op(r, &s->ops[r->at]);
@@ -234,6 +262,7 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
         r->result.gave_up = mv_replay_is_endless(&r->heap);
         r->result.over_enough = r->heap.peak.reserved >= r->enough;
     }
+    request_only(r, end);
     *r->left -= r->heap.work < r->heap.most_work ? r->heap.work - r->counted : *r->left;
     r->counted = r->heap.work;
     r->result.peak = r->heap.peak;
