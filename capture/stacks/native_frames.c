@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <unwind.h>
 
-enum { SLOTS = 1 << 14, PROBES = 4 };
+enum { SLOTS = 1 << 14, PROBES = 4, PREFETCHED = 24 };
 #define MOST_STACK ((uint64_t)1 << 30)
 
 /* State of the shim. All threads write slots without a lock: `check` is computed from the address
@@ -67,9 +67,14 @@ static uint64_t pack(mv_frame_rule r)
            (uint64_t)r.address << 1 | r.is_signal;
 }
 
+static inline uint64_t first_slot(uint64_t pc)
+{
+    return pc * 0x9e3779b97f4a7c15u >> 50;
+}
+
 static inline uint64_t rule_at(uint64_t pc)
 {
-    uint64_t first = pc * 0x9e3779b97f4a7c15u >> 50, rule;
+    uint64_t first = first_slot(pc), rule;
 
     for (unsigned i = 0; i < PROBES; i++) {
         slot *s = &slots[(first + i) % SLOTS];
@@ -82,7 +87,7 @@ static inline uint64_t rule_at(uint64_t pc)
 
 static __attribute__((noinline)) uint64_t find_rule(uint64_t pc)
 {
-    uint64_t first = pc * 0x9e3779b97f4a7c15u >> 50, rule = pack(mv_eh_frame_rule(pc));
+    uint64_t first = first_slot(pc), rule = pack(mv_eh_frame_rule(pc));
     slot *s = &slots[first % SLOTS];
 
     for (unsigned i = 0; i < PROBES; i++)
@@ -337,6 +342,8 @@ uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most
     u.old_end = u.old + (past->unloads == unloaded ? past->count : 0);
     past->unloads = unloaded;
     past->count = 0;
+    for (const mv_native_step *o = u.old; o < u.old_end && o < u.old + PREFETCHED; o++)
+        __builtin_prefetch(&slots[first_slot(o->pc - 1)]);
     end = read_registers(&r) ? end_of_stack(r.sp) : 0;
     if (end && walk_by_rules(r, end, &u)) {
         past->turn = !past->turn;
