@@ -28,10 +28,12 @@ enum {
 extern void *__libc_stack_end; /* the dynamic loader's: the end of the first thread's stack */
 
 /* For each device, the sum of the framework's events, and the reserved bytes that it reported last.
- * The framework's own lock orders the events of one device. */
-static struct {
+ * The framework's own lock orders the events of one device, so plain loads and stores are enough. */
+typedef struct {
     _Atomic uint64_t epoch, allocated, reserved;
-} totals[DEVICE_TYPES][DEVICES];
+} device_totals;
+
+static device_totals totals[DEVICE_TYPES][DEVICES];
 
 static_assert(ROOM > 3 + 20 * MV_LEB128_BYTES, "all records of one event fit");
 
@@ -288,23 +290,34 @@ static void finish(record *r)
 
 /* ---- The framework's events ---- */
 
+static uint64_t shown(const _Atomic uint64_t *at)
+{
+    return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+static void show(_Atomic uint64_t *at, uint64_t value)
+{
+    atomic_store_explicit(at, value, memory_order_relaxed);
+}
+
 /* Whether the framework's totals need a record: they differ from the sum of its events, or reserved
  * changed. CPU tensors are not checked: their totals are read outside the lock that orders them. */
 static bool totals_moved(const mv_rec_block_event *event, uint64_t epoch)
 {
     uint32_t type = (uint8_t)event->device_type, device = (uint8_t)event->device;
-    uint64_t sum, reserved;
+    device_totals *t = &totals[type % DEVICE_TYPES][device % DEVICES];
+    uint64_t sum = (uint64_t)event->size, reserved = 0;
 
     if (event->allocated == MV_REC_NO_TOTAL || type == CPU_TYPE || type >= DEVICE_TYPES ||
         device >= DEVICES)
         return false;
-    if (atomic_exchange(&totals[type][device].epoch, epoch) != epoch) {
-        atomic_store(&totals[type][device].allocated, 0);
-        atomic_store(&totals[type][device].reserved, 0);
+    if (shown(&t->epoch) == epoch) {
+        sum += shown(&t->allocated);
+        reserved = shown(&t->reserved);
     }
-    sum = atomic_load(&totals[type][device].allocated) + (uint64_t)event->size;
-    reserved = atomic_exchange(&totals[type][device].reserved, event->reserved);
-    atomic_store(&totals[type][device].allocated, event->allocated);
+    show(&t->epoch, epoch);
+    show(&t->allocated, event->allocated);
+    show(&t->reserved, event->reserved);
     return sum != event->allocated || reserved != event->reserved;
 }
 
