@@ -11,7 +11,6 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
     """Calls a function `steps` times in a process of its own, a copy of this one, in which tensors on the GPU take no
     memory and nothing is computed. The function makes its model and data itself, or uses what it keeps between calls;
     it must not use tensors that this process has on a GPU.
-
     path   the snapshot that is written, in PyTorch's format; empty: none
     gpu    a name such as "h100-80gb", or its memory in MiB
 

@@ -19,14 +19,12 @@ def up(n: int, to: int) -> int:
 class Settings:
     """PYTORCH_CUDA_ALLOC_CONF, as CUDAAllocatorConfig.cpp and AcceleratorAllocatorConfig.h read it."""
     def __init__(self, text: str = "") -> None:
-        self.text, self.split_limit = text, math.inf
-        self.divisions = [0] * 16  # of sizes from 1 MiB, 2 MiB, 4 MiB ... on
+        self.text, self.divisions = text, [0] * 16  # of sizes from 1 MiB, 2 MiB, 4 MiB ... on
         found: Dict[str, str] = dict(re.findall(r"(\w+):(\[[^]]*\]|[^,]*)", re.sub(r"\s", "", text)))
         self.large = int(found.pop("large_segment_size_mb", "20")) << 20
         self.slack = int(found.pop("max_non_split_rounding_mb", str(self.large >> 20))) << 20
         self.expandable = found.pop("expandable_segments", "False").lower() == "true"
-        if "max_split_size_mb" in found:
-            self.split_limit = int(found.pop("max_split_size_mb")) << 20
+        self.split_limit = int(found.pop("max_split_size_mb", "0")) << 20 or math.inf
         divisions, at = found.pop("roundup_power2_divisions", ""), 0
         if divisions and divisions[0] != "[":
             self.divisions = [int(divisions)] * 16
@@ -39,9 +37,7 @@ class Settings:
 
     def rounded(self, size: int) -> int:  # round_size()
         parts = self.divisions[min(15, max(0, size.bit_length() - 21))]
-        if parts > 1 and size > ROUND * parts:
-            return up(size, max(1, (1 << (size.bit_length() - 1)) // parts))
-        return up(size, ROUND)
+        return up(size, max(1, (1 << (size.bit_length() - 1)) // parts) if parts > 1 and size > ROUND * parts else ROUND)
 
     def snapshot(self) -> Dict[str, Any]:  # as torch.cuda.memory._snapshot() has them
         return {"PYTORCH_CUDA_ALLOC_CONF": self.text, "garbage_collection_threshold": 0.0, "expandable_segments": self.expandable,
@@ -294,10 +290,9 @@ def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = Fal
 
 def fits(source: Allocator, limit: int) -> bool:  # whether a program that allocates so would run if no more could be reserved
     try:
-        replayed(source, limit)
+        return bool(replayed(source, limit))
     except OutOfMemory:
         return False
-    return True
 
 def others(source: Allocator) -> List[Allocator]:  # what it may take as well, by the GPU's time and the driver's addresses
     return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \

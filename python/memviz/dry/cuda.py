@@ -270,8 +270,7 @@ def processes(ranks: int) -> None:  # one rank of several, whose collectives do 
 def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any]) -> None:
     global active
     active, fake_tensor.init_gpu_context = mode, nothing
-    if hasattr(torch._C, "_set_only_lift_cpu_tensors"):
-        torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(..., device="cuda") goes through the dispatcher
+    getattr(torch._C, "_set_only_lift_cpu_tensors", nothing)(True)  # torch.tensor(..., device="cuda") goes through the dispatcher
     torch.autograd.set_multithreading_enabled(False)
     engine = torch.autograd.Variable._execution_engine
 

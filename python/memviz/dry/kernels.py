@@ -46,6 +46,7 @@ ADD, INDEX, NONZERO = aten.add.Tensor, aten.index.Tensor, aten.nonzero.default
 SLICE_BACKWARD, ALIAS, LOCAL_SCALAR = aten.slice_backward.default, aten.alias.default, aten._local_scalar_dense.default
 DYNAMIC = overloads("nonzero masked_select _unique2 unique_dim unique_consecutive bincount repeat_interleave") - \
     {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
+ALL = overloads("all")
 INDICES = overloads("topk argmax argmin multinomial sort randint")
 RANDOM = overloads("rand randn rand_like randn_like bernoulli bernoulli_ normal_ uniform_ multinomial native_dropout randint "
                    "randint_like random_ randperm")
@@ -86,12 +87,11 @@ def product(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]
     parts = given if given and len(given) % 2 == 0 else [4096, 8] if recorder.gpu.major >= 9 else [4096, 2, 16, 8]
     recorder.workspace(device, "cublas", 1024 * sum(map(operator.mul, parts[::2], parts[1::2])))
     size, bias = int(os.environ.get("CUBLASLT_WORKSPACE_SIZE", "1024")) * 1024, args[0]
-    if len(args) < 3 or bias.dim() != 1 or args[2].dim() != 2 or min(args[2].size()) <= 1 or kwargs.get("beta", 1) != 1 or \
-            not bias.is_contiguous():
-        return []
-    if VERSION >= (2, 7):
+    is_lt = len(args) > 2 and bias.dim() == 1 and args[2].dim() == 2 and min(args[2].size()) > 1 and bias.is_contiguous() and \
+        kwargs.get("beta", 1) == 1
+    if is_lt and VERSION >= (2, 7):
         recorder.workspace(device, "cublaslt", size)
-    return [size] if VERSION < (2, 7) else []
+    return [size] if is_lt and VERSION < (2, 7) else []
 
 # cuDNN: its tensor-core kernels work on NHWC. For NCHW a plan copies input, filter and output within its workspace, and 16
 # bytes; channels are padded for aligned loads. 1 x 1 convolutions with stride 1 are matrix products as they are. Gradients of
@@ -247,6 +247,10 @@ def servers(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: 
 def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
     """scaled_dot_product_attention() as the GPU would do it. The fused kernels want no mask that is learnt (seen with T5's)."""
+    if torch.is_autocast_enabled():  # its arguments are cast, the last one first
+        half = torch.get_autocast_dtype("cuda") if VERSION >= (2, 4) else torch.get_autocast_gpu_dtype()
+        given = (attn_mask, value, key, query)
+        attn_mask, value, key, query = (t if t is None or t.dtype != torch.float32 else t.to(half) for t in given)
     mask, keeps = attn_mask, torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
     is_learnt = mask is not None and mask.requires_grad and torch.is_grad_enabled()
     kind = "" if is_learnt else next(iter(servers(query, key, value, mask, is_causal, enable_gqa, gpu)), "")
@@ -330,8 +334,7 @@ class Rnn(torch.autograd.Function):
 
 def collective(func: Any, args: Any) -> Any:  # of several ranks: its tensors stay as they are, and its work is done
     with torch.utils._python_dispatch._disable_current_modes():
-        group = torch.distributed.distributed_c10d._get_default_group()
-        work = group.allreduce([torch.zeros(1)]).boxed()
+        work = torch.distributed.distributed_c10d._get_default_group().allreduce([torch.zeros(1)]).boxed()
     return work if len(func._schema.returns) == 1 else (args[0], work)
 
 def rnn(recorder: Any, kind: str, *args: Any) -> Any:

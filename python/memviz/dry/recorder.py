@@ -281,6 +281,10 @@ class Recorder(TorchDispatchMode):
                 values = kernels.balanced(func, args, found)
             self.guesses = self.guesses or "rand" not in func.__name__
             self.note("assumed", "indices that depend on computed values are spread evenly")
+        if values is None and func in kernels.ALL and not found[0].dim():
+            self.note("assumed", "what all() asks of computed values is true")
+            with no_fake():
+                values = torch.tensor(True)
         if values is not None:
             for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
                 self.know(tensor, value)
