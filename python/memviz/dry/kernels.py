@@ -244,14 +244,16 @@ def servers(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: 
         backends.mem_efficient_sdp_enabled()}
     return [name for name, serves in rules.items() if serves and query.dim() == 4]
 
+def autocast(*tensors: Any) -> Any:  # of an operator's arguments, the last one first, as C++ evaluates them
+    half = torch.get_autocast_dtype("cuda") if VERSION >= (2, 4) else torch.get_autocast_gpu_dtype()
+    is_on = torch.is_autocast_enabled()
+    return [t.to(half) if is_on and t is not None and t.dtype == torch.float32 else t for t in tensors[::-1]][::-1]
+
 def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
     """scaled_dot_product_attention() as the GPU would do it. The fused kernels want no mask that is learnt (seen with T5's)."""
-    if torch.is_autocast_enabled():  # its arguments are cast, the last one first
-        half = torch.get_autocast_dtype("cuda") if VERSION >= (2, 4) else torch.get_autocast_gpu_dtype()
-        given = (attn_mask, value, key, query)
-        attn_mask, value, key, query = (t if t is None or t.dtype != torch.float32 else t.to(half) for t in given)
-    mask, keeps = attn_mask, torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
+    query, key, value, mask = autocast(query, key, value, attn_mask)
+    keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
     is_learnt = mask is not None and mask.requires_grad and torch.is_grad_enabled()
     kind = "" if is_learnt else next(iter(servers(query, key, value, mask, is_causal, enable_gqa, gpu)), "")
     if kind and mask is not None and mask.dtype == torch.bool:
@@ -274,8 +276,7 @@ def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None,
     return aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal, None, scale=scale)[0]
 
 def linear(plain: Any, input: Any, weight: Any, bias: Any = None) -> Any:
-    """Linear.cpp: input of more than two dimensions that is not contiguous is multiplied first, and the bias added in
-    place, but not to a tensor of a subclass."""
+    """Linear.cpp: input that has gaps and more than two dimensions is multiplied first, and the bias added in place."""
     is_plain = bias is None or input.dim() < 3 or input.is_contiguous()
     out = plain(input, weight, bias) if is_plain else torch.matmul(input, weight.t())
     return out if is_plain else out.add_(bias.to(out.dtype))
@@ -285,8 +286,7 @@ LIBRARY = torch.library.Library("aten", "IMPL")
 for _name in () if torch.backends.cuda.is_built() else ("silu_backward", "mish_backward"):
     LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
 
-# cuDNN's RNNs: one buffer of weights, a copy of an input in batch order, a workspace for each call, and a reserve
-# for the backward pass, seen to the byte.
+# cuDNN's RNNs: one buffer of weights, a copy of an input in batch order, a workspace for each call, and a reserve (to the byte).
 DROPOUT_STATES = 6488064  # of cudnnDropoutGetStatesSize() on an H100
 RNN_WORK = 12_000_000  # bytes of workspace for each layer beside its gates; 9.7 to 14.6 million were seen
 KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # matrices for each layer
@@ -342,5 +342,6 @@ def rnn(recorder: Any, kind: str, *args: Any) -> Any:
     is_packed = isinstance(args[3], (list, tuple))
     value, hidden, weights, _, layers, dropout, train, both, first = (args[0], *args[2:], False) if is_packed else args
     hx, cx = hidden if isinstance(hidden, (list, tuple)) else (hidden, None)
+    value, hx, cx, *weights = autocast(value, hx, cx, *weights)
     out = Rnn.apply(recorder, kind, layers, dropout, 2 if both else 1, train, first, value, hx, cx, *weights)
     return out if kind == "lstm" else out[:2]
