@@ -349,6 +349,26 @@ class Programs(Runs):
         self.assertTrue(found["about"])
         self.assertIn("needs about", found["verdict"])
 
+    def test_checks_of_computed_values_pass(self):
+        """Distributions ask whether all() of their values are valid."""
+        import torch
+
+        def step():
+            torch.distributions.Categorical(logits=torch.randn(8, 4, device="cuda"), validate_args=True).sample()
+
+        self.assertFalse(memviz.dry_run(step)["at_least"])
+
+    def test_attention_takes_halves_under_autocast(self):
+        import torch
+
+        def step():
+            parts = [torch.randn(1, 4, 1024, 64, device="cuda") for _ in range(3)]  # 1 MiB each
+            with torch.autocast("cuda", torch.bfloat16):
+                out = torch.nn.functional.scaled_dot_product_attention(*parts, is_causal=True)
+            assert out.dtype == torch.bfloat16
+
+        self.assertLess(memviz.dry_run(step)["allocated"], 6 << 20)  # in floats, the scores alone are 16 MiB
+
     def test_gradients_that_are_sparse(self):
         import torch
 
