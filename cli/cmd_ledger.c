@@ -225,10 +225,8 @@ static void put_moment(const ledger_report *r, const mv_ledger *ledger)
             mv_out_format(out, ", use sampled at %.3f s", seconds(r, ledger->sample_us));
         mv_out_char(out, '\n');
     }
-    if (*ledger->basis) {
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "%s", ledger->basis);
-    }
+    if (*ledger->basis)
+        mv_prose_put_item(out, "%s", ledger->basis);
 }
 
 static void put_addresses(mv_out *out, const mv_ledger_addresses *addresses)
@@ -257,8 +255,7 @@ static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
         const char *sentence = i ? ledger->pools : ledger->residue;
         if (!*sentence)
             continue;
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "%s", sentence);
+        mv_prose_put_item(out, "%s", sentence);
     }
     if (ledger->host.count > 0)
         mv_out_format(out, "  pinned host memory: %s in %llu allocation%s\n",

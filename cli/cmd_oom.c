@@ -311,8 +311,7 @@ static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
     else
         snprintf(event, sizeof event, "%sevent %u", oom->api_call == MV_NO_ROW ? "" : "after ",
                  mv_oom_moment(oom));
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "device %u, %s%s: %s", r->first + index, event, time, oom->why);
+    mv_prose_put_item(r->out, "device %u, %s%s: %s", r->first + index, event, time, oom->why);
 }
 
 static void put_sums(const oom_report *r, const mv_oom *oom)
@@ -326,9 +325,8 @@ static void put_sums(const oom_report *r, const mv_oom *oom)
         mv_prose_add(limit, sizeof limit, "; the limit is at least %s and below %s",
                      mv_size_text(size[0], f->limit_least),
                      mv_size_text(size[1], f->limit_most + 1));
-    mv_out_text(r->out, "  ");
-    mv_prose_put(
-        r->out, 2, 4, "%s reserved = %s allocated + %s pending + %s free; the device has %s left%s",
+    mv_prose_put_item(
+        r->out, "%s reserved = %s allocated + %s pending + %s free; the device has %s left%s",
         mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
         mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
         oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free), limit);
@@ -363,10 +361,8 @@ static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
 
     put_headline(r, index, oom);
     put_sums(r, oom);
-    if (oom->detailed && *oom->enough) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", oom->enough);
-    }
+    if (oom->detailed && *oom->enough)
+        mv_prose_put_item(r->out, "%s", oom->enough);
     mv_out_style(r->out, MV_STYLE_YELLOW);
     mv_out_text(r->out, "  -> ");
     mv_out_style(r->out, MV_STYLE_NONE);
