@@ -221,9 +221,9 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 /* The first half of a free whose second half is not replayed yet. */
 static void request_only(run_state *r, uint32_t end)
 {
-    const mv_replay_op *op = &r->script->ops[r->at];
+    const mv_replay_op *op = r->at < r->script->op_count ? &r->script->ops[r->at] : NULL;
 
-    if (r->at < r->script->op_count && op->is_request && op->event + 1 == end)
+    if (op && op->is_request && op->event + 1 == end)
         run_free(r, op, false);
 }
 
