@@ -111,6 +111,16 @@ static void find_part(void *user, uint32_t part)
         mv_sort_key_rows(t->found, spare, t->count);
 }
 
+static mv_code rank_alone(const address_table *t, mv_address_ranks *out)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        out->addr[i] = t->found[i].key;
+        t->rank[t->found[i].row] = i;
+    }
+    out->count = t->count;
+    return MV_OK;
+}
+
 /* Gives the addresses of all parts, in ascending order, their ranks. */
 static mv_code merge_parts(mv_arena *arena, address_search *s)
 {
@@ -123,6 +133,8 @@ static mv_code merge_parts(mv_arena *arena, address_search *s)
     s->out->addr = mv_push_array(arena, uint64_t, most);
     if (!s->out->addr)
         return MV_NOMEM;
+    if (s->count == 1)
+        return rank_alone(&s->parts[0], s->out);
     for (is_left = most > 0; is_left && s->out->count < MV_NO_ROW - 1;) {
         addr = UINT64_MAX;
         for (uint32_t i = 0; i < s->count; i++)

@@ -218,30 +218,12 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return code;
 }
 
-/* Prefetches what the operations after the next ones will read: an allocation's block, and the block
- * itself. */
-static void prefetch(const run_state *r)
-{
-    enum { ROW = 16, BLOCK = 8 };
-    const mv_replay_op *ops = r->script->ops + r->at;
-    uint32_t block;
-
-    if (r->script->op_count - r->at <= ROW)
-        return;
-    if (ops[ROW].kind <= MV_OP_COMPLETE)
-        __builtin_prefetch(&r->block_of[ops[ROW].id], 1);
-    if (ops[BLOCK].kind == MV_OP_COMPLETE && (block = r->block_of[ops[BLOCK].id]) != MV_NO_ROW) {
-        __builtin_prefetch(&r->heap.blocks[block], 1);
-        __builtin_prefetch((const char *)&r->heap.blocks[block] + 64, 1);
-    }
-}
-
 /* The first half of a free whose second half is not replayed yet. */
 static void request_only(run_state *r, uint32_t end)
 {
-    const mv_replay_op *op = &r->script->ops[r->at];
+    const mv_replay_op *op = r->at < r->script->op_count ? &r->script->ops[r->at] : NULL;
 
-    if (r->at < r->script->op_count && op->is_request && op->event + 1 == end)
+    if (op && op->is_request && op->event + 1 == end)
         run_free(r, op, false);
 }
 
@@ -253,7 +235,6 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
     for (; r->at < s->op_count && s->ops[r->at].event + s->ops[r->at].is_request < end &&
            !r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory;
          r->at++) {
-        prefetch(r);
         if (r->curve)
             begin_columns(r, s->ops[r->at].event);
         run_op(r, &s->ops[r->at]);
