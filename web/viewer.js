@@ -99,7 +99,7 @@ pump.port1.onmessage = turns;
 
 // Without a file, a small one is read again and again, so that the browser has fast code for reading a
 // long one (web/warm.h).
-const WARM = 1500; // times
+const WARM = 800; // times: a second of processor
 let warmed = 0;
 
 const warm = guarded(() => {

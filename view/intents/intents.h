@@ -12,6 +12,8 @@
 #define MV_VIEW_COMMAND_AS(name, keys, needs, past, title, help, run, arg)
 #include "view/state/commands.def"
 #undef MV_VIEW_COMMAND
+void mv_do_turn(mv_view *view, uint64_t flag); /* offset of a bool in mv_view_state */
+void mv_do_flame_turn(mv_view *view, uint64_t flag);
 void mv_do_zoom(mv_view *view, uint64_t arg);
 void mv_do_zoom_y(mv_view *view, uint64_t arg);
 void mv_do_pan(mv_view *view, uint64_t arg);

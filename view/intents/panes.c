@@ -7,18 +7,6 @@
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 
-void mv_do_state_layout(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->by_address = !view->now->by_address;
-}
-
-void mv_do_state_ideal(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->shows_ideal = !view->now->shows_ideal;
-}
-
 void mv_do_history_row(mv_view *view, uint64_t arg)
 {
     const mv_explanation_answer *a = view->panels->details_shown;

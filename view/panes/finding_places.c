@@ -122,7 +122,7 @@ static bool find_search(mv_arena *arena, const mv_document *document, const mv_d
 
 /* ---- other settings ---------------------------------------------------------------------- */
 
-/* The items that turn the recorded settings into those of the advice: one, or for the defaults all
+/* The items that turn the recorded settings into the advised ones: one, or for the defaults all
  * that leave a recorded one out. NULL when out of memory. */
 static const char *ticks_of_setting(mv_arena *arena, const char *recorded, const char *setting)
 {

@@ -11,7 +11,7 @@ typedef struct {
     const mv_envelope *columns;
     uint32_t *marked; /* [count] columns with a hit */
     uint32_t count;
-    uint32_t end; /* of the moments of the last of them */
+    uint32_t end; /* moments of the last one end there */
 } tick_search;
 
 bool mv_hits_are_marked(const mv_view *view)

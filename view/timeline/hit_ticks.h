@@ -15,7 +15,7 @@ bool mv_hit_is_born(const mv_index *index, const mv_filter_bits *bits, uint32_t 
 /* The strip has the same columns as `at`. */
 void mv_hit_ticks(mv_view *view, const mv_viewport *at, mv_box strip);
 
-/* Of a device in other columns: those of the envelope. */
+/* Ticks of any device, in the columns of an envelope. */
 void mv_hit_ticks_of(mv_view *view, const mv_index *index, const mv_filter_bits *bits,
                      const mv_envelope *columns, mv_box strip);
 
