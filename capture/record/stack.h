@@ -75,10 +75,12 @@ typedef struct {
     uint64_t bp_at; /* 0: rbp is the callee's */
 } mv_native_step;
 
+enum { MV_NATIVE_PAST = 96 }; /* innermost frames that are kept */
+
 typedef struct {
     uint64_t unloads; /* the loader's count of unloaded files */
     uint32_t turn, count;
-    mv_native_step steps[2][MV_LIVE_MOST_FRAMES];
+    mv_native_step steps[2][MV_NATIVE_PAST];
 } mv_native_past;
 
 /* The return addresses of this thread, at most MV_LIVE_MOST_FRAMES; their number. The innermost ones

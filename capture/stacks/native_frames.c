@@ -43,7 +43,7 @@ static atomic_bool is_started;
 
 typedef struct {
     uint64_t *addresses;
-    mv_native_step *now;                 /* of this walk, one for each address */
+    mv_native_step *now;                 /* of this walk */
     const mv_native_step *old, *old_end; /* of the last one */
     uint32_t count, most;
 } stack_walk;
@@ -159,7 +159,8 @@ static inline bool step(registers *r, uint64_t rule, uint64_t end, mv_native_ste
 
 static inline void keep_step(stack_walk *u, mv_native_step step)
 {
-    u->now[u->count] = step;
+    if (u->count < MV_NATIVE_PAST)
+        u->now[u->count] = step;
     u->addresses[u->count++] = step.pc;
 }
 
@@ -347,7 +348,7 @@ uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most
     end = read_registers(&r) ? end_of_stack(r.sp) : 0;
     if (end && walk_by_rules(r, end, &u)) {
         past->turn = !past->turn;
-        past->count = u.count;
+        past->count = u.count < MV_NATIVE_PAST ? u.count : MV_NATIVE_PAST;
     } else {
         walk_by_program(&u);
     }

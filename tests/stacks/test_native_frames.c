@@ -220,12 +220,21 @@ static APART void branch(unsigned path, int depth)
     after++;
 }
 
+static APART void below(int depth)
+{
+    if (depth > 0)
+        below(depth - 1);
+    for (unsigned path = 0; depth == 0 && path < 8; path++)
+        branch(path, 7);
+    after++;
+}
+
 /* Each walk takes over what the last one found and is still there, and nothing else. */
 Test(native_frames, are_right_after_other_walks)
 {
     cr_assert(mv_native_start());
-    for (unsigned path = 0; path < 8; path++)
-        branch(path, 7);
+    below(0);
+    below(MV_NATIVE_PAST); /* deeper than what is kept */
 }
 
 static void on_signal(int number)
