@@ -349,6 +349,26 @@ class Programs(Runs):
         self.assertTrue(found["about"])
         self.assertIn("needs about", found["verdict"])
 
+    def test_a_copy_of_a_module_takes_its_memory_once(self):
+        import copy
+        import torch
+
+        def step():
+            layer = copy.deepcopy(torch.nn.Linear(1024, 1024, bias=False)).cuda()  # 4 MiB
+            layer(torch.ones(8, 1024, device="cuda"))
+
+        self.assertLess(memviz.dry_run(step)["allocated"], (32 + 4 + 1) << 20)  # and cuBLAS's workspace
+
+    def test_an_rnn_takes_halves_under_autocast(self):
+        import torch
+
+        def step():
+            rnn = torch.nn.LSTM(64, 64, device="cuda")
+            with torch.autocast("cuda", torch.bfloat16):
+                assert rnn(torch.ones(8, 4, 64, device="cuda"))[0].dtype == torch.bfloat16
+
+        self.assertTrue(memviz.dry_run(step)["about"])
+
     def test_checks_of_computed_values_pass(self):
         """Distributions ask whether all() of their values are valid."""
         import torch

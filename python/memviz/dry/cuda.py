@@ -134,8 +134,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
         for name in "is_available device_count synchronize empty_cache current_stream current_device set_device".split():
             setattr(torch.accelerator, name + "_index" * name.endswith("t_device"), plain[name])
     torch.backends.cuda.is_built = torch.backends.cudnn.is_available = always(True)
-    torch.backends.cudnn.version = always(91000)
-    torch.backends.cudnn.is_acceptable = lambda tensor: tensor.is_cuda
+    torch.backends.cudnn.version, torch.backends.cudnn.is_acceptable = always(91000), lambda tensor: tensor.is_cuda
 
 def functions(gpu: kernels.Gpu) -> None:  # what decides by the GPU in C++, before operators are dispatched
     F = torch.nn.functional
@@ -224,6 +223,7 @@ def tensors() -> None:
         self.fake_device = getattr(new, "fake_device", self.fake_device)
 
     FakeTensor.data = property(data.__get__, moved)
+    fake_tensor.FakeTensorMode.__deepcopy__ = lambda self, _: self  # a copied tensor has a copy of what it refers to
     torch.UntypedStorage.resize_, torch.load, torch.Tensor.numpy = resized, loaded, array
     torch.save = lambda *_, **__: active.note("assumed", "torch.save() writes nothing", False)
     torch.Tensor.pin_memory, torch.Tensor.is_pinned = (lambda self, *_: self), always(False)

@@ -306,7 +306,7 @@ class Rnn(torch.autograd.Function):
         hy, cy = torch.empty_like(hx), None if cx is None else torch.empty_like(cx)
         units = copy.numel() // copy.size(-1) * hidden * both
         masks = (layers - 1) * units * both // 8 if dropout and train else 0  # of each direction's input
-        is_one = len({w.untyped_storage()._cdata for w in weights}) == 1  # else cuDNN gets a copy: bfloat16 is not flattened
+        is_one = len({w.untyped_storage()._cdata for w in weights}) == 1 and weights[0].dtype == value.dtype
         ctx.buffer = None if is_one else value.new_empty(sum(w.numel() for w in weights))
         unit = units * value.element_size()
         ctx.work = layers * (unit * gates + both * RNN_WORK)
@@ -342,6 +342,6 @@ def rnn(recorder: Any, kind: str, *args: Any) -> Any:
     is_packed = isinstance(args[3], (list, tuple))
     value, hidden, weights, _, layers, dropout, train, both, first = (args[0], *args[2:], False) if is_packed else args
     hx, cx = hidden if isinstance(hidden, (list, tuple)) else (hidden, None)
-    value, hx, cx, *weights = autocast(value, hx, cx, *weights)
+    value, hx, cx = autocast(value, hx, cx)
     out = Rnn.apply(recorder, kind, layers, dropout, 2 if both else 1, train, first, value, hx, cx, *weights)
     return out if kind == "lstm" else out[:2]
