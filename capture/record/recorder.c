@@ -8,6 +8,7 @@
 
 #include "capture/record/clock.h"
 #include "capture/record/names.h"
+#include "capture/record/overrun.h"
 #include "capture/record/process.h"
 #include "capture/record/sampler.h"
 #include "capture/record/stack_table.h"
@@ -22,7 +23,8 @@ enum {
     DEVICE_TYPES = 32,
     DEVICES = 128,
     CPU_TYPE = 0, /* c10::DeviceType::CPU */
-    MOST_STACK = 1 << 30
+    MOST_STACK = 1 << 30,
+    CAUGHT_UP = 16 /* kept allocations that are recorded with an event */
 };
 
 extern void *__libc_stack_end; /* the dynamic loader's: the end of the first thread's stack */
@@ -328,15 +330,15 @@ static void put_totals(record *r, const mv_rec_block_event *event)
     put(r, event->reserved);
 }
 
-static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
+static bool write_block(mv_thread_block *block, const mv_rec_block_event *event, uint32_t stack,
+                        mv_rec_moment moment)
 {
     bool is_free = event->size < 0;
     uint64_t size = is_free ? -(uint64_t)event->size : (uint64_t)event->size;
-    uint32_t stack = is_free ? 0 : mv_stack_table_now(block);
     record r;
 
-    if (!begin(&r, block, mv_rec_now()))
-        return;
+    if (!begin(&r, block, moment))
+        return false;
     put_device(&r, event->device_type, event->device);
     put_addressed(&r, is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK, event->addr);
     put_size(&r, size);
@@ -345,6 +347,19 @@ static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
     if (totals_moved(event, block->epoch))
         put_totals(&r, event);
     finish(&r);
+    return true;
+}
+
+static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
+{
+    uint32_t stack = event->size < 0 ? 0 : mv_stack_table_now(block);
+    mv_rec_block_event late;
+    mv_rec_moment moment;
+    bool goes_on =
+        !mv_overrun_keeps(event, stack) && write_block(block, event, stack, mv_rec_now());
+
+    for (int i = 0; goes_on && i < CAUGHT_UP && mv_overrun_next(&late, &stack, &moment); i++)
+        goes_on = write_block(block, &late, stack, moment);
 }
 
 void mv_rec_block(const mv_rec_block_event *event)
