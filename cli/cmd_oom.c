@@ -475,6 +475,7 @@ static int explain_errors(oom_report *r, const mv_error_texts *texts)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_error_report errors;
+    int status = MV_EXIT_DONE;
 
     if (mv_errors_explain(r->cli, texts, &errors, &err) != MV_OK)
         return mv_complain(NULL, &err);
@@ -483,10 +484,12 @@ static int explain_errors(oom_report *r, const mv_error_texts *texts)
     mv_errors_evaluate(r->cli, texts);
     if (mv_table_is_wanted(r->cli)) {
         r->cli->options.table = r->cli->options.table ? r->cli->options.table : "texts";
-        return mv_gate_status(&r->cli->gates, mv_table_put(r->cli, r));
+        status = mv_table_put(r->cli, r);
+    } else {
+        mv_errors_put(r->cli, &errors);
     }
-    mv_errors_put(r->cli, &errors);
-    return mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
+    r->errors = NULL;
+    return mv_gate_status(&r->cli->gates, status);
 }
 
 int mv_cmd_oom(mv_cli *cli)
