@@ -37,3 +37,18 @@ void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes)
     return moved == MAP_FAILED ? NULL : moved;
 }
 #endif
+
+void mv_pages_take(void *at, uint64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    enum { LEAST = 16 * MV_PAGE };
+    uintptr_t first = ((uintptr_t)at + MV_PAGE - 1) & ~(uintptr_t)(MV_PAGE - 1);
+    uintptr_t end = ((uintptr_t)at + bytes) & ~(uintptr_t)(MV_PAGE - 1);
+
+    if (bytes >= LEAST)
+        madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+#else
+    (void)at;
+    (void)bytes;
+#endif
+}

@@ -1,9 +1,10 @@
-"""One measured process of bench/capture: capture_loop.py RECORDER LOOP...
+"""One measured process of bench/capture: capture_loop.py STACKS LOOP...
 
-RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt, gpt48 or tiny. Reads lines `LOOP STEPS`,
-runs so many steps, and answers with a line of JSON: milliseconds a step, allocator events, and the bytes that the live
-file grew by, if the shim is loaded."""
+Runs under the shim and behind bench/capture_gate.c. STACKS are those of PyTorch's own recorder (python, all); LOOP is gpt, gpt48
+or tiny. Reads lines `LOOP STEPS WAY`, runs so many steps, and answers with a line of JSON: milliseconds a step, allocator
+events, and the bytes that the live file grew by. WAY: nothing, memviz, timed (memviz, with the time of each report), pytorch."""
 
+import ctypes
 import glob
 import json
 import os
@@ -18,6 +19,9 @@ from gpu_scenes import GPT, F  # noqa: E402
 
 CHUNK = 64 << 10
 EVENTS = 257  # the kind of a chunk
+SAMPLES = 1 << 16
+REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+SHIM = "/libmemviz_capture.so"
 
 
 def gpt_loop(batch=8):
@@ -74,12 +78,47 @@ def live_bytes():
     return total
 
 
+def report_of(library):
+    """The address of c10::reportMemoryUsageToProfiler in a loaded library."""
+    with open("/proc/self/maps") as maps:
+        path = next(line.split()[-1] for line in maps if library in line)
+    return ctypes.cast(getattr(ctypes.CDLL(path), REPORT), ctypes.c_void_p)
+
+
+class Gate:
+    """The library in front of the shim, and PyTorch's recorder."""
+
+    def __init__(self, stacks):
+        self.stacks, us = stacks, ctypes.CDLL(None)
+        self.mode = ctypes.c_int.in_dll(us, "gate_mode")
+        self.counts = (ctypes.c_uint64 * 2).in_dll(us, "gate_counts")
+        self.samples = (ctypes.c_uint32 * SAMPLES * 2).in_dll(us, "gate_samples")
+        us.gate_cycles.restype = ctypes.c_uint64
+        began, cycles = time.perf_counter(), us.gate_cycles()
+        time.sleep(0.2)
+        self.per_ns = (us.gate_cycles() - cycles) / (time.perf_counter() - began) / 1e9
+        (ctypes.c_void_p * 2).in_dll(us, "gate_functions")[:] = [report_of(SHIM).value, report_of("/libc10.so").value]
+
+    def turn(self, way):
+        self.mode.value = {"memviz": 1, "timed": 2}.get(way, 0)
+        self.counts[:] = [0, 0]
+        if way == "pytorch":
+            torch.cuda.memory._record_memory_history(enabled="all", context="all", stacks=self.stacks, max_entries=1_000_000)
+
+    def read(self):
+        """Median nanoseconds of an allocation's report, and of a free's."""
+        torch.cuda.memory._record_memory_history(enabled=None)
+        took = [sorted(row[: min(n, SAMPLES)]) for row, n in zip(self.samples, self.counts)]
+        return [row[len(row) // 2] / self.per_ns if row else 0 for row in took]
+
+
 def events_so_far():
     stats = torch.cuda.memory_stats()
     return stats["allocation.all.allocated"] + stats["allocation.all.freed"]
 
 
-def run_block(step, steps):
+def run_block(step, steps, gate, way):
+    gate.turn(way)
     events, live = events_so_far(), live_bytes()
     step()
     torch.cuda.synchronize()
@@ -93,23 +132,20 @@ def run_block(step, steps):
         "steps": steps + 1,
         "events": events_so_far() - events,
         "live": live_bytes() - live,
+        "gate": gate.read(),
     }
 
 
 def main():
-    recorder, *loops = sys.argv[1:]
     torch.manual_seed(0)
     torch.cuda.init()
-    if recorder != "none":
-        torch.cuda.memory._record_memory_history(
-            enabled="all", context="all", stacks=recorder, max_entries=1_000_000
-        )
-    steps = {}
+    gate, steps = Gate(sys.argv[1]), {}
+    gate.turn("nothing")
     for line in sys.stdin:
-        loop, count = line.split()
-        if loop in loops and loop not in steps:
+        loop, count, way = line.split()
+        if loop not in steps:
             steps[loop] = LOOPS[loop]()
-        print(json.dumps(run_block(steps[loop], int(count))), flush=True)
+        print(json.dumps(run_block(steps[loop], int(count), gate, way)), flush=True)
 
 
 main()

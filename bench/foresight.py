@@ -193,6 +193,8 @@ def run(label, folder, remedy=""):
                 loss.backward()
                 opt.step(); opt.zero_grad(set_to_none=True)
                 del loss
+            if remedy.startswith("--empty-cache-each"):
+                torch.cuda.empty_cache()
 
     def varying():
         """Batches and lengths that differ from step to step."""
@@ -247,6 +249,11 @@ def real_change(remedy):
         words[0] in ("--recompute", "--cpu") and words[1].startswith("foresight.py:")
 
 
+def limited(remedy):
+    """The program within the target if the remedy reaches it: it was replayed in the same way."""
+    return f"{remedy['program']}@{remedy['target']}" if remedy["reaches"] and remedy["target"] != "oom" else remedy["program"]
+
+
 def try_remedies(memviz, folder, truth, one):
     """The first remedy of each kind, for a target and for a run that failed, beside what it really gives."""
     rows = []
@@ -262,7 +269,7 @@ def try_remedies(memviz, folder, truth, one):
                 kinds.add(kind)
                 rows.append({"program": name, "target": target, "rank": rank + 1, **remedy})
     with ThreadPoolExecutor(8) as pool:
-        for row, (_, real) in zip(rows, pool.map(lambda r: one(r["program"], r["change"] or "", r["setting"] or ""), rows)):
+        for row, (_, real) in zip(rows, pool.map(lambda r: one(limited(r), r["change"] or " ", r["setting"] or ""), rows)):
             row["real"] = real
     json.dump(rows, open(os.path.join(folder, "remedies.json"), "w"), indent=1)
 

@@ -185,22 +185,17 @@ static void put_text(const fit_report *r)
     put_verdict(r);
     mv_table_print(r->cli, &point_table, r, NULL, "\n");
     mv_out_char(r->out, '\n');
-    if (f->refused) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s: %s",
-                     has_range(f) ? "a range instead of a figure" : "no figures", f->refused);
-    }
+    if (f->refused)
+        mv_prose_put_item(r->out, "%s: %s",
+                          has_range(f) ? "a range instead of a figure" : "no figures", f->refused);
     if (f->allocs) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(
-            r->out, 2, 4,
+        mv_prose_put_item(
+            r->out,
             "exact functions of the size: %u of %u allocations; %u of %u stacks have no others",
             f->exact, f->allocs, f->exact_sites, f->sites);
     }
-    if (*f->note) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", f->note);
-    }
+    if (*f->note)
+        mv_prose_put_item(r->out, "%s", f->note);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

@@ -90,14 +90,11 @@ static void put_device(const void *all, uint32_t device)
         const char *text = mv_minimum_sentence(&r->cli->scratch, f, i);
         if (!text || !*text)
             continue;
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", text);
+        mv_prose_put_item(r->out, "%s", text);
     }
     costs = mv_minimum_costs_sentence(&r->cli->scratch, r->trace, &r->costs[device - r->first]);
-    if (costs && *costs) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", costs);
-    }
+    if (costs && *costs)
+        mv_prose_put_item(r->out, "%s", costs);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -131,8 +128,5 @@ int mv_cmd_floor(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (find_all(&r, &err) != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
-    if (mv_table_is_wanted(cli))
-        return mv_table_put(cli, &r);
-    mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);
-    return MV_EXIT_DONE;
+    return mv_devices_report(cli, &trace, r.first, r.end, put_device, &r);
 }

@@ -381,14 +381,14 @@ static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
     if (mv_heap_unexplained(&f->bytes))
         snprintf(doubt, sizeof doubt, "; %lld bytes unexplained",
                  (long long)mv_heap_unexplained(&f->bytes));
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4,
-                 "%s reserved = %s allocated + %s pending + %s stranded in used segments + %s in "
-                 "unused ones%s; largest hole %s, rounding %s",
-                 mv_size_text(size[0], f->bytes.reserved),
-                 mv_size_text(size[1], f->bytes.allocated), mv_size_text(size[2], f->bytes.pending),
-                 mv_size_text(size[3], f->stranded), mv_size_text(size[4], f->whole), doubt,
-                 mv_size_text(size[5], f->largest), mv_size_text(size[6], f->bytes.rounding));
+    mv_prose_put_item(
+        r->out,
+        "%s reserved = %s allocated + %s pending + %s stranded in used segments + %s in "
+        "unused ones%s; largest hole %s, rounding %s",
+        mv_size_text(size[0], f->bytes.reserved), mv_size_text(size[1], f->bytes.allocated),
+        mv_size_text(size[2], f->bytes.pending), mv_size_text(size[3], f->stranded),
+        mv_size_text(size[4], f->whole), doubt, mv_size_text(size[5], f->largest),
+        mv_size_text(size[6], f->bytes.rounding));
 }
 
 /* Settings that did not help or could not be tried, and how far the replay can be trusted. */
@@ -541,7 +541,6 @@ int mv_cmd_fragmentation(mv_cli *cli)
                               .out = &cli->out,
                               .trace = &trace,
                               .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
-    int status = MV_EXIT_DONE;
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
@@ -550,9 +549,6 @@ int mv_cmd_fragmentation(mv_cli *cli)
     mv_gate_evaluate_idle(&cli->gates, &trace, r.first, r.end);
     if (r.end == r.first)
         r.found[0].why = "the file has no device";
-    if (mv_table_is_wanted(cli))
-        status = mv_table_put(cli, &r);
-    else
-        mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);
-    return mv_gate_status(&cli->gates, status);
+    return mv_gate_status(&cli->gates,
+                          mv_devices_report(cli, &trace, r.first, r.end, put_device, &r));
 }

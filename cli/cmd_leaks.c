@@ -438,9 +438,8 @@ static void put_operator(const leak_report *r, mv_tag_id tag)
 
     if (!*op)
         return;
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "operator: %s %s", op,
-                 mv_string_text(r->trace, r->trace->tags.shapes[tag.row]));
+    mv_prose_put_item(r->out, "operator: %s %s", op,
+                      mv_string_text(r->trace, r->trace->tags.shapes[tag.row]));
 }
 
 static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
@@ -462,14 +461,11 @@ static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
     mv_out_format(out, ": %s a step\n  %s in %u block%s alive at the end%s\n",
                   mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
                   leak->blocks, leak->blocks == 1 ? " is" : "s are", lines);
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "first %s, last %s; confidence %.2f",
-                 moment_text(r, device, leak->first_event, first),
-                 moment_text(r, device, leak->last_event, last), leak->confidence);
-    if (leak->kind != MV_LEAK_UNKNOWN) {
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "%s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
-    }
+    mv_prose_put_item(out, "first %s, last %s; confidence %.2f",
+                      moment_text(r, device, leak->first_event, first),
+                      moment_text(r, device, leak->last_event, last), leak->confidence);
+    if (leak->kind != MV_LEAK_UNKNOWN)
+        mv_prose_put_item(out, "%s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
     put_operator(r, tag_of(r, device, leak));
     mv_out_style(out, MV_STYLE_YELLOW);
     mv_out_text(out, "  -> ");
@@ -522,8 +518,7 @@ static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
     mv_out_format(out, ": up to %s\n  in %u block%s%s\n  ", mv_size_text(bytes, pile->bytes),
                   pile->blocks, mv_plural(pile->blocks), lines);
     mv_prose_put(out, 2, 4, "%s", mv_pile_text(pile, text, sizeof text));
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "%s: %s", mv_pile_cause_name(pile->cause), pile->evidence);
+    mv_prose_put_item(out, "%s: %s", mv_pile_cause_name(pile->cause), pile->evidence);
     mv_out_style(out, MV_STYLE_YELLOW);
     mv_out_text(out, "  -> ");
     mv_out_style(out, MV_STYLE_NONE);
@@ -551,8 +546,7 @@ static void put_line(const leak_report *r, const char *text)
 {
     if (!*text)
         return;
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "%s", text);
+    mv_prose_put_item(r->out, "%s", text);
 }
 
 static void put_floor(const leak_report *r, uint32_t device, const mv_leaks *found)
@@ -672,7 +666,7 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
     if (err->code == MV_OK)
         mv_leaks_find(&r->cli->arena, r->trace, &lives, found, err);
     if (err->code == MV_OK)
-        mv_low_held_find(&r->cli->arena, r->trace, &lives, &found->steps, found->floor.steps,
+        mv_low_held_find(&r->cli->arena, r->trace, &lives, &found->floor.all, found->floor.steps,
                          &r->held[device - r->first], err);
     if (err->code == MV_OK)
         mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);
@@ -703,12 +697,8 @@ static void evaluate_gate(leak_report *r)
 
 static int put_report(leak_report *r)
 {
-    int status = MV_EXIT_DONE;
+    int status = mv_devices_report(r->cli, r->trace, r->first, r->end, put_device, r);
 
-    if (mv_table_is_wanted(r->cli))
-        status = mv_table_put(r->cli, r);
-    else
-        mv_devices_put(r->out, r->trace, r->first, r->end, put_device, r);
     evaluate_gate(r);
     mv_gate_evaluate_idle(&r->cli->gates, r->trace, r->first, r->end);
     return mv_gate_status(&r->cli->gates, status);

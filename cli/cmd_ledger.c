@@ -169,6 +169,10 @@ static const mv_table sample_table = {MV_TABLE(SAMPLE_FIELDS, list_samples),
     MEMBER("pinned_host.count", ledger->host.count)                                      \
     MEMBER("other_processes_memory.bytes", ledger->foreign.bytes)                        \
     MEMBER("other_processes_memory.count", ledger->foreign.count)                        \
+    MEMBER("reserved_addresses.bytes", ledger->addresses.held.bytes)                     \
+    MEMBER("reserved_addresses.count", ledger->addresses.held.count)                     \
+    MEMBER("reserved_addresses.peak", ledger->addresses.peak)                            \
+    MEMBER("reserved_addresses.refused", ledger->addresses.refused)                      \
     LIST("samples", &sample_table, mv_value_rows(&r->devices[i].series))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -221,10 +225,23 @@ static void put_moment(const ledger_report *r, const mv_ledger *ledger)
             mv_out_format(out, ", use sampled at %.3f s", seconds(r, ledger->sample_us));
         mv_out_char(out, '\n');
     }
-    if (*ledger->basis) {
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "%s", ledger->basis);
-    }
+    if (*ledger->basis)
+        mv_prose_put_item(out, "%s", ledger->basis);
+}
+
+static void put_addresses(mv_out *out, const mv_ledger_addresses *addresses)
+{
+    char held[MV_SIZE_TEXT], peak[MV_SIZE_TEXT];
+
+    mv_out_format(out, "  reserved addresses, without memory of their own: %s in %llu range%s",
+                  mv_size_text(held, addresses->held.bytes),
+                  (unsigned long long)addresses->held.count, mv_plural(addresses->held.count));
+    if (addresses->peak > addresses->held.bytes)
+        mv_out_format(out, ", %s at most", mv_size_text(peak, addresses->peak));
+    if (addresses->refused > 0)
+        mv_out_format(out, "; %llu request%s refused", (unsigned long long)addresses->refused,
+                      addresses->refused == 1 ? " was" : "s were");
+    mv_out_char(out, '\n');
 }
 
 /* Memory outside all sums. */
@@ -238,8 +255,7 @@ static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
         const char *sentence = i ? ledger->pools : ledger->residue;
         if (!*sentence)
             continue;
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "%s", sentence);
+        mv_prose_put_item(out, "%s", sentence);
     }
     if (ledger->host.count > 0)
         mv_out_format(out, "  pinned host memory: %s in %llu allocation%s\n",
@@ -248,6 +264,8 @@ static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
     if (ledger->foreign.bytes > 0)
         mv_out_format(out, "  memory opened from other processes: %s\n",
                       mv_size_text(size, ledger->foreign.bytes));
+    if (ledger->addresses.peak > 0 || ledger->addresses.refused > 0)
+        put_addresses(out, &ledger->addresses);
 }
 
 /* ---- text: over time ----------------------------------------------------------------------- */

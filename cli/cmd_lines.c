@@ -297,8 +297,5 @@ int mv_cmd_lines(mv_cli *cli)
     for (uint32_t i = r.first; i < r.end; i++)
         if (!find_device(&r, i))
             return MV_EXIT_FAILED;
-    if (mv_table_is_wanted(cli))
-        return mv_table_put(cli, &r);
-    mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);
-    return MV_EXIT_DONE;
+    return mv_devices_report(cli, &trace, r.first, r.end, put_device, &r);
 }

@@ -5,6 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/oom/oom.h"
+#include "analyze/oom/oom_words.h"
 #include "analyze/oom/refused_calls.h"
 #include "base/size.h"
 #include "cli/complain.h"
@@ -17,6 +18,7 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
+#include "parse/model/digest.h"
 
 /* Rows of each list in text without --limit; other lines. */
 #define TEXT_ROWS   8
@@ -309,8 +311,7 @@ static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
     else
         snprintf(event, sizeof event, "%sevent %u", oom->api_call == MV_NO_ROW ? "" : "after ",
                  mv_oom_moment(oom));
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "device %u, %s%s: %s", r->first + index, event, time, oom->why);
+    mv_prose_put_item(r->out, "device %u, %s%s: %s", r->first + index, event, time, oom->why);
 }
 
 static void put_sums(const oom_report *r, const mv_oom *oom)
@@ -324,9 +325,8 @@ static void put_sums(const oom_report *r, const mv_oom *oom)
         mv_prose_add(limit, sizeof limit, "; the limit is at least %s and below %s",
                      mv_size_text(size[0], f->limit_least),
                      mv_size_text(size[1], f->limit_most + 1));
-    mv_out_text(r->out, "  ");
-    mv_prose_put(
-        r->out, 2, 4, "%s reserved = %s allocated + %s pending + %s free; the device has %s left%s",
+    mv_prose_put_item(
+        r->out, "%s reserved = %s allocated + %s pending + %s free; the device has %s left%s",
         mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
         mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
         oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free), limit);
@@ -361,10 +361,8 @@ static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
 
     put_headline(r, index, oom);
     put_sums(r, oom);
-    if (oom->detailed && *oom->enough) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", oom->enough);
-    }
+    if (oom->detailed && *oom->enough)
+        mv_prose_put_item(r->out, "%s", oom->enough);
     mv_out_style(r->out, MV_STYLE_YELLOW);
     mv_out_text(r->out, "  -> ");
     mv_out_style(r->out, MV_STYLE_NONE);
@@ -392,11 +390,25 @@ static void put_device(const oom_report *r, uint32_t index)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+/* The answer where the digest of a device's events shows that no request failed. */
+static bool tell_served(oom_report *r, uint32_t index, mv_err *err)
+{
+    const mv_digest *digest = &r->trace->digests[r->first + index];
+
+    r->lives[index] = (mv_lives){.device = r->first + index,
+                                 .history = (mv_history_kind)digest->history,
+                                 .history_why = digest->history_why};
+    return mv_ooms_words(&r->cli->arena, &r->lives[index], MV_ALL_EVENTS, &r->found[index]) ||
+           mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") == MV_OK;
+}
+
 static bool inquire(oom_report *r, uint32_t index, mv_err *err)
 {
     mv_lives *lives = &r->lives[index];
     mv_window window;
 
+    if (r->trace->digests && mv_trace_events(r->trace, r->first + index).count > 0)
+        return tell_served(r, index, err);
     if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
         !mv_window_find(r->cli, r->trace, r->first + index, &window))
         return false;
@@ -433,7 +445,7 @@ static bool find_all(oom_report *r)
     r->more = mv_command_text(&r->cli->arena, "whatif", "--target oom", mv_input_name(r->cli));
     if (!r->lives || !r->found || !r->remedies || !r->more)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    else
+    else if (!r->trace->digests)
         mv_sites_find(&r->cli->arena, r->trace, &r->sites, &err);
     for (uint32_t i = 0; i < r->end - r->first && err.code == MV_OK && found; i++)
         found = inquire(r, i, &err) && find_remedies(r, i, &err);
@@ -463,6 +475,7 @@ static int explain_errors(oom_report *r, const mv_error_texts *texts)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_error_report errors;
+    int status = MV_EXIT_DONE;
 
     if (mv_errors_explain(r->cli, texts, &errors, &err) != MV_OK)
         return mv_complain(NULL, &err);
@@ -471,10 +484,12 @@ static int explain_errors(oom_report *r, const mv_error_texts *texts)
     mv_errors_evaluate(r->cli, texts);
     if (mv_table_is_wanted(r->cli)) {
         r->cli->options.table = r->cli->options.table ? r->cli->options.table : "texts";
-        return mv_gate_status(&r->cli->gates, mv_table_put(r->cli, r));
+        status = mv_table_put(r->cli, r);
+    } else {
+        mv_errors_put(r->cli, &errors);
     }
-    mv_errors_put(r->cli, &errors);
-    return mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
+    r->errors = NULL;
+    return mv_gate_status(&r->cli->gates, status);
 }
 
 int mv_cmd_oom(mv_cli *cli)
@@ -496,7 +511,7 @@ int mv_cmd_oom(mv_cli *cli)
     if (!take_calls(&r, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end) ||
         !find_all(&r))
         return MV_EXIT_FAILED;
-    r.start_us = mv_position_start_us(&trace);
+    r.start_us = trace.digests ? MV_NO_TIME : mv_position_start_us(&trace);
     for (uint32_t i = 0; i < r.end - r.first; i++)
         mv_gate_evaluate_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
     mv_gate_evaluate_idle(&cli->gates, &trace, r.first, r.end);

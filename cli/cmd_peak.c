@@ -502,15 +502,12 @@ static void put_levels(const peak_report *r, const device_peak *d)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
     if (!mv_trace_is_missing_reserved(r->trace)) /* else it is unknown */
         snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active%s%s",
-                 d->is_held ? "then" : mv_at_text(at, r->trace, &found->at),
-                 mv_size_text(requested, l->requested), mv_size_text(active, l->active), held,
-                 lower);
-    if (*mv_low_held_text(r->trace, r->kinds, &d->held, low)) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", low);
-    }
+    mv_prose_put_item(r->out, "%s: %s requested, %s active%s%s",
+                      d->is_held ? "then" : mv_at_text(at, r->trace, &found->at),
+                      mv_size_text(requested, l->requested), mv_size_text(active, l->active), held,
+                      lower);
+    if (*mv_low_held_text(r->trace, r->kinds, &d->held, low))
+        mv_prose_put_item(r->out, "%s", low);
 }
 
 /* Indices of the categories in use, most bytes first; returns their number. */
@@ -715,8 +712,8 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         find_answers(r, &lives, opts.window, d, &err);
     if (err.code == MV_OK && cli->options.at && strncmp(cli->options.at, "low", 3) == 0 &&
         mv_leaks_find(&cli->arena, r->trace, &lives, &leaks, &err) == MV_OK)
-        mv_low_held_find(&cli->arena, r->trace, &lives, &leaks.steps, leaks.floor.steps, &d->held,
-                         &err);
+        mv_low_held_find(&cli->arena, r->trace, &lives, &leaks.floor.all, leaks.floor.steps,
+                         &d->held, &err);
     if (err.code == MV_OK && d->has_peak && opts.window.first == 0 &&
         opts.window.end >= lives.events.count && at.event == d->found.peak_event)
         mv_without_sites(&cli->arena, r->trace, &lives, &d->found, TEXT_ROWS, &d->falls, &err);

@@ -255,10 +255,8 @@ static void put_verdict(const ranks_report *r)
     mv_prose_put(r->out, 0, 2, "%s%s", unread, r->count ? r->found.verdict : "no rank to show");
     for (uint32_t i = 0; r->found.count > 1 && i < r->found.count; i++)
         put_outlier(r, &r->found.outliers[i]);
-    if (r->count && *r->found.leak_note) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", r->found.leak_note);
-    }
+    if (r->count && *r->found.leak_note)
+        mv_prose_put_item(r->out, "%s", r->found.leak_note);
 }
 
 /* ---- text: the rest ----------------------------------------------------------------------- */

@@ -329,10 +329,9 @@ static void put_requests(mv_out *out, const device_stats *d)
     if (d->retries)
         snprintf(slow, sizeof slow, " after freeing %s of cache",
                  mv_size_text(released, d->released));
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "requests: %s failed, %s served on retry%s%s",
-                 mv_count_text(failed, d->failed), mv_count_text(retries, d->retries), slow,
-                 d->history == MV_HISTORY_COMPLETE ? "" : " (in the recorded events)");
+    mv_prose_put_item(out, "requests: %s failed, %s served on retry%s%s",
+                      mv_count_text(failed, d->failed), mv_count_text(retries, d->retries), slow,
+                      d->history == MV_HISTORY_COMPLETE ? "" : " (in the recorded events)");
 }
 
 static void put_graphs(const survey *s, const device_stats *stats)
@@ -405,11 +404,9 @@ static void put_host(const survey *s)
         mv_size_text(used, host.now.allocated),
         mv_value_bound(of->peak.bytes.reserved, of->audit.peak.reserved, most).shown,
         mv_value_bound(of->peak.bytes.allocated, of->audit.peak.allocated, most_used).shown);
-    if (s->host.history != MV_HISTORY_COMPLETE) {
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "history %s: %s", mv_history_name(s->host.history),
-                     s->host.history_why);
-    }
+    if (s->host.history != MV_HISTORY_COMPLETE)
+        mv_prose_put_item(out, "history %s: %s", mv_history_name(s->host.history),
+                          s->host.history_why);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/intern.h"
-#include "base/numbers.h"
 #include "cli/complain.h"
+#include "cli/live/live_files.h"
 #include "cli/live/metrics.h"
 #include "cli/live/screen.h"
 #include "cli/live/top_report.h"
@@ -29,53 +29,6 @@ typedef struct {
     mv_top_order order;
     uint64_t state; /* of the files, when they were read */
 } watch;
-
-/* Adds the live files of a process. False, with a message. */
-static bool add_process(watch *w, uint64_t pid, char ***files, int *count)
-{
-    mv_err err = {.offset = MV_NO_OFFSET};
-    mv_watched *found;
-    uint32_t processes;
-    char **grown;
-
-    if (mv_watched_find(&w->arena, (uint32_t)pid, &found, &processes, &err) != MV_OK) {
-        mv_complain(NULL, &err);
-        return false;
-    }
-    grown = mv_arena_grow(&w->arena, *files, ((uint64_t)*count + processes) * sizeof *grown);
-    if (!grown)
-        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM)) == MV_EXIT_DONE;
-    *files = grown;
-    for (uint32_t i = 0; i < processes; i++)
-        grown[(*count)++] = (char *)found[i].path; // NOLINT: words of a command line are char *
-    return true;
-}
-
-/* Replaces numbers of processes by their live files. A file with such a name comes first. */
-static bool find_files(watch *w)
-{
-    mv_options *o = &w->cli->options;
-    char **files = NULL, **grown;
-    int count = 0;
-    uint64_t pid;
-
-    for (int i = 0; i < o->files; i++) {
-        if (mv_number_read(o->file[i], &pid) && pid > 0 && pid <= INT32_MAX &&
-            access(o->file[i], F_OK) != 0) {
-            if (!add_process(w, pid, &files, &count))
-                return false;
-            continue;
-        }
-        grown = mv_arena_grow(&w->arena, files, ((uint64_t)count + 1) * sizeof *grown);
-        if (!grown)
-            return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM)) == MV_EXIT_DONE;
-        files = grown;
-        files[count++] = o->file[i];
-    }
-    o->files = count;
-    o->file = files;
-    return true;
-}
 
 /* An mv_nvml_is_ours: which processes are meant is known once the files are read. */
 static bool is_any(void *user, uint32_t pid)
@@ -269,7 +222,7 @@ int mv_cmd_top(mv_cli *cli)
     int status = MV_EXIT_FAILED;
 
     mv_arena_init(&w.arena, &cli->budget);
-    if (find_files(&w)) {
+    if (mv_live_files_find(cli, &w.arena, false)) {
         /* Neither processes nor the library's devices can be looked at once this one is
          * confined. */
         w.is_running = find_running(&w);

@@ -258,8 +258,7 @@ static void put_device(const triage_report *r, const device_row *d)
     mv_prose_put(r->out, (uint32_t)strlen(d->place), 2, ": %s", rest);
     if (!*d->floor)
         return;
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "%s", d->floor);
+    mv_prose_put_item(r->out, "%s", d->floor);
 }
 
 static mv_style style_of(mv_finding_kind kind)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
+#include "cli/live/live_files.h"
 #include "cli/pictures/pictures.h"
 #include "cli/report/table.h"
 #include "parse/sample.h"
@@ -51,6 +52,7 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
         .width = o->width,
         .height = o->height,
         .tile_bytes = o->mem,
+        .is_followed = mv_option_given(o, MV_HAS(FOLLOW)),
         .renderer = o->renderer};
 }
 
@@ -242,14 +244,31 @@ bool mv_view_is_wanted(const mv_cli *cli)
            isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && mv_viewer_can_show();
 }
 
+/* Files and processes of --follow. */
+static int find_followed(mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+
+    if (o->files == 0 || o->session)
+        return mv_complain_usage("view", "--follow needs the live file of a recording, or the "
+                                         "number of its process");
+    if (mv_option_given(o, MV_HAS(HEADLESS)))
+        return mv_complain_usage("view", "--follow needs a window: without --follow, --headless "
+                                         "reads a live file once");
+    return mv_live_files_find(cli, &cli->arena, true) ? MV_EXIT_DONE : MV_EXIT_FAILED;
+}
+
 int mv_cmd_view(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
+    int status = mv_option_given(o, MV_HAS(FOLLOW)) ? find_followed(cli) : MV_EXIT_DONE;
     mv_viewer_opts opts = viewer_opts(cli);
     const char *path = session_of(o);
     mv_session session;
     mv_err err = {.offset = MV_NO_OFFSET};
 
+    if (status != MV_EXIT_DONE)
+        return status;
     if (mv_option_given(o, MV_HAS(SAMPLE)) && (o->files || o->session))
         return mv_complain_usage("view", "--sample opens the recording inside memviz, and no file");
     if (path && ((o->session && o->files) ||

@@ -246,12 +246,12 @@ static void put_trust(const whatif_report *r, const mv_whatif *w)
 {
     const mv_replay_fidelity *f = &w->trials.fidelity;
 
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4,
-                 "replay of the recorded run: %u of %u segment events, %u of %u addresses; trust "
-                 "%s: %s",
-                 f->segment_matched, f->segment_events, f->allocs_matched, f->allocs,
-                 mv_trust_name(w->trials.trust), w->trials.trust_why);
+    mv_prose_put_item(
+        r->out,
+        "replay of the recorded run: %u of %u segment events, %u of %u addresses; trust "
+        "%s: %s",
+        f->segment_matched, f->segment_events, f->allocs_matched, f->allocs,
+        mv_trust_name(w->trials.trust), w->trials.trust_why);
 }
 
 static void put_recorded(const whatif_report *r, const mv_whatif *w)
@@ -262,14 +262,13 @@ static void put_recorded(const whatif_report *r, const mv_whatif *w)
     if (t->recorded_ooms)
         snprintf(failed, sizeof failed, ", %u request%s failed", t->recorded_ooms,
                  t->recorded_ooms == 1 ? "" : "s");
-    mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4,
-                 "recorded with %s: %s reserved, %s allocated at their peaks, %llu device call%s%s",
-                 *t->recorded_conf ? t->recorded_conf : "the default settings",
-                 mv_size_text(reserved, t->recorded_reserved),
-                 mv_size_text(allocated, t->recorded_allocated),
-                 (unsigned long long)t->recorded_segment_allocs,
-                 t->recorded_segment_allocs == 1 ? "" : "s", failed);
+    mv_prose_put_item(
+        r->out, "recorded with %s: %s reserved, %s allocated at their peaks, %llu device call%s%s",
+        *t->recorded_conf ? t->recorded_conf : "the default settings",
+        mv_size_text(reserved, t->recorded_reserved),
+        mv_size_text(allocated, t->recorded_allocated),
+        (unsigned long long)t->recorded_segment_allocs, t->recorded_segment_allocs == 1 ? "" : "s",
+        failed);
     if (t->limit_source == MV_LIMIT_NONE)
         return;
     mv_out_text(r->out, "  ");
@@ -296,6 +295,12 @@ static void put_changes(const whatif_report *r, const mv_whatif *w)
     }
 }
 
+static void put_apart(const whatif_report *r, const char *text)
+{
+    mv_out_char(r->out, '\n');
+    mv_prose_put_item(r->out, "%s", text);
+}
+
 static void put_advice(const whatif_report *r, const mv_whatif *w)
 {
     for (uint32_t i = 0; i < w->advice_count; i++) {
@@ -307,48 +312,29 @@ static void put_advice(const whatif_report *r, const mv_whatif *w)
     }
 }
 
-/* Instead of the settings: those are among the remedies. */
-static void put_target(const whatif_report *r, const mv_whatif *w)
-{
-    put_recorded(r, w);
-    put_trust(r, w);
-    mv_table_print(r->cli, &remedy_table, r, w, "\n");
-    if (*w->floor_line) {
-        mv_out_text(r->out, "\n  ");
-        mv_prose_put(r->out, 2, 4, "%s", w->floor_line);
-    }
-}
-
+/* With a target the settings are among the remedies. */
 static void put_device(const void *all, uint32_t device)
 {
     const whatif_report *r = all;
     const mv_whatif *w = &r->found[device - r->first];
+    bool is_plain = !w->has_target && w->changes.count == 0;
 
     put_verdict(r, device, w);
     if (w->trials.trust == MV_TRUST_NONE)
         return;
-    if (w->has_target) {
-        put_target(r, w);
-        return;
-    }
     put_recorded(r, w);
     put_trust(r, w);
-    if (*w->kinds_note) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", w->kinds_note);
-    }
-    mv_table_print(r->cli, &run_table, r, w, "\n");
-    if (*w->idle_note) {
-        mv_out_text(r->out, "\n  ");
-        mv_prose_put(r->out, 2, 4, "%s", w->idle_note);
-    }
-    put_changes(r, w);
-    if (w->changes.count == 0)
+    if (*w->kinds_note && !w->has_target)
+        mv_prose_put_item(r->out, "%s", w->kinds_note);
+    mv_table_print(r->cli, w->has_target ? &remedy_table : &run_table, r, w, "\n");
+    if (*w->idle_note && !w->has_target)
+        put_apart(r, w->idle_note);
+    if (!w->has_target)
+        put_changes(r, w);
+    if (is_plain)
         put_advice(r, w);
-    if (*w->floor_line && w->changes.count == 0) { /* changes have another floor */
-        mv_out_text(r->out, "\n  ");
-        mv_prose_put(r->out, 2, 4, "%s", w->floor_line);
-    }
+    if (*w->floor_line && (is_plain || w->has_target)) /* changes have another floor */
+        put_apart(r, w->floor_line);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -457,8 +443,5 @@ int mv_cmd_whatif(mv_cli *cli)
         mv_complain_of(mv_input_name(cli), "no request failed: pass --target SIZE");
         return MV_EXIT_FAILED;
     }
-    if (mv_table_is_wanted(cli))
-        return mv_table_put(cli, &r);
-    mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);
-    return MV_EXIT_DONE;
+    return mv_devices_report(cli, &trace, r.first, r.end, put_device, &r);
 }

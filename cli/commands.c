@@ -314,6 +314,7 @@ const mv_command mv_commands[] = {
         .also_tried = "why",
         .run = mv_cmd_oom,
         .needs = SEGMENTS,
+        .needs_failures = true,
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
         .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) |
@@ -327,10 +328,10 @@ const mv_command mv_commands[] = {
             "verdict: capacity, fragmentation, stream_or_pool, pending_free, outside_pytorch or "
             "unknown. Then what the step would still have requested, the lines that pin or hold the"
             " memory, and the smallest change with which the request would have succeeded. A "
-            "setting"
-            " is advised only if a replay with it served the request. A capture also shows the "
-            "calls"
-            " that the device refused; for a program without PyTorch, it shows only these, with the"
+            "setting is advised only if a replay with it served the request. A capture also shows "
+            "the "
+            "calls that the device refused; for a program without PyTorch, it shows only these, "
+            "with the"
             " verdict capacity, outside or unknown. Without a snapshot, pass the text of the error,"
             " a log that contains it (- is standard input), or the table of "
             "torch.cuda.memory_summary(). The figures in it are added up, and the verdict is limit,"
@@ -535,7 +536,7 @@ const mv_command mv_commands[] = {
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
                    MV_HAS(HEADLESS) | MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH) |
                    MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | MV_HAS(SAMPLE) |
-                   RANGE_OPTIONS,
+                   MV_HAS(FOLLOW) | RANGE_OPTIONS,
         .least_files = 0,
         .most_files = 1024,
         .takes_folders = true,
@@ -549,15 +550,15 @@ const mv_command mv_commands[] = {
             "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
             "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
             "the same, with everything else in --state. --sample opens a recording inside memviz,\n"
-            "which every command reads under the name memviz:sample. --headless draws without a "
-            "window: "
-            "--script\n"
-            "runs a session from a file (docs/viewer.md), --shot writes a PNG, and --bench times\n"
-            "frames. It needs SDL 2.0.20 or newer.\n",
+            "which every command reads under the name memviz:sample. --follow shows newer data of\n"
+            "a recording that is being written, Shift+F stops and resumes that. --headless needs\n"
+            "no window: --script runs a session from a file (docs/viewer.md), --shot writes\n"
+            "a PNG, and --bench times frames. It needs SDL 2.0.20 or newer.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --sample\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
                    "memviz view --session leak.session\n"
+                   "memviz view --follow 4711\n"
                    "memviz view --headless --shot view.png --size 1600x900 train.pickle\n"
                    "memviz view --headless --bench panzoom --frames 600 --json train.bin\n",
     },

@@ -92,6 +92,7 @@ struct mv_command {
     bool adds_nothing;    /* accepts files whose sums would overflow */
     bool reads_part;      /* needs only the events between --from and --to: mv_read_opts.part */
     bool needs_no_events; /* a digest of them suffices: parse/model/digest.h */
+    bool needs_failures;  /* ... if it shows that no request failed */
     bool lists_notes;     /* its report contains the notes about damage */
     bool copies_tables;   /* exports the tables of a file as they are, without --level */
     const char *needs;    /* missing in files of other allocators than PyTorch's; or NULL */

@@ -147,8 +147,7 @@ static void put_causes(mv_out *out, const char *words, const char *const *causes
         mv_prose_add(text, sizeof text, "%s%s", i ? ", " : "", causes[i]);
     if (count == 0)
         return;
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "%s: %s", words, text);
+    mv_prose_put_item(out, "%s: %s", words, text);
 }
 
 static void put_error(mv_cli *cli, const mv_error_report *r, uint32_t i)
@@ -167,13 +166,10 @@ static void put_error(mv_cli *cli, const mv_error_report *r, uint32_t i)
     mv_out_text(out, head);
     mv_out_style(out, MV_STYLE_NONE);
     mv_prose_put(out, (uint32_t)strlen(head), 2, ": %s", mv_error_title(e, title));
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "line %llu%s: %s", (unsigned long long)e->line,
-                 e->times > 1 ? " and later" : "", t->why);
-    for (uint32_t k = 0; k < t->line_count; k++) {
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "%s", t->lines[k]);
-    }
+    mv_prose_put_item(out, "line %llu%s: %s", (unsigned long long)e->line,
+                      e->times > 1 ? " and later" : "", t->why);
+    for (uint32_t k = 0; k < t->line_count; k++)
+        mv_prose_put_item(out, "%s", t->lines[k]);
     put_causes(out, "possible", t->possible, t->verdict == MV_TEXT_UNKNOWN ? t->possible_count : 0);
     put_causes(out, "excluded", t->excluded, t->excluded_count);
     mv_out_style(out, MV_STYLE_YELLOW);

@@ -438,7 +438,12 @@ static void explain_unknown(mv_option_set allowed, const char *word, char *why, 
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (allowed & (MV_OPTION_BIT(i)))
             mv_nearest_try(&nearest, name, mv_option_table[i].name);
-    if (is_elsewhere(name))
+    if (strcmp(name, "sort") == 0 && (allowed & MV_OPTION_BIT(MV_OPTION_JSON)))
+        snprintf(
+            why, size,
+            "unknown option --sort: the order of a report is fixed; sort the rows of --json by "
+            "any of their fields");
+    else if (is_elsewhere(name))
         snprintf(why, size, "option --%s does not apply here", name);
     else if (nearest.word)
         snprintf(why, size, "unknown option --%s; did you mean --%s?", name, nearest.word);

@@ -90,6 +90,8 @@
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(MOST_EVENTS, "most-events", 0, "N", NULL,                                                    \
       "in pages of more events, omit blocks that hold little; 0: omit none (default: 6000000)")    \
+    X(FOLLOW, "follow", 0, NULL, NULL,                                                             \
+      "show newer data of a recording that is being written: FILE is its live file, or PID")       \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
     X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
     X(SAMPLE, "sample", 0, NULL, NULL, "open the recording inside memviz: a training that leaks")  \

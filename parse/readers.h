@@ -30,6 +30,8 @@ typedef struct {
     mv_arena *error_arena;
     bool digest_suffices; /* the caller needs no events: those of a container with a digest are left
                            * out (mv_trace.digests), and damage in them is not found */
+    bool needs_failures;  /* ... unless a request may have failed: an event of any device is an
+                          * out-of-memory error or a release, or calls were recorded */
     const mv_read_part *part; /* other events of a container with digests are left out
                                * (mv_trace.openings). NULL: all are read */
     bool files_only; /* pipes and devices are refused instead of waited for: mv_source_open_file */

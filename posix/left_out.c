@@ -1,6 +1,7 @@
 /* Stubs for commands that need Linux; they report that. */
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/live/live_files.h"
 #include "cli/report/fields.h"
 
 int mv_cmd_run(mv_cli *cli)
@@ -20,6 +21,14 @@ int mv_cmd_attach(mv_cli *cli)
 {
     (void)cli;
     return mv_complain_of(NULL, "attaching needs Linux: use memviz on the machine with the GPU");
+}
+
+bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed)
+{
+    (void)cli;
+    (void)arena;
+    (void)is_followed;
+    return true;
 }
 
 int mv_cmd_top(mv_cli *cli)

@@ -22,6 +22,7 @@ typedef struct {
     uint32_t width, height; /* size of the window or the picture; 0: suitable for the screen */
     uint64_t tile_bytes;    /* limit for the memory of kept pictures; 0: 64 MiB */
     const char *keys;       /* the user's key bindings (view/state/keymap.h); NULL: none */
+    bool is_followed;       /* the files are being written: view/follow.h */
     const char *renderer;   /* an SDL render driver, such as "opengl"; NULL: the best that works */
 } mv_viewer_opts;
 

@@ -1,6 +1,7 @@
 /* Stubs for commands and files that are not available in the page; they report that. */
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/live/live_files.h"
 #include "cli/report/fields.h"
 #include "export/export.h"
 #include "parse/sample.h"
@@ -27,6 +28,14 @@ int mv_cmd_ctl(mv_cli *cli)
 {
     (void)cli;
     return mv_complain_of(NULL, "a page cannot reach processes: use memviz on the machine itself");
+}
+
+bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed)
+{
+    (void)cli;
+    (void)arena;
+    (void)is_followed;
+    return true;
 }
 
 int mv_cmd_top(mv_cli *cli)

@@ -19,6 +19,7 @@
 #include "view/chrome/chrome.h"
 #include "view/chrome/spoken.h"
 #include "view/intents/intents.h"
+#include "view/renewal.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
 #include "web/exports.h"
@@ -35,6 +36,9 @@ IMPORT(void, progress) page_progress(uint32_t file, double share);
 static struct {
     mv_budget budget;
     mv_view *view;
+    mv_renewal renewal;
+    bool wants_renewal;
+    double began_ms; /* the renewal */
     mv_raster *raster;
     mv_raster_frame frame;
     char texts[TEXTS];
@@ -217,16 +221,47 @@ void EXPORT(mv_web_paste)(void)
 /* 0: no work is left. */
 bool EXPORT(mv_web_turn)(void)
 {
-    return mv_view_run_one_task(page.view);
+    return mv_view_run_one_task(page.view) || mv_renewal_run_one_task(&page.renewal);
+}
+
+/* ---- following ----------------------------------------------------------------------------- */
+
+/* An open file has newer bytes: they are read, and replace what is shown once they are ready. */
+void EXPORT(mv_web_renew)(void)
+{
+    page.wants_renewal = true;
+}
+
+/* A file that is open is being written, and has nothing newer; or nothing more will come. */
+void EXPORT(mv_web_live)(bool has_ended, double ms)
+{
+    page.view->live.is_followed = true;
+    page.view->live.has_ended = has_ended;
+    page.view->live.fresh_ms = ms;
+}
+
+static void renew(double ms)
+{
+    mv_view *view = page.view;
+
+    if (page.wants_renewal && mv_renewal_begin(&page.renewal, view)) {
+        page.wants_renewal = false;
+        page.began_ms = ms;
+    }
+    page.view = mv_renewal_update(&page.renewal, view, ms);
+    if (page.view != view)
+        page.view->live.fresh_ms = page.began_ms;
 }
 
 /* Draws a frame; returns the number of rectangles that changed since the previous one. -1: out of
  * memory. */
 int EXPORT(mv_web_frame)(float width, float height, double ms)
 {
+    const mv_scene *scene;
     mv_err err;
-    const mv_scene *scene = mv_view_frame(page.view, width, height, ms);
 
+    renew(ms);
+    scene = mv_view_frame(page.view, width, height, ms);
     if (mv_raster_next(page.raster, scene, &page.frame, &err) != MV_OK)
         return -1;
     return (int)page.frame.count;
@@ -252,10 +287,14 @@ static bool is_missing_reports(const mv_view *view)
 }
 
 /* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle, 32 only
- * reports are missing, 64 a device is shown, 128 the tour. */
+ * reports are missing, 64 a device is shown, 128 the tour, 256 newer data is being read, 512 the user
+ * does not want it. */
 uint32_t EXPORT(mv_web_state)(void)
 {
-    return (mv_view_is_animating(page.view) ? 1u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
+    bool is_renewing = page.wants_renewal || page.renewal.next;
+
+    return (mv_view_is_animating(page.view) || is_renewing ? 1u : 0) | (is_renewing ? 256u : 0) |
+           (page.view->live.is_paused ? 512u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
            (page.view->is_closing ? 4u : 0) | (page.view->desk->is_dark ? 8u : 0) |
            (mv_view_is_idle(page.view) ? 16u : 0) | (is_missing_reports(page.view) ? 32u : 0) |
            (mv_view_device(page.view) ? 64u : 0) | (page.view->desk->tour ? 128u : 0);

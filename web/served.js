@@ -57,6 +57,41 @@ async function receive(row, tell) {
   }
 }
 
+// ---- recordings that are being written -----------------------------------------------------------
+
+// Shows newer bytes of open live files as the server has them. A reading is followed by a pause of ten times its length.
+async function followServed(rows) {
+  for (let rest = LIST_MS; rows.length; rest = Math.max(LIST_MS, rest)) {
+    await pause(rest);
+    rows = rows.filter(entryOf);
+    if (next || viewer.state.isRenewing || viewer.state.isPaused || !rows.length) continue;
+    const began = performance.now();
+    const list = (await (await askServer('files')).json()).files;
+    for (const row of rows) {
+      const now = list.find(other => other.id === row.id && other.name === row.name);
+      if (now && now.version !== row.version) await renewServed(row, now);
+      else viewer.postMessage({live: rows.every(other => !other.live)});
+      if (!now || !now.live && now.version === row.version) row.live = false;
+    }
+    if (rows.every(row => !row.live)) {
+      viewer.postMessage({live: true});
+      return;
+    }
+    rest = 10 * (performance.now() - began);
+  }
+}
+
+const entryOf = row => viewer.files.find(file => file.blob === row.file);
+
+async function renewServed(row, now) {
+  const blob = await receive(now, () => {}), entry = entryOf(row);
+  if (!entry) return;
+  entry.number = ++lastNumber; // reports are of the newer bytes
+  entry.blob = row.file = blob;
+  row.version = now.version;
+  viewer.postMessage({renew: {name: entry.name, blob}});
+}
+
 const promiseOf = host => 'From ' + host + ', through this address alone.';
 
 // Fetches rows in parallel and opens them in order. The list shows failures.
@@ -69,7 +104,8 @@ async function openServed(asked) {
     const tell = text => { row.state_cell.textContent = text; served.said.set(addressOf(row), text); show(row.name + ': ' + text); };
     try {
       const file = await receive(row, tell);
-      tell('open');
+      tell(row.live ? 'open, live' : 'open');
+      row.file = file;
       return file;
     } catch (error) {
       isStale = isStale || error.isStale;
@@ -79,6 +115,7 @@ async function openServed(asked) {
   }));
   const whole = got.filter(Boolean), why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state_cell.textContent).join(' · ');
   if (whole.length) { open(whole); hideList(); }
+  followServed(rows.filter(row => row.live && row.file)).catch(error => show(error.message));
   // Failures stay visible next to the open files.
   byId('promise').textContent = why && whole.length ? 'Not open: ' + why : promiseOf(served.host);
   if (whole.length) return;

@@ -60,14 +60,14 @@ function askFrame() {
 function report(state) {
   const stages = files.map((name, i) => core.exports.mv_web_stage(i));
   const bars = [...new Float32Array(core.memory.buffer, core.exports.mv_web_bars() >>> 0, 2)];
-  const now = JSON.stringify([state & 222, stages, bars]);
+  const now = JSON.stringify([state & 990, stages, bars]);
   if (now === shown) return;
   shown = now;
   const failed = files.map((name, i) => core.exports.mv_web_stage(i) === 3 ? core.text().replace(/memory limit reached.*/, MEMORY) : '').filter(Boolean);
   const caret = new Float32Array(core.memory.buffer, core.exports.mv_web_caret() >>> 0, 4);
-  say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16), hasPicture: !!(state & 64), hasTour: !!(state & 128), bars, caret: [...caret]},
+  say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16), hasPicture: !!(state & 64), hasTour: !!(state & 128), isRenewing: !!(state & 256), isPaused: !!(state & 512), bars, caret: [...caret]},
        stages, failed});
-  files.forEach((name, i) => { if (stages[i] >= 2) core.forget(name); });
+  if (!(state & 256)) files.forEach((name, i) => { if (stages[i] >= 2) core.forget(name); });
 }
 
 // Sends the words of a frame at rest to the page, for screen readers.
@@ -99,7 +99,7 @@ pump.port1.onmessage = turns;
 
 // Without a file, a small one is read again and again, so that the browser has fast code for reading a
 // long one (web/warm.h).
-const WARM = 1500; // times
+const WARM = 800; // times: a second of processor
 let warmed = 0;
 
 const warm = guarded(() => {
@@ -144,6 +144,12 @@ const does = {
     core.exports.mv_web_text();
   },
   session() { say({session: core.textAt(core.exports.mv_web_session())}); },
+  // A file that is being written (web/served.js): its newer bytes, and that there are none, or will be none.
+  renew({name, blob}) {
+    core.load(name, blob);
+    core.exports.mv_web_renew();
+  },
+  live(hasEnded) { core.exports.mv_web_live(hasEnded ? 1 : 0, isCalm ? 0 : performance.now()); },
   measure(mark) { isMeasured = mark; }, // tests: frames report their times and the last mark
   start(state) {
     core.put(state);

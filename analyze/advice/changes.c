@@ -7,7 +7,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/peak/layers.h"
-#include "analyze/steps/steps.h"
+#include "analyze/steps/step_floor.h"
 #include "base/grow.h"
 #include "base/search.h"
 #include "base/size.h"
@@ -193,7 +193,19 @@ static uint32_t event_after(const mv_events *ev, int64_t time)
     return (uint32_t)b.low;
 }
 
-/* The events after the ends of the ranges with a name; after marks of steps if no range has it. */
+/* The moments of the least memory after each mark of a step: the program has dropped what the step
+ * used, as where a loop calls empty_cache(). */
+static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_err *err)
+{
+    mv_floor lows;
+
+    if (mv_floor_find(r->arena, r->lives, steps, &lows, err) != MV_OK)
+        return err->code;
+    *at = lows.moment + 1;
+    return MV_OK;
+}
+
+/* The events after the ends of the ranges with a name; the low of each step if no range has it. */
 static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err)
 {
     const mv_annotations *a = &r->trace->annotations;
@@ -214,9 +226,8 @@ static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err
     facts = facts_of(r, err);
     if (!facts)
         return err->code;
-    *at = facts->steps.at;
     *count = facts->steps.count;
-    return MV_OK;
+    return *count ? find_lows(r, &facts->steps, at, err) : MV_OK;
 }
 
 static mv_code empty_each(reading *r, mv_err *err)

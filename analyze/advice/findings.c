@@ -277,6 +277,25 @@ static void add_held(findings_builder *g, const mv_low_held *held)
     add(g, f);
 }
 
+/* PyTorch's smallest segment (kSmallBuffer of its CUDACachingAllocator): less is never returned to the device. */
+#define LEAST_RETURNED ((uint64_t)2 << 20)
+
+static void add_graphs(findings_builder *g, const mv_graphs *graphs)
+{
+    mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "graphs", 0);
+
+    for (uint32_t i = 0; i < graphs->pool_count; i++)
+        f.bytes += graphs->pools[i].left == MV_NO_BYTES ? 0 : graphs->pools[i].left;
+    if (f.bytes < LEAST_RETURNED)
+        return;
+    f.is_aside = true;
+    f.title = f.text = mv_make_text(&g->words, "%s served only CUDA graphs that were destroyed",
+                                    size_of(g, f.bytes));
+    f.what = "it stays reserved in their pools, as after profiling captures (memviz stats)";
+    f.advice = "once no graph of the pool exists, torch.cuda.empty_cache() returns it";
+    add(g, f);
+}
+
 static void add_leaks(findings_builder *g)
 {
     const mv_leaks *found = g->of->leaks;
@@ -294,6 +313,8 @@ static void add_leaks(findings_builder *g)
     add_piles(g);
     if (g->of->held && found->verdict != MV_VERDICT_LEAK)
         add_held(g, g->of->held);
+    if (g->of->graphs)
+        add_graphs(g, g->of->graphs);
 }
 
 /* "after event 417". */

@@ -15,6 +15,7 @@
 
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
+#include "analyze/graphs/graphs.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/ledger/ledger.h"
 #include "analyze/oom/oom.h"
@@ -113,6 +114,7 @@ typedef struct {
     const mv_whatif *whatif; /* NULL: no finding about other settings */
     const mv_low_held *held; /* NULL: no finding about memory at the low points */
     const mv_ledger *ledger; /* NULL: no finding about the whole device */
+    const mv_graphs *graphs; /* NULL: no finding about CUDA graphs */
 } mv_reports;
 
 /* O(findings). Everything lives in `arena`. Fails only when out of memory. */

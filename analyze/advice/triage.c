@@ -80,8 +80,9 @@ static mv_code find_ooms(const triage_run *q, mv_triage_device *d, mv_arena *are
 static mv_code find_leaks(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     if (mv_leaks_find(arena, q->trace, &d->lives, &d->leaks, err) != MV_OK ||
-        mv_low_held_find(arena, q->trace, &d->lives, &d->leaks.steps, d->leaks.floor.steps,
-                         &d->held, err) != MV_OK)
+        mv_low_held_find(arena, q->trace, &d->lives, &d->leaks.floor.all, d->leaks.floor.steps,
+                         &d->held, err) != MV_OK ||
+        mv_graphs_find(arena, q->trace, &d->lives, q->out->sites.kinds, &d->graphs, err) != MV_OK)
         return err->code;
     return mv_leaks_outlook(arena, q->trace, &d->lives, &d->leaks, MV_NO_BYTES, &d->outlook, err);
 }
@@ -218,6 +219,7 @@ static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
                         .lives = &d->lives,
                         .leaks = &d->leaks,
                         .held = &d->held,
+                        .graphs = &d->graphs,
                         .ooms = &d->ooms,
                         .fragmentation = &d->fragmentation,
                         .peak = &d->peak,

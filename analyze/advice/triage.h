@@ -44,6 +44,7 @@ typedef struct {
     mv_totals totals;
     mv_leaks leaks;
     mv_low_held held;        /* at the low points of its steps */
+    mv_graphs graphs;        /* CUDA graphs that were captured */
     mv_leak_outlook outlook; /* its capacity: what PyTorch can get of the device */
     mv_fragmentation fragmentation;
     mv_ooms ooms;

@@ -6,6 +6,7 @@
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/oom/last_failure.h"
 #include "analyze/replay/segment_kinds.h"
+#include "base/parallel_for.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -408,25 +409,50 @@ static const char *find_idle_note(whatif_state *s)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
+static mv_code run_trials(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
+{
+    bool is_set = opts->conf_count == 0 && opts->change_count == 0;
+    mv_trials_opts of = {.capacity = opts->capacity, .ahead = is_set ? MV_TRY_ALL : 0};
+    mv_code code = mv_trials_open(s->arena, s->trace, s->lives, of, &s->out->trials, err);
+
+    if (code == MV_OK && s->out->trials.trust != MV_TRUST_NONE)
+        code = run_all(s, opts, err);
+    return code == MV_OK ? find_line(s, err) : code;
+}
+
+/* Trials, and beside them the floor, which only borrows the budget. */
+typedef struct {
+    whatif_state *s;
+    const mv_whatif_opts *opts;
+    mv_err err[2];
+} whatif_parts;
+
+static void find_part(void *user, uint32_t part)
+{
+    whatif_parts *p = user;
+    whatif_state *s = p->s;
+
+    if (part == 0)
+        run_trials(s, p->opts, &p->err[0]);
+    else
+        mv_minimum_find(s->arena, s->trace, s->lives, true, &s->out->floor, &p->err[1]);
+}
+
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err)
 {
     whatif_state s = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+    whatif_parts parts = {.s = &s, .opts = &opts};
     mv_code code;
 
     *out = (mv_whatif){0};
-    code = mv_trials_open(arena, trace, lives, (mv_trials_opts){.capacity = opts.capacity},
-                          &out->trials, err);
-    if (code == MV_OK && out->trials.trust != MV_TRUST_NONE)
-        code = run_all(&s, &opts, err);
-    if (code == MV_OK)
-        code = find_line(&s, err);
+    mv_parallel_for(2, 0, find_part, &parts);
+    *err = parts.err[parts.err[0].code == MV_OK];
+    code = err->code;
     out->has_target = opts.has_target;
     if (code == MV_OK && out->has_target)
         code = mv_remedies_find(arena, trace, lives, sites,
                                 (mv_remedies_opts){.target = opts.target}, &out->remedies, err);
-    if (code == MV_OK)
-        code = mv_minimum_find(arena, trace, lives, true, &out->floor, err);
     if (code == MV_OK)
         code = mv_last_failure_is_out_of_memory(&out->trials, sites, &s.ran_out_of_memory, err);
     if (code != MV_OK)

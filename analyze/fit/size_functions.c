@@ -412,8 +412,21 @@ static mv_size_bounds between(uint64_t a, uint64_t b)
     return a < b ? (mv_size_bounds){a, b} : (mv_size_bounds){b, a};
 }
 
-/* A workspace that grows more slowly than the input, as all do whose algorithm stays the same: at
- * least as large as at the next smaller size, at most on the line through the last two. */
+/* Whether it grew at two rates, and was not in proportion before: then a limit between the two sizes
+ * would explain it. So the algorithm changed, and may change back. */
+static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
+{
+    for (uint32_t i = 2; i < count; i++) {
+        wide rise = (wide)s[i] - s[i - 1], before = (wide)s[i - 1] - s[i - 2];
+        if (rise > 0 && rise * (n[i - 1] - n[i - 2]) != before * (n[i] - n[i - 1]) &&
+            in_proportion(s[i - 2], n[i - 2], n[i - 1], 1) != s[i - 1])
+            return true;
+    }
+    return false;
+}
+
+/* A workspace that grows more slowly than the input: at least as large as at the next smaller size, at
+ * most on the line through the last two; in proportion to any of them if the algorithm changes. */
 static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t count, uint64_t size)
 {
     wide slope_top, slope_run;
@@ -422,6 +435,14 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
         return (mv_size_bounds){in_proportion(s[0], n[0], size, 1), s[0]};
     if (count < 2 || n[count - 1] == n[count - 2])
         return between(s[0], in_proportion(s[0], n[0], size, 1));
+    if (has_two_rates(n, s, count)) {
+        uint64_t most = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t bytes = in_proportion(s[i], n[i], size, 1);
+            most = bytes > most ? bytes : most;
+        }
+        return between(s[count - 1], most);
+    }
     slope_top = (wide)s[count - 1] - s[count - 2];
     slope_run = (wide)n[count - 1] - n[count - 2];
     return between(s[count - 1],

@@ -5,21 +5,17 @@
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 
-typedef struct {
-    uint32_t key, row;
-} keyed;
-
 static uint32_t *order_by(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           bool by_death)
 {
     uint32_t *rows = mv_push_array(arena, uint32_t, count);
-    keyed *keys = mv_push_array(arena, keyed, count);
+    mv_key_row *keys = mv_push_array(arena, mv_key_row, count);
 
     if (!rows || !keys)
         return NULL;
     for (uint32_t i = 0; i < count; i++)
-        keys[i] = (keyed){by_death ? blocks[i].death : blocks[i].birth, i};
-    mv_sort_rows(arena, keys, count, MV_RISING(keyed, key));
+        keys[i] = (mv_key_row){by_death ? blocks[i].death : blocks[i].birth, i};
+    mv_sort_rows(arena, keys, count, MV_RISING(mv_key_row, key));
     for (uint32_t i = 0; i < count; i++)
         rows[i] = keys[i].row;
     return rows;

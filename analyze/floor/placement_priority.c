@@ -50,11 +50,6 @@ typedef struct {
     uint64_t *trial;  /* [count] */
 } priority_best;
 
-typedef struct {
-    uint64_t key;
-    uint32_t row;
-} ordered;
-
 typedef enum { BY_LOAD, BY_AREA, BY_SIZE, BY_LIFE, ORDERS } block_order;
 
 static uint64_t weight_of(const mv_placed_block *b, block_order order)
@@ -70,7 +65,7 @@ static uint64_t weight_of(const mv_placed_block *b, block_order order)
 
 /* The highest load during each life: [count], in the order of births. Loads are highest right after
  * births, so a tree over these finds it. */
-static bool find_loads(const mv_near *s, ordered *keys)
+static bool find_loads(const mv_near *s, mv_key_row *keys)
 {
     const mv_placement_problem *p = s->p;
     uint32_t leaves = s->leaves, last = 0;
@@ -101,22 +96,22 @@ static bool find_loads(const mv_near *s, ordered *keys)
                 load = most[high] > load ? most[high] : load;
             }
         }
-        keys[i] = (ordered){load, p->by_birth[i]};
+        keys[i] = (mv_key_row){load, p->by_birth[i]};
     }
     return most != NULL;
 }
 
-static void order_rows(const mv_near *s, block_order order, ordered *keys, uint32_t *rows)
+static void order_rows(const mv_near *s, block_order order, mv_key_row *keys, uint32_t *rows)
 {
     const mv_placement_problem *p = s->p;
 
     for (uint32_t i = 0; i < p->count; i++)
         keys[i] =
-            (ordered){weight_of(&p->blocks[p->by_birth[i]], order == BY_LOAD ? BY_AREA : order),
-                      p->by_birth[i]};
+            (mv_key_row){weight_of(&p->blocks[p->by_birth[i]], order == BY_LOAD ? BY_AREA : order),
+                         p->by_birth[i]};
     if (order == BY_LOAD)
         find_loads(s, keys);
-    mv_sort_rows(p->arena, keys, p->count, MV_FALLING(ordered, key));
+    mv_sort_rows(p->arena, keys, p->count, MV_FALLING(mv_key_row, key));
     for (uint32_t i = 0; i < p->count; i++)
         rows[i] = keys[i].row;
 }
@@ -162,14 +157,14 @@ uint64_t mv_place_by_priority(mv_placement_problem *p, uint64_t steps, uint64_t 
     priority_best best = {.top = UINT64_MAX, .offset = offset};
     mv_arena *outer = p->arena, own;
     uint32_t *rows, *spare;
-    ordered *keys;
+    mv_key_row *keys;
     mv_near s;
 
     mv_arena_init(&own, outer->budget);
     p->arena = &own;
     rows = mv_push_array(&own, uint32_t, p->count);
     spare = mv_push_array(&own, uint32_t, p->count);
-    keys = mv_push_array(&own, ordered, p->count);
+    keys = mv_push_array(&own, mv_key_row, p->count);
     best.trial = mv_push_array(&own, uint64_t, p->count);
     p->out_of_memory = !rows || !spare || !keys || !best.trial || !mv_near_init(&s, p);
     for (uint32_t i = 0; !p->out_of_memory && i < 2 * ORDERS && s.steps < steps; i++) {

@@ -91,11 +91,6 @@ static void sweep_backward(sweep *s, uint32_t anchor, uint64_t base)
     }
 }
 
-typedef struct {
-    uint64_t key;
-    uint32_t row;
-} stacked;
-
 static uint64_t key_of(const mv_placed_block *b, mv_stack_order order)
 {
     switch (order) {
@@ -114,7 +109,7 @@ static uint64_t key_of(const mv_placed_block *b, mv_stack_order order)
 static uint64_t stack(sweep *s, uint32_t anchor, mv_stack_order order)
 {
     const mv_placement_problem *p = s->p;
-    stacked *rows = mv_push_array(p->arena, stacked, p->count);
+    mv_key_row *rows = mv_push_array(p->arena, mv_key_row, p->count);
     uint32_t count = 0;
     uint64_t base = 0;
 
@@ -122,10 +117,10 @@ static uint64_t stack(sweep *s, uint32_t anchor, mv_stack_order order)
     for (uint32_t i = 0; rows && i < p->count; i++) {
         const mv_placed_block *b = &p->blocks[p->by_birth[i]];
         if (b->birth <= anchor && b->death > anchor)
-            rows[count++] = (stacked){key_of(b, order), p->by_birth[i]};
+            rows[count++] = (mv_key_row){key_of(b, order), p->by_birth[i]};
     }
     if (rows)
-        mv_sort_rows(p->arena, rows, count, MV_RISING(stacked, key));
+        mv_sort_rows(p->arena, rows, count, MV_RISING(mv_key_row, key));
     for (uint32_t i = 0; i < count; i++) {
         s->offset[rows[i].row] = base;
         base += p->blocks[rows[i].row].size;

@@ -430,16 +430,15 @@ static void about_whole(adviser *a)
 /* ---- all --------------------------------------------------------------------------------- */
 
 /* Opens the trials if there is anything to try. */
-static void open_trials(adviser *a, mv_err *err)
+static void open_trials(adviser *a, uint32_t set, mv_err *err)
 {
-    mv_trials_opts opts = {.end = a->window.end};
+    mv_trials_opts opts = {.end = a->window.end, .ends_early = true, .ahead = set};
 
     if (mv_trials_open(a->arena, a->trace, a->lives, opts, &a->trials, err) != MV_OK) {
         a->failed = true;
         return;
     }
     a->f->is_replayed = mv_trials_are_conclusive(&a->trials);
-    mv_trials_end_early(&a->trials);
     a->f->not_replayed = a->f->is_replayed ? NULL : a->trials.trust_why;
     a->f->trust = a->trials.trust;
     a->f->trust_why = a->trials.trust_why;
@@ -498,7 +497,7 @@ mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv
     find_missed(&a);
     set = plausible(&a);
     if ((out->fragmented || set) && window.end > 0)
-        open_trials(&a, err);
+        open_trials(&a, set, err);
     for (uint32_t i = 0; out->fragmented && i < out->pins.line_count && i < MOST_LINES; i++)
         if (!a.failed && is_to_blame(&a, &out->pins.lines[i]))
             about_line(&a, &out->pins.lines[i], err);

@@ -599,12 +599,14 @@ static bool measure_floor(mv_leak_state *w, mv_err *err)
     const mv_steps *steps = &w->out->steps;
     uint32_t first = mv_growth_first_bin(steps->count);
 
-    if (mv_floor_find(w->scratch, w->lives, steps, &w->floor, err) != MV_OK)
+    if (mv_floor_find(w->arena, w->lives, steps, &w->floor, err) != MV_OK)
         return false;
+    w->out->floor = (mv_leak_floor){.all = w->floor};
     if (steps->count > first)
         w->out->floor = (mv_leak_floor){.first = w->floor.least[first],
                                         .last = w->floor.least[steps->count - 1],
-                                        .steps = steps->count - first};
+                                        .steps = steps->count - first,
+                                        .all = w->floor};
     w->explained = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1);
     w->is_explained = mv_push_array(w->scratch, uint8_t, w->lives->allocs.count);
     return w->explained && w->is_explained && mv_leak_floor_rises(w, NULL);

@@ -15,7 +15,7 @@
 #ifndef MV_LEAKS_H
 #define MV_LEAKS_H
 
-#include "analyze/steps/steps.h"
+#include "analyze/steps/step_floor.h"
 
 typedef enum {
     MV_VERDICT_UNKNOWN, /* the trace does not show it: `why` says the reason, and `settle` what to
@@ -134,6 +134,7 @@ typedef struct {
     uint64_t first, last;
     uint32_t steps; /* whole steps from the first to the last; 0: there are none */
     bool rises;     /* to the end (mv_floor_trend): the verdict is not CLEAN */
+    mv_floor all;   /* of all steps */
 } mv_leak_floor;
 
 typedef struct {

@@ -8,7 +8,7 @@
  *     alloc_async from a pool of the host
  *     open, import                                  another process's memory, counted separately;
  *                                                   but a multicast object is not
- *     reserve                                       addresses without memory: ignored
+ *     reserve                                       addresses without memory: see ledger.h
  *     context_destroy                               frees what was allocated or opened, on the host
  *                                                   too, while the device was current, if it is a
  *                                                   reset or the end of the last recorded context

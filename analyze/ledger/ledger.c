@@ -5,6 +5,7 @@
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_words.h"
 #include "analyze/totals/moment.h"
+#include "base/map.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "parse/model/shared_memory.h"
@@ -190,6 +191,39 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
     return MV_OK;
 }
 
+/* ---- addresses ---------------------------------------------------------------------------- */
+
+/* The ranges reserved by the first `calls` calls and not yet freed. */
+static mv_code count_addresses(mv_arena *arena, const mv_api_calls *c, uint32_t calls,
+                               mv_ledger_addresses *out, mv_err *err)
+{
+    mv_map ranges = {.arena = arena}; /* the call of each, by its address */
+
+    for (uint32_t i = 0; i < calls; i++) {
+        bool is_made = c->action[i] == MV_API_RESERVE;
+        uint32_t made;
+        if (!is_made && c->action[i] != MV_API_UNRESERVE)
+            continue;
+        if (c->result[i]) {
+            out->refused += is_made;
+            continue;
+        }
+        made = mv_map_take(&ranges, c->addr[i]);
+        if (made != MV_NOT_IN_MAP) {
+            out->held.bytes -= c->size[made];
+            out->held.count--;
+        }
+        if (!is_made)
+            continue;
+        if (!mv_map_put(&ranges, c->addr[i], i))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "reserved addresses");
+        out->held.bytes += c->size[i];
+        out->held.count++;
+        out->peak = out->held.bytes > out->peak ? out->held.bytes : out->peak;
+    }
+    return MV_OK;
+}
+
 /* ---- all --------------------------------------------------------------------------------- */
 
 static mv_ledger_query settle(const mv_trace *trace, uint32_t device, const mv_device_use *use,
@@ -280,7 +314,8 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
     for (uint32_t i = 0; i < ask.calls; i++)
         if (!mv_holdings_apply(h, i))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
-    if (fill_rows(arena, h, out, err) != MV_OK)
+    if (fill_rows(arena, h, out, err) != MV_OK ||
+        count_addresses(arena, &trace->api_calls, ask.calls, &out->addresses, err) != MV_OK)
         return err->code;
     out->time_us = ask.time_us;
     out->event = ask.events ? ask.events - 1 : MV_BEFORE;

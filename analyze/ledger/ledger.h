@@ -48,6 +48,14 @@ typedef struct {
     bool is_framework; /* PyTorch's allocator */
 } mv_ledger_row;
 
+/* Address ranges without memory of their own (cuMemAddressReserve), of the whole process: expandable
+ * segments reserve 9/8 of the device for each stream, of the 2^47 bytes that a process has. */
+typedef struct {
+    mv_held held;
+    uint64_t peak;    /* most bytes up to the moment */
+    uint64_t refused; /* requests up to the moment */
+} mv_ledger_addresses;
+
 typedef struct {
     uint32_t device;
     int64_t time_us;   /* of the moment; MV_NO_TIME: the file has neither calls nor samples */
@@ -73,6 +81,7 @@ typedef struct {
 
     mv_held host;    /* pinned host memory, of the whole process */
     mv_held foreign; /* memory of other processes opened or imported here; not part of the sums */
+    mv_ledger_addresses addresses; /* not part of the sums */
     /* One sentence each. */
     const char *verdict; /* "12.0 GiB used: PyTorch 10.1 GiB, NCCL 1.2 GiB, ..." */
     const char *basis;   /* the meaning of the device's use, or why it is unknown; "" */

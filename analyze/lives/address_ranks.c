@@ -3,19 +3,39 @@
 #include "analyze/lives/lives.h"
 #include "base/grow.h"
 #include "base/map.h"
+#include "base/pages.h"
+#include "base/parallel_for.h"
 #include "base/search.h"
 #include "base/sort.h"
 
-enum { PREFETCH = 12 };
+enum {
+    PREFETCH = 12,
+    MOST_PARTS = 4,
+    /* Events of a part: with fewer, a second thread costs more than it gains. */
+    PART_EVENTS = 1 << 17
+};
 
-/* The addresses in order of discovery: an id is a row of `found`. */
+/* The addresses of a part of the events, and of the first part those of the final heap, too. An id
+ * is their order of discovery; at the end they are sorted. */
 typedef struct {
-    mv_arena *scratch;
+    mv_arena scratch;
     mv_map id_of; /* id + 1 of each address */
     mv_key_row *found;
     uint32_t count, capacity;
+    uint32_t *rank;          /* [count] of each id */
+    uint32_t first, end;     /* events */
+    uint32_t segment_events; /* among them */
     mv_code code;
 } address_table;
+
+typedef struct {
+    const mv_trace *trace;
+    uint32_t device;
+    mv_events ev;
+    mv_address_ranks *out; /* `of_event` holds ids until they are ranked */
+    uint32_t count;
+    address_table parts[MOST_PARTS];
+} address_search;
 
 /* The id of an address, new or known. */
 static uint32_t address_id(address_table *t, uint64_t addr)
@@ -29,7 +49,7 @@ static uint32_t address_id(address_table *t, uint64_t addr)
     if (id >= MV_NO_ROW - 1)
         t->code = MV_LIMIT;
     else if (!known ||
-             !mv_append(t->scratch, t->found, t->count, t->capacity, (mv_key_row){addr, id}))
+             !mv_append(&t->scratch, t->found, t->count, t->capacity, (mv_key_row){addr, id}))
         t->code = MV_NOMEM;
     if (t->code != MV_OK)
         return 0;
@@ -37,23 +57,22 @@ static uint32_t address_id(address_table *t, uint64_t addr)
     return id;
 }
 
-/* Ids of the events' addresses into `of_event`, which holds ids until they are ranked. */
-static void add_events(address_table *t, const mv_events *ev, mv_address_ranks *out)
+static void add_events(address_table *t, const mv_events *ev, uint32_t *of_event)
 {
-    for (uint32_t i = 0; i < ev->count; i++) {
+    for (uint32_t i = t->first; i < t->end; i++) {
         bool is_segment = mv_is_segment_action(ev->action[i]);
-        if (i + PREFETCH < ev->count && ev->action[i + PREFETCH] != MV_ACTION_FREE_COMPLETED)
+        if (i + PREFETCH < t->end && ev->action[i + PREFETCH] != MV_ACTION_FREE_COMPLETED)
             mv_map_prefetch(&t->id_of, ev->addr[i + PREFETCH]);
-        out->of_event[i] = MV_NO_ROW;
+        of_event[i] = MV_NO_ROW;
         if (ev->addr[i] == MV_NO_BYTES || (!is_segment && !mv_is_block_action(ev->action[i])))
             continue;
-        if (i > 0 && ev->addr[i] == ev->addr[i - 1] && out->of_event[i - 1] != MV_NO_ROW)
-            out->of_event[i] = out->of_event[i - 1]; /* the two events of a free */
+        if (i > t->first && ev->addr[i] == ev->addr[i - 1] && of_event[i - 1] != MV_NO_ROW)
+            of_event[i] = of_event[i - 1]; /* the two events of a free */
         else
-            out->of_event[i] = address_id(t, ev->addr[i]);
+            of_event[i] = address_id(t, ev->addr[i]);
         if (is_segment) {
             address_id(t, mv_range_end(ev->addr[i], ev->size[i]));
-            out->segment_events++;
+            t->segment_events++;
         }
     }
 }
@@ -74,50 +93,115 @@ static void add_heap(address_table *t, const mv_trace *trace, uint32_t device)
     }
 }
 
-static mv_code rank_addresses(mv_arena *arena, address_table *t, const mv_events *ev,
-                              mv_address_ranks *out, mv_err *err)
+static void find_part(void *user, uint32_t part)
 {
-    mv_key_row *spare = mv_arena_grow(t->scratch, NULL, ((uint64_t)t->count + 1) * sizeof *spare);
-    uint32_t *rank = mv_push_array(t->scratch, uint32_t, t->count);
+    address_search *s = user;
+    address_table *t = &s->parts[part];
+    mv_key_row *spare;
 
-    out->count = t->count;
-    out->addr = mv_push_array(arena, uint64_t, t->count);
-    if (!spare || !rank || !out->addr)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u addresses", t->count);
-    mv_sort_key_rows(t->found, spare, t->count);
+    mv_pages_take(s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
+    add_events(t, &s->ev, s->out->of_event);
+    if (part == 0)
+        add_heap(t, s->trace, s->device);
+    spare = mv_arena_grow(&t->scratch, NULL, ((uint64_t)t->count + 1) * sizeof *spare);
+    t->rank = mv_push_array(&t->scratch, uint32_t, t->count);
+    if (t->code == MV_OK && (!spare || !t->rank))
+        t->code = MV_NOMEM;
+    if (t->code == MV_OK)
+        mv_sort_key_rows(t->found, spare, t->count);
+}
+
+static mv_code rank_alone(const address_table *t, mv_address_ranks *out)
+{
     for (uint32_t i = 0; i < t->count; i++) {
         out->addr[i] = t->found[i].key;
-        rank[t->found[i].row] = i;
+        t->rank[t->found[i].row] = i;
     }
-    for (uint32_t i = 0; i < ev->count; i++)
-        if (out->of_event[i] != MV_NO_ROW)
-            out->of_event[i] = rank[out->of_event[i]];
+    out->count = t->count;
     return MV_OK;
+}
+
+/* Gives the addresses of all parts, in ascending order, their ranks. */
+static mv_code merge_parts(mv_arena *arena, address_search *s)
+{
+    uint32_t at[MOST_PARTS] = {0};
+    uint64_t most = 0, addr;
+    bool is_left;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        most += s->parts[i].count;
+    s->out->addr = mv_push_array(arena, uint64_t, most);
+    if (!s->out->addr)
+        return MV_NOMEM;
+    if (s->count == 1)
+        return rank_alone(&s->parts[0], s->out);
+    for (is_left = most > 0; is_left && s->out->count < MV_NO_ROW - 1;) {
+        addr = UINT64_MAX;
+        for (uint32_t i = 0; i < s->count; i++)
+            if (at[i] < s->parts[i].count && s->parts[i].found[at[i]].key < addr)
+                addr = s->parts[i].found[at[i]].key;
+        is_left = false;
+        for (uint32_t i = 0; i < s->count; i++) {
+            address_table *t = &s->parts[i];
+            if (at[i] < t->count && t->found[at[i]].key == addr)
+                t->rank[t->found[at[i]++].row] = s->out->count;
+            is_left = is_left || at[i] < t->count;
+        }
+        s->out->addr[s->out->count++] = addr;
+    }
+    return is_left ? MV_LIMIT : MV_OK;
+}
+
+static void rank_part(void *user, uint32_t part)
+{
+    address_search *s = user;
+    const address_table *t = &s->parts[part];
+    uint32_t *of_event = s->out->of_event;
+
+    for (uint32_t i = t->first; i < t->end; i++)
+        if (of_event[i] != MV_NO_ROW)
+            of_event[i] = t->rank[of_event[i]];
+}
+
+static mv_code find_addresses(mv_arena *arena, address_search *s)
+{
+    mv_code code = MV_OK;
+
+    mv_parallel_for(s->count, 0, find_part, s);
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->out->segment_events += s->parts[i].segment_events;
+        code = code == MV_OK ? s->parts[i].code : code;
+    }
+    if (code == MV_OK)
+        code = merge_parts(arena, s);
+    if (code == MV_OK)
+        mv_parallel_for(s->count, 0, rank_part, s);
+    return code;
 }
 
 mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                               mv_address_ranks *out, mv_err *err)
 {
-    mv_events ev = mv_trace_events(trace, device);
-    mv_arena scratch;
-    address_table t = {.scratch = &scratch, .id_of.arena = &scratch, .code = MV_OK};
-    mv_code code;
+    address_search s = {
+        .trace = trace, .device = device, .ev = mv_trace_events(trace, device), .out = out};
+    mv_code code = MV_NOMEM;
 
-    *out = (mv_address_ranks){0};
-    mv_arena_init(&scratch, arena->budget);
-    out->of_event = mv_push_array(arena, uint32_t, ev.count);
-    if (!out->of_event)
-        t.code = MV_NOMEM;
-    if (t.code == MV_OK)
-        add_events(&t, &ev, out);
-    if (t.code == MV_OK)
-        add_heap(&t, trace, device);
-    if (t.code == MV_OK)
-        code = rank_addresses(arena, &t, &ev, out, err);
-    else
-        code = mv_fail(err, t.code, MV_NO_OFFSET, "addresses of device %u", device);
-    mv_arena_release(&scratch);
-    return code;
+    *out = (mv_address_ranks){.of_event = mv_push_array(arena, uint32_t, s.ev.count)};
+    s.count = mv_parallel_for_threads(1 + s.ev.count / PART_EVENTS, 0);
+    s.count = s.count < MOST_PARTS ? s.count : MOST_PARTS;
+    for (uint32_t i = 0; i < s.count; i++) {
+        address_table *t = &s.parts[i];
+        mv_arena_init(&t->scratch, arena->budget);
+        t->id_of.arena = &t->scratch;
+        t->first = (uint32_t)((uint64_t)s.ev.count * i / s.count);
+        t->end = (uint32_t)((uint64_t)s.ev.count * (i + 1) / s.count);
+    }
+    if (out->of_event)
+        code = find_addresses(arena, &s);
+    for (uint32_t i = 0; i < s.count; i++)
+        mv_arena_release(&s.parts[i].scratch);
+    return code == MV_OK ? code
+                         : mv_fail(err, code, MV_NO_OFFSET, "addresses of device %u", device);
 }
 
 uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr)

@@ -17,6 +17,15 @@ typedef struct {
     mv_string_id *annotation; /* [alive.count] */
 } site_search;
 
+struct mv_peak_search {
+    mv_arena *arena;
+    mv_arena scratch;
+    mv_moment at;
+    mv_peak_opts opts;
+    uint32_t pieces; /* done so far */
+    site_search t;
+};
+
 /* ---- parts ------------------------------------------------------------------------------- */
 
 /* The part of a group and category, created if needed. */
@@ -210,26 +219,64 @@ static bool find_marginals(mv_arena *scratch, mv_attribution *out)
     return true;
 }
 
+mv_peak_search *mv_peak_search_begin(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                     mv_moment at, mv_peak_opts opts, mv_attribution *out)
+{
+    mv_peak_search *s = mv_push_struct(arena, mv_peak_search);
+
+    if (!s)
+        return NULL;
+    *out = (mv_attribution){.at = at};
+    *s = (mv_peak_search){
+        .arena = arena,
+        .at = at,
+        .opts = opts,
+        .t = {.trace = trace, .lives = lives, .out = out, .unattributed = MV_NO_ROW}};
+    mv_arena_init(&s->scratch, arena->budget);
+    return s;
+}
+
+void mv_peak_search_end(mv_peak_search *s)
+{
+    mv_arena_release(&s->scratch);
+}
+
+mv_code mv_peak_search_some(mv_peak_search *s, bool *again, mv_err *err)
+{
+    mv_attribution *out = s->t.out;
+    mv_code code;
+
+    *again = true;
+    switch (s->pieces++) {
+    case 0:
+        code = mv_sites_find(&s->scratch, s->t.trace, &s->t.sites, err);
+        return code != MV_OK ? code
+                             : mv_categories_find(s->arena, s->t.trace, s->t.lives, s->opts.kinds,
+                                                  s->opts.rules, &out->categories, err);
+    case 1:
+        if (!make_parts(s->arena, &s->scratch, &s->t))
+            break;
+        return mv_curve_find(s->arena, s->t.lives, s->opts.window, out->part_of, out->curve.parts,
+                             &out->curve, err);
+    default:
+        *again = false;
+        if (!make_sites(s->arena, &s->scratch, &s->t, s->at) || !find_marginals(&s->scratch, out))
+            break;
+        return MV_OK;
+    }
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites at the peak");
+}
+
 mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_moment at, mv_peak_opts opts, mv_attribution *out, mv_err *err)
 {
-    site_search t = {.trace = trace, .lives = lives, .out = out, .unattributed = MV_NO_ROW};
-    mv_arena scratch;
-    mv_code code;
+    mv_peak_search *s = mv_peak_search_begin(arena, trace, lives, at, opts, out);
+    mv_code code = MV_OK;
 
-    *out = (mv_attribution){.at = at};
-    mv_arena_init(&scratch, arena->budget);
-    code = mv_sites_find(&scratch, trace, &t.sites, err);
-    if (code == MV_OK)
-        code =
-            mv_categories_find(arena, trace, lives, opts.kinds, opts.rules, &out->categories, err);
-    if (code == MV_OK && !make_parts(arena, &scratch, &t))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "parts of the curve");
-    if (code == MV_OK)
-        code = mv_curve_find(arena, lives, opts.window, out->part_of, out->curve.parts, &out->curve,
-                             err);
-    if (code == MV_OK && !(make_sites(arena, &scratch, &t, at) && find_marginals(&scratch, out)))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites at the peak");
-    mv_arena_release(&scratch);
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites at the peak");
+    for (bool again = true; again && code == MV_OK;)
+        code = mv_peak_search_some(s, &again, err);
+    mv_peak_search_end(s);
     return code;
 }

@@ -67,6 +67,14 @@ typedef struct {
 mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_moment at, mv_peak_opts opts, mv_attribution *out, mv_err *err);
 
+/* The same in pieces, for callers with other work in between. NULL when out of memory. */
+typedef struct mv_peak_search mv_peak_search;
+mv_peak_search *mv_peak_search_begin(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                     mv_moment at, mv_peak_opts opts, mv_attribution *out);
+/* A piece; *again: it was not the last. Not called again after a failure. */
+mv_code mv_peak_search_some(mv_peak_search *search, bool *again, mv_err *err);
+void mv_peak_search_end(mv_peak_search *search); /* at any time */
+
 /* Most sites listed for a target; a longer list would not be read. */
 #define MV_PEAK_REACH_MOST 64
 

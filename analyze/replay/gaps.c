@@ -90,64 +90,52 @@ void mv_gaps_drop(mv_gaps *gaps, uint32_t gap)
     gaps->spare = gap;
 }
 
-uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size)
+static uint32_t find_room(const mv_gaps *gaps, uint64_t size, bool is_lowest)
 {
     uint32_t row = gaps->root;
 
     while (most_of(gaps, row) >= size && row != MV_NO_GAP) {
         const mv_gap *g = &gaps->gaps[row];
-        if (g->left != MV_NO_GAP && most_of(gaps, g->left) >= size)
-            row = g->left;
+        uint32_t first = is_lowest ? g->left : g->right;
+        if (first != MV_NO_GAP && most_of(gaps, first) >= size)
+            row = first;
         else if (g->size >= size)
             return row;
         else
-            row = g->right;
+            row = is_lowest ? g->right : g->left;
     }
     return MV_NO_GAP;
+}
+
+uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size)
+{
+    return find_room(gaps, size, true);
 }
 
 uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size)
 {
-    uint32_t row = gaps->root;
+    return find_room(gaps, size, false);
+}
 
-    while (most_of(gaps, row) >= size && row != MV_NO_GAP) {
+/* The neighbors of an address: the last gap that starts below it, or the first that does not. */
+static uint32_t neighbor(const mv_gaps *gaps, uint64_t addr, bool is_below)
+{
+    uint32_t row = gaps->root, found = MV_NO_GAP;
+
+    while (row != MV_NO_GAP) {
         const mv_gap *g = &gaps->gaps[row];
-        if (g->right != MV_NO_GAP && most_of(gaps, g->right) >= size)
-            row = g->right;
-        else if (g->size >= size)
-            return row;
-        else
-            row = g->left;
+        found = (g->addr < addr) == is_below ? row : found;
+        row = g->addr < addr ? g->right : g->left;
     }
-    return MV_NO_GAP;
+    return found;
 }
 
 uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr)
 {
-    uint32_t row = gaps->root, found = MV_NO_GAP;
-
-    while (row != MV_NO_GAP) {
-        if (gaps->gaps[row].addr < addr) {
-            found = row;
-            row = gaps->gaps[row].right;
-        } else {
-            row = gaps->gaps[row].left;
-        }
-    }
-    return found;
+    return neighbor(gaps, addr, true);
 }
 
 uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr)
 {
-    uint32_t row = gaps->root, found = MV_NO_GAP;
-
-    while (row != MV_NO_GAP) {
-        if (gaps->gaps[row].addr < addr) {
-            row = gaps->gaps[row].right;
-        } else {
-            found = row;
-            row = gaps->gaps[row].left;
-        }
-    }
-    return found;
+    return neighbor(gaps, addr, false);
 }

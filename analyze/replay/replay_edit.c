@@ -22,7 +22,7 @@ static void add_of(edit_state *e, const mv_replay_op *op, mv_replay_op_kind kind
 {
     mv_replay_op made = *op;
 
-    made.kind = (uint8_t)kind;
+    made.kind = kind;
     made.id = id;
     add(e, made);
 }
@@ -171,7 +171,7 @@ static void prealloc(edit_state *e)
 static void reserve(edit_state *e)
 {
     const mv_replay_script *s = e->out;
-    mv_replay_op op = {.bytes = e->edit->bytes};
+    mv_replay_op op = {.bytes = e->edit->bytes, .stream = {MV_NO_ROW}};
 
     for (uint32_t i = 0; i < s->op_count; i++)
         if (s->ops[i].kind == MV_OP_ALLOC && s->ops[i].pool == MV_DEFAULT_POOL.row) {
@@ -247,7 +247,7 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
 {
     late_op row = {MV_NO_ROW, *op};
 
-    row.op.kind = (uint8_t)kind;
+    row.op.kind = kind;
     row.op.id = id;
     row.op.event = at < e->out->op_count ? e->out->ops[at].event : op->event;
     if (!mv_append(e->arena, late->rows, late->count, late->capacity, row)) {
@@ -410,6 +410,8 @@ typedef struct {
     uint32_t count;
     call_span *calls;
     op_runs runs;
+    uint32_t *lowest, *highest; /* [op_count] by the start of a run of frees: the calls whose blocks
+                                 * it frees; highest 0: none */
 } call_list;
 
 static const call_span *call_of(const call_list *l, uint32_t id)
@@ -419,10 +421,45 @@ static const call_span *call_of(const call_list *l, uint32_t id)
                : NULL;
 }
 
-/* Whether it is freed after the end of the call that made it. */
-static bool is_kept(const call_list *l, uint32_t id)
+/* Whether it outlives the call that made it. */
+static bool is_late(const call_list *l, uint32_t id)
 {
     return l->freed[id] > call_of(l, id)->end;
+}
+
+/* The backward pass allocates between two calls, and goes from each call to the one before it. So
+ * what is freed at once with blocks of calls further away is freed by something else: the end of
+ * autocast, which forgets its casts of weights, or of a list of outputs. But an exception frees all. */
+static bool is_shared(const call_list *l, uint32_t id)
+{
+    uint32_t at = l->freed[id], run;
+
+    if (at >= l->e->out->op_count || l->runs.failure[at] != MV_NO_ROW)
+        return false;
+    run = l->runs.start[at];
+    return l->highest[run] > l->lowest[run] + 1;
+}
+
+/* Whether it is there for the backward pass of the call that made it. */
+static bool is_kept(const call_list *l, uint32_t id)
+{
+    return is_late(l, id) && !is_shared(l, id);
+}
+
+static void find_shared(call_list *l)
+{
+    edit_state *e = l->e;
+
+    l->lowest = mv_push_array(e->arena, uint32_t, e->out->op_count);
+    l->highest = mv_push_array(e->arena, uint32_t, e->out->op_count);
+    e->out_of_memory = e->out_of_memory || !l->lowest || !l->highest;
+    for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
+        if (call_of(l, i) && is_late(l, i) && l->freed[i] < e->out->op_count) {
+            uint32_t run = l->runs.start[l->freed[i]], call = l->of[i] + 1;
+            bool is_first = l->highest[run] == 0;
+            l->lowest[run] = is_first || call < l->lowest[run] ? call : l->lowest[run];
+            l->highest[run] = call > l->highest[run] ? call : l->highest[run];
+        }
 }
 
 static void find_calls(call_list *l)
@@ -447,6 +484,9 @@ static void find_calls(call_list *l)
         call_span *c = &l->calls[i];
         c->end = c->first == MV_NO_ROW ? 0 : l->runs.next_alloc[c->last];
     }
+    find_shared(l);
+    if (e->out_of_memory)
+        return;
     for (uint32_t i = 0; l->calls && i < e->known; i++)
         if (call_of(l, i) && is_kept(l, i))
             l->calls[l->of[i]].output = i;
@@ -486,6 +526,13 @@ static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_n
     is_now[op->id] = again;
     if (is_kept(l, op->id))
         leave(l, late, at);
+    for (uint32_t i = c->first; at == c->last_kept && i <= at; i++) {
+        const mv_replay_op *made = &l->e->out->ops[i];
+        if (made->kind == MV_OP_ALLOC && call_of(l, made->id) == c && is_late(l, made->id) &&
+            is_shared(l, made->id))
+            insert(l->e, late, begin_of_free(&l->runs, c->back), made, MV_OP_COMPLETE,
+                   is_now[made->id]);
+    }
 }
 
 /* Calls are made again up to the last allocation that the backward pass needs. */

@@ -40,7 +40,7 @@ static void run_alloc(run_state *r, const mv_replay_op *op)
 {
     const mv_replay_script *s = r->script;
     uint32_t pool = s->is_joined ? MV_DEFAULT_POOL.row : op->pool;
-    uint64_t stream = s->is_joined || s->is_one_stream ? 0 : op->stream;
+    uint64_t stream = mv_replay_stream(s, op->stream);
 
     r->block_of[op->id] =
         mv_replay_malloc(&r->heap, op->bytes, stream, pool, op->capturing && !s->is_joined);
@@ -75,7 +75,7 @@ static void run_free(run_state *r, const mv_replay_op *op, bool completes)
 static void run_try(run_state *r, const mv_replay_op *op)
 {
     uint64_t ooms = r->heap.counts.ooms;
-    uint64_t stream = r->script->is_joined || r->script->is_one_stream ? 0 : op->stream;
+    uint64_t stream = mv_replay_stream(r->script, op->stream);
     uint32_t block;
 
     r->result.recorded_ooms++;
@@ -132,7 +132,7 @@ static void raise_column(run_state *r)
 
 static void run_op(run_state *r, const mv_replay_op *op)
 {
-    r->heap.work++;
+    r->heap.work += 1 + op->is_request; /* for each event */
     switch ((mv_replay_op_kind)op->kind) {
     case MV_OP_ALLOC:
         run_alloc(r, op);
@@ -218,13 +218,22 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return code;
 }
 
+/* The first half of a free whose second half is not replayed yet. */
+static void request_only(run_state *r, uint32_t end)
+{
+    const mv_replay_op *op = r->at < r->script->op_count ? &r->script->ops[r->at] : NULL;
+
+    if (op && op->is_request && op->event + 1 == end)
+        run_free(r, op, false);
+}
+
 mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
 {
     const mv_replay_script *s = r->script;
 
     r->heap.most_work = r->counted + *r->left;
-    for (; r->at < s->op_count && s->ops[r->at].event < end && !r->result.gave_up &&
-           !r->result.over_enough && !r->heap.out_of_memory;
+    for (; r->at < s->op_count && s->ops[r->at].event + s->ops[r->at].is_request < end &&
+           !r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory;
          r->at++) {
         if (r->curve)
             begin_columns(r, s->ops[r->at].event);
@@ -234,6 +243,7 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
         r->result.gave_up = mv_replay_is_endless(&r->heap);
         r->result.over_enough = r->heap.peak.reserved >= r->enough;
     }
+    request_only(r, end);
     *r->left -= r->heap.work < r->heap.most_work ? r->heap.work - r->counted : *r->left;
     r->counted = r->heap.work;
     r->result.peak = r->heap.peak;

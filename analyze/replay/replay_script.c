@@ -191,29 +191,41 @@ static bool is_request(uint64_t bytes)
     return bytes != 0 && bytes != MV_NO_BYTES;
 }
 
+/* Whether the event after a request to free a block completes it. */
+static bool is_completed_next(const mv_replay_script *s, uint32_t event)
+{
+    return event + 1 < s->ev->count && s->lives->alloc_of[event] != MV_NO_ROW &&
+           s->lives->alloc_of[event + 1] == s->lives->alloc_of[event] &&
+           s->ev->action[event] == MV_ACTION_FREE_REQUESTED &&
+           s->ev->action[event + 1] == MV_ACTION_FREE_COMPLETED;
+}
+
 /* Compiles one event; false: it asks nothing of the allocator. */
 static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
 {
     const mv_events *ev = s->ev;
     uint32_t row = s->lives->alloc_of[event];
+    uint64_t bytes = ev->size[event];
 
-    *op = (mv_replay_op){.id = row, .event = event, .bytes = ev->size[event]};
+    *op = (mv_replay_op){.id = row,
+                         .event = event,
+                         .bytes = bytes > MV_MOST_REQUEST ? MV_MOST_REQUEST + 1 : bytes,
+                         .stream = ev->stream[event]};
     switch (ev->action[event]) {
     case MV_ACTION_ALLOC:
         op->kind = MV_OP_ALLOC;
         op->pool = mv_replay_pool_id(s, row);
-        op->stream = mv_replay_stream(s, ev->stream[event]);
         op->capturing = op->pool != MV_DEFAULT_POOL.row;
-        return row != MV_NO_ROW && is_request(op->bytes);
+        return row != MV_NO_ROW && is_request(bytes);
     case MV_ACTION_FREE_REQUESTED:
-        op->kind = MV_OP_FREE;
+        op->is_request = is_completed_next(s, event);
+        op->kind = op->is_request ? MV_OP_COMPLETE : MV_OP_FREE;
         return row != MV_NO_ROW;
     case MV_ACTION_FREE_COMPLETED:
         op->kind = MV_OP_COMPLETE;
         return row != MV_NO_ROW;
     case MV_ACTION_OOM:
         op->kind = MV_OP_TRY;
-        op->stream = mv_replay_stream(s, ev->stream[event]);
         return true;
     default:
         return false;
@@ -223,15 +235,18 @@ static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
 static bool compile_all(mv_arena *arena, mv_replay_script *s)
 {
     uint32_t empty = 0;
+    uint64_t most = (uint64_t)s->ev->count + s->empty_count;
 
     s->ids = s->lives->allocs.count;
-    s->ops = mv_push_array(arena, mv_replay_op, (uint64_t)s->ev->count + s->empty_count);
+    s->ops = mv_push_array(arena, mv_replay_op, most);
     for (uint32_t i = 0; s->ops && i < s->ev->count; i++) {
         if (empty < s->empty_count && s->empty_first[empty] == i) {
             s->ops[s->op_count++] = (mv_replay_op){.kind = MV_OP_EMPTY, .event = i};
             empty++;
         }
         s->op_count += compile(s, i, &s->ops[s->op_count]);
+        i += s->op_count > 0 && s->ops[s->op_count - 1].is_request &&
+             s->ops[s->op_count - 1].event == i;
     }
     return s->ops != NULL;
 }

@@ -16,15 +16,18 @@ typedef enum {
     MV_OP_EMPTY /* torch.cuda.empty_cache() */
 } mv_replay_op_kind;
 
+/* 24 bytes. */
 typedef struct {
-    uint64_t bytes;  /* ALLOC, TRY: requested, > 0 */
-    uint64_t stream; /* likewise: value */
-    uint32_t id;     /* ALLOC, FREE, COMPLETE: row of lives->allocs; from allocs.count on,
-                      * allocations that an edit made */
-    uint32_t event;  /* that it is from, or before which it comes; never falls */
-    uint32_t pool;   /* ALLOC: pool id row */
-    uint8_t kind;    /* mv_replay_op_kind */
-    bool capturing;  /* ALLOC: no cached blocks are released for it */
+    uint64_t bytes : 61;     /* ALLOC, TRY: requested, > 0 */
+    uint64_t kind : 3;       /* mv_replay_op_kind */
+    uint32_t id;             /* ALLOC, FREE, COMPLETE: row of lives->allocs; from allocs.count on,
+                              * allocations that an edit made */
+    uint32_t event;          /* that it is from, or before which it comes; never falls */
+    mv_stream_id stream;     /* ALLOC, TRY */
+    uint32_t pool : 30;      /* ALLOC: pool id row */
+    uint32_t capturing : 1;  /* ALLOC: no cached blocks are released for it */
+    uint32_t is_request : 1; /* COMPLETE: it is from the request as well, just before its event:
+                              * nearly all frees are one operation */
 } mv_replay_op;
 
 struct mv_replay_script {

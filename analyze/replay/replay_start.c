@@ -114,29 +114,24 @@ static uint32_t open_segment(start_state *st, uint32_t segment, uint64_t size)
                                  size, place.home);
 }
 
-typedef struct {
-    uint64_t addr;
-    uint32_t row;
-} place_row;
-
 /* Rows of the segments before the first event, by address. */
-static place_row *segments_before(const mv_replay_script *script, mv_arena *arena, uint32_t *count)
+static mv_key_row *segments_before(const mv_replay_script *script, mv_arena *arena, uint32_t *count)
 {
     const mv_segment_lives *s = &script->lives->segments;
-    place_row *rows = mv_push_array(arena, place_row, s->count);
+    mv_key_row *rows = mv_push_array(arena, mv_key_row, s->count);
 
     *count = 0;
     for (uint32_t i = 0; rows && i < s->count; i++)
         if (s->birth[i] == MV_BEFORE)
-            rows[(*count)++] = (place_row){s->addr[i], i};
+            rows[(*count)++] = (mv_key_row){s->addr[i], i};
     if (rows)
-        mv_sort_rows(arena, rows, *count, MV_RISING(place_row, addr));
+        mv_sort_rows(arena, rows, *count, MV_RISING(mv_key_row, key));
     return rows;
 }
 
 /* Bytes from rows[*at] on that one block may fill: adjoining mapped ranges count as one. Moves *at
  * to the last of them. */
-static uint64_t run_of(const mv_replay_script *script, const place_row *rows, uint32_t count,
+static uint64_t run_of(const mv_replay_script *script, const mv_key_row *rows, uint32_t count,
                        uint32_t *at)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -161,12 +156,12 @@ void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap 
     const mv_alloc_lives *a = &script->lives->allocs;
     start_state st = {.script = script, .heap = heap, .block_of = block_of};
     uint32_t count;
-    place_row *rows = segments_before(script, heap->arena, &count);
+    mv_key_row *rows = segments_before(script, heap->arena, &count);
 
     heap->out_of_memory = heap->out_of_memory || !rows;
     for (uint32_t i = 0; i < count && !heap->out_of_memory; i++) {
         uint32_t segment = rows[i].row, block;
-        while (st.alloc < a->preexisting && a->addr[st.alloc] < rows[i].addr)
+        while (st.alloc < a->preexisting && a->addr[st.alloc] < rows[i].key)
             st.alloc++; /* outside all segments */
         block = open_segment(&st, segment, run_of(script, rows, count, &i));
         if (block != MV_NO_ROW)

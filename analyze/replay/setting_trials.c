@@ -57,37 +57,63 @@ static const char *recorded_text(mv_trials *t)
     return mv_arena_printf(t->arena, "%s", buffer);
 }
 
-static mv_code find_peaks(mv_trials *t, mv_err *err)
+/* `arena` is not that of the trials, which another thread uses. */
+static mv_code find_peaks_in(mv_arena *arena, mv_trials *t, mv_err *err)
 {
     mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, t->end}};
     mv_moment moment;
     mv_totals totals;
 
     if (t->end == t->lives->events.count) {
-        if (mv_totals_find(t->arena, t->trace, t->lives, &totals, err) != MV_OK)
+        if (mv_totals_find(arena, t->trace, t->lives, &totals, err) != MV_OK)
             return err->code;
         t->recorded_reserved = totals.peak.bytes.reserved;
         t->recorded_allocated = totals.peak.bytes.allocated;
         return MV_OK;
     }
-    if (mv_moment_find(t->arena, t->lives, ask, &moment, err) != MV_OK)
+    if (mv_moment_find(arena, t->lives, ask, &moment, err) != MV_OK)
         return err->code;
     t->recorded_reserved = moment.bytes.reserved;
     ask.kind = MV_MOMENT_PEAK;
-    if (mv_moment_find(t->arena, t->lives, ask, &moment, err) != MV_OK)
+    if (mv_moment_find(arena, t->lives, ask, &moment, err) != MV_OK)
         return err->code;
     t->recorded_allocated = moment.bytes.allocated;
     return MV_OK;
 }
 
+static void find_peaks(mv_trials *t, mv_err *err)
+{
+    mv_arena own;
+
+    mv_arena_init(&own, t->arena->budget);
+    find_peaks_in(&own, t, err);
+    mv_arena_release(&own);
+}
+
+typedef struct {
+    mv_trials *trials;
+    mv_err err[2];
+} recorded_parts;
+
+static void find_recorded_part(void *user, uint32_t part)
+{
+    recorded_parts *r = user;
+    mv_trials *t = r->trials;
+
+    if (part == 0)
+        mv_replay_script_make(t->arena, t->trace, t->lives, &t->script, &r->err[0]);
+    else
+        find_peaks(t, &r->err[1]);
+}
+
 static mv_code find_recorded(mv_trials *t, const mv_trials_opts *opts, mv_err *err)
 {
-    mv_code code = find_peaks(t, err);
+    recorded_parts r = {.trials = t};
 
-    if (code == MV_OK)
-        code = mv_replay_script_make(t->arena, t->trace, t->lives, &t->script, err);
-    if (code != MV_OK)
-        return code;
+    mv_parallel_for(2, 0, find_recorded_part, &r);
+    *err = r.err[r.err[0].code == MV_OK];
+    if (err->code != MV_OK)
+        return err->code;
     t->joined = t->script;
     t->joined.is_joined = true;
     t->recorded_conf = recorded_text(t);
@@ -276,36 +302,6 @@ static void evaluate_trust(mv_trials *t)
     }
 }
 
-mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                       mv_trials_opts opts, mv_trials *out, mv_err *err)
-{
-    uint32_t count = lives->events.count;
-    mv_code code;
-
-    *out = (mv_trials){.arena = arena,
-                       .trace = trace,
-                       .lives = lives,
-                       .end = opts.end && opts.end < count ? opts.end : count,
-                       .recorded = mv_alloc_conf_of(trace),
-                       .left = mv_push_struct(arena, uint64_t),
-                       .trust_why = ""};
-    if (!out->left)
-        return no_memory(err);
-    code = find_recorded(out, &opts, err);
-    if (code == MV_OK)
-        code = mv_replay_verify(arena, trace, lives, &out->script, &out->fidelity, err);
-    if (code == MV_OK) {
-        uint64_t most = mv_replay_most_work(count), taken = out->fidelity.work;
-        *out->left = taken < most ? most - taken : 0;
-        if (!opts.no_self)
-            code = find_self(out, err);
-    }
-    if (code != MV_OK)
-        return code;
-    evaluate_trust(out);
-    return out->trust_why ? MV_OK : no_memory(err);
-}
-
 mv_code mv_trials_until(const mv_trials *whole, uint32_t end, uint64_t limit, uint64_t reserved,
                         mv_trials *out, mv_err *err)
 {
@@ -359,6 +355,19 @@ static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
            conf->rules.max_split > result->largest && other->rules.max_split > result->largest;
 }
 
+/* Takes the result of a trial that was made ahead, as if it were made now. */
+static bool was_tried(const mv_trials *t, const char *conf, mv_replay_result *out)
+{
+    for (uint32_t i = 0; i < t->ahead.count; i++) {
+        if (strcmp(t->ahead.rows[i].conf, conf) != 0 || t->ahead_used[i] > *t->left)
+            continue;
+        *t->left -= t->ahead_used[i];
+        *out = t->ahead.rows[i].result;
+        return true;
+    }
+    return false;
+}
+
 mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err)
 {
     mv_alloc_conf parsed;
@@ -371,7 +380,8 @@ mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, 
     if ((out->is_recorded && parsed.fraction >= 1) ||
         is_like(&parsed, &trials->recorded, &trials->self))
         out->result = trials->self;
-    else if (run(trials, &parsed, MV_START_BY_SETTINGS, &out->result, err) != MV_OK)
+    else if (!was_tried(trials, conf, &out->result) &&
+             run(trials, &parsed, MV_START_BY_SETTINGS, &out->result, err) != MV_OK)
         return err->code;
     judge(trials, out);
     return MV_OK;
@@ -548,7 +558,7 @@ bool mv_trials_collect_garbage(const mv_trials *trials)
     return trials->limit != UINT64_MAX && !is_device_full(trials);
 }
 
-mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err)
+static mv_code list_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err)
 {
     const char *both = "max_split_size_mb:128,garbage_collection_threshold:0.8";
     bool is_limited = mv_trials_collect_garbage(trials);
@@ -575,6 +585,13 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
                        0, out, err);
     if (code == MV_OK && set == MV_TRY_ALL && is_limited)
         code = add(trials, both, 0, out, err);
+    return code;
+}
+
+mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err)
+{
+    mv_code code = list_set(trials, set, out, err);
+
     if (code == MV_OK)
         code = try_rows(trials, out, err);
     if (code == MV_OK && set == MV_TRY_ALL)
@@ -582,6 +599,107 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
     if (code == MV_OK)
         mv_sort_by(trials->arena, out->rows, out->count, sizeof *out->rows, by_order, NULL);
     return code;
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+/* Lists what is tried ahead: not what may turn out to be the same as the recorded settings. */
+static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err *err)
+{
+    uint32_t kept = 0;
+    mv_alloc_conf conf;
+    char why[128];
+
+    if (list_set(t, set, out, err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (!mv_alloc_conf_parse(out->rows[i].conf, &conf, why, sizeof why))
+            continue;
+        conf.rules.max_split = t->recorded.rules.max_split;
+        if (!mv_alloc_conf_same(&conf, &t->recorded))
+            out->rows[kept++] = out->rows[i];
+    }
+    out->count = kept;
+    return MV_OK;
+}
+
+enum { AHEAD_SHARE = 16 }; /* of all steps, for each trial: 16 an event; most take below 4 */
+
+typedef struct {
+    trial_set ahead;
+    mv_replay_fidelity *fidelity;
+    mv_err err;
+} verification;
+
+/* Each trial has its own few steps: whether any will be left is not known yet. */
+static void verify_or_try(void *user, uint32_t i)
+{
+    verification *v = user;
+    const mv_trials *t = v->ahead.trials;
+    trial_set set = v->ahead;
+
+    if (i == 0)
+        mv_replay_verify(t->arena, t->trace, t->lives, &t->script, v->fidelity, &v->err);
+    else
+        try_row(&set, i - 1);
+}
+
+/* Checks the recorded settings, and with more than one processor tries others beside that. */
+static mv_code verify(mv_trials *t, const mv_trials_opts *opts, uint64_t early, mv_err *err)
+{
+    mv_trials until = *t;
+    bool lacked = __atomic_load_n(&t->arena->budget->lacked, __ATOMIC_RELAXED);
+    uint64_t most = mv_replay_most_work(t->lives->events.count);
+    verification v = {.fidelity = &t->fidelity};
+    mv_trial_list list = {0};
+
+    if (opts->ahead && mv_parallel_for_threads(2, 0) > 1 &&
+        list_ahead(t, opts->ahead, &list, err) != MV_OK)
+        return err->code;
+    until.enough = early;
+    v.ahead = (trial_set){&until, list.rows, mv_push_array(t->arena, uint64_t, list.count),
+                          most / AHEAD_SHARE};
+    if (!v.ahead.used)
+        return no_memory(err);
+    memset(v.ahead.used, 0xff, list.count * sizeof *v.ahead.used);
+    mv_parallel_for(list.count + 1, MOST_AT_ONCE, verify_or_try, &v);
+    if (v.err.code == MV_OK)
+        __atomic_store_n(&t->arena->budget->lacked, lacked, __ATOMIC_RELAXED);
+    t->ahead = list;
+    t->ahead_used = v.ahead.used;
+    *t->left = t->fidelity.work < most ? most - t->fidelity.work : 0;
+    *err = v.err;
+    return err->code;
+}
+
+mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_trials_opts opts, mv_trials *out, mv_err *err)
+{
+    uint32_t count = lives->events.count;
+    uint64_t early = 0;
+    mv_code code;
+
+    *out = (mv_trials){.arena = arena,
+                       .trace = trace,
+                       .lives = lives,
+                       .end = opts.end && opts.end < count ? opts.end : count,
+                       .recorded = mv_alloc_conf_of(trace),
+                       .left = mv_push_struct(arena, uint64_t),
+                       .trust_why = ""};
+    if (!out->left)
+        return no_memory(err);
+    code = find_recorded(out, &opts, err);
+    if (code == MV_OK && opts.ends_early && out->recorded_ooms == 0)
+        early = out->recorded_reserved - (uint64_t)(WORTH * (double)out->recorded_reserved) + 1;
+    if (code == MV_OK)
+        code = verify(out, &opts, early, err);
+    if (code == MV_OK && !opts.no_self)
+        code = find_self(out, err);
+    if (code != MV_OK)
+        return code;
+    evaluate_trust(out);
+    out->enough = early;
+    return out->trust_why ? MV_OK : no_memory(err);
 }
 
 /* ---- order and worth of trials ---------------------------------------------------- */
@@ -653,14 +771,6 @@ bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves
     if (conf)
         error += mv_trials_error_of(trials, conf);
     return saves > 0 && (double)saves >= WORTH * (double)mv_trials_base(trials) + (double)error;
-}
-
-void mv_trials_end_early(mv_trials *trials)
-{
-    uint64_t base = mv_trials_base(trials);
-
-    if (trials->recorded_ooms == 0)
-        trials->enough = base - (uint64_t)(WORTH * (double)base) + 1;
 }
 
 bool mv_trials_self_fits(const mv_trials *trials)

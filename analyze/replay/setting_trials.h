@@ -43,8 +43,29 @@ typedef enum {
 typedef struct {
     uint64_t capacity; /* bytes of the device or the process; 0: as the trace shows */
     uint32_t end;      /* events [0, end) are replayed; 0: all */
-    bool no_self; /* the recorded settings are checked, but not replayed: for mv_trials_until */
+    bool no_self;    /* the recorded settings are checked, but not replayed: for mv_trials_until */
+    bool ends_early; /* trials end where they are known not to be worth it: for reports that show no
+                      * other figures of them. Only where no request failed */
+    uint32_t ahead;  /* MV_TRY bits of a set that is tried next, if the trials are conclusive: other
+                      * processors begin with it while one checks the recorded settings */
 } mv_trials_opts;
+
+typedef struct {
+    const char *conf; /* complete */
+    uint32_t change;  /* MV_TRY bit of the one recorded setting that is changed; 0: several are, or
+                       * the settings were given */
+    bool is_recorded; /* the settings of the trace */
+    bool is_changed;  /* replayed with changes of the program */
+    mv_replay_result result;
+    int64_t saves; /* bytes less than the recorded peak of reserved memory; negative: more */
+    bool fits;     /* no request failed, and those that failed in the recorded run are met */
+} mv_trial;
+
+typedef struct {
+    uint32_t untried; /* settings for which no steps were left: they are not listed */
+    uint32_t count;
+    mv_trial *rows; /* [count] includes the recorded settings only with MV_TRY_ALL */
+} mv_trial_list;
 
 typedef struct {
     mv_arena *arena;
@@ -69,6 +90,8 @@ typedef struct {
                       * the end (gave_up) */
     uint64_t enough; /* a trial that reserves this much is not worth reporting and ends there: its
                       * figures are those until then; 0: all go to the end */
+    mv_trial_list ahead;  /* that mv_trials_open has tried, and */
+    uint64_t *ahead_used; /* [ahead.count] the steps that each took; MV_NO_BYTES: it did not end */
     mv_replay_curve *curve; /* gets the levels of mv_trials_try_edits over time; NULL: not needed */
     mv_replay_fidelity fidelity; /* of the whole trace */
     mv_replay_result self;       /* under the recorded settings */
@@ -79,17 +102,6 @@ typedef struct {
     mv_trust trust;
     const char *trust_why; /* one sentence; never NULL */
 } mv_trials;
-
-typedef struct {
-    const char *conf; /* complete */
-    uint32_t change;  /* MV_TRY bit of the one recorded setting that is changed; 0: several are, or
-                       * the settings were given */
-    bool is_recorded; /* the settings of the trace */
-    bool is_changed;  /* replayed with changes of the program */
-    mv_replay_result result;
-    int64_t saves; /* bytes less than the recorded peak of reserved memory; negative: more */
-    bool fits;     /* no request failed, and those that failed in the recorded run are met */
-} mv_trial;
 
 /* Replays the recorded settings: O(n log n). Results live in `arena`, which, like the trace and its
  * lives, must outlive `out`. Fails only when memory is out. */
@@ -154,12 +166,6 @@ extern const mv_setting_choice mv_setting_choices[MV_SETTING_CHOICES];
 /* Whether garbage would be collected: the process itself has a limit. */
 bool mv_trials_collect_garbage(const mv_trials *trials);
 
-typedef struct {
-    uint32_t untried; /* settings for which no steps were left: they are not listed */
-    uint32_t count;
-    mv_trial *rows; /* [count] includes the recorded settings only with MV_TRY_ALL */
-} mv_trial_list;
-
 /* Tries all settings of a set, none twice, and sorts them by mv_trial_order. */
 mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err);
 
@@ -188,10 +194,6 @@ uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf);
 /* Whether a saving from mv_trials_base is worth a setting, and above the error of the replay.
  * `conf` decides whether the heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
-
-/* From now on trials end where they are known not to be worth it: for reports that show no other
- * figures of them. Only where no request failed. */
-void mv_trials_end_early(mv_trials *trials);
 
 /* Whether a trial is worth advising: it saves enough, or avoids failures that the recorded settings
  * lead to within the same limit. */

@@ -5,25 +5,18 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/lives/alive.h"
-#include "analyze/steps/step_floor.h"
 #include "base/size.h"
 #include "base/sort.h"
 
-mv_code mv_low_points_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps,
-                           mv_low_points *out, mv_err *err)
+mv_code mv_low_points_find(mv_arena *arena, const mv_floor *floor, mv_low_points *out, mv_err *err)
 {
-    mv_floor floor;
-
-    *out = (mv_low_points){0};
-    if (mv_floor_find(arena, lives, steps, &floor, err) != MV_OK)
-        return err->code;
-    out->event = mv_push_array(arena, uint32_t, floor.bins);
-    out->bytes = mv_push_array(arena, uint64_t, floor.bins);
+    *out = (mv_low_points){.event = mv_push_array(arena, uint32_t, floor->bins),
+                           .bytes = mv_push_array(arena, uint64_t, floor->bins)};
     if (!out->event || !out->bytes)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "low points");
-    for (uint32_t bin = 1; bin + 1 < floor.bins; bin++) {
-        out->event[out->count] = floor.moment[bin] ? floor.moment[bin] - 1 : MV_BEFORE;
-        out->bytes[out->count++] = floor.least[bin];
+    for (uint32_t bin = 1; bin + 1 < floor->bins; bin++) {
+        out->event[out->count] = floor->moment[bin] ? floor->moment[bin] - 1 : MV_BEFORE;
+        out->bytes[out->count++] = floor->least[bin];
     }
     return MV_OK;
 }
@@ -58,13 +51,15 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
     mv_err err = {0};
     mv_arena scratch;
     mv_steps steps;
+    mv_floor floor;
     mv_lives lives;
     bool is_found = false;
 
     mv_arena_init(&scratch, budget);
     if (mv_lives_find(&scratch, trace, device, &lives, &err) == MV_OK &&
         mv_steps_find(&scratch, trace, &lives, &steps, &err) == MV_OK &&
-        mv_low_points_find(&scratch, &lives, &steps, &points, &err) == MV_OK)
+        mv_floor_find(&scratch, &lives, &steps, &floor, &err) == MV_OK &&
+        mv_low_points_find(&scratch, &floor, &points, &err) == MV_OK)
         is_found = pick(&points, number, first, end, event, why, why_size);
     else
         snprintf(why, why_size, "%s", mv_code_text(err.code));
@@ -169,7 +164,7 @@ static bool add_lines(mv_arena *arena, mv_arena *scratch, const mv_sites *sites,
 }
 
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         const mv_steps *steps, uint32_t most, mv_low_held *out, mv_err *err)
+                         const mv_floor *floor, uint32_t most, mv_low_held *out, mv_err *err)
 {
     mv_low_points points;
     mv_arena scratch;
@@ -178,7 +173,7 @@ mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
 
     *out = (mv_low_held){0};
     mv_arena_init(&scratch, arena->budget);
-    code = mv_low_points_find(&scratch, lives, steps, &points, err);
+    code = mv_low_points_find(&scratch, floor, &points, err);
     if (code == MV_OK && points.count > most) {
         points.event += points.count - most;
         points.count = most;

@@ -12,7 +12,7 @@
 #define MV_LOW_POINTS_H
 
 #include "analyze/code/sites.h"
-#include "analyze/steps/steps.h"
+#include "analyze/steps/step_floor.h"
 
 typedef struct {
     uint32_t count;
@@ -20,10 +20,8 @@ typedef struct {
     uint64_t *bytes; /* [count] allocated then */
 } mv_low_points;
 
-/* None where the run has no two marks of steps. O(events + allocations). Fails only when memory is
- * out. */
-mv_code mv_low_points_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps,
-                           mv_low_points *out, mv_err *err);
+/* None where the run has no two marks of steps. Fails only when memory is out. */
+mv_code mv_low_points_find(mv_arena *arena, const mv_floor *floor, mv_low_points *out, mv_err *err);
 
 /* The event of `low` (number 0) or `low#K` on a device, among the low points within the events from
  * `first` to before `end`. False with a sentence in `why` when there is none. */
@@ -46,7 +44,7 @@ typedef struct {
 
 /* Of the last `most` low points: leaks leaves out the first steps, in which a program warms up. */
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         const mv_steps *steps, uint32_t most, mv_low_held *out, mv_err *err);
+                         const mv_floor *floor, uint32_t most, mv_low_held *out, mv_err *err);
 
 /* "2.05 GiB is held at every low point, 1.90 GiB of it by dispatcher.py:5 dispatch"; "" when
  * nothing is known. `kinds` from mv_frame_kinds. Returns `out`. */

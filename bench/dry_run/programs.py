@@ -316,10 +316,13 @@ class Lstm(nn.Module):
         return self.head(self.rnn(self.token(x))[0])
 
 
-def lstm(size):
+def lstm(size, cast=None):
     width, layers, batch, length = ((256, 2, 16, 64), (512, 2, 32, 128), (1024, 3, 32, 128))[size]
     model = Lstm(width, layers).to(DEVICE)
-    train(model, tokens(batch, length, 10000), next_token, torch.optim.SGD(model.parameters(), lr=1.0), clip=0.25)
+    train(model, tokens(batch, length, 10000), next_token, torch.optim.SGD(model.parameters(), lr=1.0), cast=cast, clip=0.25)
+
+
+def lstm_bf16(size): lstm(size, torch.bfloat16)
 
 
 def moe(size):

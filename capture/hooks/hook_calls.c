@@ -1,79 +1,39 @@
 /* The wrappers of hooks.def, seven for each row, and the table of them. */
 #include "capture/hooks/hooks.h"
 
-/* A function's type, and the body of all its wrappers. The row itself may set `.action`. */
-#define MV_HOOK(name, base, since, flags, ACTION, params, args, ...) \
-    typedef int name##_fn MV_PARAMS params;                          \
-    static int name##_run MV_AFTER_CALL params                       \
-    {                                                                \
-        name##_fn *real = (name##_fn *)call->real;                   \
-        mv_rec_api what;                                             \
-                                                                     \
-        if (!real)                                                   \
-            return mv_hook_no_cuda(MV_HOOK_##name);                  \
-        if (!mv_hook_begin(call, MV_API_##ACTION))                   \
-            return real args;                                        \
-        call->result = real args;                                    \
-        what = (mv_rec_api){__VA_ARGS__};                            \
-        what.api = #name;                                            \
-        what.action = what.action ? what.action : MV_API_##ACTION;   \
-        mv_hook_end(call, what);                                     \
-        return call->result;                                         \
+/* A function's type, and the body of all its wrappers. */
+#define RUN(name, params, ...)                      \
+    typedef int name##_fn MV_PARAMS params;         \
+    static int name##_run MV_AFTER_CALL params      \
+    {                                               \
+        name##_fn *real = (name##_fn *)call->real;  \
+                                                    \
+        if (!real)                                  \
+            return mv_hook_no_cuda(MV_HOOK_##name); \
+        __VA_ARGS__                                 \
     }
+#define RUN_THEN(name, params, args, after) \
+    RUN(name, params, int result = real args; if (result == MV_CUDA_SUCCESS) after; return result;)
+
+/* The row itself may set `.action`. */
+#define MV_HOOK(name, base, since, flags, ACTION, params, args, ...)                           \
+    RUN(name, params, mv_rec_api what;                                                         \
+        if (!mv_hook_begin(call, MV_API_##ACTION)) return real args; call->result = real args; \
+        what = (mv_rec_api){__VA_ARGS__}; what.api = #name;                                    \
+        what.action = what.action ? what.action : MV_API_##ACTION; mv_hook_end(call, what);    \
+        return call->result;)
 #define MV_LAUNCH(name, base, since, flags, params, args, kernel)                                 \
-    typedef int name##_fn MV_PARAMS params;                                                       \
-    static int name##_run MV_AFTER_CALL params                                                    \
-    {                                                                                             \
-        name##_fn *real = (name##_fn *)call->real;                                                \
-                                                                                                  \
-        if (!real)                                                                                \
-            return mv_hook_no_cuda(MV_HOOK_##name);                                               \
-        mv_rec_launch();                                                                          \
-        if (!mv_kernel_is_new(kernel) || !mv_hook_begin(call, MV_API_LOAD))                       \
-            return real args;                                                                     \
+    RUN(name, params, mv_rec_launch();                                                            \
+        if (!mv_kernel_is_new(kernel) || !mv_hook_begin(call, MV_API_LOAD)) return real args;     \
         call->result = real args;                                                                 \
         mv_hook_end(call, (mv_rec_api){.api = #name, .action = MV_API_LOAD, .handle = (kernel)}); \
-        return call->result;                                                                      \
-    }
+        return call->result;)
 #define MV_WAIT(name, base, since, flags, params, args, what) \
-    typedef int name##_fn MV_PARAMS params;                   \
-    static int name##_run MV_AFTER_CALL params                \
-    {                                                         \
-        name##_fn *real = (name##_fn *)call->real;            \
-                                                              \
-        if (!real)                                            \
-            return mv_hook_no_cuda(MV_HOOK_##name);           \
-        mv_rec_wait(call->caller, what);                      \
-        return real args;                                     \
-    }
+    RUN(name, params, mv_rec_wait(call->caller, what); return real args;)
 #define MV_RANGE(name, base, since, flags, params, args, event, stream) \
-    typedef int name##_fn MV_PARAMS params;                             \
-    static int name##_run MV_AFTER_CALL params                          \
-    {                                                                   \
-        name##_fn *real = (name##_fn *)call->real;                      \
-        int result;                                                     \
-                                                                        \
-        if (!real)                                                      \
-            return mv_hook_no_cuda(MV_HOOK_##name);                     \
-        result = real args;                                             \
-        if (result == MV_CUDA_SUCCESS)                                  \
-            mv_hook_graph_capture(event, stream);                       \
-        return result;                                                  \
-    }
+    RUN_THEN(name, params, args, mv_hook_graph_capture(event, stream))
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
-    typedef int name##_fn MV_PARAMS params;                                           \
-    static int name##_run MV_AFTER_CALL params                                        \
-    {                                                                                 \
-        name##_fn *real = (name##_fn *)call->real;                                    \
-        int result;                                                                   \
-                                                                                      \
-        if (!real)                                                                    \
-            return mv_hook_no_cuda(MV_HOOK_##name);                                   \
-        result = real args;                                                           \
-        if (result == MV_CUDA_SUCCESS)                                                \
-            mv_entry_point_bind(symbol, out, version, ptsz);                          \
-        return result;                                                                \
-    }
+    RUN_THEN(name, params, args, mv_entry_point_bind(symbol, out, version, ptsz))
 #include "capture/hooks/hooks.def"
 
 /* The exported wrapper. It has a second, internal name, so that the table refers to this wrapper

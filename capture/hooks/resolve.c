@@ -56,17 +56,10 @@ static int holds_address(struct dl_phdr_info *info, size_t size, void *data)
     file_place *wanted = data;
 
     (void)size;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        if (part->p_type == PT_LOAD &&
-            wanted->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz) {
-            wanted->bias = info->dlpi_addr;
-            wanted->path = info->dlpi_name;
-            wanted->found = true;
-            return 1;
-        }
-    }
-    return 0;
+    wanted->found = mv_loader_segment(info, wanted->address) != NULL;
+    wanted->bias = info->dlpi_addr;
+    wanted->path = info->dlpi_name;
+    return wanted->found;
 }
 
 static const struct link_map *file_of(uintptr_t address)

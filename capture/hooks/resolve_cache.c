@@ -48,13 +48,6 @@ typedef struct {
 typedef int find_object_fn(void *, found_object *);
 static _Atomic(find_object_fn *) find_object;
 
-static int count_unloaded(struct dl_phdr_info *info, size_t size, void *data)
-{
-    (void)size;
-    *(uint64_t *)data = info->dlpi_subs;
-    return 1;
-}
-
 static int no_find_object(void *address, found_object *found)
 {
     (void)address;
@@ -84,7 +77,7 @@ static library_place home_of(void *function)
         at.file = found.file;
         at.start = found.start;
     } else {
-        mv_loader_iterate(count_unloaded, &at.unloaded);
+        at.unloaded = mv_loader_unloads();
     }
     return at;
 }

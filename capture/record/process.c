@@ -11,6 +11,7 @@
 
 #include "capture/record/forks.h"
 #include "capture/record/names.h"
+#include "capture/record/overrun.h"
 #include "capture/record/process_facts.h"
 #include "capture/record/stack_table.h"
 #include "capture/record/status.h"
@@ -340,6 +341,7 @@ static void open_now(void)
         atomic_store(&mv_wiped.state, MV_RECORDING_STOPPED);
         return;
     }
+    mv_overrun_begin();
     mv_facts_begin(first);
     mv_names_lock(); /* no thread can add a name before the first one, "" */
     atomic_store(&mv_wiped.epoch, ++mv_process.last_epoch);

@@ -31,6 +31,7 @@
 #define MV_LOST_LIST(X)                                                                \
     X(OPENING, "lost_opening") /* events, while another thread was opening the file */ \
     X(SPACE, "lost_space")     /* events: no chunk could be taken */                   \
+    X(BOUND, "lost_bound")     /* events of blocks, at the bound (overrun.h) */        \
     X(STACKS, "lost_stacks")   /* events without their stack */                        \
     X(NAMES, "lost_names")     /* texts, recorded as "" */                             \
     X(SIZES, "lost_sizes")     /* blocks of heaps with impossible sizes */
@@ -65,7 +66,7 @@ typedef union {
     struct {
         _Atomic uint64_t epoch; /* differs for each file; 0: no recording */
         _Atomic int state;      /* mv_recording_state */
-        mv_lock opening, names, facts;
+        mv_lock opening, names, facts, overrun;
     };
     uint8_t page[MV_WIPED_BYTES];
 } mv_wiped_page;

@@ -8,6 +8,7 @@
 
 #include "capture/record/clock.h"
 #include "capture/record/names.h"
+#include "capture/record/overrun.h"
 #include "capture/record/process.h"
 #include "capture/record/sampler.h"
 #include "capture/record/stack_table.h"
@@ -22,16 +23,19 @@ enum {
     DEVICE_TYPES = 32,
     DEVICES = 128,
     CPU_TYPE = 0, /* c10::DeviceType::CPU */
-    MOST_STACK = 1 << 30
+    MOST_STACK = 1 << 30,
+    CAUGHT_UP = 16 /* kept allocations that are recorded with an event */
 };
 
 extern void *__libc_stack_end; /* the dynamic loader's: the end of the first thread's stack */
 
 /* For each device, the sum of the framework's events, and the reserved bytes that it reported last.
- * The framework's own lock orders the events of one device. */
-static struct {
+ * The framework's own lock orders the events of one device, so plain loads and stores are enough. */
+typedef struct {
     _Atomic uint64_t epoch, allocated, reserved;
-} totals[DEVICE_TYPES][DEVICES];
+} device_totals;
+
+static device_totals totals[DEVICE_TYPES][DEVICES];
 
 static_assert(ROOM > 3 + 20 * MV_LEB128_BYTES, "all records of one event fit");
 
@@ -288,23 +292,34 @@ static void finish(record *r)
 
 /* ---- The framework's events ---- */
 
+static uint64_t shown(const _Atomic uint64_t *at)
+{
+    return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+static void show(_Atomic uint64_t *at, uint64_t value)
+{
+    atomic_store_explicit(at, value, memory_order_relaxed);
+}
+
 /* Whether the framework's totals need a record: they differ from the sum of its events, or reserved
  * changed. CPU tensors are not checked: their totals are read outside the lock that orders them. */
 static bool totals_moved(const mv_rec_block_event *event, uint64_t epoch)
 {
     uint32_t type = (uint8_t)event->device_type, device = (uint8_t)event->device;
-    uint64_t sum, reserved;
+    device_totals *t = &totals[type % DEVICE_TYPES][device % DEVICES];
+    uint64_t sum = (uint64_t)event->size, reserved = 0;
 
     if (event->allocated == MV_REC_NO_TOTAL || type == CPU_TYPE || type >= DEVICE_TYPES ||
         device >= DEVICES)
         return false;
-    if (atomic_exchange(&totals[type][device].epoch, epoch) != epoch) {
-        atomic_store(&totals[type][device].allocated, 0);
-        atomic_store(&totals[type][device].reserved, 0);
+    if (shown(&t->epoch) == epoch) {
+        sum += shown(&t->allocated);
+        reserved = shown(&t->reserved);
     }
-    sum = atomic_load(&totals[type][device].allocated) + (uint64_t)event->size;
-    reserved = atomic_exchange(&totals[type][device].reserved, event->reserved);
-    atomic_store(&totals[type][device].allocated, event->allocated);
+    show(&t->epoch, epoch);
+    show(&t->allocated, event->allocated);
+    show(&t->reserved, event->reserved);
     return sum != event->allocated || reserved != event->reserved;
 }
 
@@ -315,15 +330,15 @@ static void put_totals(record *r, const mv_rec_block_event *event)
     put(r, event->reserved);
 }
 
-static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
+static bool write_block(mv_thread_block *block, const mv_rec_block_event *event, uint32_t stack,
+                        mv_rec_moment moment)
 {
     bool is_free = event->size < 0;
     uint64_t size = is_free ? -(uint64_t)event->size : (uint64_t)event->size;
-    uint32_t stack = is_free ? 0 : mv_stack_table_now(block);
     record r;
 
-    if (!begin(&r, block, mv_rec_now()))
-        return;
+    if (!begin(&r, block, moment))
+        return false;
     put_device(&r, event->device_type, event->device);
     put_addressed(&r, is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK, event->addr);
     put_size(&r, size);
@@ -332,6 +347,19 @@ static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
     if (totals_moved(event, block->epoch))
         put_totals(&r, event);
     finish(&r);
+    return true;
+}
+
+static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
+{
+    uint32_t stack = event->size < 0 ? 0 : mv_stack_table_now(block);
+    mv_rec_block_event late;
+    mv_rec_moment moment;
+    bool goes_on =
+        !mv_overrun_keeps(event, stack) && write_block(block, event, stack, mv_rec_now());
+
+    for (int i = 0; goes_on && i < CAUGHT_UP && mv_overrun_next(&late, &stack, &moment); i++)
+        goes_on = write_block(block, &late, stack, moment);
 }
 
 void mv_rec_block(const mv_rec_block_event *event)

@@ -26,9 +26,8 @@ typedef struct {
 typedef struct {
     uint32_t python_count;
     uint32_t native_count;
-    bool cut; /* more than MV_LIVE_MOST_FRAMES frames: without the outermost */
     mv_python_frame python[MV_LIVE_MOST_FRAMES];
-    uint64_t native[MV_LIVE_MOST_FRAMES]; /* return addresses */
+    uint64_t native[MV_LIVE_MOST_FRAMES + 3]; /* return addresses; room for a hash of the rest */
 } mv_raw_stack;
 
 /* ---- python_frames.c: the calling thread's Python frames, without the GIL ---- */
@@ -68,8 +67,25 @@ void mv_loader_begin(void);
 /* Prepares the walk. Called once, at the first event; loads no library. */
 bool mv_native_start(void);
 
-/* The return addresses of this thread; their number. The innermost ones are in the shim itself. */
-uint32_t mv_native_walk(uint64_t *addresses, uint32_t most);
+/* The last walk of a thread, zeros before the first: registers after the step to each frame, and
+ * where that step read them. The next walk takes over the steps that are still true. */
+typedef struct {
+    uint64_t pc, sp, bp;
+    uint64_t pc_at; /* 0: the step depends on more than these words */
+    uint64_t bp_at; /* 0: rbp is the callee's */
+} mv_native_step;
+
+enum { MV_NATIVE_PAST = 96 }; /* innermost frames that are kept */
+
+typedef struct {
+    uint64_t unloads; /* the loader's count of unloaded files */
+    uint32_t turn, count;
+    mv_native_step steps[2][MV_NATIVE_PAST];
+} mv_native_past;
+
+/* The return addresses of this thread, at most MV_LIVE_MOST_FRAMES; their number. The innermost ones
+ * are in the shim itself. */
+uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most);
 const char *mv_native_unwinder(void); /* "eh_frame"; NULL: not started */
 
 /* ---- modules.c: which ELF file an address is in ---- */

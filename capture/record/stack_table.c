@@ -19,9 +19,10 @@ static bool is_own(uint64_t address)
     return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_end;
 }
 
-static uint32_t walk_native(mv_raw_stack *raw)
+static uint32_t walk_native(mv_thread_block *block)
 {
-    uint32_t count = mv_native_walk(raw->native, MV_LIVE_MOST_FRAMES), own = 0;
+    mv_raw_stack *raw = &block->raw;
+    uint32_t count = mv_native_walk(&block->past, raw->native, MV_LIVE_MOST_FRAMES), own = 0;
 
     while (own < count && is_own(raw->native[own]))
         own++;
@@ -35,15 +36,16 @@ void mv_stack_table_start(void)
         atomic_store(&python_is_ready, true);
 }
 
-static void collect(mv_raw_stack *raw)
+static void collect(mv_thread_block *block)
 {
+    mv_raw_stack *raw = &block->raw;
     mv_stacks_wanted wanted = mv_process.settings.stacks;
 
     raw->python_count = raw->native_count = 0;
     if (wanted != MV_STACKS_NATIVE && atomic_load_explicit(&python_is_ready, memory_order_relaxed))
         raw->python_count = mv_python_walk(raw->python, MV_LIVE_MOST_FRAMES);
     if (wanted != MV_STACKS_PYTHON || !raw->python_count)
-        raw->native_count = walk_native(raw);
+        raw->native_count = walk_native(block);
 }
 
 /* The thread's name is part of stacks without Python frames. */
@@ -53,21 +55,22 @@ static uint32_t words_of(const mv_thread_block *block)
     return named ? block->words : 0;
 }
 
-static mv_id_key key_of(const mv_raw_stack *raw, uint32_t words)
+/* A stack without native frames and words is hashed as Python frames, others as words, the last three
+ * of which stand for the rest. */
+static mv_id_key key_of(mv_raw_stack *raw, uint32_t words)
 {
-    XXH128_hash_t python = XXH3_128bits(raw->python, raw->python_count * sizeof *raw->python);
-    XXH128_hash_t native;
+    uint64_t *rest = raw->native + raw->native_count;
+    XXH128_hash_t hash = {0};
 
-    if (!raw->native_count && !words)
-        return (mv_id_key){python.low64 ? python.low64 : 1, python.high64};
-    native = XXH3_128bits(raw->native, raw->native_count * sizeof *raw->native);
-    return mv_id_key_of(&(XXH128_hash_t[]){python, native}, 2 * sizeof native, words);
-}
-
-/* The interpreter's module, whose native frames the Python frames replace. */
-static const mv_module *interpreter_of(const mv_raw_stack *raw)
-{
-    return raw->python_count && raw->native_count ? mv_python_module() : NULL;
+    if (raw->python_count)
+        hash = XXH3_128bits(raw->python, raw->python_count * sizeof *raw->python);
+    if (raw->native_count || words || !raw->python_count) {
+        rest[0] = hash.low64;
+        rest[1] = hash.high64;
+        rest[2] = words;
+        hash = XXH3_128bits(raw->native, (raw->native_count + 3) * sizeof *rest);
+    }
+    return (mv_id_key){hash.low64 ? hash.low64 : 1, hash.high64};
 }
 
 /* Finds the modules of all native frames, and drops frames of the interpreter and of its callers:
@@ -75,7 +78,8 @@ static const mv_module *interpreter_of(const mv_raw_stack *raw)
 static void find_modules(mv_thread_block *block)
 {
     mv_raw_stack *raw = &block->raw;
-    const mv_module *interpreter = interpreter_of(raw);
+    const mv_module *interpreter =
+        raw->python_count && raw->native_count ? mv_python_module() : NULL;
 
     for (uint32_t i = 0; i < raw->native_count; i++) {
         block->modules[i] = mv_module_at(raw->native[i]);
@@ -146,7 +150,7 @@ uint32_t mv_stack_table_now(mv_thread_block *block)
 
     if (mv_process.settings.stacks == MV_STACKS_NONE)
         return 0;
-    collect(&block->raw);
+    collect(block);
     if (!block->raw.python_count)
         mv_stack_table_start();
     words = words_of(block);

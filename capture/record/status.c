@@ -18,6 +18,8 @@
 
 static mv_status_page *page; /* shared with the launcher; NULL: none */
 
+static char page_path[MV_STATUS_PATH]; /* a descriptor of the launcher */
+
 static const _Atomic uint32_t never;
 const _Atomic uint32_t *mv_status_stop = &never;
 
@@ -82,8 +84,16 @@ void mv_status_begin(const char *where, bool is_filtered)
     if (s.memory == MAP_FAILED)
         return;
     page = s.memory;
+    memcpy(page_path, s.path, sizeof page_path);
     mv_status_stop = &page->is_stopped;
     atomic_fetch_add(&page->loaded, 1);
+}
+
+bool mv_status_has_launcher(void)
+{
+    struct stat st;
+
+    return page && stat(page_path, &st) == 0 && is_nameless(&st);
 }
 
 /* A process with a filter makes only system calls here that the loader makes. */

@@ -15,6 +15,9 @@ void mv_status_begin(const char *where, bool is_filtered);
  * MV_STATUS_FILTERED. */
 void mv_status_opened(int error);
 
+/* Whether the launcher, which has made the page, is there: one system call. */
+bool mv_status_has_launcher(void);
+
 /* Whether the launcher has been asked to end all recordings: one load. */
 extern const _Atomic uint32_t *mv_status_stop;
 

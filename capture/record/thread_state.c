@@ -9,6 +9,7 @@
 
 #include "capture/record/forks.h"
 #include "capture/record/names.h"
+#include "capture/record/overrun.h"
 #include "capture/record/pages.h"
 #include "capture/record/process.h"
 #include "capture/record/process_facts.h"
@@ -135,6 +136,7 @@ static int begin_chunk(mv_thread_block *block, uint64_t most, mv_rec_moment mome
     block->has_device = block->follows = false;
     mv_names_thread(block);
     mv_facts_refresh();
+    mv_overrun_look();
     return 0;
 }
 

@@ -32,6 +32,7 @@ typedef struct {
 
     /* The stack of the current event, and the ids of its frames. */
     mv_raw_stack raw;
+    mv_native_past past;
     const mv_module *modules[MV_LIVE_MOST_FRAMES];
     uint32_t frames[2 * MV_LIVE_MOST_FRAMES];
 } mv_thread_block;

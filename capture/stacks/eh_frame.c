@@ -32,7 +32,7 @@ static uint64_t take(byte_reader *b, unsigned size)
     return value;
 }
 
-static uint64_t take_uleb(byte_reader *b)
+static uint64_t take_leb(byte_reader *b, bool is_signed)
 {
     uint64_t value = 0;
 
@@ -40,24 +40,15 @@ static uint64_t take_uleb(byte_reader *b)
         uint64_t byte = take(b, 1);
         value |= (byte & 127) << shift;
         if (!(byte & 128))
-            return value;
+            return is_signed && byte & 64 ? value | ~(uint64_t)0 << (shift + 7) : value;
     }
     b->overrun = true;
     return 0;
 }
 
-static int64_t take_sleb(byte_reader *b)
+static uint64_t take_uleb(byte_reader *b)
 {
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 63; shift += 7) {
-        uint64_t byte = take(b, 1);
-        value |= (byte & 127) << shift;
-        if (!(byte & 128))
-            return byte & 64 ? (int64_t)(value | ~(uint64_t)0 << (shift + 7)) : (int64_t)value;
-    }
-    b->overrun = true;
-    return 0;
+    return take_leb(b, false);
 }
 
 static void skip(byte_reader *b, uint64_t size)
@@ -135,7 +126,7 @@ static bool take_place(byte_reader *b, bool *is_rsp, int64_t *offset, bool *is_i
     if (op != OP_BREG0 + REG_RBP && op != OP_BREG0 + REG_RSP)
         return false;
     *is_rsp = op == OP_BREG0 + REG_RSP;
-    *offset = take_sleb(&inner);
+    *offset = (int64_t)take_leb(&inner, true);
     *is_inside = inner.at < inner.end && take(&inner, 1) == OP_DEREF;
     return !inner.overrun && inner.at == inner.end;
 }
@@ -246,14 +237,14 @@ static void run_long(rule_machine *m, byte_reader *b, unsigned op)
         break;
     case 0x11: /* offset_extended_sf */
         reg = take_uleb(b);
-        save(m, reg, MV_SAVED_AT_CFA, take_sleb(b) * m->data_align);
+        save(m, reg, MV_SAVED_AT_CFA, (int64_t)take_leb(b, true) * m->data_align);
         break;
     case 0x12: /* def_cfa_sf */
         reg = take_uleb(b);
-        set_cfa(m, reg, take_sleb(b) * m->data_align);
+        set_cfa(m, reg, (int64_t)take_leb(b, true) * m->data_align);
         break;
     case 0x13: /* def_cfa_offset_sf */
-        m->now.cfa_offset = take_sleb(b) * m->data_align;
+        m->now.cfa_offset = (int64_t)take_leb(b, true) * m->data_align;
         break;
     case 0x2e: /* GNU_args_size */
         take_uleb(b);
@@ -296,7 +287,7 @@ static bool read_cie(byte_reader *b, rule_machine *m)
         return false;
     skip(b, strlen(letters) + 1);
     m->code_align = take_uleb(b);
-    m->data_align = take_sleb(b);
+    m->data_align = (int64_t)take_leb(b, true);
     if ((version == 1 ? take(b, 1) : take_uleb(b)) != REG_RETURN || b->overrun)
         return false;
     m->has_data = *letters == 'z';
@@ -430,22 +421,12 @@ typedef struct {
     mv_frame_rule rule;
 } rule_lookup;
 
-/* The segment of `info` that holds an address; NULL: none. */
-static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t address)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_LOAD && address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz)
-            return p;
-    }
-    return NULL;
-}
-
 static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_at, rule_lookup *q)
 {
     const uint8_t *header = (const uint8_t *)(info->dlpi_addr + header_at->p_vaddr);
     const uint8_t *record = find_record(header, header_at->p_memsz, q->pc);
-    const ElfW(Phdr) *segment = record ? segment_of(info, (uint64_t)(uintptr_t)record) : NULL;
+    const ElfW(Phdr) *segment =
+        record ? mv_loader_segment(info, (uint64_t)(uintptr_t)record) : NULL;
     static rule_machine m; /* too large for the program's stacks; the loader's lock is held */
     const uint8_t *first;
 
@@ -462,7 +443,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
     rule_lookup *q = context;
 
     (void)size;
-    if (!segment_of(info, q->pc))
+    if (!mv_loader_segment(info, q->pc))
         return 0;
     q->rule.cfa = MV_CFA_END;
     for (int i = 0; i < info->dlpi_phnum; i++)

@@ -231,6 +231,31 @@ bool mv_loader_loads(uint64_t *count)
     return known != NULL;
 }
 
+const ElfW(Phdr) * mv_loader_segment(const struct dl_phdr_info *info, uint64_t address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz)
+            return p;
+    }
+    return NULL;
+}
+
+static int read_unloads(struct dl_phdr_info *info, size_t size, void *unloads)
+{
+    (void)size;
+    *(uint64_t *)unloads = info->dlpi_subs;
+    return 1;
+}
+
+uint64_t mv_loader_unloads(void)
+{
+    uint64_t unloads = 0;
+
+    mv_loader_iterate(read_unloads, &unloads);
+    return unloads;
+}
+
 bool mv_loader_has(const struct link_map *file)
 {
     uint64_t word;

@@ -22,6 +22,12 @@ int mv_loader_iterate(mv_loader_each *each, void *data);
  * loaded file runs. False: unknown here. */
 bool mv_loader_loads(uint64_t *count);
 
+/* The part of a file in the list that holds an address; NULL: none. */
+const ElfW(Phdr) * mv_loader_segment(const struct dl_phdr_info *info, uint64_t address);
+
+/* Number of files that the loader has unloaded. Takes its lock. */
+uint64_t mv_loader_unloads(void);
+
 /* Whether the file's memory is still mapped. In a child that was forked in the middle of a dlclose,
  * a file in the list may be unmapped; elsewhere it is always true, and calls nothing. */
 bool mv_loader_has(const struct link_map *file);

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <unwind.h>
 
-enum { SLOTS = 1 << 14, PROBES = 4 };
+enum { SLOTS = 1 << 14, PROBES = 4, PREFETCHED = 24 };
 #define MOST_STACK ((uint64_t)1 << 30)
 
 /* State of the shim. All threads write slots without a lock: `check` is computed from the address
@@ -43,6 +43,8 @@ static atomic_bool is_started;
 
 typedef struct {
     uint64_t *addresses;
+    mv_native_step *now;                 /* of this walk */
+    const mv_native_step *old, *old_end; /* of the last one */
     uint32_t count, most;
 } stack_walk;
 
@@ -53,6 +55,11 @@ typedef struct {
 
 /* ---- rules, cached ---- */
 
+/* The fields of a packed rule. */
+#define CFA_OF(bits)     ((mv_cfa_kind)((bits) >> 5 & 7))
+#define RBP_OF(bits)     ((mv_saved_kind)((bits) >> 3 & 3))
+#define ADDRESS_OF(bits) ((mv_saved_kind)((bits) >> 1 & 3))
+
 static uint64_t pack(mv_frame_rule r)
 {
     return (uint64_t)(uint32_t)r.cfa_offset << 40 | (uint64_t)(uint16_t)r.rbp_offset << 24 |
@@ -60,22 +67,14 @@ static uint64_t pack(mv_frame_rule r)
            (uint64_t)r.address << 1 | r.is_signal;
 }
 
-static inline mv_frame_rule unpack(uint64_t bits)
+static inline uint64_t first_slot(uint64_t pc)
 {
-    return (mv_frame_rule){
-        .cfa_offset = (int32_t)((int64_t)bits >> 40),
-        .rbp_offset = (int16_t)(bits >> 24),
-        .return_offset = (int16_t)(bits >> 8),
-        .cfa = bits >> 5 & 7,
-        .rbp = bits >> 3 & 3,
-        .address = bits >> 1 & 3,
-        .is_signal = bits & 1,
-    };
+    return pc * 0x9e3779b97f4a7c15u >> 50;
 }
 
 static inline uint64_t rule_at(uint64_t pc)
 {
-    uint64_t first = pc * 0x9e3779b97f4a7c15u >> 50, rule;
+    uint64_t first = first_slot(pc), rule;
 
     for (unsigned i = 0; i < PROBES; i++) {
         slot *s = &slots[(first + i) % SLOTS];
@@ -88,7 +87,7 @@ static inline uint64_t rule_at(uint64_t pc)
 
 static __attribute__((noinline)) uint64_t find_rule(uint64_t pc)
 {
-    uint64_t first = pc * 0x9e3779b97f4a7c15u >> 50, rule = pack(mv_eh_frame_rule(pc));
+    uint64_t first = first_slot(pc), rule = pack(mv_eh_frame_rule(pc));
     slot *s = &slots[first % SLOTS];
 
     for (unsigned i = 0; i < PROBES; i++)
@@ -122,50 +121,92 @@ static inline bool is_inside(uint64_t address, uint64_t low, uint64_t end)
     return address >= low && address <= end - 8 && (address & 7) == 0;
 }
 
-/* Steps to the caller. False: the stack contradicts the rule. */
-static inline bool step(registers *r, mv_frame_rule rule, uint64_t end)
+static inline uint64_t saved_at(mv_saved_kind kind, int16_t offset, uint64_t cfa,
+                                const registers *r)
 {
-    uint64_t base = rule.cfa == MV_CFA_RSP || rule.cfa == MV_CFA_INSIDE_RSP ? r->sp : r->bp;
-    uint64_t cfa = base + (uint64_t)(int64_t)rule.cfa_offset, at;
+    uint64_t base = kind == MV_SAVED_AT_CFA ? cfa : kind == MV_SAVED_AT_RSP ? r->sp : r->bp;
+    return base + (uint64_t)(int64_t)offset;
+}
 
-    if (rule.cfa == MV_CFA_INSIDE_RSP || rule.cfa == MV_CFA_INSIDE_RBP) {
+/* Steps to the caller. False: the stack contradicts the rule. */
+static inline bool step(registers *r, uint64_t rule, uint64_t end, mv_native_step *out)
+{
+    mv_cfa_kind kind = CFA_OF(rule);
+    uint64_t base = kind == MV_CFA_RSP || kind == MV_CFA_INSIDE_RSP ? r->sp : r->bp;
+    uint64_t cfa = base + (uint64_t)((int64_t)rule >> 40), at, rbp_at = 0;
+    bool is_read = kind == MV_CFA_INSIDE_RSP || kind == MV_CFA_INSIDE_RBP;
+
+    if (is_read) {
         if (!is_inside(cfa, r->sp, end))
             return false;
         cfa = word_at(cfa);
     }
-    if (cfa <= r->sp || cfa > end)
+    at = saved_at(ADDRESS_OF(rule), (int16_t)(rule >> 8), cfa, r);
+    if (cfa <= r->sp || cfa > end || !is_inside(at, r->sp, end))
         return false;
-    base = rule.address == MV_SAVED_AT_CFA ? cfa : rule.address == MV_SAVED_AT_RSP ? r->sp : r->bp;
-    at = base + (uint64_t)(int64_t)rule.return_offset;
-    if (!is_inside(at, r->sp, end))
-        return false;
-    r->pc = word_at(at);
-    if (rule.rbp != MV_SAVED_NOT) {
-        base = rule.rbp == MV_SAVED_AT_CFA ? cfa : rule.rbp == MV_SAVED_AT_RSP ? r->sp : r->bp;
-        at = base + (uint64_t)(int64_t)rule.rbp_offset;
-        if (!is_inside(at, r->sp, end))
+    if (RBP_OF(rule) != MV_SAVED_NOT) {
+        rbp_at = saved_at(RBP_OF(rule), (int16_t)(rule >> 24), cfa, r);
+        if (!is_inside(rbp_at, r->sp, end))
             return false;
-        r->bp = word_at(at);
+        r->bp = word_at(rbp_at);
     }
+    r->pc = word_at(at);
     r->sp = cfa;
-    r->is_exact = rule.is_signal;
+    r->is_exact = rule & 1;
+    *out = (mv_native_step){r->pc, cfa, r->bp, is_read || r->is_exact ? 0 : at, rbp_at};
     return true;
+}
+
+static inline void keep_step(stack_walk *u, mv_native_step step)
+{
+    if (u->count < MV_NATIVE_PAST)
+        u->now[u->count] = step;
+    u->addresses[u->count++] = step.pc;
+}
+
+/* Takes over the steps of the last walk from `old` on, as long as the stack still has the words that
+ * they read: equal registers and equal words give equal steps. These loads do not wait for each
+ * other, unlike those of a step by its rule. Returns the first step that does not hold. */
+static const mv_native_step *follow(registers *r, const mv_native_step *old, uint64_t end,
+                                    stack_walk *u)
+{
+    for (; old < u->old_end && u->count < u->most; old++) {
+        if (!old->pc_at || old->sp > end || word_at(old->pc_at) != old->pc ||
+            (old->bp_at && word_at(old->bp_at) != old->bp))
+            break;
+        keep_step(u, *old);
+        *r = (registers){.pc = old->pc, .sp = old->sp, .bp = old->bp};
+    }
+    return old;
 }
 
 /* False: an unusual rule, or a stack that contradicts its rules. */
 static bool walk_by_rules(registers r, uint64_t end, stack_walk *u)
 {
-    while (u->count < u->most) {
-        uint64_t pc = r.is_exact ? r.pc : r.pc - 1, bits = rule_at(pc);
-        mv_frame_rule rule = unpack(bits == UINT64_MAX ? find_rule(pc) : bits);
+    const mv_native_step *old = u->old;
 
-        if (rule.cfa == MV_CFA_END)
+    while (u->count < u->most) {
+        uint64_t pc, rule;
+        mv_native_step next;
+
+        while (old < u->old_end && old->sp < r.sp)
+            old++;
+        if (old < u->old_end && old->sp == r.sp && old->pc == r.pc && old->bp == r.bp &&
+            old->pc_at && !r.is_exact)
+            old = follow(&r, old + 1, end, u);
+        if (u->count == u->most)
+            break;
+        pc = r.is_exact ? r.pc : r.pc - 1;
+        rule = rule_at(pc);
+        if (rule == UINT64_MAX)
+            rule = find_rule(pc);
+        if (CFA_OF(rule) == MV_CFA_END)
             return true;
-        if (rule.cfa == MV_CFA_UNKNOWN || !step(&r, rule, end))
+        if (CFA_OF(rule) == MV_CFA_UNKNOWN || !step(&r, rule, end, &next))
             return false;
         if (r.pc == 0)
             return true;
-        u->addresses[u->count++] = r.pc;
+        keep_step(u, next);
     }
     return true;
 }
@@ -210,19 +251,11 @@ static void find_program_unwinder(void)
     atomic_store(&program_backtrace, found[1] ? found[0] : 0);
 }
 
-static int count_unloads(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)size;
-    *(uint64_t *)context = info->dlpi_subs;
-    return 1;
-}
-
 /* Needs the loader's lock. */
 static void look_for_unloads(void)
 {
-    uint64_t now = 0;
+    uint64_t now = mv_loader_unloads();
 
-    mv_loader_iterate(count_unloads, &now);
     if (now == atomic_load_explicit(&unloads, memory_order_relaxed))
         return;
     forget_rules();
@@ -293,18 +326,32 @@ static inline bool read_registers(registers *r)
 }
 #endif
 
-uint32_t mv_native_walk(uint64_t *addresses, uint32_t most)
+/* The steps of the last walk hold only while its rules do, and count as none during this walk: the
+ * thread may leave it by a jump. */
+uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most)
 {
-    stack_walk u = {addresses, 0, most};
+    stack_walk u = {.addresses = addresses, .most = most};
     registers r = {0};
-    uint64_t end;
+    uint64_t end, unloaded;
 
     if (!atomic_load_explicit(&is_started, memory_order_acquire))
         return 0;
     notice_unloads();
+    unloaded = atomic_load_explicit(&unloads, memory_order_relaxed);
+    u.now = past->steps[!past->turn];
+    u.old = past->steps[past->turn];
+    u.old_end = u.old + (past->unloads == unloaded ? past->count : 0);
+    past->unloads = unloaded;
+    past->count = 0;
+    for (const mv_native_step *o = u.old; o < u.old_end && o < u.old + PREFETCHED; o++)
+        __builtin_prefetch(&slots[first_slot(o->pc - 1)]);
     end = read_registers(&r) ? end_of_stack(r.sp) : 0;
-    if (!end || !walk_by_rules(r, end, &u))
+    if (end && walk_by_rules(r, end, &u)) {
+        past->turn = !past->turn;
+        past->count = u.count < MV_NATIVE_PAST ? u.count : MV_NATIVE_PAST;
+    } else {
         walk_by_program(&u);
+    }
     return u.count;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/input/idle_devices.h"
 
 #include "analyze/ranks/summary.h"
+#include "cli/report/table.h"
 
 uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end)
 {
@@ -32,18 +33,21 @@ void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint
     mv_out_format(out, "%u other device%s idle\n", others, others == 1 ? " is" : "s are");
 }
 
-void mv_devices_put(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
-                    void (*put)(const void *all, uint32_t device), const void *all)
+int mv_devices_report(mv_cli *cli, const mv_trace *trace, uint32_t first, uint32_t end,
+                      void (*put)(const void *all, uint32_t device), const void *all)
 {
     bool follows = false;
 
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, all);
     for (uint32_t device = first; device < end; device++) {
         if (!mv_device_is_reported(trace, first, end, device))
             continue;
         if (follows)
-            mv_out_char(out, '\n');
+            mv_out_char(&cli->out, '\n');
         put(all, device);
         follows = true;
     }
-    mv_idle_put_others(out, trace, first, end, follows);
+    mv_idle_put_others(&cli->out, trace, first, end, follows);
+    return MV_EXIT_DONE;
 }

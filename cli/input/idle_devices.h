@@ -5,7 +5,7 @@
 #ifndef MV_IDLE_DEVICES_H
 #define MV_IDLE_DEVICES_H
 
-#include "cli/report/out.h"
+#include "cli/commands.h"
 #include "parse/model/trace.h"
 
 /* Whether a report on the devices [first, end) speaks of this one. O(devices * segments). */
@@ -19,9 +19,10 @@ uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end);
 void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
                         bool is_apart);
 
-/* Calls `put` for each device in a text report, with an empty line between two, and ends with the
- * number of idle ones. */
-void mv_devices_put(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
-                    void (*put)(const void *all, uint32_t device), const void *all);
+/* A report on the devices [first, end): the table that is wanted (cli/report/table.h), else text, for
+ * which it calls `put` for each device, with an empty line between two, and ends with the number of
+ * idle ones. Returns the exit status. */
+int mv_devices_report(mv_cli *cli, const mv_trace *trace, uint32_t first, uint32_t end,
+                      void (*put)(const void *all, uint32_t device), const void *all);
 
 #endif

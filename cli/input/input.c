@@ -92,6 +92,16 @@ static bool needs_part(const mv_cli *cli, const char *path)
            S_ISREG(st.st_mode);
 }
 
+/* Whether a digest of the events may suffice for the command: not in a window of them, and not of a
+ * file that is joined or kept. */
+static bool needs_digest(const mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+
+    return !cli->kept && (cli->command->needs_no_events ||
+                          (cli->command->needs_failures && !o->with && !o->from && !o->to));
+}
+
 /* Where a position is: its event, or with `trace` its time. False: that is not known without all
  * events. */
 static bool find_place(const mv_trace *trace, const char *x, uint64_t *event, int64_t *time_us)
@@ -149,7 +159,8 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS)),
                          .errors = cli->errors,
                          .error_arena = &cli->arena,
-                         .digest_suffices = cli->command->needs_no_events && !cli->kept,
+                         .digest_suffices = needs_digest(cli),
+                         .needs_failures = cli->command->needs_failures,
                          .files_only = mv_input_is_file(cli, path)};
     if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);

@@ -197,8 +197,7 @@ static void put_libraries(mv_out *out, const mv_top_device *d)
                      mv_size_signed_text((char[MV_SIZE_TEXT]){0}, d->ledger.unexplained));
     if (!*text)
         return;
-    mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4, "by library: %s", text);
+    mv_prose_put_item(out, "by library: %s", text);
 }
 
 static void put_change(mv_out *out, const mv_top_report *r, const mv_top_device *d)
@@ -255,11 +254,9 @@ static void put_device(const mv_top_report *r, const mv_top_device *d)
         mv_out_char(out, '\n');
     put_libraries(out, d);
     put_change(out, r, d);
-    if (d->residual) {
-        mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "residual: %s allocated by the final heap, not by the events",
-                     mv_size_signed_text(bytes, d->residual));
-    }
+    if (d->residual)
+        mv_prose_put_item(out, "residual: %s allocated by the final heap, not by the events",
+                          mv_size_signed_text(bytes, d->residual));
     mv_table_print(r->cli, &line_table, r, d, "\n");
 }
 

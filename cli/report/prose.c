@@ -95,6 +95,17 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
     mv_out_char(out, '\n');
 }
 
+void mv_prose_put_item(mv_out *out, const char *format, ...)
+{
+    va_list args;
+
+    mv_out_text(out, "  ");
+    va_start(args, format);
+    put_words(out, 2, 4, format, args);
+    va_end(args);
+    mv_out_char(out, '\n');
+}
+
 uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
 {
     va_list args;

@@ -13,7 +13,10 @@
 void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* As above without ending the line, for sentences in several styles: a part that does not begin
+/* A sentence as an item below another one: 2 blanks before it, 4 before its further lines. */
+void mv_prose_put_item(mv_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As mv_prose_put without ending the line, for sentences in several styles: a part that does not begin
  * with a blank is never separated from the previous one. Returns the column after it. */
 uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

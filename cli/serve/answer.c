@@ -110,6 +110,7 @@ static void put_file(mv_out *out, const mv_served_files_file *file)
     mv_out_u64(out, file->bytes);
     mv_out_words(out, ",\"modified_ms\":");
     mv_out_i64(out, file->modified_ms);
+    mv_out_format(out, ",\"live\":%s", file->is_live ? "true" : "false");
     put_verdict(out, &file->verdict);
     mv_out_char(out, '}');
 }

@@ -14,7 +14,9 @@
 #include "base/sort.h"
 #include "base/thread.h"
 #include "cli/input/folder_files.h"
+#include "cli/live/followed.h"
 #include "cli/serve/container_file.h"
+#include "parse/live/live_progress.h"
 
 enum { MOST_MADE = 256 /* containers: each uses a descriptor */ };
 
@@ -31,12 +33,16 @@ typedef struct {
     bool is_listed;
     uint64_t bytes, version;
     int64_t modified_ms;
+    bool is_live;      /* a recording that is being written: from the last scan on */
+    uint64_t identity; /* of the file itself, whatever its contents */
+    int64_t due_ms;    /* the earliest next version of a live file */
     /* Under the lock: */
     stage stage;
     uint64_t asked;              /* the served's clock at its last request */
     mv_container_file container; /* of MADE */
     char why[MV_ERR_TEXT + 32];  /* of FAILED */
     mv_served_verdict verdict;
+    uint64_t judged; /* its version */
 } row;
 
 struct mv_served_files {
@@ -91,13 +97,33 @@ static void keep_bounds(mv_served_files *served, const row *newest)
     }
 }
 
+static uint64_t identity_of(const struct stat *st)
+{
+    return mv_mix((uint64_t)st->st_dev, (uint64_t)st->st_ino);
+}
+
 static uint64_t version_of(const struct stat *st)
 {
-    uint64_t version = mv_mix((uint64_t)st->st_dev, (uint64_t)st->st_ino);
+    uint64_t version = identity_of(st);
 
     version = mv_mix(version, (uint64_t)st->st_size);
     version = mv_mix(version, (uint64_t)st->st_mtim.tv_sec);
     return mv_mix(version, (uint64_t)st->st_mtim.tv_nsec);
+}
+
+/* A live file changes all the time: its version names what was read of it. */
+static bool has_version(const row *r, const struct stat *st, uint64_t version)
+{
+    return r->version == version &&
+           (r->is_live ? r->identity == identity_of(st) : version_of(st) == version);
+}
+
+/* A reading of a live file is followed by a pause of ten times its length. */
+static void note_time(row *r, int64_t began_ms)
+{
+    int64_t now_ms = mv_followed_now_ms();
+
+    r->due_ms = now_ms + (now_ms - began_ms) * 10;
 }
 
 static void show_progress(void *user, uint64_t done, uint64_t total)
@@ -121,6 +147,7 @@ static row *next_asked(mv_served_files *served)
 static void make(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
+    int64_t began_ms = mv_followed_now_ms();
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_container_file container;
     struct stat st;
@@ -130,10 +157,11 @@ static void make(mv_served_files *served, row *r)
     atomic_store(&served->running, (uint32_t)(r - served->rows));
     pthread_mutex_unlock(&served->lock);
     mv_container_file_make(&served->budget, r->path, show_progress, served, &container, &err);
-    is_same = stat(r->path, &st) == 0 && version_of(&st) == version;
+    is_same = stat(r->path, &st) == 0;
     pthread_mutex_lock(&served->lock);
     atomic_store(&served->running, UINT32_MAX);
-    if (!is_same || r->version != version || r->stage != ASKED) {
+    note_time(r, began_ms);
+    if (!is_same || !has_version(r, &st, version) || r->stage != ASKED) {
         if (container.fd >= 0)
             close(container.fd);
         drop(r);
@@ -154,7 +182,7 @@ static row *next_unread(mv_served_files *served)
 
     for (uint32_t i = 0; served->finds_verdicts && i < served->count; i++) {
         row *r = &served->rows[i];
-        if (r->is_there && r->is_listed && r->verdict.stage == MV_SERVED_NOT_READ &&
+        if (r->is_there && r->is_listed && r->judged != r->version &&
             (!first || r->bytes < first->bytes))
             first = r;
     }
@@ -171,6 +199,7 @@ static void interrupt(mv_served_files *served)
 static void find_verdict(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
+    int64_t began_ms = mv_followed_now_ms();
     mv_served_verdict verdict;
 
     atomic_store(&served->running, (uint32_t)(r - served->rows));
@@ -182,8 +211,11 @@ static void find_verdict(mv_served_files *served, row *r)
     atomic_store(&served->running, UINT32_MAX);
     if (served->budget.limit == 0) /* interrupted: the verdict may be wrong */
         served->budget.limit = served->ends ? 0 : served->arena->budget->limit;
-    else if (r->version == version)
+    else if (r->version == version) {
         r->verdict = verdict;
+        r->judged = version;
+        note_time(r, began_ms);
+    }
 }
 
 static void *work(void *user)
@@ -276,7 +308,8 @@ static row *add_row(mv_served_files *served, const char *path, uint64_t hash)
     else
         unlink_row(served, r);
     drop(r);
-    r->version = 0;
+    r->version = r->judged = 0;
+    r->is_live = false;
     r->hash = hash;
     r->next = *place;
     *place = (uint32_t)(r - served->rows) + 1;
@@ -304,9 +337,27 @@ static row *find_row(mv_served_files *served, const char *path, uint32_t root)
     return r;
 }
 
+/* The version of a file at this scan. One of a live file stays while it is being read. */
+static uint64_t version_now(row *r, const char *path, const struct stat *st)
+{
+    uint64_t version = version_of(st);
+    mv_live_progress progress;
+
+    if (r->is_live && r->identity == identity_of(st) &&
+        (r->stage == ASKED || mv_followed_now_ms() < r->due_ms))
+        return r->version;
+    if (!r->is_live && r->version == version)
+        return version;
+    r->identity = identity_of(st);
+    r->is_live = mv_live_progress_find(path, &progress) && !progress.has_ended;
+    return r->is_live ? progress.mark : version;
+}
+
 /* One regular file. Under the lock. */
 static void look_at(mv_served_files *served, const char *path, uint32_t root, bool is_named)
 {
+    uint64_t version;
+    bool was_live;
     struct stat st;
     row *r;
 
@@ -318,13 +369,16 @@ static void look_at(mv_served_files *served, const char *path, uint32_t root, bo
         return;
     }
     r->is_named |= is_named;
-    if (r->version != version_of(&st)) {
-        r->version = version_of(&st);
+    was_live = r->is_live;
+    version = version_now(r, path, &st);
+    if (r->version != version) {
+        r->version = version;
         r->bytes = (uint64_t)st.st_size;
         r->modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
         r->is_listed = is_named || mv_is_named_as_snapshot(path, false) ||
                        mv_is_snapshot_file(served->arena->budget, path, false);
-        r->verdict.stage = MV_SERVED_NOT_READ;
+        if (!was_live) /* the verdict on what was read of a live file stays until there is another */
+            r->verdict.stage = MV_SERVED_NOT_READ;
         drop(r);
     }
     r->is_there = true;
@@ -406,6 +460,7 @@ mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served
                                                               .bytes = r->bytes,
                                                               .version = r->version,
                                                               .modified_ms = r->modified_ms,
+                                                              .is_live = r->is_live,
                                                               .verdict = r->verdict};
     }
     if (served->finds_verdicts)
@@ -432,7 +487,7 @@ static row *find_version(mv_served_files *served, uint32_t id, uint64_t version,
         return NULL;
     out->path = r->path;
     out->state = MV_SHELF_STALE;
-    return r->version == version && version_of(&st) == version ? r : NULL;
+    return has_version(r, &st, version) ? r : NULL;
 }
 
 void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t version,
@@ -488,7 +543,7 @@ void mv_served_files_original(mv_served_files *served, uint32_t id, uint64_t ver
     if (out->fd < 0) {
         out->state = MV_SHELF_FAILED;
         snprintf(out->why, sizeof out->why, "%s", strerror(errno));
-    } else if (fstat(out->fd, &st) != 0 || version_of(&st) != version) {
+    } else if (fstat(out->fd, &st) != 0 || !has_version(r, &st, version)) {
         close(out->fd);
         out->fd = -1;
     } else {

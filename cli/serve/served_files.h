@@ -19,6 +19,8 @@ typedef struct {
     const char *name; /* the path, without the folder common to all files of the list */
     uint64_t bytes, version;
     int64_t modified_ms;
+    bool is_live; /* being written: its version changes when there is something new, and not while
+                     the current one is being read, nor for ten times as long as that took */
     mv_served_verdict verdict;
 } mv_served_files_file;
 

@@ -591,6 +591,8 @@ static mv_code load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, 
         code = read_small_chunks(load, err);
     if (code == MV_OK && opts && (opts->digest_suffices || opts->part))
         code = mv_digests_take(load, err);
+    if (opts && opts->needs_failures && mv_digests_may_show_failures(load))
+        load->digests = NULL;
     if (code == MV_OK)
         code = load_tables(load, err);
     if (code == MV_OK)

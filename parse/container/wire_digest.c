@@ -85,3 +85,16 @@ mv_code mv_digests_take(mv_load *load, mv_err *err)
         load->digests = digests;
     return MV_OK;
 }
+
+bool mv_digests_may_show_failures(const mv_load *load)
+{
+    for (uint32_t i = 0; i < load->totals.tables; i++)
+        if (load->total_rows[i].kind == MV_WIRE_API_CALLS && load->total_rows[i].rows > 0)
+            return true;
+    for (uint32_t i = 0; load->digests && i < load->totals.devices; i++) {
+        const uint32_t *count = load->digests[i].count;
+        if (count[MV_ACTION_OOM] || count[MV_ACTION_SEGMENT_FREE] || count[MV_ACTION_SEGMENT_UNMAP])
+            return true;
+    }
+    return false;
+}

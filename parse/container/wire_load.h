@@ -114,6 +114,9 @@ mv_code mv_part_find(mv_load *load, mv_err *err);
 /* Sets load->digests if the file has a sound digest of each device with events. MV_NOMEM only. */
 mv_code mv_digests_take(mv_load *load, mv_err *err);
 
+/* mv_read_opts.needs_failures, after mv_digests_take. */
+bool mv_digests_may_show_failures(const mv_load *load);
+
 /* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */
 mv_code mv_rows_decode(mv_load *load, mv_err *err);
 

@@ -67,6 +67,16 @@ int64_t mv_live_folded_until_us(const mv_trace *trace)
     return fact_time(trace, MV_FACT_FOLDED_UNTIL);
 }
 
+void mv_live_facts_note_lost(mv_build *b)
+{
+    int64_t count = fact_number(b->trace, "lost_bound");
+
+    if (count <= 0)
+        return;
+    mv_build_note(b, MV_NOTE_LOST, "blocks that were freed while the files were at --max-size");
+    b->trace->notes[MV_NOTE_LOST].count += (uint64_t)count - 1;
+}
+
 bool mv_live_facts_have_end(const mv_trace *trace)
 {
     return mv_fact_find(trace, "end_us") || mv_fact_find(trace, "stopped");

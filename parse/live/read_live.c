@@ -572,6 +572,7 @@ static bool read_records(live *l, const mv_live_chunks *chunks)
         mv_build_note(&l->build, MV_NOTE_LOST, "number %" PRIu64 " of the capture", merge.lost_at);
         l->build.trace->notes[MV_NOTE_LOST].count += merge.lost - 1;
     }
+    mv_live_facts_note_lost(&l->build);
     l->build.trace->notes[MV_NOTE_UNDER_WAY].count += merge.under_way;
     return true;
 }

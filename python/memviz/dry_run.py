@@ -1,27 +1,21 @@
 """memviz.dry_run: how much memory of a GPU a function would take, without the GPU and without computing."""
 
-import json
-import os
-import sys
-import traceback
+import json, os, sys, traceback
 from typing import Any, Callable, Dict, Optional
 
 from .native import Error, Path
 from .torch_memory import imported
-
 
 def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] = None, steps: int = 1,
             ranks: int = 0) -> Dict[str, Any]:
     """Calls a function `steps` times in a process of its own, a copy of this one, in which tensors on the GPU take no
     memory and nothing is computed. The function makes its model and data itself, or uses what it keeps between calls;
     it must not use tensors that this process has on a GPU.
-
     path   the snapshot that is written, in PyTorch's format; empty: none
     gpu    a name such as "h100-80gb", or its memory in MiB
 
-    Returns allocated and reserved, the peaks in bytes; reserved_least and reserved_most, what the latter may be by the
-    driver's addresses and the GPU's time; at_least, whether something was not known; about, whether something was rough;
-    verdict, a sentence; notes, what the answer rests on."""
+    Returns the peaks in bytes, allocated and reserved; reserved_least and reserved_most, its bounds by the driver's addresses
+    and the GPU's time; at_least (something was not known), about (something was rough); verdict, a sentence; notes."""
     imported("memviz.dry_run")
     reading, writing = os.pipe()
     child = os.fork()

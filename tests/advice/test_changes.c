@@ -57,6 +57,23 @@ Test(changes, less_is_allocated_with_less_to_keep)
                   mvt_json_number(run_of("--one-stream", false), "peak_reserved"));
 }
 
+/* A program that names no steps and in which empty_cache() at the end of each was really called: its
+ * peak rose, because the pieces of the first step had fitted the second one. */
+Test(changes, the_cache_is_emptied_where_a_step_holds_least)
+{
+    cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json --empty-cache-each step " MV_TESTDATA
+                                     "/fit/lstm_64.pickle.zst");
+    cJSON *runs = cJSON_GetObjectItem(report, "runs"), *run;
+
+    cJSON_ArrayForEach(run, runs)
+    {
+        if (!cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")))
+            continue;
+        cr_expect_eq(mvt_json_number(run, "peak_reserved"), 2241855488.0);
+        cr_expect_eq(mvt_json_number(run, "peak_allocated"), 1737708544.0);
+    }
+}
+
 Test(changes, all_of_a_command_line_make_one_run_under_each_setting)
 {
     cJSON *report =

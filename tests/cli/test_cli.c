@@ -67,6 +67,7 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
         {"$MEMVIZ trace --calls a", 2, NULL, "option --calls does not apply here"},
         {"$MEMVIZ trace -Z a", 2, NULL, "unknown option -Z"},
         {"$MEMVIZ trace -j a", 2, NULL, "unknown option -j; did you mean --json?"},
+        {"$MEMVIZ leaks --sort bytes a", 2, NULL, "sort the rows of --json"},
         {"$MEMVIZ leaks --top 5 a", 2, NULL, "unknown option --top; did you mean --limit?"},
         {"$MEMVIZ leaks --format=json a", 2, NULL,
          "--format json: expected one of: md junit; or --json"},
@@ -210,6 +211,24 @@ LongTest(cli, failures_are_one_line)
         mvt_run r = mvt_sh("%s", all[i].command);
         cr_expect_eq(r.status, 1, "%s: %d", all[i].command, r.status);
         cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].command, r.err);
+    }
+}
+
+Test(cli, only_recordings_that_are_being_written_are_followed)
+{
+    static const struct {
+        const char *command, *says;
+        int status;
+    } wrong[] = {{"$MEMVIZ view --follow", "needs the live file", 2},
+                 {"$MEMVIZ view --follow --headless --bench panzoom a.live", "needs a window", 2},
+                 {"$MEMVIZ view --follow $SNAPS/gpt_train.pickle", "is being written", 1},
+                 {"$MEMVIZ view --follow no.live", "is being written", 1},
+                 {"$MEMVIZ view --follow 1", "memviz: ", 1}};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        mvt_run r = mvt_here("%s", wrong[i].command);
+        cr_expect(r.status == wrong[i].status && strstr(r.err, wrong[i].says), "%s: %d %s",
+                  wrong[i].command, r.status, r.err);
     }
 }
 

@@ -20,7 +20,7 @@ Test(gate_page, junit_has_a_case_for_each_gate)
     cr_expect(strstr(r.out, "name=\"leak\">\n    <failure message=\""), "%s", r.out);
     cr_expect(strstr(r.out, "name=\"unknown\"/>"), "%s", r.out);
     cr_expect(strstr(r.out, "<system-out>LEAK  train.py:125"), "%s", r.out);
-    cr_expect(strstr(r.out, "-&gt; objects made in"), "%s", r.out);
+    cr_expect(strstr(r.out, "-&gt; objects created in"), "%s", r.out);
 }
 
 Test(gate_page, junit_distinguishes_unknown_met_and_waived)

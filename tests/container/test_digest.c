@@ -48,10 +48,10 @@ static void put(const char *name, mvt_container *c)
 }
 
 /* The report without what depends on the file itself. */
-static char *report_of(const char *name, const char *format)
+static char *report_of(const char *command, const char *name, const char *format)
 {
     static const char *const of_file[] = {"file", "file_bytes", "data_bytes"};
-    cJSON *report = mvt_json_here(0, "$MEMVIZ info --json %s %s", format, name);
+    cJSON *report = mvt_json_here(0, "$MEMVIZ %s --json %s %s", command, format, name);
 
     for (unsigned i = 0; i < sizeof of_file / sizeof *of_file; i++)
         cJSON_DeleteItemFromObject(report, of_file[i]);
@@ -63,7 +63,8 @@ LongTest(digest, info_is_unchanged_without_the_events)
     for (unsigned i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
         mvt_run r = mvt_here("$MEMVIZ convert -q $SNAPS/%s a.bin", snapshots[i]);
         mvt_container *c = container_of("a.bin");
-        char *quick = report_of("a.bin", ""), *whole;
+        char *quick = report_of("info", "a.bin", ""), *whole;
+        char *failures = report_of("oom", "a.bin", "");
         mv_trace trace = read_without_events("a.bin");
 
         cr_assert_eq(r.status, 0, "%s", r.err);
@@ -74,7 +75,11 @@ LongTest(digest, info_is_unchanged_without_the_events)
         }
         put("b.bin", c);
         cr_expect_null(read_without_events("b.bin").digests);
-        whole = report_of("b.bin", "");
+        whole = report_of("oom", "b.bin", "");
+        mvt_same_text(whole, failures, "%s", snapshots[i]);
+        free(failures);
+        free(whole);
+        whole = report_of("info", "b.bin", "");
         mvt_same_text(whole, quick, "%s", snapshots[i]);
         free(quick);
         free(whole);
@@ -131,6 +136,26 @@ Test(digest, it_is_ignored_when_it_contradicts_itself_or_the_rows)
         whole = read_without_events("bad.bin");
         cr_expect_null(whole.digests, "case %u", i);
         cr_expect_eq(whole.notes[MV_NOTE_DAMAGED].count, 0);
+    }
+}
+
+/* For the report on failed requests the events are left out only where none can have failed. */
+Test(digest, events_are_read_where_a_request_may_have_failed)
+{
+    static const struct {
+        const char *name;
+        bool is_read;
+    } cases[] = {
+        {"leak_cycle.pickle", false}, {"oom.pickle", true}, {"expandable_empty.pickle", true}};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_read_opts opts = {.digest_suffices = true, .needs_failures = true};
+        char path[4096];
+        mv_trace trace;
+        cr_assert_eq(mvt_here("$MEMVIZ convert -q $SNAPS/%s c.bin", cases[i].name).status, 0);
+        snprintf(path, sizeof path, "%s/c.bin", mvt_folder_path());
+        mvt_ok(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()));
+        cr_expect_eq(trace.digests == NULL, cases[i].is_read, "%s", cases[i].name);
     }
 }
 

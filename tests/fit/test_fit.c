@@ -35,7 +35,7 @@ Test(fit, sizes_are_alike_if_a_power_of_the_input_explains_them)
 enum { WEIGHTS = 6, LAYERS = 12, STEPS = 3 };
 
 /* The odd part of a program. */
-typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_MORE } oddity;
+typedef enum { PLAIN, WITH_LIMIT, WITH_CHOICES, WITH_TURNS, WITH_MORE } oddity;
 
 typedef struct {
     mvt_trace *t;
@@ -103,6 +103,8 @@ static uint64_t workspace(oddity odd, uint64_t size, uint64_t layer)
 {
     uint64_t limit = 9 * MIB + layer;
 
+    if (odd == WITH_TURNS)
+        return MIB * (8 + (size % 4 ? 6 : 7) * size);
     if (odd == WITH_CHOICES)
         return MIB * (1 + (size * 7919 + layer * 104729) % 61);
     return odd == WITH_LIMIT && size * 3 * MIB > limit ? limit : size * 3 * MIB;
@@ -124,7 +126,7 @@ static void run_step(run *r, uint64_t seed, mv_input input, oddity odd)
             give(r, take(r, 512 * (i + 1) + 8 * size, NULL));
     for (uint32_t i = LAYERS; i-- > 0;) {
         uint64_t next = take(r, bytes[i], NULL);
-        if ((odd == WITH_LIMIT || odd == WITH_CHOICES) && i % 5 == 2)
+        if ((odd == WITH_LIMIT || odd == WITH_CHOICES || odd == WITH_TURNS) && i % 5 == 2)
             give(r, take(r, workspace(odd, size, i), NULL));
         if (gradient)
             give(r, gradient);
@@ -315,6 +317,19 @@ Test(fit, a_limit_of_workspaces_is_doubted_from_two_sizes_and_seen_from_three)
         cr_expect_lt(fit.exact, fit.allocs);
         expect_within(p.allocated, runs[2].allocated, seed);
         p = predict(seed * 91, WITH_LIMIT, three, 4, &fit);
+        expect_within(p.allocated, runs[3].allocated, seed);
+    }
+}
+
+/* Two algorithms in turn look like a limit that is not reached: 20, 36, 44 MiB, then 64. */
+Test(fit, a_workspace_that_grew_at_two_rates_may_grow_at_the_faster_one_again)
+{
+    static const mv_input sizes[] = {{2, 1}, {4, 1}, {6, 1}, {8, 1}};
+
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        mv_fit fit;
+        mv_fit_point p = predict(seed * 37, WITH_TURNS, sizes, 4, &fit);
+        cr_expect_lt(fit.exact, fit.allocs);
         expect_within(p.allocated, runs[3].allocated, seed);
     }
 }

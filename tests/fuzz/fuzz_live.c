@@ -2,6 +2,7 @@
  * mostly zeros, so inputs that begin with 'c' leave them out (live_form.h). */
 #include "analyze/levels/levels.h"
 #include "analyze/totals/totals.h"
+#include "parse/live/live_progress.h"
 #include "parse/live/live_watch.h"
 #include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
@@ -68,11 +69,13 @@ static void watch_growth(const uint8_t *file, size_t length)
     mv_arena arena;
     mv_err err = {0};
     mv_live_watch *watch = NULL;
+    mv_live_progress progress;
 
     mv_arena_init(&arena, &budget);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd >= 0 && write(fd, file, length / 2) == (ssize_t)(length / 2))
         watch = mv_live_watch_open(&arena, path, &err);
+    mv_live_progress_find(path, &progress);
     if (watch && watch_once(watch, &budget) &&
         pwrite(fd, file + length / 2, length - length / 2, (off_t)(length / 2)) > 0)
         watch_once(watch, &budget);

@@ -1,4 +1,5 @@
 /* Memory of captured CUDA graphs. */
+#include "analyze/advice/triage.h"
 #include "analyze/graphs/graphs.h"
 
 #include <string.h>
@@ -172,17 +173,15 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
 /* ---- captures of memviz run -------------------------------------------------------------- */
 
 /* Two graphs that profiling makes and destroys, and one that stays. */
-Test(graphs, what_destroyed_graphs_left_behind_is_known)
+static const mv_trace *profiled(uint64_t unit)
 {
     mvt_calls *c = mvt_calls_new();
-    const mv_trace *trace;
-    mv_graphs g;
 
-    mvt_call(c, MV_API_ALLOC, .addr = 100 * MIB, .size = 40 * MIB);
-    mvt_calls_event(c, MV_ACTION_SEGMENT_ALLOC, 100 * MIB, 40 * MIB);
+    mvt_call(c, MV_API_ALLOC, .addr = 100 * unit, .size = 40 * unit);
+    mvt_calls_event(c, MV_ACTION_SEGMENT_ALLOC, 100 * unit, 40 * unit);
     for (uint64_t i = 1; i <= 3; i++) {
         char name[32];
-        uint64_t at = (i == 2 ? 110 : 100) * MIB, bytes = (i == 3 ? 2 : 8) * MIB;
+        uint64_t at = (i == 2 ? 110 : 100) * unit, bytes = (i == 3 ? 2 : 8) * unit;
         snprintf(name, sizeof name, "CUDA graph capture %d", (int)i);
         mvt_calls_annotate(c, MV_STAGE_START, name);
         mvt_calls_event(c, MV_ACTION_ALLOC, at, bytes);
@@ -194,8 +193,14 @@ Test(graphs, what_destroyed_graphs_left_behind_is_known)
             mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 70 + i, .api = "cuGraphExecDestroy");
     }
     mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 73, .api = "cuGraphExecDestroy"); /* at the exit */
-    trace = mvt_calls_done(c);
-    g = graphs_of(trace);
+    return mvt_calls_done(c);
+}
+
+Test(graphs, what_destroyed_graphs_left_behind_is_known)
+{
+    const mv_trace *trace = profiled(MIB);
+    mv_graphs g = graphs_of(trace);
+
     cr_assert_eq(g.count, 3);
     cr_expect_eq(g.captures[0].graph, MV_GRAPH_DESTROYED);
     cr_expect_eq(g.captures[2].graph, MV_GRAPH_EXISTS);
@@ -207,6 +212,27 @@ Test(graphs, what_destroyed_graphs_left_behind_is_known)
     cr_expect(
         strstr(mv_graphs_text(mvt_memory(), trace, &g), "14.0 MiB served only graphs that were"));
     expect_sums(&g, "calls");
+}
+
+/* Less than PyTorch's smallest segment is not worth a line. */
+Test(graphs, the_triage_notes_what_destroyed_graphs_left_behind)
+{
+    for (uint64_t unit = MIB / 8; unit <= MIB; unit *= 8) {
+        const mv_trace *trace = profiled(unit);
+        mv_triage triage;
+        const char *text = NULL;
+        mvt_ok(mv_triage_find(mvt_memory()->budget,
+                              (mv_triage_query){trace, trace, .end = UINT32_MAX}, 0, &triage,
+                              mvt_err()));
+        for (uint32_t i = 0; i < triage.count; i++)
+            if (strcmp(triage.rows[i].finding->verdict, "graphs") == 0)
+                text = triage.rows[i].text;
+        if (unit < MIB)
+            cr_expect_null(text);
+        else
+            cr_expect_str_eq(text, "14.0 MiB served only CUDA graphs that were destroyed");
+        mv_triage_release(&triage);
+    }
 }
 
 /* ---- real files, and random ones --------------------------------------------------------- */

@@ -475,6 +475,27 @@ static mv_ledger ledger_of(mvt_calls *c, mv_ledger_query ask)
     return ledger;
 }
 
+/* The ranges of all devices count. */
+Test(ledger, reserved_addresses_are_in_no_sum)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_ledger ledger;
+
+    mvt_call(c, MV_API_RESERVE, .addr = 1 << 30, .size = 9 << 20);
+    mvt_call(c, MV_API_RESERVE, .addr = 2u << 30, .size = 5 << 20, .device = 1);
+    mvt_call(c, MV_API_UNRESERVE, .addr = 1 << 30, .size = 9 << 20);
+    mvt_call(c, MV_API_UNRESERVE, .addr = 1 << 30, .size = 9 << 20);
+    mvt_call(c, MV_API_RESERVE, .addr = 3u << 30, .size = 1ull << 47, .result = 2);
+    mvt_call(c, MV_API_RESERVE, .addr = 2u << 30, .size = 6 << 20);
+    mvt_call(c, MV_API_UNRESERVE, .addr = 2u << 30, .size = 6 << 20, .result = 1);
+    ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_END});
+    cr_expect_eq(ledger.by_sum, 0);
+    cr_expect_eq(ledger.addresses.held.bytes, 6 << 20);
+    cr_expect_eq(ledger.addresses.held.count, 1);
+    cr_expect_eq(ledger.addresses.peak, 14 << 20);
+    cr_expect_eq(ledger.addresses.refused, 1);
+}
+
 /* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB that no one
  * asked for, and less again. `process`: whether the device reports processes; others use 1000
  * MiB. */

@@ -21,15 +21,6 @@ typedef struct {
     records got;
 } following;
 
-static void write_file(const char *path, mv_span file)
-{
-    int fd = open(path, O_WRONLY | O_CREAT, 0600);
-
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(pwrite(fd, file.data, file.length, 0), (ssize_t)file.length);
-    cr_assert_eq(close(fd), 0);
-}
-
 static void keep(records *to, const mv_live_record *r)
 {
     cr_assert_lt(to->count, MOST);
@@ -73,7 +64,7 @@ static void update(following *f)
 /* Updates the file, then the reader. */
 static void feed(following *f)
 {
-    write_file(f->path, mvt_live_bytes(f->live));
+    mvt_file_put(f->path, mvt_live_bytes(f->live));
     update(f);
 }
 

@@ -138,15 +138,6 @@ typedef struct {
     uint64_t now_us, span_us;
 } looking;
 
-static void put_file(const char *path, mv_span file)
-{
-    int fd = open(path, O_WRONLY | O_CREAT, 0600);
-
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(pwrite(fd, file.data, file.length, 0), (ssize_t)file.length);
-    cr_assert_eq(close(fd), 0);
-}
-
 static looking look_at(program *p)
 {
     looking l = {.path = mvt_temp_file(mvt_live_bytes(p->live)), .span_us = SPAN_US};
@@ -270,7 +261,7 @@ static void follow_with_cuts_of(uint32_t step, uint32_t seed)
     l = look_at(p);
     for (uint32_t i = 0; i < 600; i += step) {
         run(p, step);
-        put_file(l.path, mvt_live_bytes(p->live));
+        mvt_file_put(l.path, mvt_live_bytes(p->live));
         look(&l);
         expect_same(&l, levels[i / step % 5]);
     }
@@ -297,7 +288,7 @@ Test(live_watch, a_look_costs_what_is_new)
     grown = mvt_live_bytes(p->live).length;
     run(p, 100);
     grown = mvt_live_bytes(p->live).length - grown;
-    put_file(l.path, mvt_live_bytes(p->live));
+    mvt_file_put(l.path, mvt_live_bytes(p->live));
     second = look(&l);
     cr_assert_gt(first.records, 19000);
     cr_assert_leq(second.records - first.records, 240);
@@ -343,7 +334,7 @@ Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
     run(other, 100);
     cr_assert_lt(mvt_live_bytes(other->live).length, mvt_live_bytes(p->live).length);
     cr_assert_eq(truncate(l.path, 0), 0);
-    put_file(l.path, mvt_live_bytes(other->live));
+    mvt_file_put(l.path, mvt_live_bytes(other->live));
     look(&l);
     expect_same(&l, NULL);
     mv_live_watch_close(l.watch);
@@ -358,7 +349,7 @@ Test(live_watch, the_end_of_a_recording_is_seen)
     l = look_at(p);
     cr_assert_not(look(&l).has_ended);
     mvt_live_fact(p->live, "end_us", "77");
-    put_file(l.path, mvt_live_bytes(p->live));
+    mvt_file_put(l.path, mvt_live_bytes(p->live));
     cr_assert(look(&l).has_ended);
     mv_live_watch_close(l.watch);
 }
@@ -388,7 +379,7 @@ static void fold(const char *path, uint64_t kept)
     cr_assert(mv_fold_bytes(mvt_memory(), &all, &folded));
     snprintf(name, sizeof name, "%s" MV_FOLDED_SUFFIX, path);
     unlink(name);
-    put_file(name, folded);
+    mvt_file_put(name, folded);
     mv_live_follow_close(tail);
 }
 
@@ -401,7 +392,7 @@ static void follow_bounded(uint32_t kept)
 
     run(p, 500);
     snprintf(name, sizeof name, "%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
-    put_file(name, mvt_live_bytes(p->live));
+    mvt_file_put(name, mvt_live_bytes(p->live));
     l = (looking){.path = name,
                   .span_us = SPAN_US,
                   .watch = mv_live_watch_open(mvt_memory(), name, mvt_err())};
@@ -412,7 +403,7 @@ static void follow_bounded(uint32_t kept)
         look(&l);
         expect_same(&l, NULL);
         run(p, 60);
-        put_file(name, mvt_live_bytes(p->live));
+        mvt_file_put(name, mvt_live_bytes(p->live));
     }
     mv_live_watch_close(l.watch);
 }

@@ -512,6 +512,28 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
+/* Long traces are ranked in parts, on several processors. */
+Test(lives, addresses_of_a_long_trace_are_ranked_as_a_whole)
+{
+    enum { ROUNDS = 120000 };
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_address_ranks ranks;
+
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint64_t addr = 0x10000 + i * 7919 % 5003 * 512;
+        mvt_alloc(t, .addr = addr, .bytes = 512);
+        mvt_free(t, .addr = addr, .bytes = 512);
+    }
+    trace = mvt_done(t);
+    mvt_ok(mv_address_ranks_find(mvt_arena(t), trace, 0, &ranks, mvt_err()));
+    cr_assert_eq(ranks.count, 5003);
+    for (uint32_t i = 0; i < ranks.count; i++)
+        cr_assert_eq(ranks.addr[i], 0x10000 + (uint64_t)i * 512);
+    for (uint32_t i = 0; i < 3 * ROUNDS; i++)
+        cr_assert_eq(ranks.of_event[i], (uint64_t)(i / 3) * 7919 % 5003);
+}
+
 LongTest(lives, real_snapshots_are_explained_without_doubts)
 {
     mvt_each_snapshot(check_snapshot);

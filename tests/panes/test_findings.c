@@ -20,7 +20,7 @@ static void find(bench *b)
     b->device = mv_view_device(b->view);
     reports = mv_document_reports(b->document, b->device);
     mvt_ok(mv_findings_find(mvt_memory(), &reports, &b->found, mvt_err()));
-    b->places = mv_finding_places_find(mvt_memory(), b->document, b->device, &b->found);
+    b->places = mv_finding_places_find(mvt_memory(), b->document, b->device, &b->found, NULL);
     cr_assert_not_null(b->places);
 }
 
@@ -244,7 +244,8 @@ Test(findings, fails_when_memory_is_out)
     for (mvt_limit l = {.step = 2048}; mvt_more_memory(&l);) {
         mv_findings found;
         l.code = mv_findings_find(&l.arena, &reports, &found, mvt_err());
-        if (l.code == MV_OK && !mv_finding_places_find(&l.arena, b.document, b.device, &found))
+        if (l.code == MV_OK &&
+            !mv_finding_places_find(&l.arena, b.document, b.device, &found, NULL))
             l.code = MV_NOMEM;
     }
 }

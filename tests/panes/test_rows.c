@@ -64,7 +64,7 @@ static void check_findings(rows_bench *b)
     const mv_finding_place *places;
 
     mvt_ok(mv_findings_find(mvt_memory(), &reports, &found, mvt_err()));
-    places = mv_finding_places_find(mvt_memory(), b->document, b->device, &found);
+    places = mv_finding_places_find(mvt_memory(), b->document, b->device, &found, NULL);
     for (uint32_t i = 0; i < found.count; i++) {
         const mv_finding *f = &found.rows[i];
         bool is_active =

@@ -73,8 +73,9 @@ bool mv_native_start(void)
     return true;
 }
 
-uint32_t mv_native_walk(uint64_t *addresses, uint32_t most)
+uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most)
 {
+    (void)past;
     uint32_t count = now.native_count < most ? now.native_count : most;
     memcpy(addresses, now.native, count * sizeof *addresses);
     return count;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "view/frame/view.h"
+#include "view/renewal.h"
 
 enum { WIDTH = 1000, HEIGHT = 600 };
 
@@ -50,12 +50,15 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
     atomic_uint wakes = 0;
     mv_view_opts opts = {.is_threaded = true, .wake = wake, .user = &wakes};
     mv_view *view = mv_view_open(&budget, &opts);
+    mv_renewal renewal = {0}; /* the files are read again and again while it is played with */
     double ms = 1;
     bool is_fine = view != NULL;
 
     for (int i = 0; view && i < count; i++)
         mv_view_add(view, files[i]);
     for (uint32_t i = 0; view && i < rounds; i++) {
+        mv_renewal_begin(&renewal, view);
+        view = mv_renewal_update(&renewal, view, ms);
         play(view, i);
         is_fine &= !mv_view_frame(view, WIDTH, HEIGHT, ms += 16)->failed;
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
@@ -66,6 +69,7 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
     }
     if (to_the_end)
         is_fine &= mv_view_is_evaluated(view);
+    mv_renewal_end(&renewal);
     mv_view_close(view);
     if (to_the_end)
         is_fine &= wakes > 0; /* a worker wakes after it has put its answer there */

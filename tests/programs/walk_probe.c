@@ -147,13 +147,15 @@ long probe_loop(double seconds)
     return walks;
 }
 
+static __thread mv_native_past past;
+
 /* The number of native frames from here. */
 int probe_native(void)
 {
     static __thread uint64_t addresses[MV_LIVE_MOST_FRAMES];
 
     mv_native_start();
-    return (int)mv_native_walk(addresses, MV_LIVE_MOST_FRAMES);
+    return (int)mv_native_walk(&past, addresses, MV_LIVE_MOST_FRAMES);
 }
 
 /* The number of native frames of our callers, when they are those that the C library's backtrace()
@@ -166,7 +168,7 @@ int probe_native_same(void)
     int want;
 
     mv_native_start();
-    count = mv_native_walk(own, MV_LIVE_MOST_FRAMES);
+    count = mv_native_walk(&past, own, MV_LIVE_MOST_FRAMES);
     want = backtrace(theirs, MV_LIVE_MOST_FRAMES);
     for (skip = 0; skip < count && want > 1 && own[skip] != (uint64_t)(uintptr_t)theirs[1];)
         skip++;

@@ -349,6 +349,46 @@ class Programs(Runs):
         self.assertTrue(found["about"])
         self.assertIn("needs about", found["verdict"])
 
+    def test_a_copy_of_a_module_takes_its_memory_once(self):
+        import copy
+        import torch
+
+        def step():
+            layer = copy.deepcopy(torch.nn.Linear(1024, 1024, bias=False)).cuda()  # 4 MiB
+            layer(torch.ones(8, 1024, device="cuda"))
+
+        self.assertLess(memviz.dry_run(step)["allocated"], (32 + 4 + 1) << 20)  # and cuBLAS's workspace
+
+    def test_an_rnn_takes_halves_under_autocast(self):
+        import torch
+
+        def step():
+            rnn = torch.nn.LSTM(64, 64, device="cuda")
+            with torch.autocast("cuda", torch.bfloat16):
+                assert rnn(torch.ones(8, 4, 64, device="cuda"))[0].dtype == torch.bfloat16
+
+        self.assertTrue(memviz.dry_run(step)["about"])
+
+    def test_checks_of_computed_values_pass(self):
+        """Distributions ask whether all() of their values are valid."""
+        import torch
+
+        def step():
+            torch.distributions.Categorical(logits=torch.randn(8, 4, device="cuda"), validate_args=True).sample()
+
+        self.assertFalse(memviz.dry_run(step)["at_least"])
+
+    def test_attention_takes_halves_under_autocast(self):
+        import torch
+
+        def step():
+            parts = [torch.randn(1, 4, 1024, 64, device="cuda") for _ in range(3)]  # 1 MiB each
+            with torch.autocast("cuda", torch.bfloat16):
+                out = torch.nn.functional.scaled_dot_product_attention(*parts, is_causal=True)
+            assert out.dtype == torch.bfloat16
+
+        self.assertLess(memviz.dry_run(step)["allocated"], 6 << 20)  # in floats, the scores alone are 16 MiB
+
     def test_gradients_that_are_sparse(self):
         import torch
 

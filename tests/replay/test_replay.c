@@ -1,7 +1,7 @@
 /* The replay of whole traces: real snapshots under the settings they were recorded with, and under
  * others for which PyTorch's own counters are at hand. */
 #include "analyze/lives/address_ranks.h"
-#include "analyze/replay/replay.h"
+#include "analyze/replay/replay_script.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -223,6 +223,8 @@ Test(replay, in_pieces_it_is_the_same)
         mvt_ok(mv_replay_open(arena, &trace, &lives, opts, &replay, mvt_err()));
         for (uint32_t k = 1; k <= 5; k++) {
             opts.end = (uint32_t)((uint64_t)lives.events.count * k / 5);
+            while (k == 2 && lives.events.action[opts.end] != MV_ACTION_FREE_COMPLETED)
+                opts.end++; /* between the two events of a free */
             mvt_ok(mv_replay_until(replay, opts.end, &some, mvt_err()));
             mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &whole, mvt_err()));
             cr_expect_eq(some.peak.reserved, whole.peak.reserved, "%s, %u", names[i], k);
@@ -233,6 +235,31 @@ Test(replay, in_pieces_it_is_the_same)
         }
         mv_replay_close(replay);
     }
+}
+
+/* Nearly all frees complete at once: with their request they are one operation. */
+Test(replay, a_free_that_does_not_wait_is_one_operation)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_replay_script script;
+    mv_lives lives;
+
+    mvt_segment_alloc(t, .addr = 0x1000000, .bytes = 2 << 20);
+    for (unsigned i = 0; i < 3; i++)
+        mvt_alloc(t, .addr = 0x1000000 + 512 * i, .bytes = 512);
+    mvt_free(t, .addr = 0x1000000, .bytes = 512);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x1000200, .bytes = 512});
+    mvt_free(t, .addr = 0x1000400, .bytes = 512);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x1000200, .bytes = 512});
+    trace = mvt_done(t);
+    lives = lives_of(mvt_arena(t), trace, 0);
+    mvt_ok(mv_replay_script_make(mvt_arena(t), trace, &lives, &script, mvt_err()));
+    cr_assert_eq(script.op_count, 7);
+    cr_expect(script.ops[3].kind == MV_OP_COMPLETE && script.ops[3].is_request);
+    cr_expect(script.ops[4].kind == MV_OP_FREE);
+    cr_expect(script.ops[5].kind == MV_OP_COMPLETE && script.ops[5].is_request);
+    cr_expect(script.ops[6].kind == MV_OP_COMPLETE && !script.ops[6].is_request);
 }
 
 /* The replay uses up the given steps, and reports when none remain. */

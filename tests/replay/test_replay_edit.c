@@ -460,3 +460,44 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
     }
     expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
 }
+
+/* Three calls that share the end of the first block of each, as casts of weights do with autocast. */
+Test(replay_edit, what_calls_give_up_together_is_not_for_their_backward_passes)
+{
+    program before = {.count = 0}, after = {.count = 0};
+    uint32_t instance[MOST];
+
+    for (uint32_t i = 0; i < MOST; i++)
+        instance[i] = MV_NO_ROW;
+    for (uint32_t call = 0; call < 3; call++)
+        for (uint32_t i = 0; i < 2; i++) {
+            program *p = i ? &after : &before;
+            add(p, (step){ALLOC, 4 * call, 10 * MIB, 0});     /* cast */
+            add(p, (step){ALLOC, 4 * call + 1, 60 * MIB, 0}); /* kept */
+            add(p, (step){ALLOC, 4 * call + 2, 30 * MIB, 0}); /* output */
+            if (i)
+                add(p, (step){.kind = FREE, .block = 4 * call + 1});
+            add(p, (step){ALLOC, 4 * call + 3, 1, 0}); /* something else */
+            add(p, (step){.kind = FREE, .block = 4 * call + 3});
+            for (uint32_t k = 0; k < 3; k++)
+                instance[4 * call + k] = call;
+        }
+    for (uint32_t call = 0; call < 3; call++) {
+        add(&before, (step){.kind = FREE, .block = 4 * call});
+        add(&after, (step){.kind = FREE, .block = 4 * call});
+    }
+    for (uint32_t call = 3; call-- > 0;) {
+        add(&before, (step){ALLOC, 20 + call, 70 * MIB, 0});
+        add(&before, (step){.kind = FREE, .block = 4 * call + 1});
+        add(&before, (step){.kind = FREE, .block = 4 * call + 2});
+        add(&before, (step){.kind = FREE, .block = 20 + call});
+        add(&after, (step){ALLOC, 30 + 2 * call, 10 * MIB, 0});
+        add(&after, (step){ALLOC, 31 + 2 * call, 60 * MIB, 0});
+        add(&after, (step){.kind = FREE, .block = 30 + 2 * call});
+        add(&after, (step){ALLOC, 20 + call, 70 * MIB, 0});
+        add(&after, (step){.kind = FREE, .block = 31 + 2 * call});
+        add(&after, (step){.kind = FREE, .block = 4 * call + 2});
+        add(&after, (step){.kind = FREE, .block = 20 + call});
+    }
+    expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
+}

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/input/folder_files.h"
 #include "cli/serve/container_file.h"
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_live.h"
 #include "tests/serve/fixture_server.h"
 
 static mv_served_files_list look(mv_served_files *served)
@@ -185,6 +185,58 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     cr_expect_eq(verdict_of(&list, "b")->stage, MV_SERVED_NOT_READ);
     list = look_until_read(served);
     cr_expect_str_eq(verdict_of(&list, "b")->kind, "LEAK");
+    mv_served_files_close(served);
+}
+
+/* ---- recordings that are being written ----------------------------------------------------- */
+
+static void put_blocks(mvt_live *l, uint32_t blocks, const char *path)
+{
+    for (uint32_t i = 0; i < blocks; i++)
+        mvt_live_block(l, .addr = 0x10000 + (uint64_t)i * 4096, .size = 4096);
+    mvt_file_put(path, mvt_live_bytes(l));
+}
+
+/* The list when the first file has another version than `before`. */
+static mv_served_files_file next_version(mv_served_files *served, uint64_t before)
+{
+    mv_served_files_file file;
+
+    do {
+        usleep(1000);
+        file = look(served).files[0];
+    } while (file.version == before);
+    return file;
+}
+
+Test(served, a_live_file_has_a_version_for_each_reading)
+{
+    const char *folder = mvt_serve_folder();
+    char *path = mv_arena_printf(mvt_memory(), "%s/a.live", folder);
+    mvt_live *l = mvt_live_new();
+    mv_served_files *served;
+    mv_served_files_file file, next;
+    mv_served_files_answer answer;
+    uint64_t bytes, more;
+    bool was_made;
+
+    put_blocks(l, 10, path);
+    mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
+    file = look(served).files[0];
+    cr_expect(file.is_live);
+    mv_served_files_container(served, file.id, file.version, &answer);
+    put_blocks(l, 1000, path); /* while it may be read */
+    cr_expect_eq(look(served).files[0].version, file.version);
+    cr_assert_eq(wait_for(served, &file, &bytes, &was_made), MV_SHELF_READY);
+    next = next_version(served, file.version);
+    cr_expect(next.is_live);
+    mv_served_files_container(served, file.id, file.version, &answer);
+    cr_expect_eq(answer.state, MV_SHELF_STALE);
+    cr_assert_eq(wait_for(served, &next, &more, &was_made), MV_SHELF_READY);
+    cr_expect_eq(look(served).files[0].version, next.version, "nothing is new");
+    mvt_live_fact(l, "end_us", "9000000");
+    mvt_file_put(path, mvt_live_bytes(l));
+    cr_expect_not(next_version(served, next.version).is_live);
     mv_served_files_close(served);
 }
 

@@ -25,13 +25,14 @@
 
 enum { MOST = MV_LIVE_MOST_FRAMES };
 
+static mv_native_past past;
 static uint64_t addresses[MOST];
 static uint32_t count;
 static volatile int after; /* code after a call keeps the call from becoming a jump */
 
 static APART void innermost(void)
 {
-    count = mv_native_walk(addresses, MOST);
+    count = mv_native_walk(&past, addresses, MOST);
     after++;
 }
 
@@ -116,11 +117,12 @@ Test(native_frames, are_walked_through_other_libraries)
 
 static void *walk_in_thread(void *context)
 {
+    static _Thread_local mv_native_past own;
     uint64_t mine[MOST];
     atomic_uint *walks = context;
 
     for (int i = 0; i < 2000; i++) {
-        uint32_t frames = mv_native_walk(mine, MOST);
+        uint32_t frames = mv_native_walk(&own, mine, MOST);
         if (frames > 1 && mv_module_at(mine[0]))
             atomic_fetch_add(walks, 1);
     }
@@ -170,7 +172,7 @@ static APART void compare_with_the_c_library(void)
     void *theirs[MOST];
     uint32_t want, at = 0, from = 0;
 
-    count = mv_native_walk(addresses, MOST);
+    count = mv_native_walk(&past, addresses, MOST);
     want = (uint32_t)backtrace(theirs, MOST);
     do { /* the first one or two are in this function, and in frames that a sanitizer adds */
         from++;
@@ -182,6 +184,57 @@ static APART void compare_with_the_c_library(void)
     for (uint32_t i = from; i < want; i++)
         cr_assert_eq(addresses[at + i - from], (uint64_t)(uintptr_t)theirs[i], "frame %u", i);
     after++;
+}
+
+/* A tree of calls whose frames differ in size, base register and depth. */
+static APART void branch(unsigned path, int depth);
+
+static APART void wide(unsigned path, int depth)
+{
+    volatile char room[600];
+
+    room[depth] = (char)path;
+    branch(path, depth);
+    after += room[depth];
+}
+
+static APART void by_rbp(unsigned path, int depth)
+{
+    volatile char *room = __builtin_alloca(16 + path % 200);
+
+    room[0] = (char)path;
+    branch(path, depth);
+    after += room[0];
+}
+
+static APART void branch(unsigned path, int depth)
+{
+    void (*const next[])(unsigned, int) = {wide, by_rbp, branch};
+
+    if (path % 3 == 0)
+        compare_with_the_c_library();
+    if (depth == 0)
+        return;
+    next[path % 3]((path * 1103515245U + 12345U) >> 3, depth - 1);
+    next[path / 3 % 3]((path * 69069U + 1U) >> 2, depth - 1);
+    after++;
+}
+
+static APART void below(int depth)
+{
+    if (depth > 0)
+        below(depth - 1);
+    for (unsigned path = 0; depth == 0 && path < 8; path++)
+        branch(path, 7);
+    after++;
+}
+
+/* Each walk takes over what the last one found and is still there, and nothing else. */
+Test(native_frames, are_right_after_other_walks)
+{
+    cr_assert(mv_native_start());
+    below(0);
+    below(MV_NATIVE_PAST); /* deeper than what is kept */
 }
 
 static void on_signal(int number)

@@ -53,17 +53,26 @@ static uint64_t level_at(mvt_trace *t, uint32_t event)
     return mv_moment_levels(&lives, event).allocated;
 }
 
+static mv_floor floor_of(mvt_trace *t, const mv_trace *trace, const mv_lives *lives)
+{
+    mv_floor floor;
+    mv_steps steps;
+
+    mvt_ok(mv_steps_find(mvt_arena(t), trace, lives, &steps, mvt_err()));
+    mvt_ok(mv_floor_find(mvt_arena(t), lives, &steps, &floor, mvt_err()));
+    return floor;
+}
+
 Test(low_points, low_is_the_floor_of_the_last_whole_step)
 {
     mvt_trace *t = offloading();
     const mv_trace *trace = mvt_done(t);
     uint32_t last = event_of(trace, "low", MV_ALL_EVENTS, NULL);
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+    mv_floor floor = floor_of(t, trace, &lives);
     mv_low_points points;
-    mv_steps steps;
 
-    mvt_ok(mv_steps_find(mvt_arena(t), trace, &lives, &steps, mvt_err()));
-    mvt_ok(mv_low_points_find(mvt_arena(t), &lives, &steps, &points, mvt_err()));
+    mvt_ok(mv_low_points_find(mvt_arena(t), &floor, &points, mvt_err()));
     cr_assert_geq(points.count, 4);
     cr_expect_eq(last, points.event[points.count - 1]);
     cr_expect_eq(event_of(trace, "low#1", MV_ALL_EVENTS, NULL), points.event[0]);
@@ -89,11 +98,10 @@ static mv_low_held held_of(mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+    mv_floor floor = floor_of(t, trace, &lives);
     mv_low_held held;
-    mv_steps steps;
 
-    mvt_ok(mv_steps_find(mvt_arena(t), trace, &lives, &steps, mvt_err()));
-    mvt_ok(mv_low_held_find(mvt_arena(t), trace, &lives, &steps, UINT32_MAX, &held, mvt_err()));
+    mvt_ok(mv_low_held_find(mvt_arena(t), trace, &lives, &floor, UINT32_MAX, &held, mvt_err()));
     return held;
 }
 

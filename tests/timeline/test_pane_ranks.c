@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
+#include "view/timeline/plot.h"
 
 static const char *const names[] = {"leak_in_training", "gpt_train",  "mlp_train", "two_devices",
                                     "no_history",       "state_only", "oom"};
@@ -96,6 +97,62 @@ Test(pane_ranks, a_scale_of_its_own_fills_each_lane)
         cr_assert_leq(top, begin + high * 0.6f, "lane %u", i);
         cr_assert_geq(top, begin, "lane %u", i);
     }
+}
+
+/* ---- hits of a search ---------------------------------------------------------------------- */
+
+enum { MOST_COLUMNS = 4096 };
+
+/* The columns with a tick at the bottom of a lane. */
+static void find_ticks(const mv_view *view, const mv_scene *scene, float bottom, bool *out)
+{
+    const mv_box *plot = &view->timeline->plot;
+
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind != MV_SHAPE_RECTS || s->fill != view->ui.theme->outline)
+            continue;
+        for (uint32_t k = s->first; k + 1 < s->first + s->count; k += 2) {
+            const mv_point *a = &scene->points[k], *b = a + 1;
+            if (b->x == a->x + 1 && b->y == bottom && a->y >= bottom - 5 && a->x >= plot->x)
+                out[(uint32_t)(a->x - plot->x)] = true;
+        }
+    }
+}
+
+/* Exactly the columns in which a hit is allocated have a tick: on each lane those of its device. */
+Test(pane_ranks, every_lane_marks_its_hits)
+{
+    mv_view *view = ranks_of(names, NAMES);
+    uint32_t count, lanes = 0;
+    const mv_device_row *rows;
+    const mv_scene *scene;
+    float high, bottom;
+
+    mv_search_set(view, "size>=1M life<2000");
+    scene = mvt_view_frame(view);
+    rows = mv_device_rows(view, &count);
+    high = lane_height(view, count);
+    bottom = view->timeline->plot.y;
+    for (uint32_t i = 0; i < count; i++) {
+        bool want[MOST_COLUMNS] = {0}, got[MOST_COLUMNS] = {0};
+        const mv_envelope *e = &view->timeline->ranks->lanes[i].columns;
+        const mv_alloc_lives *a = &rows[i].shown->lives.allocs;
+        mv_filter_bits bits;
+        uint32_t column, marked = 0;
+        cr_assert(mv_search_allocs(mvt_memory(), &rows[i].document->trace, rows[i].shown, true,
+                                   view->now->search, &bits));
+        for (uint32_t r = a->preexisting; r < a->count; r++)
+            if (mv_filter_has(&bits, r) && mv_envelope_column(e, a->birth[r], &column))
+                want[column] = true;
+        find_ticks(view, scene, bottom += high, got);
+        for (uint32_t c = 0; c < e->count; c++) {
+            marked += got[c];
+            cr_assert_eq(got[c], want[c], "%s: column %u", rows[i].name, c);
+        }
+        lanes += marked > 0;
+    }
+    cr_expect_geq(lanes, 4);
 }
 
 /* ---- numbers and names -------------------------------------------------------------------- */

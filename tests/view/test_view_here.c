@@ -74,7 +74,8 @@ Test(view_here, hits_are_marked)
         for (uint32_t i = 0; i < a->count && a->birth[i] + 1 <= e + 1; i++)
             is_born |= a->birth[i] == e && mv_filter_has(view->matches, i);
         marked += is_born;
-        cr_assert_eq(mv_hit_is_born(view, e - 1, e), is_born, "event %u", e);
+        cr_assert_eq(mv_hit_is_born(&mv_view_device(view)->index, view->matches, e - 1, e), is_born,
+                     "event %u", e);
     }
     cr_expect_gt(marked, 0);
 }

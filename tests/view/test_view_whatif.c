@@ -150,6 +150,91 @@ Test(view_whatif, columns_of_several_events_keep_the_peak)
     }
 }
 
+/* ZeRO has two kinds of ticks, and then the figures of the command. */
+Test(view_whatif, zero_is_that_of_whatif)
+{
+    mv_view *view = view_of("gpt_train");
+    const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --zero 2 --ranks 8 --conf '' "
+                                        "$SNAPS/gpt_train.pickle");
+    const mv_whatif_answer *a;
+
+    cJSON_ArrayForEach(
+        run, cJSON_GetObjectItem(
+                 run, "runs")) if (cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes"))) break;
+    cr_assert(run);
+    tick(view, "zero:1");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "ZeRO needs two ticks"));
+    tick(view, "ranks:8");
+    tick(view, "zero:2");
+    cr_expect_str_eq(view->now->whatif, "ranks:8\nzero:2");
+    a = view->whatif;
+    cr_assert(a && a->has_run);
+    cr_expect_eq((double)a->trial.result.peak.reserved, mvt_json_number(run, "peak_reserved"));
+    cr_expect_eq((double)a->trial.result.peak.allocated, mvt_json_number(run, "peak_allocated"));
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "divided by 8"));
+    snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "zero:4\nranks:8");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "ZeRO 4 among 8 ranks cannot be replayed"));
+    snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "zero:1\nranks:0");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "a number of ranks"));
+}
+
+/* ---- from the reports ------------------------------------------------------------------------ */
+
+/* A click on the row WHAT IF ticks its change, and the replay saves what the row says. */
+Test(view_whatif, a_row_of_the_reports_ticks_its_change)
+{
+    static const mv_view_opts opts = {.is_dark = true, .tries_settings = true};
+    static const char *const names[] = {"frag_pinned_by_small", "eval_without_no_grad",
+                                        "expandable_empty", "gc_limit"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = mvt_view_new(&opts);
+        const mv_panels *p = view->panels;
+        uint32_t row = 0;
+        uint64_t saves;
+        mvt_view_open(view, mvt_snapshot(names[i]));
+        mvt_view_frame(view);
+        mvt_view_frame(view);
+        while (row < p->report_count && p->reports[row].kind != MV_FINDING_WHATIF)
+            row++;
+        cr_assert_lt(row, p->report_count, "%s", names[i]);
+        saves = p->reports[row].bytes;
+        snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "max_split_size_mb:64");
+        mv_view_do(view, MV_DO_report_row, row);
+        mvt_view_frame(view);
+        cr_expect_eq(view->now->tab, MV_TAB_WHATIF);
+        cr_assert(view->whatif && view->whatif->has_run, "%s", names[i]);
+        cr_expect_eq(mv_trials_gain(&view->whatif->facts->trials, &view->whatif->trial),
+                     (int64_t)saves, "%s: %s", names[i], view->now->whatif);
+        mv_view_do(view, MV_DO_back, 0);
+        cr_expect_str_eq(view->now->whatif, "max_split_size_mb:64");
+        mvt_end_now(view);
+    }
+}
+
+/* Where a line should have its own pool, that is what is ticked, with the figures of the advice. */
+Test(view_whatif, a_pool_of_their_own_is_that_of_the_advice)
+{
+    mv_view *view = view_of("frag_pinned_by_small");
+    const mv_document *d = mv_view_document(view);
+    const mv_finding f = {.kind = MV_FINDING_WHATIF, .stack = MV_NO_STACK};
+    const mv_findings findings = {1, (mv_finding[]){f}};
+    const mv_finding_place *place;
+    mv_whatif found;
+
+    mvt_ok(mv_whatif_find(mvt_memory(), &d->trace, &d->devices->lives, &d->sites,
+                          (mv_whatif_opts){0}, &found, mvt_err()));
+    cr_assert_eq(found.advice_count, 2);
+    found.advice[0] = found.advice[1];
+    place = mv_finding_places_find(mvt_memory(), d, d->devices, &findings, &found);
+    cr_assert_not_null(place);
+    tick(view, place->ticks);
+    cr_assert(view->whatif && view->whatif->has_run, "%s", place->ticks);
+    cr_expect_eq(view->whatif->trial.result.peak.reserved, found.line.apart.result.peak.reserved);
+    cr_expect_lt(view->whatif->trial.result.peak.reserved, found.trials.recorded_reserved);
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "own pool for site:train.py:159"));
+}
+
 /* ---- what cannot be replayed ----------------------------------------------------------------- */
 
 Test(view_whatif, a_wrong_item_is_named)

@@ -11,6 +11,7 @@ import pickle
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 from browsers import PATIENCE_S, BrowserError
@@ -833,6 +834,49 @@ def test_files_of_a_server_are_listed_and_chosen(bench):
         page.wait(f"/has changed/.test(byId('status').textContent) && {address} !== {json.dumps(old)}")
         page.press("#shelf tbody tr:nth-child(4) button")
         page.wait("viewer.files.length === 3")
+
+
+# Allocates a block for each line that it reads.
+RECORDED = """
+import ctypes, sys
+shim = ctypes.CDLL(None)
+heap = shim.memviz_heap(b"pool")
+for number, line in enumerate(sys.stdin):
+    shim.memviz_alloc(heap, ctypes.c_void_p(4096 * (number + 1)), ctypes.c_size_t(1024))
+    print("allocated", flush=True)
+"""
+
+
+def test_a_recording_that_a_server_has_is_followed(bench):
+    folder = os.path.join(bench.folder, "files", "run")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    run = subprocess.Popen([bench.program, "run", "-q", "-o", os.path.join(folder, "a.bin"), "--", sys.executable, "-c", RECORDED],
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def allocate(blocks):
+        for _ in range(blocks):
+            run.stdin.write("\n")
+            run.stdin.flush()
+            assert run.stdout.readline() == "allocated\n"
+
+    try:
+        allocate(3)
+        with served(bench, folder) as page:
+            page.wait("viewer.files.length === 1")
+            bench.shown(page, 1)
+            page.key("5")
+            page.wait("viewer.spoken.includes('3.00 KiB, 100 %') && viewer.spoken.includes(', live,')", 30)
+            allocate(2)
+            page.wait("viewer.spoken.includes('5.00 KiB, 100 %')", 30)
+            page.wait("/^tab\\t1\\t.*Tables$/m.test(viewer.spoken)", 30)
+            run.stdin.close()
+            assert run.wait(PATIENCE_S) == 0
+            page.wait("viewer.spoken.includes(', ended,')", 30)
+            assert page.evaluate("viewer.stages") == [2], page.text("#status")
+    finally:
+        run.stdin.close()
+        run.wait(PATIENCE_S)
 
 
 def test_a_served_page_may_ask_its_server_alone(bench):

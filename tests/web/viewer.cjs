@@ -4,7 +4,7 @@
 //     viewer.cjs MEMVIZ.WASM FILE...
 'use strict';
 const fs = require('fs'), path = require('path'), assert = require('assert');
-const {compile, open, add, settle} = require('./page.cjs');
+const {compile, load, open, add, settle} = require('./page.cjs');
 const [wasm, ...files] = process.argv.slice(2);
 const compiled = compile(wasm);
 let longest = 0;
@@ -44,4 +44,20 @@ assert.match(core.text(), /^cut\.pickle: byte \d+: input ends/);
 add(core, path.basename(files[0]), good);
 settle(core);
 assert.strictEqual(core.exports.mv_web_stage(1), 2);
+
+// Newer bytes of an open file: the view stays in use, then it shows them.
+const grown = fs.readFileSync(files[files.length - 1]);
+load(core, path.basename(files[0]), grown);
+core.exports.mv_web_renew();
+assert(core.exports.mv_web_state() & 256);
+for (let turns = 0; core.exports.mv_web_state() & 256; turns++) {
+  assert(turns < 20000, 'the newer bytes are shown at last');
+  core.exports.mv_web_turn();
+  frame(core);
+  assert(core.exports.mv_web_state() & 64, 'there is a picture all the time');
+}
+settle(core);
+assert.strictEqual(core.exports.mv_web_stage(1), 2);
+core.exports.mv_web_live(1, core.ms);
+frame(core);
 console.log(files.length + ' files opened; the longest turn beside a picture: ' + longest.toFixed(0) + ' ms');

@@ -135,6 +135,23 @@ static const char *work_text(mv_view *view)
     return "";
 }
 
+/* "live \xc2\xb7 12 s ago": how old what is shown of a followed recording is. */
+static const char *live_text(mv_view *view)
+{
+    const mv_view_live *live = &view->live;
+    uint32_t seconds =
+        view->ms > live->fresh_ms ? (uint32_t)((view->ms - live->fresh_ms) / 1e3) : 0;
+    const char *word = live->is_paused ? "paused" : "live";
+
+    if (!live->is_followed || live->has_ended)
+        return live->has_ended ? "ended" : "";
+    if (seconds < 2)
+        return word;
+    if (seconds < 120)
+        return mv_scene_format(&view->ui.scene, "%s" DOT "%u s ago", word, seconds);
+    return mv_scene_format(&view->ui.scene, "%s" DOT "%u min ago", word, seconds / 60);
+}
+
 /* Parts of the file were skipped: the drawing is incomplete. */
 static const char *damage_text(mv_view *view)
 {
@@ -175,6 +192,7 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
                             box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor) - mv_ui_px(ui, 16))
         right_text(ui, &box, ui->theme->text, cursor);
     right_text(ui, &box, ui->theme->alarm, damage_text(view));
+    right_text(ui, &box, ui->theme->text, live_text(view));
     right_text(ui, &box, ui->theme->faint_text, work_text(view));
     if (view->chrome->only_panes)
         return;

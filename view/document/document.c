@@ -277,26 +277,6 @@ static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribut
            out->categories.of_alloc;
 }
 
-static mv_code attribute_peak(const mv_document *d, mv_document_device *v, mv_err *err)
-{
-    mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
-    mv_peak_opts opts = {.window = ask.window, .kinds = d->sites.kinds};
-    mv_attribution found;
-    mv_arena scratch;
-    mv_moment peak;
-    mv_code code;
-
-    mv_arena_init(&scratch, v->arena.budget);
-    code = mv_moment_find(&scratch, &v->lives, ask, &peak, err);
-    if (code == MV_OK)
-        code = mv_peak_attribute(&scratch, &d->trace, &v->lives, peak, opts, &found, err);
-    if (code == MV_OK &&
-        !keep_attribution(&v->arena, v->lives.allocs.count, &found, &v->attribution))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "peak");
-    mv_arena_release(&scratch);
-    return code;
-}
-
 mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device)
 {
     return (mv_reports){.trace = &document->trace,
@@ -374,10 +354,43 @@ static mv_code evaluate_ooms(const mv_document *d, mv_document_device *v, bool *
     return mv_ooms_find(&v->arena, &d->trace, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err);
 }
 
+static mv_code begin_peak(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
+    mv_peak_opts opts = {.window = ask.window, .kinds = d->sites.kinds};
+    mv_moment peak;
+
+    mv_arena_init(&v->peak_arena, v->arena.budget);
+    if (mv_moment_find(&v->peak_arena, &v->lives, ask, &peak, err) != MV_OK)
+        return err->code;
+    v->peak_search =
+        mv_peak_search_begin(&v->peak_arena, &d->trace, &v->lives, peak, opts, &v->peak_found);
+    return v->peak_search ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "peak");
+}
+
+static void end_peak(mv_document_device *v)
+{
+    if (v->peak_search)
+        mv_peak_search_end(v->peak_search);
+    v->peak_search = NULL;
+    if (v->peak_arena.budget)
+        mv_arena_release(&v->peak_arena);
+}
+
 static mv_code evaluate_peak(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
-    (void)again;
-    return v->has_lives ? MV_OK : attribute_peak(d, v, err); /* a picture has no categories */
+    mv_code code;
+
+    if (v->has_lives) /* a picture has no categories */
+        return MV_OK;
+    *again = !v->peak_search;
+    code = *again ? begin_peak(d, v, err) : mv_peak_search_some(v->peak_search, again, err);
+    if (code == MV_OK && !*again &&
+        !keep_attribution(&v->arena, v->lives.allocs.count, &v->peak_found, &v->attribution))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "peak");
+    if (code != MV_OK || !*again)
+        end_peak(v);
+    return code;
 }
 
 static mv_code evaluate_all(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
@@ -435,6 +448,7 @@ void mv_document_release(mv_document *d)
         return;
     for (uint32_t i = 0; i < d->device_count; i++) {
         mv_growth_search_end(d->devices[i].growth_search);
+        end_peak(&d->devices[i]);
         mv_arena_release(&d->devices[i].arena);
     }
     mv_arena_release(&d->arena);

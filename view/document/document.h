@@ -77,7 +77,10 @@ typedef struct {
     uint32_t judged;            /* number of finished pieces; used by the loader only */
     mv_growth_search *growth_search; /* used by the loader only, while it exists */
     mv_segment_growths growths;      /* used by the loader only */
-    const char *badge;               /* short: "3: leak" */
+    mv_peak_search *peak_search;     /* used by the loader only, with the next two: */
+    mv_arena peak_arena;
+    mv_attribution peak_found;
+    const char *badge; /* short: "3: leak" */
     mv_err failure;
 } mv_document_device;
 

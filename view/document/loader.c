@@ -192,21 +192,26 @@ mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
 void mv_loader_close(mv_loader *l)
 {
     uint64_t limit;
-    bool lacked;
+    bool lacked, is_busy;
 
     if (!l)
         return;
     pthread_mutex_lock(&l->lock);
     l->is_closing = true;
+    is_busy = l->is_busy;
     pthread_cond_signal(&l->work);
     pthread_mutex_unlock(&l->lock);
-    /* Cancelled reads must not count as out of memory. */
+    /* Cancelled reads must not count as out of memory. Another view may share the budget. */
     lacked = __atomic_load_n(&l->budget->lacked, __ATOMIC_RELAXED);
-    limit = __atomic_exchange_n(&l->budget->limit, 0, __ATOMIC_RELAXED);
+    limit = __atomic_load_n(&l->budget->limit, __ATOMIC_RELAXED);
+    if (is_busy)
+        __atomic_store_n(&l->budget->limit, 0, __ATOMIC_RELAXED);
     if (l->is_threaded)
         pthread_join(l->thread, NULL);
-    __atomic_store_n(&l->budget->limit, limit, __ATOMIC_RELAXED);
-    __atomic_store_n(&l->budget->lacked, lacked, __ATOMIC_RELAXED);
+    if (is_busy) {
+        __atomic_store_n(&l->budget->limit, limit, __ATOMIC_RELAXED);
+        __atomic_store_n(&l->budget->lacked, lacked, __ATOMIC_RELAXED);
+    }
     for (uint32_t i = 0; i < l->count; i++)
         mv_document_release(l->documents[i]);
     pthread_cond_destroy(&l->work);

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "analyze/filter/site_words.h"
+#include "base/numbers.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
 
-enum { MOST_LINES = 6, MOST_CHANGES = 32, MOST_ROWS = MV_SETTING_CHOICES + 1 + MOST_LINES };
+enum { MOST_LINES = 6, MOST_CHANGES = 32, MOST_ROWS = MV_SETTING_CHOICES + 3 + MOST_LINES };
 
 static const char *const change_names[] = {
 #define MV_CHANGE_NAME(name, text) text,
@@ -119,24 +120,34 @@ static void add_program(mv_whatif_facts *f)
         add_item(&row, "empty-cache-each step", "empty_cache() each step");
     if (row.count)
         f->rows[f->row_count++] = row;
+    f->rows[f->row_count++] =
+        (mv_whatif_row){.title = "ZeRO: divided",
+                        .count = 3,
+                        .items = {"zero:1", "zero:2", "zero:3"},
+                        .names = {"optimizer state", "and gradients", "and parameters"}};
+    f->rows[f->row_count++] = (mv_whatif_row){
+        .title = "ZeRO: ranks",
+        .count = 7,
+        .items = {"ranks:2", "ranks:4", "ranks:8", "ranks:16", "ranks:32", "ranks:64", "ranks:128"},
+        .names = {"2", "4", "8", "16", "32", "64", "128"}};
 }
 
 bool mv_whatif_row_of(mv_arena *arena, const char *title, const char *filter, mv_whatif_row *out)
 {
-    static const struct {
-        mv_code_change_kind kind;
-        const char *name;
-    } offers[] = {
-        {MV_CODE_CHANGE_DROP, "drop"},           {MV_CODE_CHANGE_HALF, "half"},
-        {MV_CODE_CHANGE_OFFLOAD, "to the CPU"},  {MV_CODE_CHANGE_RECOMPUTE, "recompute"},
-        {MV_CODE_CHANGE_PREALLOC, "one buffer"}, {MV_CODE_CHANGE_FREE_EARLY, "free early"}};
+    static const char *const offers[][2] = {{"drop ", "drop"},
+                                            {"half ", "half"},
+                                            {"cpu ", "to the CPU"},
+                                            {"recompute ", "recompute"},
+                                            {"prealloc ", "one buffer"},
+                                            {"free-early ", "free early"},
+                                            {MV_WHATIF_APART, "own pool"}};
 
     *out = (mv_whatif_row){.title = title};
     for (size_t i = 0; i < sizeof offers / sizeof *offers; i++) {
-        const char *item = mv_arena_printf(arena, "%s %s", change_names[offers[i].kind], filter);
+        const char *item = mv_arena_printf(arena, "%s%s", offers[i][0], filter);
         if (!item)
             return false;
-        add_item(out, item, offers[i].name);
+        add_item(out, item, offers[i][1]);
     }
     return true;
 }
@@ -245,20 +256,24 @@ typedef struct {
     const char *conf;
     uint32_t count;
     mv_code_change changes[MOST_CHANGES];
-    const char *why; /* an item that cannot be used; "" */
+    bool is_apart[MOST_CHANGES]; /* a DROP, for its rows: they get a pool instead */
+    const char *stage, *ranks;   /* of ZeRO; NULL: not ticked */
+    const char *why;             /* an item that cannot be used; "" */
 } ticked_items;
 
-static bool is_change(const char *item, uint32_t *kind, const char **argument)
+static bool is_change(const char *item, mv_code_change *out, bool *is_apart)
 {
     size_t length = strcspn(item, " ");
 
-    for (*kind = 0; *kind < MV_CODE_CHANGE_COUNT; ++*kind)
-        if (strlen(change_names[*kind]) == length &&
-            memcmp(change_names[*kind], item, length) == 0 && *kind != MV_CODE_CHANGE_ZERO) {
-            *argument = item[length] ? item + length + 1 : NULL;
+    *out = (mv_code_change){.kind = MV_CODE_CHANGE_DROP,
+                            .text = item[length] ? item + length + 1 : NULL};
+    *is_apart = strncmp(item, MV_WHATIF_APART, strlen(MV_WHATIF_APART)) == 0;
+    for (uint32_t k = 0; k < MV_CODE_CHANGE_ZERO && !*is_apart; k++)
+        if (strlen(change_names[k]) == length && memcmp(change_names[k], item, length) == 0) {
+            out->kind = (mv_code_change_kind)k;
             return true;
         }
-    return false;
+    return *is_apart;
 }
 
 /* Takes one item; false: out of memory. */
@@ -266,10 +281,18 @@ static bool take_item(ticked_items *t, const char *item)
 {
     char why[MV_FILTER_WHY] = "not a setting or a change of the code";
     size_t key = key_bytes(item);
-    mv_code_change change = {0};
+    mv_code_change change;
     mv_alloc_conf parsed;
-    uint32_t kind;
+    bool is_apart;
 
+    if (strncmp(item, "zero:", 5) == 0) {
+        t->stage = item + 5;
+        return true;
+    }
+    if (strncmp(item, "ranks:", 6) == 0) {
+        t->ranks = item + 6;
+        return true;
+    }
     if (key) {
         const char *name = mv_arena_text(t->arena, item, key - 1), *conf;
         if (!name)
@@ -281,14 +304,37 @@ static bool take_item(ticked_items *t, const char *item)
             t->conf = conf;
             return true;
         }
-    } else if (t->count < MOST_CHANGES && is_change(item, &kind, &change.text)) {
-        change.kind = (mv_code_change_kind)kind;
-        if (mv_code_change_is_fine(t->arena, &change, why)) {
-            t->changes[t->count++] = change;
-            return true;
-        }
+    } else if (t->count < MOST_CHANGES && is_change(item, &change, &is_apart) &&
+               mv_code_change_is_fine(t->arena, &change, why)) {
+        t->is_apart[t->count] = is_apart;
+        t->changes[t->count++] = change;
+        return true;
     }
     t->why = mv_arena_printf(t->arena, "'%s' cannot be replayed: %s", item, why);
+    return t->why != NULL;
+}
+
+/* The two items of ZeRO as one change; false: out of memory. */
+static bool take_zero(ticked_items *t)
+{
+    mv_code_change change = {.kind = MV_CODE_CHANGE_ZERO, .text = t->stage};
+    char why[MV_FILTER_WHY];
+
+    if (!t->stage && !t->ranks)
+        return true;
+    if (!t->stage || !t->ranks) {
+        t->why = "ZeRO needs two ticks: what is divided, and among how many ranks";
+        return true;
+    }
+    if (t->count < MOST_CHANGES && mv_number_read(t->ranks, &change.ranks) &&
+        mv_code_change_is_fine(t->arena, &change, why)) {
+        t->changes[t->count++] = change;
+        return true;
+    }
+    t->why = mv_arena_printf(t->arena,
+                             "ZeRO %s among %s ranks cannot be replayed: expected a "
+                             "stage of 1, 2 or 3 and a number of ranks",
+                             t->stage, t->ranks);
     return t->why != NULL;
 }
 
@@ -303,6 +349,30 @@ static bool take_items(ticked_items *t, const char *items)
             return false;
         if (*t->why)
             return true;
+    }
+    return take_zero(t);
+}
+
+/* Their own pool instead of none, but for blocks from before the trace, which stay where they are;
+ * false: out of memory. */
+static bool set_apart(mv_arena *arena, const ticked_items *items, const mv_alloc_lives *allocs,
+                      mv_code_changes *changes)
+{
+    for (uint32_t i = 0; i < items->count; i++) {
+        uint8_t *rows = items->is_apart[i] ? mv_push_array(arena, uint8_t, allocs->count) : NULL;
+        if (!items->is_apart[i])
+            continue;
+        if (!rows)
+            return false;
+        for (uint32_t k = allocs->preexisting; k < allocs->count; k++)
+            rows[k] = changes->edits[i].rows[k];
+        changes->edits[i].kind = MV_EDIT_APART;
+        changes->edits[i].rows = rows;
+        changes->changes[i] = mv_arena_printf(arena, "own pool for %s",
+                                              changes->changes[i] + strlen(change_names[0]) + 1);
+        changes->assumed[i] = "no other allocation uses their segments";
+        if (!changes->changes[i])
+            return false;
     }
     return true;
 }
@@ -388,6 +458,7 @@ static bool replay(mv_arena *arena, mv_whatif_answer *a)
     if (!make_curve(arena, shared->end, &a->curve) ||
         mv_code_changes_find(arena, trials.trace, trials.lives, &a->facts->code, items.changes,
                              items.count, &a->changes, &err) != MV_OK ||
+        !set_apart(arena, &items, &trials.lives->allocs, &a->changes) ||
         mv_trials_try_edits(&trials, items.conf, a->changes.edits, a->changes.count, &a->trial,
                             &err) != MV_OK)
         return false;

@@ -4,7 +4,9 @@
  * The ticked items are lines of a text:
  *
  *     max_split_size_mb:128       a setting; "max_split_size_mb:" leaves the recorded one out
- *     drop site:train.py:62       a change, as `memviz whatif` takes it, without dashes */
+ *     drop site:train.py:62       a change, as `memviz whatif` takes it, without dashes
+ *     apart site:train.py:62      these allocations come from a memory pool of their own
+ *     zero:2, ranks:8             both together: ZeRO stage 2 on 8 ranks */
 #ifndef MV_WHATIF_REPLAY_H
 #define MV_WHATIF_REPLAY_H
 
@@ -16,6 +18,7 @@
 #include "view/document/document.h"
 #include "view/state/view_state.h"
 
+#define MV_WHATIF_APART "apart "
 enum { MV_WHATIF_ITEMS = 8 };
 
 /* A row of the tab: the values of one setting, or the changes of one group of allocations. */

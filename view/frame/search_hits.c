@@ -69,13 +69,42 @@ bool mv_search_open(mv_view *view)
     return view->search_slot != NULL;
 }
 
-void mv_search_update(mv_view *view)
+/* NULL: no result yet. */
+static const search_answer *ask(const mv_view *view, mv_slot *slot, const mv_document *document,
+                                const mv_document_device *device)
 {
-    const mv_document_device *device = mv_view_device(view);
-    const mv_document *document = mv_view_document(view);
     const search_answer *found;
     bool is_current;
     search_question a;
+
+    memset(&a, 0, sizeof a);
+    a.trace = &document->trace;
+    a.device = device;
+    a.is_evaluated =
+        atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_REPORTED;
+    memcpy(a.search, view->now->search, sizeof a.search);
+    found = mv_slot_query(slot, &a, &is_current);
+    return is_current ? found : NULL;
+}
+
+const mv_filter_bits *mv_search_matches(mv_view *view, mv_slot **slot, const mv_document *document,
+                                        const mv_document_device *device)
+{
+    const search_answer *found = NULL;
+
+    if (view->sheet || !*view->now->search || view->now->show == MV_SHOW_ALL)
+        return NULL;
+    if (!*slot)
+        *slot = mv_slot_open(view->jobs, find, NULL, sizeof(search_question));
+    if (*slot)
+        found = ask(view, *slot, document, device);
+    return found && !*found->why ? &found->allocs : NULL;
+}
+
+void mv_search_update(mv_view *view)
+{
+    const mv_document_device *device = mv_view_device(view);
+    const search_answer *found;
 
     view->matches = view->segment_matches = NULL;
     view->match_bytes = 0;
@@ -89,13 +118,8 @@ void mv_search_update(mv_view *view)
     }
     if (!device || !*view->now->search)
         return;
-    memset(&a, 0, sizeof a);
-    a.trace = &document->trace;
-    a.device = device;
-    a.is_evaluated = mv_view_is_evaluated(view);
-    memcpy(a.search, view->now->search, sizeof a.search);
-    found = mv_slot_query(view->search_slot, &a, &is_current);
-    if (!found || !is_current)
+    found = ask(view, view->search_slot, mv_view_document(view), device);
+    if (!found)
         return;
     memcpy(view->search_why, found->why, sizeof view->search_why);
     if (*found->why)

@@ -144,6 +144,7 @@ static uint32_t has(const mv_view *view)
     has |= mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
     has |= view->history->past_count ? MV_NEEDS_PAST : 0;
     has |= view->history->future_count ? MV_NEEDS_FUTURE : 0;
+    has |= view->live.is_followed && !view->live.has_ended ? MV_NEEDS_LIVE : 0;
     if (view->now->main != MV_MAIN_SEGMENTS && view->now->main != MV_MAIN_RANKS)
         has |= MV_NEEDS_COLOURS;
     return has;
@@ -175,6 +176,7 @@ static const char *lack(const mv_view *view, uint32_t needs)
         {MV_NEEDS_FUTURE, "there is no later view"},
         {MV_NEEDS_LEVELS, "this file has one level of memory"},
         {MV_NEEDS_LEDGER, "needs a capture (memviz run), and is not available for host memory"},
+        {MV_NEEDS_LIVE, "no recording is followed (memviz view --follow)"},
         {MV_NEEDS_COLOURS, "segments are coloured by how full they are, and ranks have no colours"},
     };
 

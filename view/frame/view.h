@@ -94,6 +94,14 @@ struct mv_level_files {
     mv_document **documents; /* [count] */
 };
 
+/* What is known about files that are being written, if the view follows them (view/follow.h). */
+typedef struct {
+    bool is_followed;
+    bool is_paused;  /* by the user */
+    bool has_ended;  /* nothing more will come: what is shown is all */
+    double fresh_ms; /* there was nothing newer at this time */
+} mv_view_live;
+
 /* The names of the devices of all files (device_rows.h). */
 typedef struct {
     mv_arena arena;
@@ -126,6 +134,7 @@ struct mv_view {
     bool is_closing;   /* the user wants to quit */
     char message[256]; /* result of the last command, for the status bar */
     bool is_alarm;     /* it reports a problem */
+    mv_view_live live;
 
     /* The allocation under the pointer, set by the pane that painted it; MV_NO_ROW: none. */
     uint32_t hover;
@@ -265,6 +274,11 @@ bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_
 /* Finds the matches of the search: once a frame. */
 bool mv_search_open(mv_view *view);
 void mv_search_update(mv_view *view);
+
+/* The matches among the allocations of another device, in a slot that is opened for NULL. NULL: no
+ * search is shown, it is invalid, or there is no result yet. Valid for one frame. */
+const mv_filter_bits *mv_search_matches(mv_view *view, mv_slot **slot, const mv_document *document,
+                                        const mv_document_device *device);
 
 /* Finds view->whatif: once a frame. */
 bool mv_whatif_open(mv_view *view);

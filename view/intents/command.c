@@ -1,4 +1,6 @@
 /* Running commands. */
+#include <stddef.h>
+
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 

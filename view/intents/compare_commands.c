@@ -32,12 +32,6 @@ void mv_do_next_align(mv_view *view, uint64_t arg)
     mv_view_say(view, false, "aligned: %s", mv_align_name((mv_align)*align));
 }
 
-void mv_do_own_scales(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->has_own_scales = !view->now->has_own_scales;
-}
-
 void mv_do_next_lane_order(mv_view *view, uint64_t arg)
 {
     (void)arg;

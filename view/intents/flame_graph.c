@@ -10,24 +10,9 @@ void mv_do_flame_source(mv_view *view, uint64_t arg)
     mv_view_write_desk(view)->flame_scroll = 0;
 }
 
-void mv_do_flame_weight(mv_view *view, uint64_t arg)
+void mv_do_flame_turn(mv_view *view, uint64_t flag)
 {
-    (void)arg;
-    mv_view_write(view)->by_blocks = !view->now->by_blocks;
-}
-
-void mv_do_flame_invert(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->is_inverted = !view->now->is_inverted;
-    mv_view_write(view)->flame_focus = 0;
-    mv_view_write_desk(view)->flame_scroll = 0;
-}
-
-void mv_do_flame_frames(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->has_all_frames = !view->now->has_all_frames;
+    mv_do_turn(view, flag);
     mv_view_write(view)->flame_focus = 0;
     mv_view_write_desk(view)->flame_scroll = 0;
 }

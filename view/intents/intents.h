@@ -12,6 +12,8 @@
 #define MV_VIEW_COMMAND_AS(name, keys, needs, past, title, help, run, arg)
 #include "view/state/commands.def"
 #undef MV_VIEW_COMMAND
+void mv_do_turn(mv_view *view, uint64_t flag); /* offset of a bool in mv_view_state */
+void mv_do_flame_turn(mv_view *view, uint64_t flag);
 void mv_do_zoom(mv_view *view, uint64_t arg);
 void mv_do_zoom_y(mv_view *view, uint64_t arg);
 void mv_do_pan(mv_view *view, uint64_t arg);
@@ -33,6 +35,15 @@ bool mv_intents_open(mv_view *view);
 
 /* Shows a device of a file completely; rows of view->documents and of its devices. */
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
+
+/* For a view of newer data of the same files (view/renewal.h). The first opens the files of the view
+ * that is shown, at its level; false: something was missing, and has to be read first. The second
+ * takes its state over, with the numbers that its events and blocks have there; false: as above. */
+bool mv_view_catch_up(mv_view *to, const mv_view *from);
+bool mv_view_take_over(mv_view *to, const mv_view *from);
+
+/* Whether no button is held, and no list or field is open. */
+bool mv_view_is_at_rest(const mv_view *view);
 
 /* Sets the theme and the text size, as chosen by the window and not by the user. */
 void mv_view_look(mv_view *view, bool is_dark, double scale);

@@ -7,18 +7,6 @@
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 
-void mv_do_state_layout(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->by_address = !view->now->by_address;
-}
-
-void mv_do_state_ideal(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->shows_ideal = !view->now->shows_ideal;
-}
-
 void mv_do_history_row(mv_view *view, uint64_t arg)
 {
     const mv_explanation_answer *a = view->panels->details_shown;
@@ -98,6 +86,11 @@ void mv_do_report_row(mv_view *view, uint64_t arg)
     f = &a->findings.rows[row->finding];
     seen = &a->places[row->finding];
     mv_view_write(view)->report_row = (uint32_t)arg;
+    if (*seen->ticks) {
+        memset(mv_view_write(view)->whatif, 0, sizeof view->now->whatif);
+        snprintf(mv_view_write(view)->whatif, sizeof view->now->whatif, "%s", seen->ticks);
+        mv_do_show_tab(view, MV_TAB_WHATIF);
+    }
     if (!f->has_place)
         return;
     place = (mv_listing_place){.has_event = true,

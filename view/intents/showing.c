@@ -16,16 +16,11 @@ void mv_do_show_main(mv_view *view, uint64_t arg)
     mv_view_write(view)->fits_height = true;
 }
 
-void mv_do_show_requested(mv_view *view, uint64_t arg)
+void mv_do_turn(mv_view *view, uint64_t flag)
 {
-    (void)arg;
-    mv_view_write(view)->shows_requested = !view->now->shows_requested;
-}
+    bool *is_on = (bool *)((char *)mv_view_write(view) + flag);
 
-void mv_do_show_device(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->shows_device = !view->now->shows_device;
+    *is_on = !*is_on;
 }
 
 void mv_do_show_tab(mv_view *view, uint64_t arg)

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "view/document/search_text.h"
+#include "view/document/whatif_replay.h"
 #include "view/frame/view.h"
 
 static uint32_t group_of(const mv_sites *sites, mv_stack_id stack)
@@ -119,8 +120,51 @@ static bool find_search(mv_arena *arena, const mv_document *document, const mv_d
     return out->search != NULL;
 }
 
+/* ---- other settings ---------------------------------------------------------------------- */
+
+/* The items that turn the recorded settings into the advised ones: one, or for the defaults all
+ * that leave a recorded one out. NULL when out of memory. */
+static const char *ticks_of_setting(mv_arena *arena, const char *recorded, const char *setting)
+{
+    const char *defaults = "", *before = "";
+
+    for (uint32_t i = 0; i < MV_SETTING_CHOICES; i++) {
+        const mv_setting_choice *c = &mv_setting_choices[i];
+        const char *conf = mv_alloc_conf_change(arena, recorded, c->key, c->value);
+        if (!conf)
+            return NULL;
+        if (strcmp(conf, setting) == 0)
+            return mv_arena_printf(arena, "%s:%s", c->key, c->value ? c->value : "");
+        if (c->value || !strstr(recorded, c->key) || strcmp(before, c->key) == 0)
+            continue;
+        before = c->key;
+        defaults = mv_arena_printf(arena, "%s%s%s:", defaults, *defaults ? "\n" : "", c->key);
+        if (!defaults)
+            return NULL;
+    }
+    return *setting ? "" : defaults;
+}
+
+/* What the first advice changes. */
+static const char *find_ticks(mv_arena *arena, const mv_document *document,
+                              const mv_frame_id *frames, const mv_whatif *whatif)
+{
+    const mv_whatif_advice *a = &whatif->advice[0];
+    char line[MV_SEARCH_LINE];
+
+    if (whatif->advice_count == 0)
+        return "";
+    if (a->stack.row == MV_NO_STACK.row)
+        return ticks_of_setting(arena, whatif->trials.recorded_conf, a->setting);
+    return mv_arena_printf(arena, MV_WHATIF_APART "%s",
+                           mv_search_of_line(&document->trace,
+                                             frames[group_of(&document->sites, a->stack)], a->stack,
+                                             line));
+}
+
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
-                                         const mv_document_device *d, const mv_findings *findings)
+                                         const mv_document_device *d, const mv_findings *findings,
+                                         const mv_whatif *whatif)
 {
     mv_finding_place *places = mv_push_array(arena, mv_finding_place, findings->count);
     uint32_t events = d->lives.events.count;
@@ -130,7 +174,10 @@ mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *doc
         return NULL;
     for (uint32_t i = 0; places && i < findings->count; i++) {
         const mv_finding *f = &findings->rows[i];
-        places[i] = (mv_finding_place){.alloc = MV_NO_ROW, .search = ""};
+        places[i] = (mv_finding_place){.alloc = MV_NO_ROW, .search = "", .ticks = ""};
+        if (whatif && f->kind == MV_FINDING_WHATIF &&
+            !(places[i].ticks = find_ticks(arena, document, frames, whatif)))
+            return NULL;
         if (!f->has_place)
             continue;
         find_window(f, events, &places[i]);

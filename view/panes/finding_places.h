@@ -10,11 +10,13 @@ typedef struct {
     uint32_t from, to;  /* events [from, to) to show */
     uint32_t alloc;     /* row to pin; MV_NO_ROW: none */
     const char *search; /* a filter; "": none */
+    const char *ticks;  /* of the What-if tab (whatif_replay.h); "": none */
 } mv_finding_place;
 
-/* [findings->count] places in `arena`; NULL when out of memory. O(rows of its lives) for each. */
+/* [findings->count] places in `arena`; NULL when out of memory. O(rows of its lives) for each.
+ * `whatif` NULL: there is no finding about other settings. */
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
                                          const mv_document_device *device,
-                                         const mv_findings *findings);
+                                         const mv_findings *findings, const mv_whatif *whatif);
 
 #endif

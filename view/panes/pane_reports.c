@@ -20,6 +20,7 @@ typedef struct {
     mv_view *view;
     mv_ui *ui;
     const mv_findings *findings;
+    const mv_finding_place *places;
     const mv_report_row *rows;
     uint32_t count;
     float kind, culprit; /* widths of the columns */
@@ -200,14 +201,25 @@ static bool is_stacked(reports_frame *p, const mv_report_row *row)
     return mv_ui_text_width(p->ui, MV_UI_TEXT, words_of(p, row)) > room - (has ? p->culprit : 0);
 }
 
+/* What a click on the row does; NULL: nothing. */
+static const char *hint_of(const reports_frame *p, const mv_report_row *row)
+{
+    const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
+
+    return !f                               ? "click: show it"
+           : *p->places[row->finding].ticks ? "click: tick it in What if"
+           : !f->has_place                  ? NULL
+           : f->is_about_heap               ? "click: show in the allocator's state"
+                                            : "click: show in the timeline";
+}
+
 /* "LEAK   train.py:62 forward   2.00 MiB a step, 24.0 MiB at the end". */
 static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, bool is_shown)
 {
     const mv_theme *theme = p->ui->theme;
     uint32_t colour = is_alarm(row->kind) ? theme->alarm : theme->text;
-    bool leads = row->finding == MV_NO_ROW || p->findings->rows[row->finding].has_place;
 
-    if (is_shown || (leads && mv_ui_is_hot(p->ui, line))) {
+    if (is_shown || (hint_of(p, row) && mv_ui_is_hot(p->ui, line))) {
         mv_ui_fill(p->ui, line, theme->background);
         mv_ui_frame(p->ui, line, is_shown ? theme->faint_text : theme->grid);
     }
@@ -232,10 +244,7 @@ static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visib
     uint32_t most = p->is_narrow ? NARROW_LINES : MOST_LINES;
     const mv_theme *theme = p->ui->theme;
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
-    const char *hint = !f                 ? "click: show it"
-                       : !f->has_place    ? NULL
-                       : f->is_about_heap ? "click: show in the allocator's state"
-                                          : "click: show in the timeline";
+    const char *hint = hint_of(p, row);
 
     if (f)
         mv_panel_wrap(&p->lines, left, width, theme->text, most, f->what);
@@ -326,6 +335,7 @@ void mv_reports_paint(mv_view *view, mv_box box)
         panels->report_first = 0;
     panels->report_of = device;
     p.findings = &answer->findings;
+    p.places = answer->places;
     find_rows(view, p.findings);
     p.rows = panels->reports;
     p.count = panels->report_count;

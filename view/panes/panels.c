@@ -265,7 +265,7 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
         reports.whatif = NULL;
     if (mv_findings_find(arena, &reports, &a->findings, &err) != MV_OK)
         return NULL;
-    a->places = mv_finding_places_find(arena, q->document, q->device, &a->findings);
+    a->places = mv_finding_places_find(arena, q->document, q->device, &a->findings, reports.whatif);
     return a->places ? a : NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/follow.h"
 #include "view/sdl/display_scale.h"
 #include "view/sdl/driver.h"
 #include "view/sdl/frame_pace.h"
@@ -26,6 +27,7 @@ typedef struct {
     mv_driver driver;
     mv_presenter presenter;
     mv_view *view;
+    mv_follow follow;
     mv_pointer pointer;
     char *pasted; /* SDL's */
     uint32_t wake_type;
@@ -162,6 +164,8 @@ static mv_code open_view(shell *s, mv_err *err)
     mv_view_begin_at(s->view, &s->opts->start); /* first: a small file is ready at once */
     for (uint32_t i = 0; i < s->opts->file_count; i++)
         mv_view_add(s->view, s->opts->files[i]);
+    if (s->opts->is_followed)
+        mv_follow_begin(&s->follow, s->view);
     return MV_OK;
 }
 
@@ -286,9 +290,24 @@ static void draw_frame(shell *s)
     follow_title(s);
 }
 
+/* Newer data is shown, and its age, also when nothing else happens. */
+static void follow(shell *s)
+{
+    double ms = (double)s->sdl.GetTicks64();
+    mv_view *view = mv_follow_update(&s->follow, s->view, ms);
+
+    if (view != s->view || ms >= (double)s->pace.frame_at + mv_follow_wait(&s->follow, view))
+        s->pace.is_dirty = true;
+    s->pace.is_lost = s->pace.is_lost || view != s->view;
+    s->view = view;
+}
+
 static int wait_of(const shell *s)
 {
-    return mv_frame_pace_wait(&s->pace, mv_view_is_animating(s->view), s->sdl.GetTicks64());
+    int wait = mv_frame_pace_wait(&s->pace, mv_view_is_animating(s->view), s->sdl.GetTicks64());
+    uint32_t longest = mv_follow_wait(&s->follow, s->view);
+
+    return (uint32_t)wait < longest ? wait : (int)longest;
 }
 
 static void run(shell *s)
@@ -302,7 +321,8 @@ static void run(shell *s)
         while (s->sdl.PollEvent(&event))
             take_event(s, &event);
         give_pending(s);
-        if (wait_of(s) == 0)
+        follow(s);
+        if (mv_frame_pace_wait(&s->pace, mv_view_is_animating(s->view), s->sdl.GetTicks64()) == 0)
             draw_frame(s);
     }
 }
@@ -317,6 +337,7 @@ static void close_all(shell *s)
     mv_driver_close(&s->driver);
     if (s->window)
         s->sdl.DestroyWindow(s->window);
+    mv_follow_end(&s->follow);
     mv_view_close(s->view);
     if (s->sdl.library) {
         s->sdl.free(s->pasted);

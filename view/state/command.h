@@ -37,7 +37,8 @@ enum {
     MV_NEEDS_FUTURE = 256,
     MV_NEEDS_COLOURS = 512, /* a picture with coloured allocations */
     MV_NEEDS_LEVELS = 1024, /* a file with several memory levels */
-    MV_NEEDS_LEDGER = 2048  /* CUDA calls, or device samples */
+    MV_NEEDS_LEDGER = 2048, /* CUDA calls, or device samples */
+    MV_NEEDS_LIVE = 4096    /* a recording that is being followed */
 };
 
 typedef struct {

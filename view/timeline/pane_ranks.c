@@ -5,6 +5,8 @@
 
 #include "base/size.h"
 #include "base/sort.h"
+#include "base/text.h"
+#include "view/timeline/hit_ticks.h"
 #include "view/timeline/rank_lanes.h"
 #include "viz/scene/axis.h"
 
@@ -18,6 +20,7 @@ enum {
     LEAST_VERDICT = 180, /* of the sentence above: otherwise buttons make room for it */
     LEAST_NAME = 150,
     MARK = 4,
+    HITS = 5, /* height of their ticks */
     GAP = 3,
     MOST_EVENTS_OOM = 1000,
     FIRST_COLUMNS = 60000, /* for all lanes, in the first frame of a window */
@@ -260,6 +263,7 @@ typedef struct {
     mv_viewport at; /* of the lane */
     mv_box names, plot;
     mv_extent all;
+    const mv_filter_bits *hits; /* of the search; NULL: none is shown, or not known yet */
 } lane_frame;
 
 /* In half pixels. */
@@ -320,6 +324,18 @@ static void paint_ooms(const lane_frame *l)
                        ui->theme->alarm);
 }
 
+/* At the bottom of the lane. */
+static void paint_hits(lane_frame *l)
+{
+    const mv_plot *p = &l->f->p;
+    float high = fminf(mv_ui_px(p->ui, HITS), floorf(l->plot.h / 3));
+
+    l->hits = mv_search_matches(p->view, &l->lane->hits, l->row->document, l->row->shown);
+    if (l->hits)
+        mv_hit_ticks_of(p->view, &l->row->shown->index, l->hits, &l->lane->columns,
+                        (mv_box){l->plot.x, l->plot.y + l->plot.h - high, l->plot.w, high});
+}
+
 /* It begins before this picture, or continues after it: a triangle points there. */
 static void paint_more(const lane_frame *l, bool is_left)
 {
@@ -371,6 +387,7 @@ static void paint_picture(lane_frame *l)
                        (mv_shape){.stroke = (theme->outline & ~0xffu) | 0xa0, .width = unit});
     mv_curve_paint(p->ui, &l->at, &l->lane->columns, MV_RESERVED,
                    (mv_shape){.stroke = theme->reserved, .width = unit, .is_dashed = is_tall});
+    paint_hits(l);
     paint_ooms(l);
     paint_peak(l);
     if (events && !mv_alignment_shows(&l->to, 0))
@@ -426,6 +443,9 @@ static const char *tip_of(lane_frame *l)
     text = mv_scene_format(scene, "%s\npeak %s, most reserved %s", l->row->name,
                            mv_size_text(peak, l->all.most.allocated),
                            mv_size_text(reserved, l->all.most.reserved));
+    if (l->hits)
+        text = mv_scene_format(scene, "%s\n%u hit%s of the search", text, l->hits->matches,
+                               mv_plural(l->hits->matches));
     for (uint32_t i = 0; (outlier = outlier_of(l->f, l->row, i)) != NULL; i++)
         text = mv_scene_format(scene, "%s\n%s", text, outlier->text);
     return mv_scene_format(scene, "%s\nclick: show it", text);

@@ -44,6 +44,7 @@ typedef struct {
     const mv_document_device *device; /* device of the last frame */
     mv_pyramid_reader levels;
     mv_envelope columns;
+    mv_slot *hits; /* of the search; NULL: none was shown yet */
 } mv_rank_lane;
 
 struct mv_ranks_pane {

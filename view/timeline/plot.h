@@ -86,6 +86,9 @@ enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while other work waits */
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
                       mv_viewport at, const mv_alignment *to, uint32_t most);
 void mv_plot_curves(mv_plot *p);
+/* The moments of the columns [column, end); false: the other device has none there. */
+bool mv_envelope_moments(const mv_envelope *envelope, uint32_t column, uint32_t end,
+                         mv_window *out);
 /* The first column that contains a moment of the envelope's device; false: none does. */
 bool mv_envelope_column(const mv_envelope *envelope, uint32_t event, uint32_t *out);
 void mv_plot_peaks(mv_plot *p); /* and failed requests */

@@ -45,8 +45,7 @@ static mv_window rounded(const mv_pyramid *pyramid, mv_window moments)
     return moments;
 }
 
-/* The moments of columns [column, end); false: the other device has none there. */
-static bool columns_of(const mv_envelope *e, uint32_t column, uint32_t end, mv_window *out)
+bool mv_envelope_moments(const mv_envelope *e, uint32_t column, uint32_t end, mv_window *out)
 {
     const mv_viewport *at = &e->at;
 
@@ -54,12 +53,14 @@ static bool columns_of(const mv_envelope *e, uint32_t column, uint32_t end, mv_w
         return mv_alignment_column(&e->to, mv_viewport_border(at, column),
                                    mv_viewport_border(at, end), out);
     *out = mv_viewport_column(at, column);
+    if (end > column + 1)
+        out->end = mv_viewport_column(at, end - 1).end;
     return true;
 }
 
 static bool column_of(const mv_envelope *e, uint32_t column, mv_window *out)
 {
-    return columns_of(e, column, column + 1, out);
+    return mv_envelope_moments(e, column, column + 1, out);
 }
 
 /* All columns at once, approximately if that is quicker; `exact` of them are exact. */
@@ -77,7 +78,7 @@ static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_re
     e->count = make_columns(pane, e, columns) ? columns : 0;
     for (uint32_t c = 0, end; c < e->count; c = end) {
         end = c + step < e->count ? c + step : e->count;
-        if (!columns_of(e, c, end, &moments))
+        if (!mv_envelope_moments(e, c, end, &moments))
             continue;
         if (e->end == 0)
             e->from = c;

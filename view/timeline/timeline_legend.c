@@ -345,8 +345,10 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
     room -= room > 0 && has_band(p);
     mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room, rows);
     empty = first_empty(rows, colouring);
-    if (empty != MV_NO_ROW && rows->count == room) /* a line is drawn above these */
+    if (empty != MV_NO_ROW && rows->count == room) { /* a line is drawn above these */
         mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room - 1, rows);
+        empty = first_empty(rows, colouring);
+    }
     for (uint32_t i = 0; i < rows->count; i++)
         labels[i] = rows->row[i].label;
     full = empty == MV_NO_ROW ? rows->count : empty;

@@ -5,7 +5,7 @@
 enum {
     GROUP = 25,    /* pixels of a heading at scale 1, with room for a marker below its text */
     LEAST_ROW = 5, /* pixels of a row, at any scale */
-    MOST_ROW = 40, /* pixels of a row, at scale 1, when everything is shown */
+    MOST_ROW = 72, /* pixels of a row, at scale 1, when everything is shown */
     ZOOMED_ROW = 64,
     LOW_ROW = 8,       /* rows up to this height have a gap of one pixel */
     LEAST_BLOCK = 512, /* bytes: the allocator's rounding unit */

@@ -1,101 +1,71 @@
-"""PyTorch's caching allocator, as arithmetic: which segments a program would have reserved.
+"""PyTorch's caching allocator, as arithmetic: which segments a program would have reserved, by the rules of
+c10/cuda/CUDACachingAllocator.cpp (docs/dry-run.md)."""
 
-The rules are those of c10/cuda/CUDACachingAllocator.cpp: sizes are rounded to 512 bytes; up to 1 MiB comes from
-2 MiB segments, less than 10 MiB from 20 MiB segments, more from a segment of its own, rounded to 2 MiB; the
-smallest free block of the stream that is large enough is taken, and split if the rest is worth it; free neighbours
-merge. Settings change these: see Settings."""
-
-import bisect
-import math
-import random
-import re
-import time
+import bisect, math, random, re, time
 from typing import Any, Dict, List, Optional, Tuple
 
-ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
-LARGE, ROUND_LARGE = 10 << 20, 2 << 20
+ROUND, SMALL, SMALL_SEGMENT, LARGE, ROUND_LARGE = 512, 1 << 20, 2 << 20, 10 << 20, 2 << 20
 LAST_ADDRESS, SLOT = 0x7F0000000000, 32 << 20  # of the driver
 SPACE = 13107 * (20 << 20)  # addresses of an expandable segment, 256 GiB: PyTorch takes more than the GPU's memory
 TRIES = 8  # of addresses by chance
 FREE, USED, UNMAPPED = "inactive", "active_allocated", "unmapped"
-IGNORED = re.compile("pin|graph_capture|garbage_collection_threshold|release_lock_on|throw_on|backend$")  # no effect without a limit
-
+IGNORED = re.compile("pin|graph_capture|garbage_collection_threshold|release_lock_on|throw_on|backend$")  # they need a limit
 Stack = List[Dict[str, Any]]
 Key = Tuple[bool, int]  # small?, stream
-
 
 def up(n: int, to: int) -> int:
     return -(-n // to) * to
 
-
 class Settings:
     """PYTORCH_CUDA_ALLOC_CONF, as CUDAAllocatorConfig.cpp and AcceleratorAllocatorConfig.h read it."""
-
     def __init__(self, text: str = "") -> None:
-        self.text, self.split_limit = text, math.inf
-        self.divisions = [0] * 16  # of sizes from 1 MiB, 2 MiB, 4 MiB ... on
+        self.text, self.divisions = text, [0] * 16  # of sizes from 1 MiB, 2 MiB, 4 MiB ... on
         found: Dict[str, str] = dict(re.findall(r"(\w+):(\[[^]]*\]|[^,]*)", re.sub(r"\s", "", text)))
         self.large = int(found.pop("large_segment_size_mb", "20")) << 20
         self.slack = int(found.pop("max_non_split_rounding_mb", str(self.large >> 20))) << 20
         self.expandable = found.pop("expandable_segments", "False").lower() == "true"
-        if "max_split_size_mb" in found:
-            self.split_limit = int(found.pop("max_split_size_mb")) << 20
-        self.divide(found.pop("roundup_power2_divisions", ""))
-        self.unknown = [f"{key}:{value}" for key, value in found.items()
-                        if not IGNORED.match(key) or key == "backend" and value != "native"]
-
-    def divide(self, text: str) -> None:
-        if text and text[0] != "[":
-            self.divisions = [int(text)] * 16
-        at = 0
-        for n, (size, value) in enumerate(re.findall(r"(\d+|>):(\d+)", text if text[:1] == "[" else "")):
+        self.split_limit = int(found.pop("max_split_size_mb", "0")) << 20 or math.inf
+        divisions, at = found.pop("roundup_power2_divisions", ""), 0
+        if divisions and divisions[0] != "[":
+            self.divisions = [int(divisions)] * 16
+        for n, (size, value) in enumerate(re.findall(r"(\d+|>):(\d+)", divisions)):
             at = at if size == ">" else min(15, int(size).bit_length() - 1)
             start, end = 0 if n == 0 else at, 16 if size == ">" else at + 1
             self.divisions[start:end] = [int(value)] * (end - start)
+        self.unknown = [f"{key}:{value}" for key, value in found.items()
+                        if not IGNORED.match(key) or key == "backend" and value != "native"]
 
-    def rounded(self, size: int) -> int:
-        """round_size()"""
+    def rounded(self, size: int) -> int:  # round_size()
         parts = self.divisions[min(15, max(0, size.bit_length() - 21))]
-        if parts > 1 and size > ROUND * parts:
-            return up(size, max(1, (1 << (size.bit_length() - 1)) // parts))
-        return up(size, ROUND)
+        return up(size, max(1, (1 << (size.bit_length() - 1)) // parts) if parts > 1 and size > ROUND * parts else ROUND)
 
-    def snapshot(self) -> Dict[str, Any]:
-        """As torch.cuda.memory._snapshot() has them."""
+    def snapshot(self) -> Dict[str, Any]:  # as torch.cuda.memory._snapshot() has them
         return {"PYTORCH_CUDA_ALLOC_CONF": self.text, "garbage_collection_threshold": 0.0, "expandable_segments": self.expandable,
                 "max_split_size": -1 if self.split_limit == math.inf else self.split_limit,
                 "roundup_power2_divisions": {str(1 << n): value for n, value in enumerate(self.divisions)}}
 
-
 class Block:
+    """`segment` is the stack that reserved it, `origin` the first address of its expandable segment, or 0."""
     __slots__ = ("address", "size", "requested", "key", "before", "after", "state", "stack", "segment", "origin")
 
     def __init__(self, address: int, size: int, key: Key, segment: Stack, origin: int, state: str = FREE) -> None:
         self.address, self.size, self.key, self.state, self.requested = address, size, key, state, 0
-        self.before: Optional[Block] = None
-        self.after: Optional[Block] = None
-        self.stack: Stack = []
-        self.segment, self.origin = segment, origin  # where it was reserved; the first address of its expandable segment, or 0
+        self.segment, self.origin, self.stack = segment, origin, []  # type: Stack, int, Stack
+        self.before = self.after = None  # type: Optional[Block]
 
-    def reach(self) -> int:
-        """Bytes that it could grow to."""
+    def reach(self) -> int:  # bytes that it could grow to
         return self.size + (self.after.size if self.after and self.after.state == UNMAPPED else 0)
 
-    def room(self, size: int) -> bool:
-        """Whether it and the free and unmapped blocks after it are large enough."""
+    def room(self, size: int) -> bool:  # whether it and the free and unmapped blocks after it are large enough
         block: Optional[Block] = self
         while block and block.state != USED and size > 0:
             size, block = size - block.size, block.after
         return size <= 0
 
-
 class OutOfMemory(Exception):
     """The limit does not allow the segment."""
-
-
 class Allocator:
     """One device. `limit` is what may be reserved; without it nothing ever fails."""
-
     def __init__(self, device: int = 0, limit: Optional[int] = None, records: bool = True, settings: Optional[Settings] = None,
                  seed: Optional[int] = None) -> None:
         self.chance = None if seed is None else random.Random(seed)
@@ -110,37 +80,31 @@ class Allocator:
         self.pending: List[int] = []  # those whose time has not come
 
     def note(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
+        if action not in ("alloc", "free_requested", "free_completed"):
+            self.reserved += size if action in ("segment_alloc", "segment_map") else -size
+            self.peak_reserved = max(self.peak_reserved, self.reserved)
         if self.records:
-            event = {"action": action, "addr": address, "size": size, "stream": stream,
-                     "time_us": time.time_ns() // 1000, "compile_context": "N/A", "user_metadata": ""}
-            if stack is not None:
-                event["frames"] = stack
-            self.events.append(event)
-
-    # Lists of blocks
+            self.events.append({"action": action, "addr": address, "size": size, "stream": stream, "compile_context": "N/A",
+                                "time_us": time.time_ns() // 1000, "user_metadata": "",
+                                **({} if stack is None else {"frames": stack})})
 
     def put(self, block: Block) -> None:
-        bisect.insort(self.lists.setdefault((block.key, block.state), []), self.place_of(block))
+        by = block.size if block.state == FREE else 0
+        bisect.insort(self.lists.setdefault((block.key, block.state), []), (by, block.address, block))
 
     def drop(self, block: Block) -> None:
         blocks = self.lists[block.key, block.state]
-        del blocks[bisect.bisect_left(blocks, self.place_of(block)[:2])]
+        del blocks[bisect.bisect_left(blocks, (block.size if block.state == FREE else 0, block.address))]
 
-    @staticmethod
-    def place_of(block: Block) -> Tuple[int, int, Block]:
-        return block.size if block.state == FREE else 0, block.address, block
+    def split(self, block: Block, size: int) -> None:  # the rest of a block becomes a block, if there is any
+        if size < block.size:
+            tail = Block(block.address + size, block.size - size, block.key, block.segment, block.origin, block.state)
+            tail.before, tail.after, block.after, block.size = block, block.after, tail, size
+            if tail.after:
+                tail.after.before = tail
+            self.put(tail)
 
-    @staticmethod
-    def cut(block: Block, size: int) -> Block:
-        """The rest of a block becomes a block."""
-        tail = Block(block.address + size, block.size - size, block.key, block.segment, block.origin, block.state)
-        tail.before, tail.after, block.after, block.size = block, block.after, tail, size
-        if tail.after:
-            tail.after.before = tail
-        return tail
-
-    def settle(self, block: Block) -> Block:
-        """Merges a block with neighbours of its state, and puts it into its list."""
+    def settle(self, block: Block) -> Block:  # merges a block with neighbours of its state, and puts it into its list
         for other in (block.before, block.after):
             if other and other.state == block.state:
                 self.drop(other)
@@ -151,10 +115,7 @@ class Allocator:
         self.put(block)
         return block
 
-    # Reserving
-
-    def take(self, key: Key, size: int) -> Optional[Block]:
-        """get_free_block()"""
+    def take(self, key: Key, size: int) -> Optional[Block]:  # get_free_block()
         blocks, limit = self.lists.setdefault((key, FREE), []), self.settings.split_limit
         at = bisect.bisect_left(blocks, (size, 0))
         while at + 1 < len(blocks) and blocks[at][2].origin and blocks[at + 1][2].reach() < blocks[at][2].reach():
@@ -163,53 +124,42 @@ class Allocator:
             return None
         return blocks.pop(at)[2]
 
-    def count(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
-        self.reserved += size if "alloc" in action or action == "segment_map" else -size
-        self.peak_reserved = max(self.peak_reserved, self.reserved)
-        self.note(action, address, size, stream, stack)
-
-    def require(self, more: int) -> bool:
-        """Whether so much may be reserved at once; else, the cache has been given back."""
-        if self.limit is None or self.reserved + more <= self.limit:
-            return True
-        self.release()
-        return False
+    def allows(self, more: int) -> bool:
+        return self.limit is None or self.reserved + more <= self.limit
 
     def reserve(self, key: Key, size: int, stack: Stack) -> Block:
-        if self.settings.expandable:
-            return self.expand(key, size, stack)
         total = SMALL_SEGMENT if size <= SMALL else self.settings.large if size < LARGE else up(size, ROUND_LARGE)
-        if not self.require(total) and self.reserved + total > (self.limit or 0):
+        if not self.allows(total):
+            self.release()
+        if not self.allows(total):
             raise OutOfMemory(total)
         return self.segment(key, total, stack, FREE)
 
     def address(self, size: int) -> int:
         """The driver's: cudaMalloc() takes the lowest rest of a slot that is large enough, else a new slot below all others,
-        as recordings on an H200 show, once it has filled what the context left free. Of free blocks of one size PyTorch takes
-        the lowest, so that addresses decide how memory breaks up."""
+        as recordings on an H200 show, once it has filled what the context left free."""
         if self.chance:
             self.lowest += 1
             return self.chance.randrange(1 << 25) << 48 | self.lowest
-        at = next((at for at, (_, room) in enumerate(self.rests) if room >= size), -1)
-        if at < 0:
+        rest = next((rest for rest in self.rests if rest[1] >= size), None)
+        if rest:
+            self.rests.remove(rest)
+        else:
             self.lowest -= up(size, SLOT)
-            bisect.insort(self.rests, (self.lowest, up(size, SLOT)))
-            at = bisect.bisect_left(self.rests, (self.lowest, 0))
-        address, room = self.rests.pop(at)
-        if room > size:
-            self.rests.insert(at, (address + size, room - size))
-        return address
+            rest = self.lowest, up(size, SLOT)
+        if rest[1] > size:
+            bisect.insort(self.rests, (rest[0] + size, rest[1] - size))
+        return rest[0]
 
     def segment(self, key: Key, size: int, stack: Stack, state: str) -> Block:
         address = self.address(up(size, ROUND_LARGE))
         block = Block(address, size, key, stack, address if state == UNMAPPED else 0, state)
         self.first.append(block)
         if state == FREE:
-            self.count("segment_alloc", block.address, size, key[1], stack)
+            self.note("segment_alloc", block.address, size, key[1], stack)
         return block
 
     # Expandable segments: try_allocate_expandable_block(), find_expandable_block(), map_block()
-
     def page(self, key: Key) -> int:
         return SMALL_SEGMENT if key[0] else self.settings.large
 
@@ -226,29 +176,26 @@ class Allocator:
         for again in (True, False):
             block = self.place(key, size, stack)
             more = up(size - (block.size if block.state == FREE else 0), self.page(key))
-            if self.require(more):
+            if self.allows(more):
                 break
             if not again:
                 raise OutOfMemory(more)
-        if block.state == UNMAPPED:
-            block = self.map(block, min(size, block.size), stack)
-        while block.size < size:
-            assert block.after
-            block = self.map(block.after, min(size - block.size, block.after.size), stack)
+            self.release()
+        while block.state == UNMAPPED or block.size < size:
+            held = block.size if block.state == FREE else 0
+            block = self.map(block.after if held and block.after else block, size - held, stack)
         self.drop(block)
         return block
 
     def map(self, block: Block, size: int, stack: Stack) -> Block:
         size = min(up(size, self.page(block.key)), block.size)
         self.drop(block)
-        if size < block.size:
-            self.put(self.cut(block, size))
+        self.split(block, size)
         block.state, block.segment = FREE, stack
-        self.count("segment_map", block.address, size, block.key[1], stack)
+        self.note("segment_map", block.address, size, block.key[1], stack)
         return self.settle(block)
 
-    def unmap(self, block: Block) -> None:
-        """The whole pages of a free block go back."""
+    def unmap(self, block: Block) -> None:  # the whole pages of a free block go back
         page = self.page(block.key)
         low = block.origin + up(block.address - block.origin, page)
         high = block.origin + (block.address + block.size - block.origin) // page * page
@@ -256,26 +203,24 @@ class Allocator:
             return
         self.drop(block)
         if low > block.address:
-            block, front = self.cut(block, low - block.address), block
-            self.put(front)
-        if block.size > high - low:
-            self.put(self.cut(block, high - low))
+            self.split(block, low - block.address)
+            self.put(block)
+            block = block.after or block
+            self.drop(block)
+        self.split(block, high - low)
         block.state = UNMAPPED
-        self.count("segment_unmap", low, high - low, block.key[1], None)
+        self.note("segment_unmap", low, high - low, block.key[1], None)
         self.settle(block)
 
-    # What programs call
-
-    def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:
-        """None for no bytes, as PyTorch's: that is a null pointer and no event."""
+    def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:  # none for no bytes: a null pointer and no event
         if not requested:
             return None
         size = self.settings.rounded(requested)
         key = (size <= SMALL, stream)
-        block = self.take(key, size) or self.reserve(key, size, stack)
+        block = self.take(key, size) or (self.expand if self.settings.expandable else self.reserve)(key, size, stack)
         rest = block.size - size
         if rest >= ROUND if key[0] or self.settings.expandable else size < self.settings.split_limit and rest > SMALL:
-            self.put(self.cut(block, size))
+            self.split(block, size)
         block.state, block.requested, block.stack = USED, requested, stack
         self.allocated += block.size
         self.peak_allocated = max(self.peak_allocated, self.allocated)
@@ -291,13 +236,11 @@ class Allocator:
         block.state, block.stack, block.requested = FREE, [], 0
         self.settle(block)
 
-    def waited(self, until: float = math.inf) -> None:
-        """The program has waited for what the GPU was given before an event."""
+    def waited(self, until: float = math.inf) -> None:  # the program has waited for what the GPU was given before an event
         self.late.update((at, len(self.events)) for at in self.pending if at < until)
         self.pending = [at for at in self.pending if at >= until]
 
-    def release(self) -> None:
-        """empty_cache(): segments without a live block go back, large ones first."""
+    def release(self) -> None:  # empty_cache(): segments without a live block go back, large ones first
         for key, state in sorted(self.lists):
             for _, _, block in self.lists[key, state][:] if state == FREE else ():
                 if block.origin:
@@ -306,35 +249,31 @@ class Allocator:
                     self.drop(block)
                     self.first.remove(block)
                     bisect.insort(self.rests, (block.address, up(block.size, ROUND_LARGE)))
-                    self.count("segment_free", block.address, block.size, key[1], None)
+                    self.note("segment_free", block.address, block.size, key[1], None)
 
-    def segments(self) -> List[Dict[str, Any]]:
-        """As torch.cuda.memory_snapshot() has them: of an expandable segment, each part that is mapped."""
+    def segments(self) -> List[Dict[str, Any]]:  # as torch.cuda.memory_snapshot() has them
         found: List[Dict[str, Any]] = []
         for first in sorted(self.first, key=lambda block: block.address):
             block: Optional[Block] = first
             while block:
+                if block.state != UNMAPPED and (block is first or block.before and block.before.state == UNMAPPED):
+                    found.append({"device": self.device, "address": block.address, "stream": first.key[1], "frames": block.segment,
+                                  "segment_type": "small" if first.key[0] else "large", "is_expandable": bool(first.origin),
+                                  "segment_pool_id": (0, 0), "blocks": []})
                 if block.state != UNMAPPED:
-                    if block is first or block.before and block.before.state == UNMAPPED:
-                        found.append({"device": self.device, "address": block.address, "total_size": 0, "allocated_size": 0,
-                                      "active_size": 0, "requested_size": 0, "stream": first.key[1],
-                                      "segment_type": "small" if first.key[0] else "large", "segment_pool_id": (0, 0),
-                                      "is_expandable": bool(first.origin), "frames": block.segment, "blocks": []})
                     found[-1]["blocks"].append({"address": block.address, "size": block.size, "requested_size": block.requested,
                                                 "state": block.state, "frames": block.stack})
-                    held = block.size if block.state == USED else 0
-                    for name, size in (("total_size", block.size), ("allocated_size", held), ("active_size", held),
-                                       ("requested_size", block.requested)):
-                        found[-1][name] += size
                 block = block.after
+        for segment in found:
+            held = sum(block["size"] for block in segment["blocks"] if block["state"] == USED)
+            segment.update(total_size=sum(block["size"] for block in segment["blocks"]), allocated_size=held, active_size=held,
+                           requested_size=sum(block["requested_size"] for block in segment["blocks"]))
         return found
-
 
 def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = False, seed: Optional[int] = None) -> Allocator:
     """What a program took: under a limit, with blocks free as late as they may be, or with addresses by chance."""
     found = Allocator(limit=limit, records=False, settings=source.settings, seed=seed)
-    live: Dict[int, Optional[Block]] = {}
-    due: Dict[float, List[Block]] = {}
+    live, due = {}, {}  # type: Dict[int, Any], Dict[float, List[Block]]
     for at, event in enumerate(source.events):
         for block in due.pop(at, ()):
             found.free(block)
@@ -342,24 +281,18 @@ def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = Fal
             live[event["addr"]] = found.alloc(event["size"], event["stream"], [])
         elif event["action"] == "free_completed":
             freed = live.pop(event["addr"])
-            assert freed
             if is_late and (at in source.late or at in source.pending):
                 due.setdefault(source.late.get(at, math.inf), []).append(freed)
             else:
                 found.free(freed)
     return found
 
-
-def fits(source: Allocator, limit: int) -> bool:
-    """Whether a program that allocates so would run if no more than `limit` could be reserved."""
+def fits(source: Allocator, limit: int) -> bool:  # whether a program that allocates so would run if no more could be reserved
     try:
-        replayed(source, limit)
+        return bool(replayed(source, limit))
     except OutOfMemory:
         return False
-    return True
 
-
-def others(source: Allocator) -> List[Allocator]:
-    """What a program may take as well, by the time that the GPU needs and by the driver's addresses."""
+def others(source: Allocator) -> List[Allocator]:  # what it may take as well, by the GPU's time and the driver's addresses
     return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \
         [replayed(source, seed=seed) for seed in (() if source.settings.expandable else range(TRIES))]

@@ -1,22 +1,17 @@
 """Starts a dry run when a program imports torch: what `memviz dry-run` asks for is in the environment."""
 
-import importlib.abc
-import importlib.util
-import os
-import sys
+import importlib.abc, importlib.util, os, sys
 from types import ModuleType
 from typing import Any, Optional
 
-
-def start() -> None:
-    """But not in a process that starts those of the ranks, with this environment: each of them is a dry run."""
+def start() -> None:  # but not in a process that starts those of the ranks, with this environment: each of them is a dry run
     words = [*getattr(sys, "orig_argv", [])[1:4], *sys.argv[:1]]
     if any(os.path.basename(word) in ("torchrun", "torch.distributed.run", "torch.distributed.launch") for word in words):
         return
-    path, steps, gpu, ranks, expect = (os.environ.get("MEMVIZ_DRY_RUN" + name, "") for name in ("", "_STEPS", "_GPU", "_RANKS", "_EXPECT"))
+    names = ("", "_STEPS", "_GPU", "_RANKS", "_EXPECT")
+    path, steps, gpu, ranks, expect = (os.environ.get("MEMVIZ_DRY_RUN" + name, "") for name in names)
     from . import run
     run.DryRun(path, gpu or None, int(steps or run.STEPS), int(ranks or 0), bool(expect)).start(ends_process=True)
-
 
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name: str, path: Any, target: Optional[ModuleType] = None) -> Any:
@@ -30,6 +25,5 @@ class Finder(importlib.abc.MetaPathFinder):
             def loaded(module: ModuleType) -> None:
                 load(module)
                 start()
-
             setattr(spec.loader, "exec_module", loaded)
         return spec

@@ -1,44 +1,34 @@
 """The dispatch mode of a dry run: tensors on the GPU are fake, small ones on the CPU are real, and each
 storage on the GPU is an allocation from its first operator to its last reference."""
 
-import bisect
-import contextlib
-import ctypes
-import math
-import mmap
-import os
-import platform
-import re
-import sys
-import weakref
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+import bisect, ctypes, math, mmap, os, platform, re, sys, weakref
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import kernels
 from .allocator import Allocator, Block, Settings, Stack
 
+no_fake = unset_fake_temporarily
 PLAIN = torch.Tensor.__torch_dispatch__
 DEVICE, PINNED = torch.ops.prim.device.default, torch.ops.aten.is_pinned.default
 FAKE = torch._C._TorchDispatchModeKey.FAKE
 MOST_REAL = 4 << 20  # bytes of a CPU tensor that is made for real; larger ones are weights, not data
 MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are kept
 MOST_NOTES = 20  # lines that are named for one reason
+NONE = None, None, 0  # the block of a storage that is not on a GPU
 OWN = __file__.rsplit("/", 1)[0]
 HIDDEN = (OWN, "/torch/_subclasses/", "/torch/utils/_python_dispatch.py", "/torch/_ops.py", "/torch/_decomp",
           "/torch/_prims", "/torch/_dynamo/", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
 CUDA, META = 1, 14  # c10::DeviceType
-GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM, EXCHANGE_STREAM = 2, 5, 6, 9  # of c10::impl::DeviceGuardImplInterface, since 1.9
-
-
+GET_DEVICE, STREAMS = 2, (5, 6, 9)  # getStream, getDefaultStream, exchangeStream of c10::impl::DeviceGuardImplInterface
 WORDS = ctypes.POINTER(ctypes.c_void_p)
 # The code of deviceCount(), the first method after the events' that returns 1, of x86-64 (mov) and aarch64.
 # getStream(): stream 0 of its argument, a device. It is machine code, since ctypes cannot return 16 bytes.
 STREAM_OF = {"x86_64": b"\x0f\xb7\xc6\x31\xd2\xc3", "aarch64": b"\x20\x3c\x00\x12\x01\x00\x80\xd2\xc0\x03\x5f\xd6"}
 RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
-
 
 def methods_of(thing: int, changed: Dict[int, Any], most: int) -> Any:
     """A copy of a C++ object's method table, after the two words of its type, with some methods changed."""
@@ -48,18 +38,16 @@ def methods_of(thing: int, changed: Dict[int, Any], most: int) -> Any:
         copy[2 + method] = function if isinstance(function, int) else ctypes.cast(function, ctypes.c_void_p).value
     return copy
 
-
 def library(name: str) -> Any:
     with open("/proc/self/maps") as maps:
         return ctypes.CDLL(next(line.split(None, 5)[5].strip() for line in maps if f"/{name}.so" in line))
 
-
 def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
-    """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's guard throws or is missing; a
-    copy of the one for `meta`, which does nothing, is what fake tensors need. The table of guards is
-    c10::impl::device_guard_impl_registry. The copy has one stream for each device, answers getDevice(), by which
-    "cuda" becomes "cuda:0", with the current device (an int8 of its type and one of its index), and deviceCount().
-    CUDA's hooks, which throw "hasPrimaryContext expects a valid device index", answer yes: in newer releases isBuilt(), which returns true, and isAvailable() come before that method. Returns what must stay alive."""
+    """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's throws or is missing: it becomes a copy of
+    the one for `meta`, which does nothing, with one stream for each device; its getDevice(), by which "cuda" becomes "cuda:0",
+    answers with the current device (an int8 of its type and one of its index). CUDA's hooks, which throw "hasPrimaryContext
+    expects a valid device index", answer yes: in newer releases isBuilt(), which returns true, and isAvailable() come before
+    that method. Returns what must stay alive."""
     table = (ctypes.c_void_p * 21).in_dll(library("libc10"), "_ZN3c104impl26device_guard_impl_registryE")
     plain = ctypes.cast(ctypes.cast(table[META] or 0, WORDS)[0] or 0, WORDS)
     count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(plain[n], 16))), None)
@@ -70,53 +58,38 @@ def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
     code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(STREAM_OF[platform.machine()])
     stream = ctypes.addressof(ctypes.c_char.from_buffer(code))
-    guards = methods_of(table[META] or 0, {GET_DEVICE: device, GET_STREAM: stream, GET_DEFAULT_STREAM: stream, count: all_devices,
-                                      EXCHANGE_STREAM: stream}, 32)
+    guards = methods_of(table[META] or 0, {GET_DEVICE: device, count: all_devices, **dict.fromkeys(STREAMS, stream)}, 32)
     guard = (ctypes.c_void_p * 2)(ctypes.addressof(guards) + 16, 0)
     table[CUDA] = ctypes.addressof(guard)
     kept = [guards, guard, device, all_devices, yes, code]
     if torch.version.cuda is not None:
         find = library("libtorch_cpu")._ZN2at6detail12getCUDAHooksEv
         find.restype = ctypes.c_void_p
-        hooks = find()
-        first = ctypes.string_at(ctypes.cast(ctypes.cast(hooks, WORDS)[0], WORDS)[2], 16)
-        kept.append(methods_of(hooks, {4 if RETURNS_ONE.match(first) else 2: yes}, 80))
-        ctypes.cast(hooks, WORDS)[0] = ctypes.addressof(kept[-1]) + 16
+        hooks = ctypes.cast(find(), WORDS)
+        first = ctypes.string_at(ctypes.cast(hooks[0], WORDS)[2], 16)
+        kept.append(methods_of(find(), {4 if RETURNS_ONE.match(first) else 2: yes}, 80))
+        hooks[0] = ctypes.addressof(kept[-1]) + 16
     return kept
 
-
-@contextlib.contextmanager
-def no_fake() -> Iterator[None]:
-    mode = torch._C._unset_dispatch_mode(FAKE)
-    try:
-        yield
-    finally:
-        if mode is not None:
-            torch._C._set_dispatch_mode(mode)
-
-
-def leaves(value: Any, found: List[Any]) -> List[Any]:
-    if isinstance(value, torch.Tensor):
-        found.append(value)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            leaves(item, found)
-    return found
-
-
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, torch.Tensor) or isinstance(value, torch.device):
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # a change of tensors and devices, wherever they are in arguments
+    if isinstance(value, (torch.Tensor, torch.device)):
         return change(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(mapped(item, change) for item in value)
-    return value
+    if isinstance(value, dict):
+        return {key: mapped(item, change) for key, item in value.items()}
+    return type(value)(mapped(item, change) for item in value) if isinstance(value, (list, tuple)) else value
 
+def leaves(*values: Any) -> List[Any]:
+    found: List[Any] = []
+    mapped(values, found.append)
+    return [leaf for leaf in found if isinstance(leaf, torch.Tensor)]
+
+def on_gpu(tensor: Any) -> bool:
+    return isinstance(tensor, FakeTensor) and tensor.fake_device.type == "cuda"
 
 class Recorder(TorchDispatchMode):
     def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
         super().__init__()
-        self.fake = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
-        self.gpu = gpu
+        self.fake, self.gpu = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True), gpu
         # What the answer rests on: reason, then lines of the program. The first makes it "at least", the second "about".
         self.notes: Dict[str, Dict[str, List[str]]] = {"not known": {}, "rough": {}, "assumed": {}}
         self.allocators = [Allocator(device) for device in range(devices)]
@@ -128,40 +101,30 @@ class Recorder(TorchDispatchMode):
         self.workspaces: Set[Tuple[int, int, bool, str]] = set()
         self.device, self.stream = 0, 0  # the current ones
         self.sides: List[Tuple[int, float, int]] = []  # autograd's numbers of operators on other streams: from, to, stream
-        self.backward = 0  # depth: PyTorch runs it on a thread of its own
-        self.is_configured = False
-        self.guesses = False  # whether indices were made up
-        self.ignores = 0  # depth: nothing is recorded
+        self.is_configured = self.guesses = False  # guesses: indices were made up
+        self.backward = self.ignores = 0  # depths: in autograd's engine, which has threads of its own; where nothing is recorded
         self.engine: Any = None  # the code that calls autograd's engine
         self.sole = -1  # references to a gradient that only the engine holds
 
-    # Stacks
-
     def stack(self) -> Stack:
-        frame: Any = sys._getframe(2)
-        keys: List[Any] = []
+        frame, keys = sys._getframe(2), []  # type: Any, List[Any]
         while frame:
             keys.append((frame.f_code, frame.f_lineno))
             frame = frame.f_back
         found = self.stacks.get(tuple(keys))
         if found is None:
-            for key in keys:
-                if key not in self.frames:
-                    self.frames[key] = {"name": key[0].co_name, "filename": key[0].co_filename, "line": key[1]}
-            found = self.stacks[tuple(keys)] = [self.frames[key] for key in keys if not any(h in key[0].co_filename for h in HIDDEN)]
+            found = self.stacks[tuple(keys)] = [
+                self.frames.setdefault((code, line), {"name": code.co_name, "filename": code.co_filename, "line": line})
+                for code, line in keys if not any(h in code.co_filename for h in HIDDEN)]
         return found
 
-    def note(self, kind: str, reason: str, is_here: bool = True) -> None:
-        """A reason, and the line of the program that has it."""
+    def note(self, kind: str, reason: str, is_here: bool = True) -> None:  # a reason, and the line of the program that has it
         lines, stack = self.notes[kind].setdefault(reason, []), self.stack() if is_here else []
         user = [f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]]
         where = [f"{frame['filename']}:{frame['line']}" for frame in (user or stack)[:1]]
-        lines += where if len(lines) < MOST_NOTES and where != [] and where[0] not in lines else []
+        lines += [line for line in where if len(lines) < MOST_NOTES and line not in lines]
 
-    # Memory
-
-    def configure(self, text: str) -> None:
-        """Settings of the allocator, in the form of PYTORCH_CUDA_ALLOC_CONF."""
+    def configure(self, text: str) -> None:  # settings of the allocator, in the form of PYTORCH_CUDA_ALLOC_CONF
         try:
             settings = Settings(text)
         except ValueError:
@@ -177,8 +140,7 @@ class Recorder(TorchDispatchMode):
             self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
         return self.allocators[device].alloc(size, self.stream or self.forward_stream(), self.stack())
 
-    def forward_stream(self) -> int:
-        """Of the operator whose gradient is computed: the engine makes it the current one."""
+    def forward_stream(self) -> int:  # of the operator whose gradient is computed: the engine makes it the current one
         node = torch._C._current_autograd_node() if self.backward and self.sides else None
         number = node._sequence_nr() if node else -1
         _, end, stream = self.sides[bisect.bisect(self.sides, (number, math.inf, 0)) - 1] if node else (0, 0, 0)
@@ -187,16 +149,15 @@ class Recorder(TorchDispatchMode):
     def hold(self, tensor: Any) -> None:
         if tensor.layout != torch.strided:
             return self.note("not known", "of a sparse tensor only the parts that are tensors are counted")
-        storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key in self.live:
-            return
-        device = tensor.device.index or 0
-        block = self.take(device, storage.nbytes())
-        self.live[key] = (weakref.ref(storage, lambda _: self.release(key)), block, device)
+        storage, device = tensor.untyped_storage(), tensor.device.index or 0
+        if storage._cdata not in self.live:
+            self.watch(storage, self.take(device, storage.nbytes()), device)
 
-    def release(self, key: int) -> None:
-        _, block, device = self.live.pop(key, (None, None, 0))
+    def watch(self, storage: Any, block: Optional[Block], device: int) -> None:
+        key = storage._cdata
+        self.live[key] = weakref.ref(storage, lambda _: self.free(key, *self.live.pop(key, NONE)[1:])), block, device
+
+    def free(self, key: int, block: Optional[Block], device: int) -> None:
         if block:
             self.allocators[device].free(block, key in self.streams)
         self.streams.discard(key)
@@ -205,22 +166,16 @@ class Recorder(TorchDispatchMode):
         for allocator in self.allocators:
             getattr(allocator, what)(*args)
 
-    def used_by(self, tensor: Any, stream: int) -> None:
-        """Tensor.record_stream()"""
-        _, block, _ = self.live.get(tensor.untyped_storage()._cdata, (None, None, 0))
+    def used_by(self, tensor: Any, stream: int) -> None:  # Tensor.record_stream()
+        _, block, _ = self.live.get(tensor.untyped_storage()._cdata, NONE)
         if block and block.key[1] != stream:
             self.streams.add(tensor.untyped_storage()._cdata)
 
-    def resized(self, storage: Any) -> None:
-        """The new memory is taken before the old one goes."""
-        ref, old, device = self.live.get(storage._cdata, (None, None, 0))
-        if ref is None or (old.requested if old else 0) == storage.nbytes():
-            return
-        block = self.take(device, storage.nbytes())
-        self.live[storage._cdata] = (ref, block, device)
-        if old:
-            self.allocators[device].free(old, storage._cdata in self.streams)
-            self.streams.discard(storage._cdata)
+    def resized(self, storage: Any) -> None:  # the new memory is taken before the old one goes
+        ref, old, device = self.live.get(storage._cdata, NONE)
+        if ref is not None and (old.requested if old else 0) != storage.nbytes():
+            self.live[storage._cdata] = ref, self.take(device, storage.nbytes()), device
+            self.free(storage._cdata, old, device)
 
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
@@ -228,53 +183,35 @@ class Recorder(TorchDispatchMode):
         for size in (*sizes, *range(-sum(size >= 0 for size in sizes), 0)):
             if size >= 0:
                 blocks.append(self.take(device, size))
-                continue
-            block, blocks[-size - 1] = blocks[-size - 1], None
-            if block:
-                self.allocators[device].free(block)
+            else:
+                self.free(-1, blocks[-size - 1], device)
+                blocks[-size - 1] = None
 
-    def workspace(self, device: int, kind: str, size: int) -> None:
-        """Workspace that a library keeps: one for each thread (its handle) and stream."""
-        key = (device, self.stream, self.backward > 0, kind)
-        if key not in self.workspaces:
-            self.workspaces.add(key)
+    def workspace(self, device: int, kind: str, size: int) -> None:  # what a library keeps for each thread and stream
+        if (device, self.stream, self.backward > 0, kind) not in self.workspaces:
+            self.workspaces.add((device, self.stream, self.backward > 0, kind))
             self.take(device, size)
 
-    def chosen(self, what: str) -> None:
-        self.note("rough", f"cuDNN chooses the workspaces of {what} when it runs")
-
-    # Values
-
-    def value(self, tensor: Any) -> Any:
-        """A real tensor with the values of this one, or None."""
-        if not isinstance(tensor, FakeTensor):
-            return tensor
-        found = self.values.get(id(tensor))
-        return found[1] if found and found[0]() is tensor else None
+    def value(self, tensor: Any) -> Any:  # a real tensor with the values of this one, or None
+        ref, value = self.values.get(id(tensor), (lambda: None, None))
+        return tensor if not isinstance(tensor, FakeTensor) else value if ref() is tensor else None
 
     def know(self, tensor: Any, value: Any) -> None:
         if isinstance(tensor, FakeTensor) and isinstance(value, torch.Tensor) and value.numel() <= MOST_KNOWN:
             key = id(tensor)
-            self.values[key] = (weakref.ref(tensor, lambda _: self.values.pop(key, None)), value)
+            self.values[key] = weakref.ref(tensor, lambda _: self.values.pop(key, None)), value
 
-    def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:
-        """The result of an operator on values that are all known and small, for real, or None."""
+    def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:  # for real, if all values are known
         known = {id(t): self.value(t) for t in tensors}
         if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN or known[id(t)] is None for t in tensors) or \
                 not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
             return None
-        cpu = torch.device("cpu")
-
-        def real(x: Any) -> Any:
-            return known[id(x)] if isinstance(x, torch.Tensor) else cpu
-
+        args, kwargs = mapped((args, kwargs), lambda x: known[id(x)] if isinstance(x, torch.Tensor) else torch.device("cpu"))
         try:
             with no_fake():
-                return func(*mapped(args, real), **{k: mapped(v, real) for k, v in kwargs.items()})
+                return func(*args, **kwargs)
         except Exception:  # an operator that the CPU does not have: its values are not known
             return None
-
-    # Operators
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is DEVICE and isinstance(args[0], FakeTensor):
@@ -286,72 +223,68 @@ class Recorder(TorchDispatchMode):
         if func is PINNED:
             return True  # DDP insists
         kwargs = {key: value for key, value in (kwargs or {}).items() if key != "pin_memory"}  # pinning needs CUDA
-        tensors = leaves(list(kwargs.values()), leaves(args, []))
-        if not any(isinstance(t, FakeTensor) for t in tensors):
-            device = kwargs.get("device")
-            if (device is None or device.type != "cuda") and (tensors or kernels.made_bytes(args, kwargs) <= MOST_REAL):
-                with no_fake():
-                    return func(*args, **kwargs)
+        tensors, device = leaves(args, list(kwargs.values())), kwargs.get("device")
+        if not any(isinstance(t, FakeTensor) for t in tensors) and (device is None or device.type != "cuda") and \
+                (tensors or kernels.made_bytes(args, kwargs) <= MOST_REAL):
+            with no_fake():
+                return func(*args, **kwargs)
         if func.namespace == "c10d":
             return kernels.collective(func, args)
         if func is kernels.LOCAL_SCALAR:
             return self.scalar(args[0])
-        if func is kernels.SLICE_BACKWARD and kernels.is_whole(*args):
+        if func is kernels.SLICE_BACKWARD and (args[3], args[5]) == (0, 1) and args[4] >= args[1][args[2]]:
             return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
-        takes = (func is kernels.ADD and self.backward > 0 and self.is_engines() and
-                 args[0].size() == args[1].size() and not args[0]._is_view() and self.is_sole(args[0]._use_count()) is True)
+        takes = func is kernels.ADD and self.backward > 0 and self.adds_in_place(*args[:2])
         return self.faked(func, tensors, args, kwargs, takes)
 
-    def is_engines(self) -> bool:
-        """Whether autograd's engine itself calls, not a formula of PyTorch's in Python: newer releases wrap dispatch."""
+    def adds_in_place(self, first: Any, second: Any) -> bool:
+        """Autograd's engine (not a formula of PyTorch's in Python: newer releases wrap dispatch) adds a second gradient in place
+        if no one else holds the first (input_buffer.cpp, can_accumulate_inplace()), but never to a tensor of a subclass, as fake
+        ones are. The first call sees a gradient that the engine alone holds: see DryRun.calibrate()."""
         frame: Any = sys._getframe(2)
         while frame and ("/torch/_dynamo/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith("/torch/_compile.py")):
             frame = frame.f_back
-        return frame is not None and frame.f_code is self.engine
-
-    def is_sole(self, references: int) -> bool:
-        """Autograd adds a second gradient in place if no one else holds the first (input_buffer.cpp,
-        can_accumulate_inplace()), but never to a tensor of a subclass, as fake ones are. The first call sees a
-        gradient that is known to be held by the engine alone: see DryRun.calibrate(). A view shares its storage
-        with its base, which it holds."""
-        if self.sole < 0:
-            self.sole = references
-        return references <= self.sole
+        if frame is None or frame.f_code is not self.engine or first.size() != second.size() or first._is_view():
+            return False
+        self.sole = first._use_count() if self.sole < 0 else self.sole
+        return bool(first._use_count() <= self.sole)
 
     def inherit(self, tensor: Any, source: Any) -> None:
-        key, old = tensor.untyped_storage()._cdata, source.untyped_storage()._cdata
-        ref, block, device = self.live.get(old, (None, None, 0))
+        old = source.untyped_storage()._cdata
+        ref, block, device = self.live.get(old, NONE)
         if block:
-            self.live[old] = (ref, None, device)
-            self.live[key] = (weakref.ref(tensor.untyped_storage(), lambda _: self.release(key)), block, device)
+            self.live[old] = ref, None, device
+            self.watch(tensor.untyped_storage(), block, device)
 
     def faked(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, takes: bool = False) -> Any:
         values = None if func in kernels.RANDOM else self.computed(func, tensors, args, kwargs)
-        if func._schema.is_mutable and values is None and func not in kernels.SCALED and tensors:
-            self.forget(tensors[0])
         if func in kernels.SCALED:
             self.note("rough", "no step is skipped: a GradScaler may skip the first ones, which then take less")
+        elif func._schema.is_mutable and values is None and tensors:
+            self.forget(tensors[0])
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
         if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
             args = (args[0], [part for i in args[1] for part in  # x[mask] is x[mask.nonzero()]: a size that depends on values
                               (kernels.NONZERO(i).unbind(1) if i is not None and i.dtype == torch.bool else (i,))])
-            tensors = leaves(args, [])
+            tensors = leaves(args)
         if not all(isinstance(t, FakeTensor) for t in tensors):
-            def leaf(x: Any) -> Any:
-                return x if isinstance(x, (FakeTensor, torch.device)) else self.fake.from_tensor(x)
-
-            args, kwargs = mapped(args, leaf), {k: mapped(v, leaf) for k, v in kwargs.items()}
+            fake = self.fake.from_tensor
+            args, kwargs = mapped((args, kwargs), lambda x: x if isinstance(x, (FakeTensor, torch.device)) else fake(x))
         try:
             out = kernels.FAKES.get(func, func)(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as why:
-            out = self.unsupported(func, tensors, args, kwargs, why)
-        found = leaves(out, [])
+            out = self.unsupported(func, tensors, why)
+        found = leaves(out)
         if values is None and func in kernels.INDICES:
             with no_fake():
                 values = kernels.balanced(func, args, found)
             self.guesses = self.guesses or "rand" not in func.__name__
             self.note("assumed", "indices that depend on computed values are spread evenly")
+        if values is None and func in kernels.ALL and not found[0].dim():
+            self.note("assumed", "what all() asks of computed values is true")
+            with no_fake():
+                values = torch.tensor(True)
         if values is not None:
             for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
                 self.know(tensor, value)
@@ -363,25 +296,22 @@ class Recorder(TorchDispatchMode):
 
     def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
         if func in kernels.BETWEEN:
-            kernels.convolution_backward(self, args, found)
-            return
+            return kernels.convolution_backward(self, args, found)
         device = -1
         for t in reversed(found) if func in kernels.LAST_FIRST else found[2:] + found[:2] if func in kernels.SEEDS_FIRST else found:
-            if isinstance(t, FakeTensor) and t.fake_device.type == "cuda":
+            if on_gpu(t):
                 device = t.fake_device.index or 0
-                if not kernels.is_on_host(func, t):
+                if t.dim() or func not in kernels.HAS_SEEDS:
                     self.hold(t)
         if device >= 0 and func in kernels.RULES:
             self.temporaries(device, kernels.RULES[func](self, device, args, kwargs, found))
 
-    def forget(self, tensor: Any) -> None:
-        """In-place writes of unknown values: neither the tensor nor its views are known any more."""
-        if isinstance(tensor, FakeTensor) and self.values and tensor.layout == torch.strided:
-            storage = tensor.untyped_storage()._cdata
-            for key, (ref, _) in list(self.values.items()):
-                other = ref()
-                if other is None or other.layout == torch.strided and other.untyped_storage()._cdata == storage:
-                    self.values.pop(key, None)
+    def forget(self, tensor: Any) -> None:  # after an in-place write of unknown values neither the tensor nor its views are known
+        storage = tensor.untyped_storage()._cdata if isinstance(tensor, FakeTensor) and tensor.layout == torch.strided else None
+        for key, (ref, _) in list(self.values.items()) if storage else ():
+            other = ref()
+            if other is None or other.layout == torch.strided and other.untyped_storage()._cdata == storage:
+                self.values.pop(key, None)
 
     def scalar(self, tensor: Any) -> Any:
         self.each("waited")
@@ -391,34 +321,29 @@ class Recorder(TorchDispatchMode):
                 return value.item()
         if tensor.dtype == torch.bool:
             self.note("assumed", "a condition that depends on computed values is taken as false")
-            return False
-        if tensor.is_floating_point() or tensor.is_complex():
-            return 1.0
-        self.note("not known", "an integer that depends on computed values is taken as 1")
-        return 1
+        elif not tensor.is_floating_point() and not tensor.is_complex():
+            self.note("not known", "an integer that depends on computed values is taken as 1")
+        return False if tensor.dtype == torch.bool else 1.0 if tensor.is_floating_point() or tensor.is_complex() else 1
 
-    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:
-        """Operators whose result has a size that depends on values."""
-        first = args[0]
-        if self.guesses and values is not None and func not in kernels.INDICES:
-            self.note("rough", "a size follows from indices that are taken as spread evenly")
+    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:  # a size depends on values
         if values is None:
             self.note("not known", f"{func}: a size that depends on computed values; half is taken")
             with no_fake():
                 values = kernels.half(func, args, kwargs)
-        made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device) for v in leaves(values, [])]
-        for tensor, value in zip(made, leaves(values, [])):
-            self.know(tensor, value)
-            if first.device.type == "cuda":
-                self.hold(tensor)
+        elif self.guesses:
+            self.note("rough", "a size follows from indices that are taken as spread evenly")
+        made = []
+        for value in leaves(values):
+            made.append(torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=args[0].device))
+            self.know(made[-1], value)
+            if on_gpu(made[-1]):
+                self.hold(made[-1])
         return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
 
-    def unsupported(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, why: Exception) -> Any:
-        """An operator without a fake kernel: what it makes is not known. Those that only alter their
-        arguments can be skipped, at the price of their temporaries."""
+    def unsupported(self, func: Any, tensors: List[Any], why: Exception) -> Any:
+        """An operator without a fake kernel. One that only alters its arguments can be skipped, but for its temporaries."""
         may_skip = func._schema.is_mutable and not func._schema.returns
-        if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException", "DataDependentOutputException",
-                                      "DynamicOutputShapeException") or not tensors and not may_skip:
+        if not type(why).__name__.startswith(("Unsupported", "DataDependent", "DynamicOutput")) or not tensors and not may_skip:
             raise why
         self.note("not known", f"{func} has no fake kernel (torch.library.register_fake adds one)")
         return None if may_skip else torch.empty_like(tensors[0])

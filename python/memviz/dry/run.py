@@ -1,10 +1,6 @@
 """Starts a dry run in this process, ends it after some optimizer steps, and writes its snapshot."""
 
-import atexit
-import os
-import pickle
-import re
-import sys
+import atexit, os, pickle, re, sys
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import allocator, kernels
@@ -14,7 +10,6 @@ NCCL = 840 << 20  # a group and its first collective: seen on two H200s with NVL
 STEPS = 3
 KEEP: List[Any] = []  # what C++ has pointers to
 
-
 class DryRun:
     """One for each process, which it changes for good. `path` may be empty: nothing is written."""
 
@@ -23,12 +18,10 @@ class DryRun:
         from ..recording import host, rank
         words = {"p": str(os.getpid()), "r": rank(), "h": host(), "%": "%"}
         self.path = re.sub("%([prh%])", lambda found: words[found[1]], path)
-        self.steps, self.ranks, self.expect = steps, ranks, expect
+        self.steps, self.ranks, self.expect, self.is_done = steps, ranks, expect, False
         self.gpu = chosen_gpu(gpu or kernels.DEFAULT_GPU)
-        devices = int(os.environ.get("LOCAL_RANK", "0")) + 1
-        self.recorder = recorder.Recorder(devices, self.gpu)
+        self.recorder = recorder.Recorder(int(os.environ.get("LOCAL_RANK", "0")) + 1, self.gpu)
         self.counts: Dict[int, int] = {}  # of steps, by optimizer
-        self.is_done = False
         self.peaks = 0, 0, 0  # events, least and most reserved bytes after them
 
     def start(self, ends_process: bool) -> None:
@@ -54,8 +47,7 @@ class DryRun:
         if self.recorder.sole < 0:
             raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
 
-    def count_steps(self) -> None:
-        """The end of the N-th step of each optimizer is the end of the program: it has nothing to save."""
+    def count_steps(self) -> None:  # the end of the N-th step of each optimizer is the end of the program: it has nothing to save
         def stepped(optimizer: Any, *_: Any) -> None:
             self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
             if min(self.counts.values()) >= self.steps:
@@ -63,7 +55,6 @@ class DryRun:
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(0)
-
         sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(stepped)
 
     def snapshot(self) -> Dict[str, Any]:
@@ -81,37 +72,31 @@ class DryRun:
         if self.is_done:
             return
         self.is_done = True
-        if not any(a.events for a in self.recorder.allocators):
-            print("memviz: the program took no memory of a GPU: nothing to predict", file=sys.stderr)
-            return
-        if self.path:
+        is_empty = not any(a.events for a in self.recorder.allocators)
+        if self.path and not is_empty:
             part = f"{self.path}.{os.getpid()}.part"
             with open(part, "wb") as file:
                 pickle.dump(self.snapshot(), file)
             os.replace(part, self.path)
-        if self.expect:
-            print(self.verdict())
-            return
-        for line in self.report():
+        if self.expect and not is_empty:
+            return print(self.verdict())
+        for line in ["the program took no memory of a GPU: nothing to predict"] if is_empty else self.report():
             print(f"memviz: {line}", file=sys.stderr)
 
     def report(self) -> List[str]:
-        lines = []
-        for word, reasons in self.recorder.notes.items():
-            for reason, where in reasons.items():
-                lines.append(f"{word}: {reason}{': ' * bool(where)}{', '.join(where[:3])}{' ...' if len(where) > 3 else ''}")
+        lines = [f"{word}: {reason}{': ' * bool(where)}{', '.join(where[:3])}{' ...' * (len(where) > 3)}"
+                 for word, reasons in self.recorder.notes.items() for reason, where in reasons.items()]
         least, most = self.reserved()
         if between(least, most) != size(least):
-            late = "the time that the GPU needs, and NCCL's watchdog" if self.worst().late or self.worst().pending else ""
-            lines.append(f"between: {late}{', and ' * bool(late)}the addresses that the driver chooses decide which free memory is used again")
-        events = sum(len(a.events) for a in self.recorder.allocators)
-        return lines + [self.verdict()] + ([f"{events:,} events, predicted: {self.path}"] if self.path else [])
+            late = "the time that the GPU needs, and NCCL's watchdog, and " * bool(self.worst().late or self.worst().pending)
+            lines.append(f"between: {late}the addresses that the driver chooses decide which free memory is used again")
+        events = f"{sum(len(a.events) for a in self.recorder.allocators):,} events, predicted: {self.path}"
+        return lines + [self.verdict()] + [events] * bool(self.path)
 
     def worst(self) -> allocator.Allocator:
         return max(self.recorder.allocators, key=lambda a: a.peak_reserved)
 
-    def reserved(self) -> Tuple[int, int]:
-        """Bytes at the peak, at least and at most."""
+    def reserved(self) -> Tuple[int, int]:  # bytes at the peak, at least and at most
         worst = self.worst()
         if self.peaks[0] != len(worst.events):
             peaks = [a.peak_reserved for a in (worst, *allocator.others(worst))]
@@ -119,33 +104,25 @@ class DryRun:
         return self.peaks[1:]
 
     def verdict(self) -> str:
-        worst, (low, most), notes = self.worst(), self.reserved(), self.recorder.notes
-        distributed = sys.modules["torch.distributed"]
+        (low, most), notes, distributed = self.reserved(), self.recorder.notes, sys.modules["torch.distributed"]
         several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
         beside = CONTEXT + (NCCL if several else 0)
-        room = self.gpu.memory - beside
+        room, name = self.gpu.memory - beside, self.gpu.name
         least = "at least " if notes["not known"] else "about " if notes["rough"] else ""
-        needs = f"needs {least}{between(low, most)} reserved ({between(low + beside, most + beside)} with the context{' and NCCL' * several})"
-        if most <= room:
-            return f"{needs}: fits {self.gpu.name} with {size(room - most)} to spare"
-        if low <= room < most:
-            return f"{needs}: may not fit {self.gpu.name}"
-        if allocator.fits(worst, room):
-            return f"{needs}: fits {self.gpu.name} only because PyTorch gives its cache back"
-        return f"{needs}: does not fit {self.gpu.name}, by {size(worst.peak_reserved - room)}"
-
+        fits = (f"fits {name} with {size(room - most)} to spare" if most <= room else f"may not fit {name}" if low <= room else
+                f"fits {name} only because PyTorch gives its cache back" if allocator.fits(self.worst(), room) else
+                f"does not fit {name}, by {size(self.worst().peak_reserved - room)}")
+        return (f"needs {least}{between(low, most)} reserved "
+                f"({between(low + beside, most + beside)} with the context{' and NCCL' * several}): {fits}")
 
 def size(count: int) -> str:
     gib = count / (1 << 30)
     return f"{gib:.1f} GiB" if gib >= 10 else f"{gib:.2f} GiB" if gib >= 1 else f"{count / (1 << 20):.0f} MiB"
 
-
 def between(low: int, most: int) -> str:
     return size(most) if size(low) == size(most) else f"{size(low)} to {size(most)}"
 
-
-def chosen_gpu(name: str) -> kernels.Gpu:
-    """A name of kernels.GPUS, or its memory in MiB."""
+def chosen_gpu(name: str) -> kernels.Gpu:  # a name of kernels.GPUS, or its memory in MiB
     if name.lower() in kernels.GPUS:
         return kernels.GPUS[name.lower()]
     if name.isdigit():

@@ -1,0 +1,43 @@
+/* A library in front of the shim, for bench/capture: it passes what PyTorch's allocator reports to
+ * the shim, or past it to PyTorch's own function. So one process records in one block of steps and
+ * does not in the next. It also takes the time of each report. */
+#include <stdint.h>
+#include <x86intrin.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+typedef struct {
+    int8_t type, index;
+} c10_device;
+
+typedef void report_fn(void *, int64_t, uint64_t, uint64_t, c10_device);
+
+enum { PAST, TO_SHIM, TIMED, MOST_SAMPLES = 1 << 16 };
+
+/* capture_loop.py sets these. */
+EXPORTED int gate_mode;
+EXPORTED report_fn *gate_functions[2]; /* the shim's, PyTorch's */
+/* Cycles that the last reports of allocations and of frees took, and how many there were. */
+EXPORTED uint32_t gate_samples[2][MOST_SAMPLES];
+EXPORTED uint64_t gate_counts[2];
+
+EXPORTED uint64_t gate_cycles(void);
+uint64_t gate_cycles(void)
+{
+    return __rdtsc();
+}
+
+EXPORTED void
+gate_report(void *address, int64_t size, uint64_t allocated, uint64_t reserved,
+            c10_device device) __asm__("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
+void gate_report(void *address, int64_t size, uint64_t allocated, uint64_t reserved,
+                 c10_device device)
+{
+    uint64_t begun = gate_mode == TIMED ? __rdtsc() : 0;
+
+    if (gate_functions[0])
+        gate_functions[gate_mode == PAST](address, size, allocated, reserved, device);
+    if (gate_mode == TIMED)
+        gate_samples[size < 0][__atomic_fetch_add(&gate_counts[size < 0], 1, __ATOMIC_RELAXED) %
+                               MOST_SAMPLES] = (uint32_t)(__rdtsc() - begun);
+}

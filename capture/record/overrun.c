@@ -1,0 +1,195 @@
+#include "capture/record/overrun.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capture/record/pages.h"
+#include "capture/record/process.h"
+#include "capture/record/status.h"
+#include "capture/wire_folded.h"
+
+enum {
+    WINDOWS = 16,    /* the window is this part of the bound (record/ring.c) */
+    LOOK_US = 10000, /* between two looks while the files are at the bound */
+    ROWS = 1 << 17,  /* power of 2 */
+    MOST = ROWS / 4 * 3
+};
+
+/* An allocation that is not in the file. */
+typedef struct {
+    uint64_t addr, size; /* addr 0: an unused row */
+    uint32_t stack;
+    int8_t type, device;
+} kept;
+
+static struct {
+    atomic_bool is_full;
+    _Atomic uint64_t look_us;
+    _Atomic uint32_t count;
+    kept *rows;      /* [ROWS] a hash table with linear probing; under the lock, as the cursor */
+    uint32_t cursor; /* rows are taken out from here on */
+    char folded[sizeof mv_process.file.path + sizeof MV_FOLDED_SUFFIX];
+} overrun;
+
+/* ---- the bound --------------------------------------------------------------------------- */
+
+static uint64_t disk_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
+/* Two folded parts exist while one replaces the other. */
+static uint64_t disk_used(void)
+{
+    return disk_of(mv_process.file.path) + 2 * disk_of(overrun.folded);
+}
+
+/* The launcher makes room from 7/8 of the bound on, down to 6/8. One more window fits, with the
+ * blocks of the file system itself. */
+void mv_overrun_look(void)
+{
+    uint64_t window = mv_process.settings.window, most = window * WINDOWS, used;
+    bool is_full = atomic_load(&overrun.is_full);
+
+    if (!window || mv_process.settings.wait_free)
+        return;
+    atomic_store(&overrun.look_us, mv_process_now_us());
+    if (mv_is_confined() || !mv_status_has_launcher()) {
+        atomic_store(&overrun.is_full, false);
+        return;
+    }
+    used = disk_used();
+    atomic_store(&overrun.is_full, used > most - window - (is_full ? window : window / WINDOWS));
+}
+
+static bool is_full(void)
+{
+    if (!atomic_load_explicit(&overrun.is_full, memory_order_relaxed))
+        return false;
+    if (mv_process_now_us() > atomic_load(&overrun.look_us) + LOOK_US)
+        mv_overrun_look();
+    return atomic_load(&overrun.is_full);
+}
+
+/* ---- what is kept: all under the lock ------------------------------------------------------ */
+
+static uint32_t home_of(uint64_t addr, int8_t device)
+{
+    return (uint32_t)((addr ^ (uint64_t)(uint8_t)device << 56) * 0x9e3779b97f4a7c15u >> 40) &
+           (ROWS - 1);
+}
+
+/* The row of the block, or the unused one where it would be. */
+static uint32_t find(const mv_rec_block_event *event)
+{
+    uint32_t row = home_of(event->addr, event->device);
+
+    while (overrun.rows[row].addr &&
+           (overrun.rows[row].addr != event->addr || overrun.rows[row].device != event->device ||
+            overrun.rows[row].type != event->device_type))
+        row = (row + 1) & (ROWS - 1);
+    return row;
+}
+
+/* Moves later rows of the same run up, so that none is behind an unused one. */
+static void take_out(uint32_t row)
+{
+    uint32_t gap = row;
+
+    for (uint32_t at = (row + 1) & (ROWS - 1); overrun.rows[at].addr; at = (at + 1) & (ROWS - 1)) {
+        uint32_t home = home_of(overrun.rows[at].addr, overrun.rows[at].device);
+        if (((at - home) & (ROWS - 1)) < ((at - gap) & (ROWS - 1)))
+            continue;
+        overrun.rows[gap] = overrun.rows[at];
+        gap = at;
+    }
+    overrun.rows[gap].addr = 0;
+    atomic_fetch_sub(&overrun.count, 1);
+}
+
+static bool add(const mv_rec_block_event *event, uint32_t stack)
+{
+    uint32_t row;
+
+    if (!overrun.rows)
+        overrun.rows = mv_pages_get(ROWS * sizeof *overrun.rows);
+    if (!overrun.rows || atomic_load(&overrun.count) >= MOST)
+        return false;
+    row = find(event);
+    if (!overrun.rows[row].addr)
+        atomic_fetch_add(&overrun.count, 1);
+    overrun.rows[row] =
+        (kept){event->addr, (uint64_t)event->size, stack, event->device_type, event->device};
+    return true;
+}
+
+static bool remove_block(const mv_rec_block_event *event)
+{
+    uint32_t row = overrun.rows ? find(event) : 0;
+
+    if (!overrun.rows || !overrun.rows[row].addr)
+        return false;
+    take_out(row);
+    return true;
+}
+
+/* ---- the interface ----------------------------------------------------------------------- */
+
+bool mv_overrun_keeps(const mv_rec_block_event *event, uint32_t stack)
+{
+    bool is_alloc = event->size > 0, keeps;
+
+    if (!atomic_load_explicit(&overrun.count, memory_order_relaxed) && !(is_alloc && is_full()))
+        return false;
+    if (!event->addr || (is_alloc && !is_full()) || !mv_process_lock(&mv_wiped.overrun))
+        return false;
+    keeps = is_alloc ? add(event, stack) : remove_block(event);
+    mv_process_unlock(&mv_wiped.overrun);
+    if (keeps)
+        mv_process_lose(MV_LOST_BOUND);
+    return keeps;
+}
+
+/* The number is taken under the lock: a free that finds the block gone has a later one. */
+bool mv_overrun_next(mv_rec_block_event *event, uint32_t *stack, mv_rec_moment *moment)
+{
+    const kept *row;
+    bool has_one;
+
+    if (!atomic_load_explicit(&overrun.count, memory_order_relaxed) || is_full() ||
+        !mv_process_lock(&mv_wiped.overrun))
+        return false;
+    has_one = atomic_load(&overrun.count) > 0;
+    if (has_one) {
+        while (!overrun.rows[overrun.cursor].addr)
+            overrun.cursor = (overrun.cursor + 1) & (ROWS - 1);
+        row = &overrun.rows[overrun.cursor];
+        *event = (mv_rec_block_event){.addr = row->addr,
+                                      .size = (int64_t)row->size,
+                                      .allocated = MV_REC_NO_TOTAL,
+                                      .device_type = row->type,
+                                      .device = row->device};
+        *stack = row->stack;
+        *moment = mv_rec_now();
+        take_out(overrun.cursor);
+        atomic_fetch_sub(&mv_process.lost[MV_LOST_BOUND], 1);
+    }
+    mv_process_unlock(&mv_wiped.overrun);
+    return has_one;
+}
+
+void mv_overrun_begin(void)
+{
+    size_t length = strlen(mv_process.file.path);
+
+    memcpy(overrun.folded, mv_process.file.path, length);
+    memcpy(overrun.folded + length, MV_FOLDED_SUFFIX, sizeof MV_FOLDED_SUFFIX);
+    atomic_store(&overrun.is_full, false);
+    atomic_store(&overrun.count, 0);
+    if (overrun.rows)
+        mv_pages_give(overrun.rows, ROWS * sizeof *overrun.rows);
+    overrun.rows = NULL;
+}
