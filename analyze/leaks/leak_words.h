@@ -12,7 +12,7 @@ const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size);
 /* "in the step that was under way: 64.0 MiB in 12 blocks"; "" when it holds nothing. */
 const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size);
 
-/* "at this rate 80.0 GiB are full after 12 more steps (3 h), or sooner", or where memory ran out;
+/* "at this rate 80.0 GiB is full after 12 more steps (3 h), or sooner", or where memory ran out;
  * "" when nothing is known. Events are numbered within `device` in the whole trace. */
 const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
                                  const mv_leak_outlook *outlook, char *out, size_t size);
