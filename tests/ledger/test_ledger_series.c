@@ -350,7 +350,7 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
 
     cr_assert_str_eq(residue_of(c), "");
     c = two_samples(MV_API_ALLOC_MANAGED, "cudaMallocManaged", 3 * MIB);
-    cr_assert(strstr(residue_of(c), "8.00 MiB more than the use: 10.0 MiB are managed memory"));
+    cr_assert(strstr(residue_of(c), "8.00 MiB more than the use: 10.0 MiB is managed memory"));
     c = two_samples(MV_API_ALLOC, "cudaMalloc", 3 * MIB);
     cr_assert(strstr(residue_of(c), "the estimate of context and code is too high"));
     c = two_samples(MV_API_ALLOC, "cudaMalloc", 11 * MIB);
