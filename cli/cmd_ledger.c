@@ -231,17 +231,19 @@ static void put_moment(const ledger_report *r, const mv_ledger *ledger)
 
 static void put_addresses(mv_out *out, const mv_ledger_addresses *addresses)
 {
-    char held[MV_SIZE_TEXT], peak[MV_SIZE_TEXT];
+    char held[MV_SIZE_TEXT], size[MV_SIZE_TEXT], peak[48] = "", refused[64] = "";
 
-    mv_out_format(out, "  reserved addresses, without memory of their own: %s in %llu range%s",
-                  mv_size_text(held, addresses->held.bytes),
-                  (unsigned long long)addresses->held.count, mv_plural(addresses->held.count));
     if (addresses->peak > addresses->held.bytes)
-        mv_out_format(out, ", %s at most", mv_size_text(peak, addresses->peak));
+        snprintf(peak, sizeof peak, ", %s at most", mv_size_text(size, addresses->peak));
     if (addresses->refused > 0)
-        mv_out_format(out, "; %llu request%s refused", (unsigned long long)addresses->refused,
-                      addresses->refused == 1 ? " was" : "s were");
-    mv_out_char(out, '\n');
+        snprintf(refused, sizeof refused, "; %llu request%s refused",
+                 (unsigned long long)addresses->refused,
+                 addresses->refused == 1 ? " was" : "s were");
+    mv_out_text(out, "  ");
+    mv_prose_put(out, 2, 4, "reserved addresses, without memory: %s in %llu range%s%s%s",
+                 mv_size_text(held, addresses->held.bytes),
+                 (unsigned long long)addresses->held.count, mv_plural(addresses->held.count), peak,
+                 refused);
 }
 
 /* Memory outside all sums. */
