@@ -37,7 +37,7 @@ static bool have_end(int fd, const headers *facts)
     mv_cursor c = mv_cursor_over((mv_span){bytes, got > 0 ? (uint64_t)got : 0});
     bool has = false;
 
-    while (!has && c.at < c.span.length) {
+    while (!has && !c.overrun && c.at < c.span.length) {
         mv_span key = mv_take_text(&c);
         mv_take_text(&c);
         has = !c.overrun && (is_text(key, "end_us") || is_text(key, "stopped"));
