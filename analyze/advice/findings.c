@@ -282,7 +282,7 @@ static void add_held(findings_builder *g, const mv_low_held *held)
 
 static void add_graphs(findings_builder *g, const mv_graphs *graphs)
 {
-    mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "graphs", 0);
+    mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_STATS, "graphs", 0);
 
     for (uint32_t i = 0; i < graphs->pool_count; i++)
         f.bytes += graphs->pools[i].left == MV_NO_BYTES ? 0 : graphs->pools[i].left;
@@ -291,7 +291,7 @@ static void add_graphs(findings_builder *g, const mv_graphs *graphs)
     f.is_aside = true;
     f.title = f.text = mv_make_text(&g->words, "%s served only CUDA graphs that were destroyed",
                                     size_of(g, f.bytes));
-    f.what = "it stays reserved in their pools, as after profiling captures (memviz stats)";
+    f.what = "it stays reserved in their pools, as after profiling captures";
     f.advice = "once no graph of the pool exists, torch.cuda.empty_cache() returns it";
     add(g, f);
 }

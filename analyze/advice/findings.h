@@ -48,6 +48,7 @@ typedef enum {
     X(LEDGER, "ledger")               \
     X(WHATIF, "whatif")               \
     X(PEAK, "peak")                   \
+    X(STATS, "stats")                 \
     X(INFO, "info")
 
 typedef enum {

@@ -460,16 +460,21 @@ static mv_code build_rows(const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_text_maker words = {.arena = &t->arena};
-    uint64_t most = (uint64_t)t->device_count * (MV_REPORT_COUNT + 1) + t->other_count + 1;
+    uint64_t most = (uint64_t)t->other_count + 1; /* and the rounding of pinned memory */
 
-    t->rows = mv_push_array(&t->arena, mv_triage_row, most + 1);
-    if (!t->rows)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage");
+    /* No finding is two rows. */
     for (uint32_t i = 0; i < t->device_count; i++) {
         mv_triage_device *d = &t->devices[i];
         mv_reports reports = reports_of(q, d);
         if (mv_findings_find(&t->arena, &reports, &d->findings, err) != MV_OK)
             return err->code;
+        most += d->findings.count;
+    }
+    t->rows = mv_push_array(&t->arena, mv_triage_row, most);
+    if (!t->rows)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage");
+    for (uint32_t i = 0; i < t->device_count; i++) {
+        const mv_triage_device *d = &t->devices[i];
         for (uint32_t report = 0; report < MV_REPORT_COUNT; report++)
             add_row(t, d, (mv_report)report, &words);
         add_asides(t, d);

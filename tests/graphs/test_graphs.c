@@ -225,7 +225,7 @@ Test(graphs, the_triage_notes_what_destroyed_graphs_left_behind)
                               (mv_triage_query){trace, trace, .end = UINT32_MAX}, 0, &triage,
                               mvt_err()));
         for (uint32_t i = 0; i < triage.count; i++)
-            if (strcmp(triage.rows[i].finding->verdict, "graphs") == 0)
+            if (triage.rows[i].finding->report == MV_REPORT_STATS)
                 text = triage.rows[i].text;
         if (unit < MIB)
             cr_expect_null(text);
