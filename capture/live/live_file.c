@@ -161,6 +161,8 @@ static uint64_t step_at(const mv_live_file *file, uint64_t at)
 static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uint64_t bytes)
 {
     *j = (job){.file = file, .at = seen ? seen->end : 0, .bytes = bytes};
+    if (file->room && file->room() < bytes)
+        return MV_LIVE_FULL;
     mv_apart_or_here(work, j);
     return j->error;
 }
@@ -186,7 +188,8 @@ static int grow(mv_live_file *file, mv_live_window *seen, uint64_t bytes)
     job j;
     int error = map_after(&j, file, seen, step > bytes ? step : bytes);
 
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR || error == ENOMEM)
+    if (error == MV_LIVE_FULL || error == ENOSPC || error == EDQUOT || error == EFBIG ||
+        error == EINTR || error == ENOMEM)
         error = map_after(&j, file, seen, bytes);
     if (!error)
         replace(file, seen, &j, 0);

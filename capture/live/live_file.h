@@ -36,13 +36,17 @@ typedef struct {
     uint64_t end; /* in the file */
 } mv_live_window;
 
-/* One for the process; never freed. mv_live_file_open sets all fields except `path` and
- * `most_step`. */
+/* Instead of an errno number: the file may not grow any more. */
+enum { MV_LIVE_FULL = -3 };
+
+/* One for the process; never freed. mv_live_file_open sets all fields except `path`, `most_step`
+ * and `room`. */
 typedef struct {
     char path[PATH_MAX];
     dev_t device; /* device and inode of the file; 0 and 0: none */
     ino_t inode;
     uint64_t most_step;                  /* space is reserved in steps up to this; 0: MOST_STEP */
+    uint64_t (*room)(void);              /* bytes that the file may still grow by; NULL: no limit */
     atomic_bool writes_zeros;            /* the file system cannot reserve */
     mv_live_window *_Atomic window;      /* the last; NULL: none yet */
     _Atomic uint32_t windows;            /* bytes of the next that have been used */

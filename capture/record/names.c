@@ -13,6 +13,7 @@ static struct {
     mv_id_table ids;
     mv_live_chunk chunk;
     uint32_t strings, codes, modules, frames, stacks;
+    uint64_t text_bytes; /* of the program's own texts */
     mv_python_code code; /* the one being written: too large for the program's stacks */
 } names;
 
@@ -112,8 +113,10 @@ static uint32_t string(const char *text, size_t bytes)
     return string_at(text, bytes, mv_id_key_of(text, bytes, MV_LIVE_NAME_STRING));
 }
 
+/* Texts are never removed from a bounded recording. */
 uint32_t mv_names_text(const void *text, size_t bytes)
 {
+    uint64_t window = mv_process.settings.window;
     mv_id_key key;
     uint32_t id;
 
@@ -122,7 +125,10 @@ uint32_t mv_names_text(const void *text, size_t bytes)
     id = mv_id_find(&names.ids, key);
     if (id != MV_NO_ID || !mv_names_lock())
         return id;
-    id = string_at(text, bytes, key);
+    if (!window || names.text_bytes + bytes <= window) {
+        id = string_at(text, bytes, key);
+        names.text_bytes += bytes;
+    }
     mv_names_unlock();
     return id;
 }
@@ -307,4 +313,5 @@ void mv_names_forget(void)
     mv_id_table_clear(&names.ids);
     names.chunk = (mv_live_chunk){0};
     names.strings = names.codes = names.modules = names.frames = names.stacks = 0;
+    names.text_bytes = 0;
 }

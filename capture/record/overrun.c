@@ -3,6 +3,9 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "capture/record/pages.h"
 #include "capture/record/process.h"
@@ -10,13 +13,16 @@
 #include "capture/wire_folded.h"
 
 enum {
-    WINDOWS = 16,    /* the window is this part of the bound (record/ring.c) */
-    LOOK_US = 10000, /* between two looks while the files are at the bound */
-    ROWS = 1 << 17,  /* power of 2 */
+    WINDOWS = 16,     /* the window is this part of the bound (record/ring.c) */
+    LOOK_US = 10000,  /* between two looks while the files are at the bound */
+    END_US = 1000000, /* longest that a program which ends waits for room */
+    NAP_NS = 2000000,
+    LEAST_ROOM = 2 * MV_LIVE_CHUNK_BYTES, /* for MV_OVERRUN_ROWS of at most 24 bytes */
+    ROWS = 1 << 17,                       /* power of 2 */
     MOST = ROWS / 4 * 3
 };
 
-/* An allocation that is not in the file. */
+/* An allocation, or a range, that is not in the file. */
 typedef struct {
     uint64_t addr, size; /* addr 0: an unused row */
     uint32_t stack;
@@ -47,25 +53,31 @@ static uint64_t disk_used(void)
     return disk_of(mv_process.file.path) + 2 * disk_of(overrun.folded);
 }
 
-/* The launcher makes room from 7/8 of the bound on, down to 6/8. One more window fits, with the
- * blocks of the file system itself. */
+/* A part of a window is for the blocks of the file system itself. */
+uint64_t mv_overrun_room(void)
+{
+    uint64_t window = mv_process.settings.window, most = window * WINDOWS - window / WINDOWS, used;
+
+    if (!window || mv_is_confined() || !mv_status_has_launcher())
+        return UINT64_MAX;
+    used = disk_used();
+    return used < most ? most - used : 0;
+}
+
+/* The launcher makes room from 7/8 of the bound on, down to 6/8. */
 void mv_overrun_look(void)
 {
-    uint64_t window = mv_process.settings.window, most = window * WINDOWS, used;
+    uint64_t window = mv_process.settings.window;
     bool is_full = atomic_load(&overrun.is_full);
 
     if (!window || mv_process.settings.wait_free)
         return;
     atomic_store(&overrun.look_us, mv_process_now_us());
-    if (mv_is_confined() || !mv_status_has_launcher()) {
-        atomic_store(&overrun.is_full, false);
-        return;
-    }
-    used = disk_used();
-    atomic_store(&overrun.is_full, used > most - window - (is_full ? window : window / WINDOWS));
+    atomic_store(&overrun.is_full,
+                 mv_overrun_room() < window + (is_full ? window - window / WINDOWS : 0));
 }
 
-static bool is_full(void)
+bool mv_overrun_is_full(void)
 {
     if (!atomic_load_explicit(&overrun.is_full, memory_order_relaxed))
         return false;
@@ -142,9 +154,10 @@ bool mv_overrun_keeps(const mv_rec_block_event *event, uint32_t stack)
 {
     bool is_alloc = event->size > 0, keeps;
 
-    if (!atomic_load_explicit(&overrun.count, memory_order_relaxed) && !(is_alloc && is_full()))
+    if (!atomic_load_explicit(&overrun.count, memory_order_relaxed) &&
+        !(is_alloc && mv_overrun_is_full()))
         return false;
-    if (!event->addr || (is_alloc && !is_full()) || !mv_process_lock(&mv_wiped.overrun))
+    if (!event->addr || (is_alloc && !mv_overrun_is_full()) || !mv_process_lock(&mv_wiped.overrun))
         return false;
     keeps = is_alloc ? add(event, stack) : remove_block(event);
     mv_process_unlock(&mv_wiped.overrun);
@@ -154,13 +167,13 @@ bool mv_overrun_keeps(const mv_rec_block_event *event, uint32_t stack)
 }
 
 /* The number is taken under the lock: a free that finds the block gone has a later one. */
-bool mv_overrun_next(mv_rec_block_event *event, uint32_t *stack, mv_rec_moment *moment)
+bool mv_overrun_next(bool is_end, mv_rec_block_event *event, uint32_t *stack, mv_rec_moment *moment)
 {
     const kept *row;
     bool has_one;
 
-    if (!atomic_load_explicit(&overrun.count, memory_order_relaxed) || is_full() ||
-        !mv_process_lock(&mv_wiped.overrun))
+    if (!atomic_load_explicit(&overrun.count, memory_order_relaxed) ||
+        (!is_end && mv_overrun_is_full()) || !mv_process_lock(&mv_wiped.overrun))
         return false;
     has_one = atomic_load(&overrun.count) > 0;
     if (has_one) {
@@ -179,6 +192,17 @@ bool mv_overrun_next(mv_rec_block_event *event, uint32_t *stack, mv_rec_moment *
     }
     mv_process_unlock(&mv_wiped.overrun);
     return has_one;
+}
+
+bool mv_overrun_await(void)
+{
+    static const struct timespec nap = {.tv_nsec = NAP_NS};
+    static uint64_t until_us;
+
+    until_us = until_us ? until_us : mv_process_now_us() + END_US;
+    while (atomic_load(&overrun.count) && mv_overrun_is_full() && mv_process_now_us() < until_us)
+        syscall(SYS_nanosleep, &nap, NULL);
+    return atomic_load(&overrun.count) && mv_overrun_room() >= LEAST_ROOM;
 }
 
 void mv_overrun_begin(void)

@@ -311,6 +311,7 @@ static int open_file(mv_live_file *file)
             return ENAMETOOLONG;
         file->path[name.used] = 0;
         file->most_step = mv_process.settings.window;
+        file->room = mv_process.settings.window ? mv_overrun_room : NULL;
         error = mv_live_file_open(file);
     }
     return error;
@@ -423,7 +424,9 @@ __attribute__((destructor)) static void ended(void)
 {
     int kept = errno;
 
-    if (mv_process_epoch())
+    if (mv_process_epoch()) {
+        mv_rec_end();
         mv_facts_end();
+    }
     errno = kept;
 }

@@ -31,7 +31,7 @@
 #define MV_LOST_LIST(X)                                                                \
     X(OPENING, "lost_opening") /* events, while another thread was opening the file */ \
     X(SPACE, "lost_space")     /* events: no chunk could be taken */                   \
-    X(BOUND, "lost_bound")     /* events of blocks, at the bound (overrun.h) */        \
+    X(BOUND, "lost_bound")     /* events, at the bound (overrun.h) */                  \
     X(STACKS, "lost_stacks")   /* events without their stack */                        \
     X(NAMES, "lost_names")     /* texts, recorded as "" */                             \
     X(SIZES, "lost_sizes")     /* blocks of heaps with impossible sizes */
@@ -117,7 +117,7 @@ bool mv_process_start(void);
 bool mv_process_confine(bool is_strict);
 void mv_process_unconfine(void);
 
-/* Ends the recording for good; the reason is an errno number, MV_CONFINED_ERROR or
+/* Ends the recording for good; the reason is an errno number, MV_CONFINED_ERROR, MV_LIVE_FULL or
  * MV_STOPPED_ERROR: the launcher was asked to. Any thread may call it, any number of times. */
 enum { MV_STOPPED_ERROR = -2 };
 void mv_process_stop(int error);

@@ -265,10 +265,11 @@ void mv_facts_refresh(void)
 
 void mv_facts_stopped(int error)
 {
-    const char *words = error == MV_CONFINED_ERROR
-                            ? "the reserve made before a system-call filter is used up"
-                        : error == MV_STOPPED_ERROR ? "as memviz ctl stop requested"
-                                                    : strerrordesc_np(error);
+    const char *words =
+        error == MV_CONFINED_ERROR  ? "the reserve made before a system-call filter is used up"
+        : error == MV_STOPPED_ERROR ? "as memviz ctl stop requested"
+        : error == MV_LIVE_FULL     ? "its files are at --max-size, and memviz run made no room"
+                                    : strerrordesc_np(error);
 
     if (!mv_process_lock(&mv_wiped.facts))
         return;

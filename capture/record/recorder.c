@@ -350,16 +350,57 @@ static bool write_block(mv_thread_block *block, const mv_rec_block_event *event,
     return true;
 }
 
+static bool write_mark(mv_thread_block *block, mv_live_event kind, uint32_t text, uint64_t number,
+                       mv_rec_moment moment)
+{
+    record r;
+
+    if (!begin(&r, block, moment))
+        return false;
+    put_tag(&r, kind);
+    if (kind == MV_LIVE_EVENT_BEGIN || kind == MV_LIVE_EVENT_END)
+        put(&r, number);
+    if (kind != MV_LIVE_EVENT_POP && kind != MV_LIVE_EVENT_END)
+        put(&r, text);
+    finish(&r);
+    return true;
+}
+
+/* Up to `most` of what is kept in memory. False: the recording has stopped, or nothing is left. */
+static bool write_kept(mv_thread_block *block, bool is_end, uint32_t most)
+{
+    mv_rec_block_event late;
+    mv_rec_moment moment;
+    uint32_t stack;
+    bool goes_on = true;
+
+    for (uint32_t i = 0; goes_on && i < most; i++)
+        goes_on = mv_overrun_next(is_end, &late, &stack, &moment) &&
+                  (late.device_type == MV_OVERRUN_RANGE
+                       ? write_mark(block, MV_LIVE_EVENT_BEGIN, stack, late.addr, moment)
+                       : write_block(block, &late, stack, moment));
+    return goes_on;
+}
+
 static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
 {
     uint32_t stack = event->size < 0 ? 0 : mv_stack_table_now(block);
-    mv_rec_block_event late;
-    mv_rec_moment moment;
-    bool goes_on =
-        !mv_overrun_keeps(event, stack) && write_block(block, event, stack, mv_rec_now());
 
-    for (int i = 0; goes_on && i < CAUGHT_UP && mv_overrun_next(&late, &stack, &moment); i++)
-        goes_on = write_block(block, &late, stack, moment);
+    if (!mv_overrun_keeps(event, stack) && write_block(block, event, stack, mv_rec_now()))
+        write_kept(block, false, CAUGHT_UP);
+}
+
+void mv_rec_end(void)
+{
+    mv_rec_visit visit;
+    mv_thread_block *block;
+
+    if (!mv_rec_enter(&visit))
+        return;
+    block = current();
+    while (block && mv_overrun_await() && write_kept(block, true, MV_OVERRUN_ROWS))
+        ;
+    mv_rec_leave(&visit);
 }
 
 void mv_rec_block(const mv_rec_block_event *event)
@@ -498,18 +539,46 @@ void mv_rec_heap(const mv_rec_heap_call *call)
 
 /* ---- Marks ---- */
 
+/* A range of the thread that was not recorded has no end either. */
+static bool leaves_out_push(mv_thread_block *block)
+{
+    uint64_t bit = block->open < 64 ? (uint64_t)1 << block->open : 0;
+
+    block->open++;
+    block->left_out = bit && mv_overrun_is_full() ? block->left_out | bit : block->left_out & ~bit;
+    return block->left_out & bit;
+}
+
+static bool leaves_out_pop(mv_thread_block *block)
+{
+    block->open -= block->open > 0;
+    return block->open < 64 && block->left_out >> block->open & 1;
+}
+
+/* At the bound (overrun.h). The mark of a pause is never left out. */
+static bool leaves_out(mv_thread_block *block, mv_live_event kind, const char *text)
+{
+    bool is_left_out = kind == MV_LIVE_EVENT_PUSH ? leaves_out_push(block)
+                       : kind == MV_LIVE_EVENT_POP
+                           ? leaves_out_pop(block)
+                           : kind == MV_LIVE_EVENT_MARK && mv_overrun_is_full() && text &&
+                                 strcmp(text, MV_MARK_PAUSE) != 0 &&
+                                 strcmp(text, MV_MARK_RESUME) != 0;
+
+    if (is_left_out)
+        mv_process_lose(MV_LOST_BOUND);
+    return is_left_out;
+}
+
 static void put_mark(mv_thread_block *block, mv_live_event kind, uint32_t text, uint64_t number)
 {
-    record r;
+    bool is_begin = kind == MV_LIVE_EVENT_BEGIN, is_end = kind == MV_LIVE_EVENT_END;
+    mv_rec_block_event range = {
+        .addr = number, .size = is_begin ? 1 : -1, .device_type = MV_OVERRUN_RANGE};
 
-    if (!begin(&r, block, mv_rec_now()))
+    if ((is_begin || is_end) && mv_overrun_keeps(&range, text))
         return;
-    put_tag(&r, kind);
-    if (kind == MV_LIVE_EVENT_BEGIN || kind == MV_LIVE_EVENT_END)
-        put(&r, number);
-    if (kind != MV_LIVE_EVENT_POP && kind != MV_LIVE_EVENT_END)
-        put(&r, text);
-    finish(&r);
+    write_mark(block, kind, text, number, mv_rec_now());
 }
 
 static uint32_t text_of_mark(mv_live_event kind, const char *text)
@@ -530,7 +599,7 @@ void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number)
     int kept = errno;
     mv_thread_block *block = current();
 
-    if (block)
+    if (block && !leaves_out(block, kind, text))
         put_mark(block, kind, text_of_mark(kind, text), number);
     errno = kept;
 }

@@ -131,6 +131,9 @@ typedef struct {
 
 mv_open_ranges *mv_rec_open_ranges(void);
 
+/* At the program's end: records the live blocks that are not in the file yet (overrun.h). */
+void mv_rec_end(void);
+
 /* Whether CPU tensors are recorded (--cpu). */
 bool mv_rec_wants_cpu(void);
 

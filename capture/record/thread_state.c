@@ -81,7 +81,7 @@ static void begin_block(mv_thread_block *block, uint64_t epoch)
     if (block->epoch == epoch && block->chunk.memory) {
         block->follows = true;
         block->words = block->ends = 0;
-        block->ranges.count = block->ranges.deeper = 0;
+        block->ranges.count = block->ranges.deeper = block->open = 0;
     } else {
         memset(block, 0, offsetof(mv_thread_block, raw));
     }

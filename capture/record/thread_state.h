@@ -29,6 +29,8 @@ typedef struct {
     bool has_device;
 
     mv_open_ranges ranges;
+    uint32_t open;     /* ranges that were pushed and not popped */
+    uint64_t left_out; /* of the first 64 of them a bit each: not recorded (overrun.h) */
 
     /* The stack of the current event, and the ids of its frames. */
     mv_raw_stack raw;

@@ -69,6 +69,7 @@ static void judge(mv_cli *cli, mv_followed *f, const char *path)
                 break;
     }
     mv_arena_release(&arena);
+    f->judged_found = f->judged_count ? f->state.found : UINT64_MAX;
     f->judged_ms = mv_followed_now_ms();
     f->next_ms = f->judged_ms + (f->judged_ms - start_ms) * JUDGE_SHARE;
 }
@@ -121,7 +122,9 @@ bool mv_followed_read(mv_cli *cli, mv_followed *f, const char *path, int64_t spa
         mv_followed_close(f);
         return false;
     }
-    if (mv_followed_now_ms() >= f->next_ms)
+    if (f->judged_ms && f->judged_found == f->state.found)
+        f->judged_ms = mv_followed_now_ms();
+    else if (mv_followed_now_ms() >= f->next_ms)
         judge(cli, f, path);
     return make_trace(cli, f, trace);
 }

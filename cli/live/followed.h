@@ -2,8 +2,8 @@
  * file from one time to the next.
  *
  * Live blocks, totals and growth come from mv_live_watch, which reads only new records. The leak
- * verdict needs the whole recording: it is found again as often as a twentieth of a processor
- * allows, and has its age in the report. */
+ * verdict needs the whole recording: it is found again when there are new records, as often as a
+ * twentieth of a processor allows, and has its age in the report. */
 #ifndef MV_FOLLOWED_H
 #define MV_FOLLOWED_H
 
@@ -23,8 +23,9 @@ typedef struct {
     mv_live_watch_state state;
     const char *level; /* of the whole recording; NULL: PyTorch's */
     uint32_t judged_count;
-    mv_judged *judged; /* [judged_count] of devices */
-    int64_t judged_ms; /* when they were found; 0: never */
+    mv_judged *judged;     /* [judged_count] of devices */
+    uint64_t judged_found; /* records up to then, see `state` */
+    int64_t judged_ms;     /* when they were last known to be right; 0: never */
     int64_t next_ms;
 } mv_followed;
 

@@ -73,7 +73,8 @@ void mv_live_facts_note_lost(mv_build *b)
 
     if (count <= 0)
         return;
-    mv_build_note(b, MV_NOTE_LOST, "blocks that were freed while the files were at --max-size");
+    mv_build_note(b, MV_NOTE_LOST,
+                  "freed blocks, ranges and marks while the files were at --max-size");
     b->trace->notes[MV_NOTE_LOST].count += (uint64_t)count - 1;
 }
 

@@ -295,6 +295,7 @@ mv_live_watch_state mv_live_watch_status(const mv_live_watch *w)
 
     return (mv_live_watch_state){.records = w->now.records + w->before.records,
                                  .bytes = bytes_of(&w->now) + bytes_of(&w->before),
+                                 .found = w->now.records,
                                  .now_us = w->now_us,
                                  .used = bits_of(&w->now, gpus),
                                  .before = bits_of(&w->before, gpus),

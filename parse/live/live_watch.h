@@ -53,6 +53,7 @@ typedef struct {
 
 typedef struct {
     uint64_t records, bytes;   /* decoded, and read from the file, so far; by both readers */
+    uint64_t found;            /* records up to now */
     uint64_t now_us;           /* CLOCK_MONOTONIC; `since` is `span_us` before it */
     mv_live_used used, before; /* so far, and up to `since` */
     bool has_ended;            /* nothing will follow */

@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/live/followed.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_live.h"
 
 static const cJSON *device_of(const cJSON *report, int i)
 {
@@ -127,6 +129,41 @@ Test(top, a_process_without_a_recording_is_an_error)
                "L=$!; until [ -e ready ]; do sleep 0.01; done; $MEMVIZ top $L; S=$?; touch enough; "
                "wait $L; exit $S",
                "has not used the GPU since memviz run started it");
+}
+
+/* The verdict is set to another one, to see whether it is found again. */
+Test(top, a_verdict_is_found_again_for_new_records_alone)
+{
+    mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
+    mvt_live *l = mvt_live_new();
+    mv_followed f = {0};
+    const char *path;
+    mv_trace trace;
+    mv_span bytes;
+    FILE *file;
+
+    mv_arena_init(&cli.arena, &cli.budget);
+    mv_arena_init(&cli.scratch, &cli.budget);
+    mvt_live_segment(l, 0x7f0000000000, 2 << 20);
+    mvt_live_block(l, .addr = 0x7f0000000000, .size = 512);
+    path = mvt_temp_file(mvt_live_bytes(l));
+    cr_assert(mv_followed_read(&cli, &f, path, 1000000, &trace));
+    cr_assert_eq(f.judged_count, 1);
+    for (int i = 0; i < 2; i++) {
+        f.judged[0].verdict = MV_VERDICT_LEAK;
+        f.judged_ms = f.next_ms = 1;
+        cr_assert(mv_followed_read(&cli, &f, path, 1000000, &trace));
+        cr_expect_eq(mv_followed_judged(&f, 0).verdict == MV_VERDICT_LEAK, i == 0);
+        cr_expect_gt(f.judged_ms, 1);
+        mvt_live_block(l, .addr = 0x7f0000001000, .size = 512);
+        bytes = mvt_live_bytes(l);
+        file = fopen(path, "r+b");
+        cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
+        fclose(file);
+    }
+    mv_followed_close(&f);
+    mv_arena_release(&cli.arena);
+    mv_arena_release(&cli.scratch);
 }
 
 /* ---- metrics and the screen -------------------------------------------------------------- */

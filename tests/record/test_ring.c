@@ -495,26 +495,65 @@ static uint32_t leaked_blocks(const char *path)
     return count;
 }
 
-/* The launcher does nothing until events are left out, and goes on until there is room again. */
-LongTest(ring, a_program_that_outruns_its_launcher_is_bounded_and_loses_no_live_block)
+/* The launcher does nothing until the file says `until`. Its program gets SIGUSR1 when `then` was
+ * done; it prints how many blocks leaked. Returns the path of the result. */
+static const char *outrun(const char *mode, const char *until, const char *then, uint32_t *leaked)
 {
     const char *folder = mvt_temp_folder();
     mvt_run r =
         mvt_sh("cd %s; $MEMVIZ run -q --max-size 16M -o x.bin -- " MV_VICTIM_RING
-               " 0 600 997 & L=$!; until F=$(ls x.bin.*.live 2>/dev/null); do sleep 0.02; done; "
-               "kill -STOP $L; until head -c 65536 $F | grep -qa lost_bound; do sleep 0.02; done; "
-               "du -k $F | cut -f1; S=$(stat -c %%s $F); kill -CONT $L; "
-               "until [ $(stat -c %%s $F) -gt $S ]; do sleep 0.02; done; "
-               "kill $(pgrep -P $L); wait $L",
-               folder);
-    char file[4096];
+               " 0 600 997 %s >leaked & L=$!; until F=$(ls x.bin.*.live 2>/dev/null); do "
+               "sleep 0.02; done; kill -STOP $L; P=$(echo $F | cut -d. -f4); "
+               "until head -c 65536 $F | grep -qa '%s'; do sleep 0.02; done; S=$(stat -c %%s $F); "
+               "%s; kill -CONT $L; wait $L; cat leaked",
+               folder, mode, until, then);
     unsigned long kib;
+    char *end;
 
-    kib = strtoul(r.out, NULL, 10);
+    kib = strtoul(r.out, &end, 10);
     cr_assert(kib > 14 << 10 && kib <= 16 << 10, "KiB of disk: %s%s", r.out, r.err);
-    snprintf(file, sizeof file, "%s/x.bin", folder);
+    *leaked = (uint32_t)strtoul(end, NULL, 10);
+    return mv_arena_printf(mvt_memory(), "%s/x.bin", folder);
+}
+
+#define DISK "du -k $F | cut -f1; "
+
+/* It goes on until there is room again. */
+LongTest(ring, a_program_that_outruns_its_launcher_is_bounded_and_loses_no_live_block)
+{
+    uint32_t leaked;
+    const char *file = outrun("ranges", "lost_bound",
+                              DISK "kill -CONT $L; until [ $(stat -c %s $F) -gt $S ]; do "
+                                   "sleep 0.02; done; kill -USR1 $P",
+                              &leaked);
+
     cr_expect_gt(captured(file, "lost_events"), 0);
-    cr_expect_gt(leaked_blocks(file), 100);
+    cr_expect_gt(leaked, 100);
+    cr_expect_eq(leaked_blocks(file), leaked);
+}
+
+/* The launcher makes no room until the program has ended. */
+LongTest(ring, a_program_that_ends_at_its_bound_loses_no_live_block)
+{
+    uint32_t leaked;
+    const char *file = outrun(
+        "", "lost_bound",
+        "kill -USR1 $P; until grep -q ') Z ' /proc/$P/stat; do sleep 0.02; done; " DISK "true",
+        &leaked);
+
+    cr_expect_gt(leaked, 100);
+    cr_expect_eq(leaked_blocks(file), leaked);
+}
+
+/* Calls are never left out. */
+LongTest(ring, a_recording_whose_launcher_makes_no_room_ends_at_the_bound)
+{
+    uint32_t leaked;
+    const char *file = outrun("calls", "made no room", DISK "kill -USR1 $P", &leaked);
+    cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", file);
+
+    cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(report, "capture"), "stopped"),
+                     "its files are at --max-size, and memviz run made no room");
 }
 
 Test(ring, wrong_bounds_and_conditions_are_refused)
