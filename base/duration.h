@@ -1,9 +1,10 @@
-/* Durations: as text for people, and from text. */
+/* Durations: by the clock, as text for people, and from text. */
 #ifndef MV_BASE_DURATION_H
 #define MV_BASE_DURATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #define MV_DURATION_TEXT 32
 
@@ -14,5 +15,19 @@ const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us);
 /* Reads "60s", "1.5h", "250ms": a number and us, ms, s, m (or min), h or d. False, with *us as it
  * was, if the text is something else, or the duration is longer than 100 years. */
 bool mv_duration_read(const char *text, uint64_t *us);
+
+/* The clock that is never set: only differences mean anything. */
+static inline int64_t mv_now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static inline int64_t mv_now_ms(void)
+{
+    return mv_now_us() / 1000;
+}
 
 #endif

@@ -1,7 +1,5 @@
 #include "base/escape.h"
 
-#include <string.h>
-
 static const char hex[] = "0123456789abcdef";
 
 /* \xNN for each byte. */

@@ -1,8 +1,6 @@
 #include "base/parallel_for.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "base/processors.h"
 #include "base/thread.h"

@@ -1,7 +1,6 @@
 #include "base/pattern.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/utf8.h"
 

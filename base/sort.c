@@ -1,7 +1,5 @@
 #include "base/sort.h"
 
-#include <string.h>
-
 enum {
     FEW = 24,        /* up to this many key rows are sorted by insertion */
     SHORT_RUN = 16,  /* runs of this many rows are sorted by insertion before merging */

@@ -1,7 +1,6 @@
 #include "base/text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/utf8.h"
 

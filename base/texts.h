@@ -9,8 +9,6 @@
 #ifndef MV_BASE_TEXTS_H
 #define MV_BASE_TEXTS_H
 
-#include <string.h>
-
 #include "base/cursor.h"
 #include "base/intern.h"
 

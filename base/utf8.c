@@ -1,7 +1,5 @@
 #include "base/utf8.h"
 
-#include <string.h>
-
 uint32_t mv_utf8_put(uint8_t out[4], uint32_t code)
 {
     static const uint8_t heads[] = {0, 0xc0, 0xe0, 0xf0};

@@ -1,19 +1,11 @@
 /* Reads a file to a complete model once and prints one JSON object, for bench/run: wall-clock
  * seconds, the process's peak resident bytes, and the contents of the file. Each measurement runs
  * in a separate process, so only the page cache is warm. */
+#include "base/duration.h"
 #include "parse/readers.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
-
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static uint64_t peak_bytes(void)
 {
@@ -39,19 +31,20 @@ int main(int argc, char **argv)
     mv_arena arena;
     mv_trace trace;
     mv_err err;
-    double start, seconds;
+    int64_t start;
+    double seconds;
 
     if (argc != 2) {
         fprintf(stderr, "usage: time_read FILE\n");
         return 2;
     }
     mv_arena_init(&arena, &budget);
-    start = seconds_now();
+    start = mv_now_us();
     if (mv_trace_read(&arena, argv[1], &opts, &trace, &err) != MV_OK) {
         fprintf(stderr, "%s: %s: %s\n", argv[1], mv_code_text(err.code), err.detail);
         return 1;
     }
-    seconds = seconds_now() - start;
+    seconds = (double)(mv_now_us() - start) * 1e-6;
     printf("{\"seconds\":%.6f,\"peak_bytes\":%llu,\"arena_bytes\":%llu,\"events\":%llu,"
            "\"stacks\":%u}\n",
            seconds, (unsigned long long)peak_bytes(), (unsigned long long)budget.used,

@@ -2,20 +2,12 @@
  * with the minimum wall-clock milliseconds of several rounds. Reading and mv_lives_find are not
  * counted. */
 #include "analyze/replay/replay.h"
+#include "base/duration.h"
 #include "parse/readers.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { ROUNDS = 5 };
-
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void put(const char *what, double seconds, uint32_t events)
 {
@@ -30,10 +22,11 @@ static bool time_verify(mv_arena *arena, const mv_trace *trace, const mv_lives *
     mv_err err;
 
     for (int i = 0; i < ROUNDS; i++) {
-        double start = seconds_now(), took;
+        int64_t start = mv_now_us();
+        double took;
         if (mv_replay_verify(arena, trace, lives, NULL, &f, &err) != MV_OK)
             return false;
-        took = seconds_now() - start;
+        took = (double)(mv_now_us() - start) * 1e-6;
         best = took < best ? took : best;
     }
     put("verify", best, lives->events.count);
@@ -54,10 +47,11 @@ static bool time_run(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
     if (!mv_alloc_conf_parse(conf, &opts.conf, why, sizeof why))
         return false;
     for (int i = 0; i < ROUNDS; i++) {
-        double start = seconds_now(), took;
+        int64_t start = mv_now_us();
+        double took;
         if (mv_replay_run(arena, trace, lives, opts, &result, &err) != MV_OK)
             return false;
-        took = seconds_now() - start;
+        took = (double)(mv_now_us() - start) * 1e-6;
         best = took < best ? took : best;
     }
     put(*conf ? conf : "''", best, lives->events.count);

@@ -1,10 +1,9 @@
 /* memviz attach: records a Python process that is already running. */
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <time.h>
 
-#include "base/numbers.h"
+#include "base/duration.h"
 #include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
@@ -23,13 +22,7 @@ typedef struct {
     MEMBER("written", mv_value_text(w->path)) \
     MEMBER("events", mv_value_u64(w->events))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const written *w = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, written, w, REPORT_FIELDS)
 
 const mv_table mv_report_attach = {MV_TABLE(REPORT_FIELDS, list_report)};
 
@@ -47,25 +40,17 @@ typedef struct {
     int allowed; /* interrupts that end no wait */
 } waiting;
 
-static int64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static void begin_wait(waiting *w, const char *what, int64_t limit_us, int allowed, bool is_quiet)
 {
     mv_progress_start(&w->progress, what, is_quiet);
-    *w = (waiting){w->progress, now_us(), limit_us, allowed};
+    *w = (waiting){w->progress, mv_now_us(), limit_us, allowed};
 }
 
 /* An mv_attach_wait_fn. */
 static bool goes_on(void *user)
 {
     waiting *w = user;
-    int64_t passed = now_us() - w->start_us;
+    int64_t passed = mv_now_us() - w->start_us;
 
     mv_progress_show(&w->progress, (uint64_t)passed, (uint64_t)w->limit_us);
     return passed < w->limit_us && interrupted <= w->allowed;
@@ -80,7 +65,7 @@ static void record(const mv_cli *cli, const mv_attach *attach, waiting *w)
     begin_wait(w, "memviz: recording (Ctrl-C ends it)", (int64_t)us, 0,
                mv_option_given(&cli->options, MV_HAS(QUIET)));
     while (goes_on(w) && mv_attach_is_alive(attach)) {
-        int64_t left = w->limit_us - (now_us() - w->start_us);
+        int64_t left = w->limit_us - (mv_now_us() - w->start_us);
         if (left < 100000)
             pause.tv_nsec = left > 0 ? (long)left * 1000 : 0;
         nanosleep(&pause, NULL);

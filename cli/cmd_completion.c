@@ -6,7 +6,6 @@
  * prints a candidate a line, with its help after a tab. A line that begins with a tab names other
  * candidates: files, commands, "program N" (the words from N on are another program's command
  * line), or "names TABLE" (a column of `memviz info --csv --table TABLE`). */
-#include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/report/table.h"
 #include "cli/terms.h"

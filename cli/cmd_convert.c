@@ -135,13 +135,7 @@ static uint64_t count_events(const mv_trace *trace)
     MEMBER("bytes_in", mv_value_u64(w->bytes_in))             \
     MEMBER("bytes_out", mv_value_u64(w->bytes_out))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const written *w = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, written, w, REPORT_FIELDS)
 
 const mv_table mv_report_convert = {MV_TABLE(REPORT_FIELDS, list_report)};
 

@@ -1,12 +1,10 @@
 /* memviz ctl: controls a run that is being recorded. */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/duration.h"
-#include "base/numbers.h"
 #include "base/text.h"
 #include "capture/wire_folded.h"
 #include "cli/complain.h"
@@ -91,13 +89,7 @@ static mv_value age_bound(const ctl_report *r)
     MEMBER("written", mv_value_if(r->written_count, mv_value_texts(r->written, r->written_count))) \
     LIST("processes", &process_table, STATUS(mv_value_rows(NULL)))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const ctl_report *r = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, ctl_report, r, REPORT_FIELDS)
 
 const mv_table mv_report_ctl = {MV_TABLE(REPORT_FIELDS, list_report), .main = "processes"};
 

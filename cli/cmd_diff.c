@@ -1,14 +1,8 @@
 /* memviz diff: the difference between two snapshots, the line with the largest share first. */
-#include <stdio.h>
 
 #include "analyze/code/labels.h"
-#include "analyze/diff/diff.h"
 #include "analyze/flame/flame_change.h"
 #include "analyze/ranks/device_pairs.h"
-#include "analyze/ranks/rank_names.h"
-#include "analyze/ranks/summary.h"
-#include "base/size.h"
-#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
@@ -18,7 +12,6 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
-#include "cli/report/table.h"
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 

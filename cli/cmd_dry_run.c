@@ -1,7 +1,6 @@
 /* memviz dry-run: becomes a Python program whose GPU memory is predicted (docs/dry-run.md). The
  * work is done by python/memviz/dry, which the program's own Python loads at its start. */
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,11 +1,9 @@
 /* memviz export: a snapshot for other tools. */
-#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/pictures/pictures.h"
 #include "cli/progress.h"
-#include "cli/report/table.h"
 #include "export/export.h"
 
 static const struct {
@@ -174,13 +172,7 @@ static bool write_file(exporting *x)
     MEMBER("written", mv_value_text(x->cli->options.output)) \
     MEMBER("bytes", mv_value_u64(x->sink.bytes))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const exporting *x = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, exporting, x, REPORT_FIELDS)
 
 const mv_table mv_report_export = {MV_TABLE(REPORT_FIELDS, list_report)};
 

@@ -1,15 +1,10 @@
 /* memviz fit: the peaks of a program with inputs of other sizes. */
-#include <stdio.h>
-#include <string.h>
 
 #include "analyze/fit/fit.h"
-#include "base/numbers.h"
-#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/report/prose.h"
-#include "cli/report/rows.h"
 #include "cli/report/table.h"
 
 #define MOST_POINTS 256

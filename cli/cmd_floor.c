@@ -1,11 +1,9 @@
 /* memviz floor: how little any allocator could have reserved. */
 #include "analyze/floor/floor_costs.h"
-#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/report/prose.h"
-#include "cli/report/rows.h"
 #include "cli/report/table.h"
 
 typedef struct {

@@ -1,14 +1,8 @@
 /* memviz fragmentation: memory reserved but not used: how much, why, and who pins it. */
-#include <stdio.h>
-#include <string.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/floor/floor.h"
-#include "analyze/fragmentation/fragmentation.h"
-#include "analyze/levels/levels.h"
 #include "base/parallel_for.h"
-#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
@@ -18,7 +12,6 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
-#include "cli/report/table.h"
 
 /* Rows of each list in text without --limit, fewer for healthy devices; other lines of the
  * lists. */

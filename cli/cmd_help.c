@@ -1,10 +1,8 @@
 /* memviz help and memviz version: the tables of commands and of terms as text. */
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/names.h"
 #include "base/nearest.h"
-#include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/report/prose.h"
 #include "cli/report/table.h"

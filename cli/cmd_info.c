@@ -1,27 +1,18 @@
 /* memviz info: format, devices, history and oddities of a file. */
-#include <stdio.h>
 #include <time.h>
 
 #include "analyze/events/recorder.h"
-#include "analyze/levels/levels.h"
-#include "analyze/lives/block_size.h"
 #include "analyze/lives/digests.h"
-#include "analyze/lives/lives.h"
-#include "analyze/oom/oom.h"
 #include "analyze/replay/release.h"
 #include "analyze/totals/host_totals.h"
 #include "base/duration.h"
-#include "base/numbers.h"
-#include "base/size.h"
 #include "base/text.h"
-#include "capture/wire_folded.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/report/captured.h"
 #include "cli/report/json.h"
 #include "cli/report/prose.h"
-#include "cli/report/table.h"
 #include "parse/live/read_live.h"
 
 typedef struct {
@@ -392,21 +383,12 @@ const mv_table mv_report_info = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 enum { NAMES_SHOWN = 8 };
 enum { LABEL = 16 }; /* column after a label */
 
-static void put_label(mv_out *out, const char *label)
-{
-    mv_out_text(out, "  ");
-    mv_out_style(out, MV_STYLE_DIM);
-    mv_out_format(out, "%-12s", label);
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_out_text(out, "  ");
-}
-
 static void put_format(const facts *f)
 {
     const mv_origin *o = &f->trace->origin;
     char size[MV_SIZE_TEXT];
 
-    put_label(f->out, "format");
+    mv_captured_label(f->out, "format");
     mv_out_text(f->out, mv_format_name(o->format));
     if (o->pickle_protocol)
         mv_out_format(f->out, ", protocol %u", o->pickle_protocol);
@@ -442,7 +424,7 @@ static void put_recorded(const facts *f)
         return;
     if (seconds < 366 * 24 * 60 * 60) /* RMM's clock has no date */
         strftime(date, sizeof date, "from %H:%M:%S", &utc);
-    put_label(f->out, "recorded");
+    mv_captured_label(f->out, "recorded");
     mv_prose_put(f->out, LABEL, LABEL, "%s, %.6f s", date, ((double)last - (double)first) / 1e6);
 }
 
@@ -463,7 +445,7 @@ static void put_history(const facts *f)
         why = "PyTorch's allocator recorded no events; the levels show other allocators";
     else if (!mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
         why = mv_level_missing_text(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
-    put_label(f->out, "history");
+    mv_captured_label(f->out, "history");
     mv_prose_put(f->out, LABEL, LABEL, "%s%s%s", mv_history_name(f->history), why ? ": " : "",
                  why ? why : "");
 }
@@ -487,7 +469,7 @@ static void put_folded(const facts *f)
     if (until_us && until_us < last)
         snprintf(before, sizeof before, ", all more than %s before the last event",
                  mv_duration_text(span, (int64_t)(last - until_us)));
-    put_label(f->out, "folded");
+    mv_captured_label(f->out, "folded");
     mv_prose_put(f->out, LABEL, LABEL,
                  "%s event%s%s (--max-%s): their memory has been freed; blocks that were still "
                  "alive are in the file with their stacks",
@@ -504,7 +486,7 @@ static void put_levels(const facts *f)
         return;
     for (uint32_t i = 0; i < levels.count; i++)
         mv_text_append(names, sizeof names, "%s%s", i > 0 ? ", " : "", levels.name[i]);
-    put_label(f->out, "levels");
+    mv_captured_label(f->out, "levels");
     mv_prose_put(f->out, LABEL, LABEL, "%s; reports are about %s unless --level names another",
                  names, mv_level_name_of(f->trace, mv_level_default(f->trace)));
 }
@@ -515,10 +497,10 @@ static void put_counts(const facts *f)
     mv_host_totals host = mv_host_totals_of(t);
     char size[MV_SIZE_TEXT], used[MV_SIZE_TEXT], names[1200] = "";
 
-    put_label(f->out, "distinct");
+    mv_captured_label(f->out, "distinct");
     mv_prose_put(f->out, LABEL, LABEL, "stacks %u, frames %u, pools %u, streams %u",
                  t->stacks.count, t->frames.count, t->pools.count, t->streams.count);
-    put_label(f->out, "annotations");
+    mv_captured_label(f->out, "annotations");
     for (uint32_t i = 0; i < f->place_count && i < NAMES_SHOWN; i++)
         mv_prose_add(names, sizeof names, "%s @%.60s (%u)", i ? "," : ":",
                      mv_string_text(t, f->places[i].name), f->places[i].count);
@@ -527,11 +509,11 @@ static void put_counts(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%u starts and ends, of %u range%s%s", t->annotations.count,
                  count_starts(t), mv_plural(count_starts(t)), names);
     if (t->tensors.count > 0) {
-        put_label(f->out, "named tensors");
+        mv_captured_label(f->out, "named tensors");
         mv_prose_put(f->out, LABEL, LABEL, "%u (memviz memory --by module)", t->tensors.count);
     }
     if (host.is_there) {
-        put_label(f->out, "pinned host");
+        mv_captured_label(f->out, "pinned host");
         mv_prose_put(f->out, LABEL, LABEL, "segments %u, %s; %s allocated; events %llu",
                      host.segments, mv_size_text(size, host.now.reserved),
                      mv_size_text(used, host.now.allocated), (unsigned long long)host.events);
@@ -576,7 +558,7 @@ static void put_settings(const facts *f)
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->parent[i].row != MV_NO_ROW && s->kind[i] == MV_SETTING_INT && s->integer[i] == 0)
             continue;
-        put_label(f->out, first ? "settings" : "");
+        mv_captured_label(f->out, first ? "settings" : "");
         put_setting(f->out, f->trace, i);
         first = false;
     }
@@ -588,7 +570,7 @@ static void put_notes(const facts *f)
         const mv_note *note = &f->trace->notes[i];
         if (note->count == 0)
             continue;
-        put_label(f->out, "note");
+        mv_captured_label(f->out, "note");
         mv_out_style(f->out, MV_STYLE_YELLOW);
         mv_prose_put(f->out, LABEL, LABEL, "%llu %s%s%s%s", (unsigned long long)note->count,
                      mv_note_text((mv_note_code)i), *note->first ? " (" : "", note->first,
@@ -605,7 +587,7 @@ static void put_rounding(const facts *f)
 
     if (!r.is_npu)
         return;
-    put_label(f->out, "rounding");
+    mv_captured_label(f->out, "rounding");
     if (r.blocks > 0)
         snprintf(fits, sizeof fits, "; matches %u of %u blocks, CUDA's rule %u", r.npu_fits,
                  r.blocks, r.cuda_fits);
@@ -623,7 +605,7 @@ static void put_writer(const facts *f)
         writer = mv_release_text(release, mv_release_of(f->trace));
     if (!*writer)
         return;
-    put_label(f->out, "written by");
+    mv_captured_label(f->out, "written by");
     mv_prose_put(f->out, LABEL, LABEL, "%s", writer);
 }
 
@@ -648,7 +630,7 @@ static void put_limits(const facts *f)
             allocators = mv_fact_find(f->trace, key);
             if (devices > 1)
                 snprintf(name, sizeof name, "device %u: ", d);
-            put_label(f->out, rows[i].label);
+            mv_captured_label(f->out, rows[i].label);
             mv_prose_put(f->out, LABEL, LABEL, "%s%s %s (%s)", name, mv_size_text(size, bytes),
                          rows[i].after, allocators ? allocators : "");
         }
@@ -666,7 +648,7 @@ static void put_failures(const facts *f)
     if (count > 1 && count <= UINT32_MAX)
         snprintf(last, sizeof last, " at the first, --at %s at the last",
                  mv_oom_at_text(at, (uint32_t)count));
-    put_label(f->out, "failed");
+    mv_captured_label(f->out, "failed");
     mv_prose_put(f->out, LABEL, LABEL,
                  "%s of its requests; memviz peak --at oom shows who held memory%s", value, last);
 }
@@ -693,7 +675,7 @@ static void put_tool_facts(const facts *f)
         const char *value = mv_fact_find(f->trace, rows[i].key);
         if (!value || strcmp(value, "0") == 0)
             continue;
-        put_label(f->out, rows[i].label);
+        mv_captured_label(f->out, rows[i].label);
         mv_prose_put(f->out, LABEL, LABEL, "%s%s", value, rows[i].after);
     }
     put_failures(f);

@@ -1,19 +1,14 @@
 /* memviz ledger: where all memory of a device went, for every requester. */
-#include <stdio.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
-#include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
-#include "cli/report/table.h"
 
 /* Rows in text without --limit, other lines; names in the first line. */
 enum { TEXT_ROWS = 15, OTHER_LINES = 8, SHORT_TEXT = 40 };
@@ -196,13 +191,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("damaged", mv_value_text(mv_input_damage(r->trace))) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const ledger_report *r = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, ledger_report, r, REPORT_FIELDS)
 
 const mv_table mv_report_ledger = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices.by"};
 
@@ -294,16 +283,16 @@ static void add_part(mv_rows *rows, const char *what, const int64_t bytes[3])
 
 static void list_parts(mv_rows *rows, const void *all, const void *one)
 {
-    const ledger_explanation *story = one;
-    const mv_ledger_series *series = story->series;
+    const ledger_explanation *explanation = one;
+    const mv_ledger_series *series = explanation->series;
     const char *what = "";
     char times[3][SHORT_TEXT];
     int64_t used[3], context[3], unexplained[3], held[3];
     mv_value values[3];
 
     for (unsigned k = 0; k < 3; k++) {
-        const mv_ledger_point *point = &series->points[story->point[k]];
-        snprintf(times[k], SHORT_TEXT, "%.3f s", seconds(story->report, point->time_us));
+        const mv_ledger_point *point = &series->points[explanation->point[k]];
+        snprintf(times[k], SHORT_TEXT, "%.3f s", seconds(explanation->report, point->time_us));
         values[k] = mv_value_text(times[k]);
         used[k] = (int64_t)point->used;
         context[k] = point->context_estimate;
@@ -313,7 +302,7 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
     add_part(rows, "used", used);
     for (uint32_t i = 0; i < series->library_count; i++) {
         for (unsigned k = 0; k < 3; k++)
-            held[k] = (int64_t)mv_ledger_series_by(series, story->point[k])[i];
+            held[k] = (int64_t)mv_ledger_series_by(series, explanation->point[k])[i];
         add_part(rows, series->libraries[i].name, held);
     }
     if (is_missing_calls(all))
@@ -327,10 +316,10 @@ static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 /* Nothing for a use that was sampled only once. */
 static void put_explanation(const ledger_report *r, const mv_ledger_series *series)
 {
-    ledger_explanation story = {r, series, {series->first, series->peak, series->end}};
+    ledger_explanation explanation = {r, series, {series->first, series->peak, series->end}};
 
     if (series->first != series->end)
-        mv_table_print(r->cli, &part_table, r, &story, "\n");
+        mv_table_print(r->cli, &part_table, r, &explanation, "\n");
 }
 
 static void put_damage(const ledger_report *r)

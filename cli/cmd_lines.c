@@ -197,13 +197,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("lines", &line_table, mv_value_rows(NULL)) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const line_report *r = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, line_report, r, REPORT_FIELDS)
 
 const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, list_report), .main = "lines"};
 

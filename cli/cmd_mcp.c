@@ -1,15 +1,11 @@
 /* memviz mcp: a Model Context Protocol server on standard input and output. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "base/texts.h"
-#include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/mcp/protocol.h"

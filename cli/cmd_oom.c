@@ -1,13 +1,9 @@
 /* memviz oom: why each request for memory failed, and what would have helped. */
-#include <stdio.h>
 
 #include "analyze/advice/remedies.h"
-#include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
-#include "analyze/oom/oom.h"
 #include "analyze/oom/oom_words.h"
 #include "analyze/oom/refused_calls.h"
-#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/errors.h"
 #include "cli/input/idle_devices.h"
@@ -277,13 +273,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("devices", &device_table, mv_value_if(!r->errors, mv_value_rows(NULL))) \
     LIST("texts", &mv_error_table, mv_value_if(r->errors, mv_value_rows(r->errors)))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const oom_report *r = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, oom_report, r, REPORT_FIELDS)
 
 const mv_table mv_report_oom = {MV_TABLE(REPORT_FIELDS, list_report), .main = "ooms"};
 

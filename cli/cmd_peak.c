@@ -1,16 +1,10 @@
 /* memviz peak: who holds memory at the peak, or at another moment. */
-#include <stdio.h>
 
 #include "analyze/advice/recording.h"
 #include "analyze/advice/without_sites.h"
-#include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
-#include "analyze/leaks/leaks.h"
-#include "analyze/levels/levels.h"
-#include "analyze/peak/peak_words.h"
 #include "analyze/peak/site_layers.h"
 #include "analyze/steps/low_points.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -24,7 +18,6 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
-#include "cli/report/table.h"
 #include "cli/report/tensor_list.h"
 #include "parse/source/text_file.h"
 

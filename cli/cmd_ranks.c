@@ -1,9 +1,7 @@
 /* memviz ranks: several ranks or devices side by side; which one differs, and why, first. */
-#include <stdio.h>
 
 #include "analyze/code/labels.h"
 #include "analyze/ranks/ranks.h"
-#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/rank_files.h"
 #include "cli/report/prose.h"

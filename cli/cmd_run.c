@@ -1,12 +1,9 @@
 /* memviz run: runs a program under the shim and writes its recording to files. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "analyze/thin/thin.h"
 #include "base/duration.h"
-#include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/commands.h"

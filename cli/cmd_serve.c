@@ -3,7 +3,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/report/table.h"
@@ -27,13 +26,7 @@ typedef struct {
     MEMBER("files", mv_value_u64(s->files)) \
     MEMBER("bytes", mv_value_u64(s->bytes))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const served *s = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, served, s, REPORT_FIELDS)
 
 const mv_table mv_report_serve = {MV_TABLE(REPORT_FIELDS, list_report)};
 

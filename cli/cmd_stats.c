@@ -1,23 +1,15 @@
 /* memviz stats: totals now and at their peaks, by device and pool, and how far to trust them. */
-#include <stdio.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/graphs/graphs.h"
-#include "analyze/levels/levels.h"
 #include "analyze/oom/oom_failures.h"
 #include "analyze/totals/host_totals.h"
-#include "analyze/totals/totals.h"
-#include "base/numbers.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
-#include "cli/input/window.h"
 #include "cli/report/captured.h"
 #include "cli/report/device_rest.h"
 #include "cli/report/prose.h"
-#include "cli/report/table.h"
 
 typedef struct {
     mv_totals totals;

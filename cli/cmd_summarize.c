@@ -1,8 +1,6 @@
 /* memviz summarize: snapshots as one small file that `ranks` reads in their place. */
-#include <stdio.h>
 
 #include "analyze/ranks/summary_bytes.h"
-#include "base/size.h"
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/overwrite.h"
@@ -35,13 +33,7 @@ typedef struct {
     MEMBER("summaries", mv_value_u64(w->summaries)) \
     MEMBER("bytes", mv_value_u64(w->bytes))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const written *w = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, written, w, REPORT_FIELDS)
 
 const mv_table mv_report_summarize = {MV_TABLE(REPORT_FIELDS, list_report)};
 

@@ -2,12 +2,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/intern.h"
+#include "base/duration.h"
 #include "cli/complain.h"
 #include "cli/live/live_files.h"
 #include "cli/live/metrics.h"
 #include "cli/live/screen.h"
-#include "cli/live/top_report.h"
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
@@ -158,11 +157,11 @@ static int put_again_and_again(watch *w)
     if (!mv_screen_open())
         return put_once(w);
     while (goes_on) {
-        int64_t start_ms = mv_followed_now_ms();
+        int64_t start_ms = mv_now_ms();
         is_read = read_again(w, &report);
         if (is_read)
             draw(w, &report);
-        goes_on = is_read && wait_for_key(w, mv_followed_now_ms() - start_ms);
+        goes_on = is_read && wait_for_key(w, mv_now_ms() - start_ms);
     }
     mv_screen_close();
     if (is_read)

@@ -1,12 +1,8 @@
 /* memviz trace: the events as readable lines. */
 #include <unistd.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/events/recorder.h"
-#include "analyze/levels/levels.h"
 #include "base/map.h"
-#include "base/numbers.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -510,13 +506,7 @@ static const mv_table stack_table = {MV_TABLE(STACK_FIELDS, list_stacks), .json 
     LIST("events", &event_table, mv_value_rows(NULL)) \
     LIST("stacks", &stack_table, mv_value_rows(NULL))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const listing *l = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, listing, l, REPORT_FIELDS)
 
 const mv_table mv_report_trace = {MV_TABLE(REPORT_FIELDS, list_report), .main = "events"};
 

@@ -1,14 +1,10 @@
 /* memviz FILE: overview: how full the device got, and the verdict of every report. */
-#include <stdio.h>
 
 #include "analyze/advice/recording.h"
 #include "analyze/advice/triage.h"
-#include "analyze/levels/levels.h"
 #include "analyze/ranks/rank_names.h"
 #include "base/grow.h"
-#include "base/size.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/errors.h"
 #include "cli/input/input.h"

@@ -1,9 +1,7 @@
 /* memviz view: the viewer's window; with --headless its frames as a picture, or timed. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/live/live_files.h"

@@ -1,9 +1,6 @@
 /* memviz whatif: the effect of other allocator settings on this run. */
-#include <stdio.h>
 
 #include "analyze/advice/whatif.h"
-#include "analyze/code/culprit.h"
-#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"

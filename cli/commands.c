@@ -414,10 +414,10 @@ const mv_command mv_commands[] = {
             "Takes recordings of one program with two or more sizes of its input: a batch, a\n"
             "sequence; three for both (8x512); or one whose steps have several (FILE=8,16). The\n"
             "same allocations are matched, the bytes of each become a function of the size, and\n"
-            "the run is replayed with the bytes of the sizes in --at. What the bytes of two\n"
-            "recordings leave open has bounds, and a size has figures only if these leave no\n"
-            "more doubt than 1 %; a third recording narrows them. --capacity limits the memory\n"
-            "that may be reserved, and asks for the largest size that fits.\n",
+            "the run is replayed with the bytes of the sizes in --at. A size that two\n"
+            "recordings do not decide has bounds, and figures only if these differ by at most\n"
+            "1 %; a third recording narrows them. --capacity limits the memory that may be\n"
+            "reserved, and finds the largest size that fits.\n",
         .example = "memviz fit batch8.pickle=8 batch16.pickle=16 --at 24,32 --capacity 80GiB\n"
                    "memviz fit a.pickle=8x512 b.pickle=16x512 c.pickle=8x1024 --at 16x2048\n"
                    "memviz fit --json --at 24 b8.pickle=8 b16.pickle=16 | jq '.points[0]'\n",

@@ -1,10 +1,7 @@
 #include "cli/complain.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/utf8.h"
 #include "cli/commands.h"
 
 #define LINE 4600 /* a path, a sentence */

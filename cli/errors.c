@@ -1,6 +1,5 @@
 #include "cli/errors.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
@@ -194,7 +193,7 @@ void mv_errors_put(mv_cli *cli, const mv_error_report *errors)
     mv_prose_put(&cli->out, 0, 2, "%u different error%s in the text, %llu in all%s%s", texts->count,
                  mv_plural(texts->count), (unsigned long long)times + texts->more,
                  texts->count < 2 ? ""
-                 : texts->by_time ? "; the first in time comes first"
+                 : texts->by_time ? "; the earliest is first"
                                   : "; in the order of the text, which contains no times",
                  texts->more ? "; later ones are only counted" : "");
 }

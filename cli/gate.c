@@ -1,15 +1,9 @@
 #include "cli/gate.h"
 #include "analyze/levels/levels.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/events/recorder.h"
-#include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 

@@ -2,9 +2,6 @@
 
 #include <ctype.h>
 #include <getopt.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/duration.h"
 #include "base/nearest.h"

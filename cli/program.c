@@ -2,23 +2,17 @@
 #include "base/text.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/totals/moment.h"
 #include "base/nearest.h"
-#include "base/numbers.h"
-#include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/input/folder_files.h"
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
 #include "cli/output_limit.h"
 #include "cli/report/gate_page.h"
-#include "cli/report/pager.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
 #include "parse/sample.h"

@@ -1,28 +1,20 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/utf8.h"
 
 #define PATIENCE_MS 1000
 #define BETWEEN_MS  100
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void mv_progress_start(mv_progress *progress, const char *what, bool quiet)
 {
     *progress = (mv_progress){.silent = quiet || !isatty(STDERR_FILENO)};
     snprintf(progress->what, sizeof progress->what, "%s", what);
     mv_utf8_sanitize(progress->what);
-    progress->started_ms = now_ms();
+    progress->started_ms = mv_now_ms();
 }
 
 void mv_progress_show(void *user, uint64_t done, uint64_t total)
@@ -32,7 +24,7 @@ void mv_progress_show(void *user, uint64_t done, uint64_t total)
 
     if (p->silent)
         return;
-    now = now_ms();
+    now = mv_now_ms();
     if (now - p->started_ms < PATIENCE_MS || now - p->printed_ms < BETWEEN_MS)
         return;
     p->printed_ms = now;

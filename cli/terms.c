@@ -1,7 +1,5 @@
 #include "cli/terms.h"
 
-#include <string.h>
-
 #include "cli/report/prose.h"
 
 #define NAME_COLUMNS 18 /* with the blanks before and after a name */

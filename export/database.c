@@ -1,7 +1,5 @@
 #include <limits.h>
 #include <sqlite3.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/escape.h"
 #include "export/export.h"

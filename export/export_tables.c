@@ -1,8 +1,6 @@
-#include <string.h>
 
 #include "base/escape.h"
 #include "base/numbers.h"
-#include "base/search.h"
 #include "export/export.h"
 
 static mv_cell none(void)

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "base/utf8.h"
 #include "export/export.h"

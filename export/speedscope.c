@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/lives/alive.h"
 #include "base/escape.h"

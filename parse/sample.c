@@ -1,7 +1,5 @@
 #include "parse/sample.h"
 
-#include <string.h>
-
 static const uint8_t bytes[] = {
 #include "parse/sample_bytes.h" /* made by CMake from sample.bin */
 };

@@ -3,8 +3,6 @@
 #ifndef MV_SAMPLE_H
 #define MV_SAMPLE_H
 
-#include <stdbool.h>
-
 #include "base/cursor.h"
 
 /* Its name: mv_trace_read takes it for a path. ./memviz:sample is a file of that name. */

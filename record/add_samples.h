@@ -2,7 +2,6 @@
 #ifndef MV_ADD_SAMPLES_H
 #define MV_ADD_SAMPLES_H
 
-#include "base/err.h"
 #include "record/nvml.h"
 
 /* Replaces the samples of `trace`, which is as it was read: of the devices that it shows as used, and

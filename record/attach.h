@@ -7,11 +7,6 @@
 #ifndef MV_ATTACH_H
 #define MV_ATTACH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-#include "base/err.h"
 #include "record/running_python.h"
 
 typedef struct {

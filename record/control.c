@@ -8,16 +8,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+#include "base/duration.h"
 
 /* ---- the socket -------------------------------------------------------------------------- */
 
@@ -112,7 +105,7 @@ static void accept_clients(mv_control *c)
             continue;
         }
         c->clients[c->count].link = link;
-        c->clients[c->count].since_ms = now_ms();
+        c->clients[c->count].since_ms = mv_now_ms();
         c->clients[c->count++].length = 0;
     }
 }
@@ -174,7 +167,7 @@ void mv_control_serve(mv_control *control)
     accept_clients(control);
     for (uint32_t i = control->count; i-- > 0;) {
         mv_control_client *client = &control->clients[i];
-        if (!read_line(control, client) || now_ms() - client->since_ms > MV_CONTROL_PATIENCE_MS)
+        if (!read_line(control, client) || mv_now_ms() - client->since_ms > MV_CONTROL_PATIENCE_MS)
             drop_client(control, i);
     }
 }

@@ -18,9 +18,7 @@
 #define MV_CONTROL_H
 
 #include <poll.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "record/run_status.h"
 

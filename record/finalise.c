@@ -1,6 +1,5 @@
 #include "record/finalise.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/numbers.h"

@@ -5,7 +5,6 @@
 
 #include "base/grow.h"
 #include "base/sort.h"
-#include "capture/wire_folded.h"
 #include "capture/wire_leb128.h"
 
 enum {

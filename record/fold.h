@@ -2,7 +2,6 @@
 #ifndef MV_RECORD_FOLD_H
 #define MV_RECORD_FOLD_H
 
-#include "parse/live/live_alive.h"
 #include "parse/live/live_follow.h"
 #include "parse/live/read_live.h"
 

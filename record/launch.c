@@ -4,20 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/duration.h"
 #include "base/resource_path.h"
 #include "record/forward.h"
 #include "record/random_word.h"
@@ -356,14 +352,6 @@ static void listen_for(request_socket *requests)
         requests->name[0] = 0;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* 0: not found. */
 static pid_t parent_of(pid_t pid)
 {
@@ -412,7 +400,7 @@ static void poll_idle_clients(const mv_launch *launch, request_socket *requests,
     for (uint32_t i = 0; i < requests->idle_count; i++) {
         const idle_client *who = &requests->idle[i];
         if (read_report(launch, who->link, who->pid) || is_end ||
-            now_ms() - who->since_ms > REPORT_MS)
+            mv_now_ms() - who->since_ms > REPORT_MS)
             close(who->link);
         else
             requests->idle[kept++] = *who;
@@ -433,7 +421,7 @@ static bool wants_sample(const mv_launch *launch, request_socket *requests, int 
         return true;
     if (is_known && who.uid != getuid() && is_of_program(who.pid) &&
         !read_report(launch, link, who.pid) && requests->idle_count < MOST_IDLE)
-        requests->idle[requests->idle_count++] = (idle_client){link, who.pid, now_ms()};
+        requests->idle[requests->idle_count++] = (idle_client){link, who.pid, mv_now_ms()};
     else
         close(link);
     return false;
@@ -474,8 +462,8 @@ static void tick(const mv_launch *launch, request_socket *requests, int64_t *due
     int links[MOST_REQUESTS];
     uint32_t count = accept_all(launch, requests, links);
 
-    if (count || now_ms() >= *due)
-        *due = launch->tick ? now_ms() + launch->tick(launch->user) : INT64_MAX;
+    if (count || mv_now_ms() >= *due)
+        *due = launch->tick ? mv_now_ms() + launch->tick(launch->user) : INT64_MAX;
     close_clients(launch, links, count);
 }
 
@@ -494,7 +482,7 @@ static void wait_a_while(const mv_launch *launch, const request_socket *requests
 {
     struct pollfd what[2 + MV_CONTROL_FDS] = {{.fd = signals, .events = POLLIN},
                                               {requests->socket, POLLIN, 0}};
-    int64_t left = due - now_ms(), most = requests->idle_count ? REPORT_MS : LONGEST_MS;
+    int64_t left = due - mv_now_ms(), most = requests->idle_count ? REPORT_MS : LONGEST_MS;
     uint32_t count = 2 + mv_control_fds(launch->control, what + 2, &most);
 
     poll(what, count, left < 0 ? 0 : left < most ? (int)left : (int)most);

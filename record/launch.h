@@ -7,12 +7,8 @@
 #ifndef MV_LAUNCH_H
 #define MV_LAUNCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/err.h"
 #include "record/control.h"
-#include "record/run_status.h"
 
 typedef struct {
     char *const *argv;  /* ends with NULL */

@@ -1,7 +1,6 @@
 #include "record/line_history.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/sort.h"

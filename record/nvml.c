@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/duration.h"
 #include "base/numbers.h"
 #include "parse/model/shared_memory.h"
 
@@ -164,14 +164,6 @@ void mv_nvml_close(mv_nvml *nvml)
 
 /* ---- sampling ---------------------------------------------------------------------------- */
 
-static int64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static mv_nvml_series *known_series(mv_nvml *nvml, uint32_t device, uint32_t pid)
 {
     for (uint32_t i = 0; i < nvml->series_count; i++)
@@ -251,7 +243,7 @@ static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
         return false;
     /* In the newer call `used` excludes the driver's own reserve, but `total` includes it. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
-        *now = now_us();
+        *now = mv_now_us();
         d->total = two.total - (two.reserved < two.total ? two.reserved : 0);
         return add_point(series, *now, two.used);
     }
@@ -259,7 +251,7 @@ static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
     d->is_shared = answer == NOT_SUPPORTED;
     if (answer != SUCCESS)
         return false;
-    *now = now_us();
+    *now = mv_now_us();
     d->total = one.total;
     return add_point(series, *now, one.used);
 }
@@ -312,7 +304,7 @@ bool mv_nvml_sample(mv_nvml *nvml)
     if (!nvml->calls)
         return false;
     for (uint32_t i = 0; i < nvml->device_count; i++) {
-        int64_t now = now_us();
+        int64_t now = mv_now_us();
         is_changed |= sample_device(nvml, i, &now);
         is_changed |= sample_processes(nvml, i, now);
     }

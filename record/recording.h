@@ -12,7 +12,6 @@
 
 #include "record/control.h"
 #include "record/finalise.h"
-#include "record/run_status.h"
 #include "record/steering.h"
 #include "record/trigger.h"
 

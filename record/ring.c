@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "base/grow.h"
-#include "capture/wire_folded.h"
 #include "capture/wire_leb128.h"
 #include "record/fold.h"
 #include "record/line_history.h"
@@ -60,14 +58,6 @@ struct mv_ring {
     bool is_off;
 };
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 uint64_t mv_ring_window(const mv_ring_bounds *bounds)
 {
     return bounds->max_size / WINDOWS & ~(uint64_t)(MV_LIVE_CHUNK_BYTES - 1);
@@ -111,7 +101,7 @@ static void add_ring(mv_rings *r, const char *name)
         return;
     }
     g->fd = fd;
-    g->since_us = now_us();
+    g->since_us = (uint64_t)mv_now_us();
     snprintf(g->name, sizeof g->name, "%s", name);
     mv_arena_init(&g->arena, r->arena.budget);
     mv_live_alive_init(&g->arena, &g->alive);
@@ -393,7 +383,7 @@ static uint64_t bytes_over(const mv_rings *r, const mv_ring *g)
 
 static void update_ring(mv_rings *r, mv_ring *g)
 {
-    uint64_t now = now_us(), age = r->bounds.max_age_us, over, cutoff = 0;
+    uint64_t now = (uint64_t)mv_now_us(), age = r->bounds.max_age_us, over, cutoff = 0;
     uint64_t oldest = g->until_us ? g->until_us : g->since_us;
     mv_err err;
     bool more;
@@ -442,9 +432,9 @@ void mv_rings_update(mv_rings *r)
 
     if (!is_bounded && !r->is_watched)
         return;
-    if (now_us() >= r->look_us) {
+    if ((uint64_t)mv_now_us() >= r->look_us) {
         look_for_files(r);
-        r->look_us = now_us() + LOOK_US;
+        r->look_us = (uint64_t)mv_now_us() + LOOK_US;
     }
     r->is_behind = false;
     for (uint32_t i = 0; is_bounded && i < r->count; i++)

@@ -1,6 +1,5 @@
 #include "record/run_marks.h"
 
-#include <string.h>
 #include <time.h>
 
 #include "parse/live/read_live.h"

@@ -17,7 +17,6 @@
 #define MV_RUN_NAMES_H
 
 #include <limits.h>
-#include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -5,7 +5,6 @@
 #define MV_RUN_STATUS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "capture/wire_status.h"
 

@@ -13,7 +13,6 @@
 #define MV_RUNNING_PYTHON_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"

@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,7 +13,6 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
-#include "capture/wire_live.h"
 #include "record/recording.h"
 
 enum { LOW_PRIORITY = 10 };

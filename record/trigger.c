@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/duration.h"
@@ -49,14 +47,6 @@ static const char *const names[] = {
 const char *mv_trigger_text(mv_trigger_kind kind)
 {
     return names[kind];
-}
-
-static uint64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 /* ---- the option -------------------------------------------------------------------------- */
@@ -159,9 +149,9 @@ static void meet(const mv_triggers *t, mv_trigger_file *f, mv_trigger_kind kind,
 {
     watched *w = &f->watched[kind];
 
-    if (!t->opts.on[kind] || w->due_us || now_us() < w->ready_us)
+    if (!t->opts.on[kind] || w->due_us || (uint64_t)mv_now_us() < w->ready_us)
         return;
-    w->due_us = now_us() + t->opts.after_us;
+    w->due_us = (uint64_t)mv_now_us() + t->opts.after_us;
     snprintf(w->why, sizeof w->why, "%s", why);
 }
 
@@ -198,7 +188,7 @@ static void read_head(const mv_triggers *t, mv_trigger_file *f)
     mv_live_record r;
     mv_err err;
 
-    if (!f->head || mv_live_follow_update(f->head, now_us(), &err) != MV_OK)
+    if (!f->head || mv_live_follow_update(f->head, (uint64_t)mv_now_us(), &err) != MV_OK)
         return;
     while (mv_live_follow_next(f->head, &r))
         if (r.kind == MV_LIVE_EVENT_BLOCK || r.kind == MV_LIVE_EVENT_FREE)
@@ -224,7 +214,7 @@ static void check_high(const mv_triggers *t, mv_trigger_file *f)
 /* The least of each part of the time: what stays is compared, not the waves of the steps. */
 static void check_growth(const mv_triggers *t, mv_trigger_file *f)
 {
-    uint64_t now = now_us(), part = t->opts.growth_us / PARTS;
+    uint64_t now = (uint64_t)mv_now_us(), part = t->opts.growth_us / PARTS;
     char grown[MV_SIZE_TEXT], span[MV_DURATION_TEXT], why[MV_TRIGGER_WHY];
 
     if (!t->opts.on[MV_TRIGGER_GROWTH] || now < f->part_us)
@@ -287,7 +277,7 @@ static void shoot(mv_triggers *t, uint32_t file, mv_trigger_kind kind)
     pid_t child;
 
     w->due_us = 0;
-    w->ready_us = kind == MV_TRIGGER_SIGUSR2 ? 0 : now_us() + t->opts.cooldown_us;
+    w->ready_us = kind == MV_TRIGGER_SIGUSR2 ? 0 : (uint64_t)mv_now_us() + t->opts.cooldown_us;
     f->kept_peak = f->peak;
     snprintf(shot.why, sizeof shot.why, "%s", w->why);
     child = fork();
@@ -333,7 +323,7 @@ void mv_triggers_update(mv_triggers *t)
     if (!mv_triggers_any(t))
         return;
     check_all(t);
-    shoot_due(t, now_us());
+    shoot_due(t, (uint64_t)mv_now_us());
     await_writers(t, WNOHANG);
 }
 

@@ -6,9 +6,6 @@
 #ifndef MV_WATCHED_H
 #define MV_WATCHED_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 

@@ -433,7 +433,7 @@ def idle(*events):
 
 
 def two_phases(steps=1):
-    """Training, then a buffer of its own; where a first phase was freed to the last byte before,
+    """Training, then a separate buffer; where a first phase was freed to the last byte before,
     a ring may keep just this."""
     heap = Heap()
     train(heap, steps=steps)

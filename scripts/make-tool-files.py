@@ -543,7 +543,7 @@ class Kineto:
 
 
 def train(k, steps, keep=1 * MIB):
-    """Steps of a training that keeps `keep` bytes at one line of each; a block of 8 MiB is from before."""
+    """Steps of a training that keeps `keep` bytes at one line of each; a block of 8 MiB was allocated earlier."""
     thread = k.pid + 190
     for step in range(3, 3 + steps):
         blocks = []

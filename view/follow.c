@@ -1,6 +1,5 @@
 #include "view/follow.h"
 
-#include "base/intern.h"
 #include "parse/live/live_progress.h"
 
 enum {

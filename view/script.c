@@ -1,13 +1,8 @@
 #include "view/script.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "analyze/code/culprit.h"
 #include "viz/scene/raster.h"
 
 enum { WORDS = 6, LINE = 1024, MOST_FRAMES = 200000, MOST_TIMES = 10000 };

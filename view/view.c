@@ -1,9 +1,5 @@
-#include "view/frame/view.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/processors.h"

@@ -8,8 +8,6 @@
 #ifndef MV_VIEWER_H
 #define MV_VIEWER_H
 
-#include <stdio.h>
-
 #include "view/frame/view.h"
 
 typedef struct {

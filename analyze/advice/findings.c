@@ -1,7 +1,6 @@
 #include "analyze/advice/findings.h"
 
 #include "analyze/advice/recording.h"
-#include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
@@ -11,7 +10,6 @@
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/sort.h"
-#include "base/text.h"
 
 typedef struct {
     mv_text_maker words;

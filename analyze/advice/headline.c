@@ -1,12 +1,9 @@
 #include "analyze/advice/headline.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "analyze/leaks/leak_words.h"
 #include "base/size.h"
 #include "base/sort.h"
-#include "base/text.h"
 
 typedef struct {
     mv_text_maker words;

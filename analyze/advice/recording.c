@@ -1,7 +1,6 @@
 #include "analyze/advice/recording.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/events/recorder.h"
 #include "analyze/ledger/ledger.h"

@@ -1,11 +1,8 @@
 #include "analyze/advice/remedies.h"
 
 #include <ctype.h>
-#include <string.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/filter/site_words.h"
-#include "analyze/peak/layers.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"

@@ -10,7 +10,6 @@
 #include "base/numbers.h"
 #include "base/parallel_for.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "parse/model/sums.h"
 
 typedef struct {

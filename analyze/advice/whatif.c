@@ -1,8 +1,5 @@
 #include "analyze/advice/whatif.h"
 
-#include <string.h>
-
-#include "analyze/code/culprit.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/oom/last_failure.h"
 #include "analyze/replay/segment_kinds.h"

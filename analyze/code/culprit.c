@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/code/libraries.h"
 #include "analyze/code/native_frame.h"

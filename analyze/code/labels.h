@@ -14,8 +14,6 @@
 #ifndef MV_LABELS_H
 #define MV_LABELS_H
 
-#include <stddef.h>
-
 #include "analyze/code/culprit.h"
 
 typedef struct {

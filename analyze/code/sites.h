@@ -10,7 +10,7 @@
  *
  * A stack without Python frames is a site by all its frames, grouped by the specific ones: the
  * program's own, and nodes of the backward pass. A site without any of these, or user or package
- * frames, is a group of its own. MV_NO_STACK is a site, too. In a trace of CUDA calls
+ * frames, is its own group. MV_NO_STACK is a site, too. In a trace of CUDA calls
  * (analyze/levels) the call and its library also distinguish sites and groups. */
 #ifndef MV_SITES_H
 #define MV_SITES_H

@@ -1,7 +1,5 @@
 #include "analyze/code/stack_marks.h"
 
-#include <string.h>
-
 #include "analyze/code/native_frame.h"
 
 /* Marks of frames only; the others are MV_MARK_... */

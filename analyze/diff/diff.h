@@ -10,7 +10,7 @@
  *
  *     sum of delta over the rows = after.allocated - before.allocated
  *
- * Unchanged rows are counted, but not kept. Memory without a stack is a row of its own. Swapping
+ * Unchanged rows are counted, but not kept. Memory without a stack is its own row. Swapping
  * the sides negates every delta. docs/diff.md explains how sites are matched. */
 #ifndef MV_DIFF_H
 #define MV_DIFF_H

@@ -1,6 +1,5 @@
 #include "analyze/diff/frame_match.h"
 
-#include "analyze/diff/code_side.h"
 #include "analyze/diff/line_pairs.h"
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"

@@ -1,10 +1,7 @@
 #include "analyze/events/event_words.h"
 
-#include <string.h>
-
 #include "analyze/code/culprit.h"
 #include "analyze/code/native_frame.h"
-#include "analyze/lives/address_ranks.h"
 #include "analyze/lives/alive.h"
 #include "base/duration.h"
 #include "base/numbers.h"
@@ -382,7 +379,7 @@ static void write_segment_end(event_writer *t, uint32_t event)
                              span_of(t, t->out->born, event)));
 }
 
-/* A row without a segment event of its own. */
+/* A row without its own segment event. */
 static void write_segment_row(event_writer *t, uint32_t row)
 {
     const mv_segment_lives *s = &t->of->lives->segments;

@@ -47,12 +47,12 @@ typedef struct {
 bool mv_event_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
                                mv_event_explanation *out);
 
-/* The story of an allocation: by its alloc event, or by its row if it is from before the first
+/* The explanation of an allocation: by its alloc event, or by its row if it is from before the first
  * event: "Allocated before the first event: 2.00 MiB at 0x7f1200000000; freed by event 12; ...". */
 bool mv_alloc_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
                                mv_event_explanation *out);
 
-/* The story of a row of lives->segments: by its segment event, or by its row if it is a part or
+/* The explanation of a row of lives->segments: by its segment event, or by its row if it is a part or
  * from before the first event: "A segment of 20.0 MiB at 0x7f..., held since before the first
  * event". */
 bool mv_segment_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,

@@ -1,7 +1,5 @@
 #include "analyze/events/recorder.h"
 
-#include <string.h>
-
 #define RECORD "torch.cuda.memory._record_memory_history()"
 #define DROP_TENSORS                                                                     \
     "find what still refers to the tensors created at %s after the step (a list, dict, " \

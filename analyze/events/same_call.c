@@ -11,12 +11,12 @@ bool mv_calls_have_ids(const mv_events *events)
     return false;
 }
 
-bool mv_is_same_call(const mv_events *events, bool tells, uint32_t a, uint32_t b)
+bool mv_is_same_call(const mv_events *events, bool has_ids, uint32_t a, uint32_t b)
 {
     mv_stack_id stack = events->stack[a];
 
     if (events->call[a] != MV_NO_CALL && events->call[a] == events->call[b])
         return true;
-    return !tells && stack.row == events->stack[b].row && stack.row != MV_NO_STACK.row &&
+    return !has_ids && stack.row == events->stack[b].row && stack.row != MV_NO_STACK.row &&
            stack.row != MV_EMPTY_STACK.row;
 }

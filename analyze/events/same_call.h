@@ -11,7 +11,7 @@
 /* Whether a segment and the alloc that needed it ever share a value of mv_events.call. O(n). */
 bool mv_calls_have_ids(const mv_events *events);
 
-/* Whether two neighbouring events belong to one call. `tells` is mv_calls_have_ids. */
-bool mv_is_same_call(const mv_events *events, bool tells, uint32_t a, uint32_t b);
+/* Whether two neighbouring events belong to one call. `has_ids` is mv_calls_have_ids. */
+bool mv_is_same_call(const mv_events *events, bool has_ids, uint32_t a, uint32_t b);
 
 #endif

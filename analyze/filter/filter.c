@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/peak/category.h"
 #include "base/numbers.h"

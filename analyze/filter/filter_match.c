@@ -1,6 +1,5 @@
 /* Matching: frames, then stacks, then allocations. */
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/code/sites.h"
 #include "analyze/filter/filter.h"

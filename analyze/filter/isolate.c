@@ -1,7 +1,5 @@
 #include "analyze/filter/isolate.h"
 
-#include "analyze/lives/address_ranks.h"
-
 static mv_code no_memory(mv_err *err)
 {
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "a part of the allocations");

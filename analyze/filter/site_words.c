@@ -1,7 +1,6 @@
 #include "analyze/filter/site_words.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static bool is_slash(uint8_t c)
 {

@@ -2,9 +2,6 @@
 
 #include <stdio.h>
 
-#include "analyze/code/culprit.h"
-#include "analyze/replay/replay_edit.h"
-#include "analyze/steps/steps.h"
 #include "analyze/totals/moment.h"
 #include "base/size.h"
 #include "base/sort.h"

@@ -1,7 +1,5 @@
 #include "analyze/fit/size_functions.h"
 
-#include <string.h>
-
 #include "analyze/diff/pairs.h"
 #include "analyze/replay/replay_heap.h"
 #include "base/search.h"

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "analyze/lives/alive.h"
 #include "base/sort.h"
 
 static bool is_same_row(const mv_flame_row *a, const mv_flame_row *b)

@@ -1,7 +1,5 @@
 #include "analyze/flame/flame_tree.h"
 
-#include <string.h>
-
 #include "base/grow.h"
 #include "base/intern.h"
 #include "base/sort.h"

@@ -1,9 +1,5 @@
 #include "analyze/flame/module_tree.h"
 
-#include <string.h>
-
-#include "analyze/lives/alive.h"
-
 #define NO_NAME "(no name)"
 #define BESIDE  "rest of blocks with several tensors"
 

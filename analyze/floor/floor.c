@@ -1,10 +1,6 @@
 #include "analyze/floor/floor.h"
 
-#include <string.h>
-
-#include "analyze/lives/block_size.h"
 #include "analyze/replay/replay_script.h"
-#include "analyze/totals/totals.h"
 #include "base/sort.h"
 #include "base/text.h"
 

@@ -1,7 +1,5 @@
 #include "analyze/floor/placement.h"
 
-#include <string.h>
-
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 

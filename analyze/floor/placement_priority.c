@@ -1,8 +1,6 @@
-#include <string.h>
 
 #include "analyze/floor/near_blocks.h"
 #include "base/search.h"
-#include "base/sort.h"
 
 /* The lowest address, or that of the smallest gap, at which `size` bytes are free between the
  * blocks that are near. */

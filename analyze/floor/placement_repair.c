@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "analyze/floor/near_blocks.h"
 #include "analyze/lives/block_size.h"

@@ -5,7 +5,6 @@
 #include "analyze/events/recorder.h"
 #include "analyze/fragmentation/fragmentation_advice.h"
 #include "analyze/levels/levels.h"
-#include "analyze/totals/bounds.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"

@@ -2,9 +2,7 @@
 
 #include <stdio.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/levels/levels.h"
-#include "analyze/lives/block_size.h"
 #include "analyze/oom/last_failure.h"
 #include "analyze/replay/release.h"
 #include "base/size.h"

@@ -1,7 +1,6 @@
 #include "analyze/graphs/graph_search.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/map.h"

@@ -1,7 +1,5 @@
 #include "analyze/heap/heap.h"
 
-#include "analyze/lives/alive.h"
-
 static uint32_t rank_of_alloc(const mv_heap *h, uint32_t row)
 {
     uint32_t birth = h->lives->allocs.birth[row];

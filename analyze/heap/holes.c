@@ -1,5 +1,58 @@
 #include "analyze/heap/holes.h"
 
+/* ---- the tree ---------------------------------------------------------------------------- */
+
+static bool init_tree(mv_arena *arena, uint32_t count, mv_maxtree *tree)
+{
+    *tree = (mv_maxtree){.count = count, .leaves = 1};
+    while (tree->leaves < count && tree->leaves <= UINT32_MAX / 4)
+        tree->leaves *= 2;
+    tree->node = mv_push_array(arena, uint64_t, 2 * (uint64_t)tree->leaves);
+    return tree->node && tree->leaves >= count;
+}
+
+/* O(log count), less if the maxima above stay the same. */
+static void set_number(mv_maxtree *tree, uint32_t at, uint64_t value)
+{
+    uint32_t i = tree->leaves + at;
+
+    tree->node[i] = value;
+    while (i > 1) {
+        uint64_t beside = tree->node[i ^ 1], most = tree->node[i] > beside ? tree->node[i] : beside;
+        i /= 2;
+        if (tree->node[i] == most)
+            return;
+        tree->node[i] = most;
+    }
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The largest of numbers [first, end); 0 when there are none. */
+static uint64_t largest_in(const mv_maxtree *tree, uint32_t first, uint32_t end)
+{
+    uint32_t low = tree->leaves + first, high = tree->leaves + end;
+    uint64_t most = 0;
+
+    for (; low < high; low /= 2, high /= 2) {
+        if (low & 1)
+            most = larger(most, tree->node[low++]);
+        if (high & 1)
+            most = larger(most, tree->node[--high]);
+    }
+    return most;
+}
+
+static uint64_t number_at(const mv_maxtree *tree, uint32_t at)
+{
+    return tree->node[tree->leaves + at];
+}
+
+/* ---- holes ------------------------------------------------------------------------------- */
+
 /* by_segment keeps segments of one domain together. */
 static bool order_segments(mv_arena *arena, mv_holes *h)
 {
@@ -31,8 +84,8 @@ bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_rank
            mv_rankset_init(arena, ranks->count, &out->walls) &&
            mv_rankset_init(arena, ranks->count, &out->ends) &&
            mv_rankset_init(arena, ranks->count, &out->used) &&
-           mv_maxtree_init(arena, ranks->count, &out->by_rank) &&
-           mv_maxtree_init(arena, lives->segments.count, &out->by_segment);
+           init_tree(arena, ranks->count, &out->by_rank) &&
+           init_tree(arena, lives->segments.count, &out->by_segment);
 }
 
 /* ---- sizes of holes ---------------------------------------------------------------------- */
@@ -40,13 +93,12 @@ bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_rank
 static void set_largest(mv_holes *h, uint32_t start, uint64_t old, uint64_t size)
 {
     uint32_t leaf = h->order[h->held.row[start]];
-    uint64_t most = mv_maxtree_get(&h->by_segment, leaf);
+    uint64_t most = number_at(&h->by_segment, leaf);
 
     if (size >= most)
-        mv_maxtree_set(&h->by_segment, leaf, size);
+        set_number(&h->by_segment, leaf, size);
     else if (old == most)
-        mv_maxtree_set(&h->by_segment, leaf,
-                       mv_maxtree_most(&h->by_rank, start, h->held.end[start]));
+        set_number(&h->by_segment, leaf, largest_in(&h->by_rank, start, h->held.end[start]));
 }
 
 /* The row of a size in a domain; MV_NO_GAP: no hole has this size. */
@@ -77,7 +129,7 @@ bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes)
     for (uint32_t d = 0; holes->by_size && d < holes->domains->count; d++)
         mv_gaps_init(&holes->by_size[d], arena);
     for (uint32_t rank = 0; holes->by_size && rank < holes->ranks->count; rank++) {
-        uint64_t size = mv_maxtree_get(&holes->by_rank, rank);
+        uint64_t size = number_at(&holes->by_rank, rank);
         uint32_t start = size ? mv_ranges_at(&holes->held, rank) : MV_NO_RANK;
         if (start != MV_NO_RANK)
             order_size(holes, holes->domains->of_segment[holes->held.row[start]], 0, size);
@@ -87,13 +139,13 @@ bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes)
 
 static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
 {
-    uint64_t old = mv_maxtree_get(&h->by_rank, rank);
+    uint64_t old = number_at(&h->by_rank, rank);
     uint32_t start, domain;
 
     if (old == size)
         return;
     start = mv_ranges_at(&h->held, rank);
-    mv_maxtree_set(&h->by_rank, rank, size);
+    set_number(&h->by_rank, rank, size);
     if (start == MV_NO_RANK)
         return;
     domain = h->domains->of_segment[h->held.row[start]];
@@ -226,7 +278,7 @@ void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row)
 
 uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span)
 {
-    return mv_maxtree_most(&holes->by_segment, holes->first[span.first], holes->first[span.end]);
+    return largest_in(&holes->by_segment, holes->first[span.first], holes->first[span.end]);
 }
 
 uint64_t mv_holes_least(const mv_holes *holes, uint32_t domain, uint64_t bytes)
@@ -244,5 +296,5 @@ uint64_t mv_holes_around(const mv_holes *holes, uint32_t rank)
     if (start == MV_NO_RANK || mv_ranges_at(&holes->held, rank) == MV_NO_RANK ||
         (mv_rankset_has(&holes->used, start) && holes->used_end[start] > holes->ranks->addr[rank]))
         return 0;
-    return mv_maxtree_get(&holes->by_rank, start);
+    return number_at(&holes->by_rank, start);
 }

@@ -13,10 +13,16 @@
 #define MV_HOLES_H
 
 #include "analyze/heap/domains.h"
-#include "analyze/heap/maxtree.h"
 #include "analyze/lives/address_ranks.h"
 #include "analyze/lives/ranges.h"
 #include "analyze/replay/gaps.h"
+
+/* The largest of many numbers, and of any range of them, while they change: a tournament tree. */
+typedef struct {
+    uint32_t count;  /* numbers 0 to count - 1, all 0 at first */
+    uint32_t leaves; /* a power of two */
+    uint64_t *node;  /* [2 * leaves] node i is the larger of 2i and 2i + 1; leaves at the end */
+} mv_maxtree;
 
 typedef struct {
     const mv_lives *lives;

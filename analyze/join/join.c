@@ -2,10 +2,8 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/sort.h"
-#include "parse/model/tables.h"
 #include "parse/tools/block_log.h"
 
 /* A block's allocation. */

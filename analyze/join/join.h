@@ -16,7 +16,7 @@
 #include "parse/model/trace.h"
 
 /* The trace writes its event after the snapshot's, in the same call, and each file converts the
- * processor's clock by a fit of its own. On an H100 with PyTorch 2.11 the differences of 648 pairs
+ * processor's clock by its own fit. On an H100 with PyTorch 2.11 the differences of 648 pairs
  * in three runs were within 40 us of their median, and 642 of them within 10 us (docs/kineto.md).
  * Two ranks that run in step differ by more, and not by the same time. */
 #define MV_JOIN_NEAR_US 1000 /* farther from the median: not a pair */

@@ -3,7 +3,6 @@
 #include "analyze/code/sites.h"
 #include "analyze/leaks/growth.h"
 #include "analyze/ledger/device_use.h"
-#include "base/map.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"

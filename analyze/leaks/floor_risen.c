@@ -1,8 +1,9 @@
-#include "analyze/leaks/floor_risen.h"
+/* A floor that has risen although no line is blamed for it: the line that holds more than
+ * before. */
+#include "analyze/leaks/leak_state.h"
 
 #include <stdio.h>
 
-#include "analyze/code/culprit.h"
 #include "base/size.h"
 #include "base/text.h"
 

@@ -1,13 +1,11 @@
-#include "analyze/leaks/folded_lines.h"
+/* The lines of code that grew while the events of a bounded recording were folded: from the fact
+ * folded_lines_D (capture/wire_folded.h), by culprit. */
+#include "analyze/leaks/leak_state.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "analyze/code/culprit.h"
-#include "base/map.h"
 #include "base/numbers.h"
 #include "base/sort.h"
-#include "capture/wire_folded.h"
 #include "parse/live/read_live.h"
 
 /* With fewer whole spans there is no middle to compare the end with. */

@@ -1,13 +1,13 @@
-#include "analyze/leaks/folded_time.h"
+/* Of a bounded recording (docs/recorder.md) the events before a moment are known only by the memory
+ * that they left alive: no steps, and nothing that was freed. The same holds for a recording that
+ * was paused and not resumed (analyze/thin/pauses.h). */
+#include "analyze/leaks/leak_state.h"
 
-#include "analyze/code/culprit.h"
 #include "analyze/thin/thin.h"
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "parse/live/read_live.h"
-
-#include <string.h>
 
 /* Neither the steps of a pause that lasts to the end are recorded, nor what they allocated if the
  * program freed it when it ended. */

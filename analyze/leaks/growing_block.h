@@ -15,7 +15,6 @@
 #define MV_GROWING_BLOCK_H
 
 #include "analyze/code/sites.h"
-#include "analyze/steps/outer_call.h"
 #include "analyze/steps/step_floor.h"
 
 /* A site whose block grows from mark to mark. */

@@ -22,7 +22,7 @@
 
 /* Bins with births that are needed for growth, including the youngest. A window of the last five
  * steps holds five before it is full, so it takes six. Births in exactly every second, third, ...
- * step need one fewer, since chance does not do that. When each block has a size of its own, the
+ * step need one fewer, since chance does not do that. When each block has its own size, the
  * site may be a cache by shape: with eight shapes, seven steps see only new ones in one case of
  * fifty. */
 #define BINS_OF_GROWTH 6

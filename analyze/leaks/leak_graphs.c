@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/leaks/leak_kind.h"
 
 typedef struct {
@@ -70,7 +69,7 @@ static void join(mv_leak *graph, const mv_leak *part, uint32_t *joined)
         graph->confidence = part->confidence;
 }
 
-/* Whether a leak can be part of a graph. Leaks with another known cause are entries of their own.
+/* Whether a leak can be part of a graph. Leaks with another known cause are their own entries.
  * */
 static bool joins_graph(const mv_leak *leak)
 {

@@ -1,10 +1,8 @@
 #include "analyze/leaks/leak_kind.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/code/libraries.h"
 #include "analyze/events/recorder.h"
 #include "base/size.h"

@@ -1,7 +1,5 @@
 #include "analyze/leaks/leak_signs.h"
 
-#include "base/search.h"
-
 typedef struct {
     mv_arena *arena;
     const mv_trace *trace;

@@ -102,4 +102,30 @@ void mv_leak_sites_count(mv_leak_state *w);
  * outer. False when memory is out. */
 bool mv_leak_sites_evaluate(mv_leak_state *w);
 
+/* ---- the parts of mv_leaks_find, each in the file of its name ---------------------------- */
+
+/* "the floor rises to the end, by 1.93 GiB over 298 steps, of which mm.py:31 to_device holds 1.93
+ * GiB". Needs floor.steps. In w->arena; NULL when memory is out. O(n log n). */
+const char *mv_floor_risen_why(mv_leak_state *w);
+
+/* Fills in out->grown; has_grown stays false where the fact is missing, damaged, or has too few
+ * spans. False: memory is out. */
+bool mv_folded_lines_find(mv_leak_state *w);
+
+/* Makes "clean" unknown if the end was paused, or if a line grew in the second half of the folded
+ * time (folded_lines.c): the last events may be too short to show it. Without the counters of lines,
+ * memory that was allocated in that half and is still alive may be growth. False: memory is out. */
+bool mv_folded_time_check(mv_leak_state *w);
+
+/* Sets w->out->floor.rises without the blocks that lines make once or twice. Needs floor. False when
+ * memory is out. O(n log n). */
+bool mv_made_once_explain(mv_leak_state *w);
+
+/* Fills w->out->older. False when memory is out. O(n log n). */
+bool mv_older_find(mv_leak_state *w);
+
+/* Makes w->of_own_thread: [sites.count] 1: the site's memory is charged to the line of another
+ * site, whose group it joins. Needs the leaked sites. False when memory is out. */
+bool mv_own_threads_join(mv_leak_state *w);
+
 #endif

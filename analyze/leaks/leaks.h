@@ -37,7 +37,7 @@ typedef enum {
     X(OPTIMIZER, "optimizer_state") /* state of optimizers that are created again and again */   \
     X(COMMUNICATION, "communication")                                                            \
     X(GROWING_BLOCK, "growing_block") /* one block, copied into a larger one in each step */     \
-    X(PRIVATE_POOL, "private_pool")   /* each step's blocks are in a memory pool of their own */ \
+    X(PRIVATE_POOL, "private_pool")   /* each step's blocks are in their own memory pool */      \
     X(CUDA_CALLS, "cuda_calls")       /* CUDA calls whose memory is not given back */            \
     X(HEAP, "heap")                   /* blocks of an allocator that the program registered */
 

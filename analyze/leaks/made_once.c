@@ -1,4 +1,6 @@
-#include "analyze/leaks/made_once.h"
+/* Blocks that lines make once or twice: buffers, copies, the best result so far. Each raises the
+ * floor, and several of them may look like a trend, but none of them grows. */
+#include "analyze/leaks/leak_state.h"
 
 #include "analyze/leaks/group_changes.h"
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "base/search.h"
 #include "base/sort.h"
 
 /* The time in which a site kept blocks, in quarters: [cut[0], cut[1]), ... of the whole bins. */

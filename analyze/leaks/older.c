@@ -1,4 +1,5 @@
-#include "analyze/leaks/older.h"
+/* Old live blocks (mv_older in leaks.h): needs only lives and sites. */
+#include "analyze/leaks/leak_state.h"
 
 #include "base/sort.h"
 

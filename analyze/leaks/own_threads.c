@@ -1,4 +1,14 @@
-#include "analyze/leaks/own_threads.h"
+/* Memory that a library's own threads get for a line of the program that called the library.
+ *
+ *     program      all_reduce ─────────────────────────────►  matmul      train.py:165
+ *     allocates      NCCL NCCL NCCL                           PyTorch
+ *     NCCL's thread                 NCCL NCCL NCCL                        no line of the program
+ *
+ * In each step the thread's allocations come after those of one line, from the same library, and
+ * before anything that another line of the program allocates: so they are charged to that line, if
+ * this holds for at least nine of ten. Only for the growing memory of libraries other than
+ * PyTorch's allocator, on a level of CUDA calls. */
+#include "analyze/leaks/leak_state.h"
 
 #include "analyze/code/libraries.h"
 

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "analyze/code/culprit.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"

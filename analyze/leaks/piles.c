@@ -1,10 +1,7 @@
 #include "analyze/leaks/piles.h"
 
-#include <string.h>
-
 #include "analyze/leaks/pile_words.h"
 #include "analyze/lives/alive.h"
-#include "base/search.h"
 #include "base/sort.h"
 
 /* A bulk has at least this many blocks of a line, from this many steps. */

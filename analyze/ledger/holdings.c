@@ -78,7 +78,7 @@ static bool is_mine(const mv_holdings *h, uint32_t call)
 
 /* ---- memory of contexts -------------------------------------------------------------------- */
 
-/* Created memory has handles of its own. Memory from a pool is the device's own, and stays. */
+/* Created memory has its own handles. Memory from a pool is the device's own, and stays. */
 static bool is_of_context(const mv_holdings *h, uint32_t call)
 {
     uint8_t action = h->trace->api_calls.action[call];

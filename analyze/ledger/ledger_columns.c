@@ -1,9 +1,5 @@
 #include "analyze/ledger/ledger_columns.h"
 
-#include <string.h>
-
-#include "analyze/ledger/device_use.h"
-
 typedef struct {
     const mv_trace *trace;
     const int64_t *edges;

@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     call_row *rows; /* [count] by heap, stack, is_bound */
     uint32_t count;
-    uint32_t stacks; /* stacks to be added; each may have a frame of its own */
+    uint32_t stacks; /* stacks to be added; each may have its own frame */
     uint64_t stack_frames;
 } call_rows;
 

@@ -5,7 +5,6 @@
 #include "analyze/levels/call_stacks.h"
 #include "analyze/levels/heap_blocks.h"
 #include "analyze/levels/heap_stacks.h"
-#include "analyze/levels/step_marks.h"
 #include "base/grow.h"
 #include "base/sort.h"
 
@@ -146,7 +145,7 @@ static bool is_wanted_block(const maker *m, const mv_heap_block *block)
            (m->heap == MV_LEVEL_ALL || mv_level_of_heap(block->name) == m->heap);
 }
 
-/* In MV_LEVEL_ALL, a block inside memory from CUDA gets an address of its own. */
+/* In MV_LEVEL_ALL, a block inside memory from CUDA gets its own address. */
 static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is_gain)
 {
     maker *m = user;

@@ -18,7 +18,7 @@
  * The blocks of a heap are made from mv_heap_calls in the same way. Their innermost frame, if
  * known, is the function that registered them, with the heap as its file.
  *
- * Sizes and times come from the calls. Memory without an address of its own (cuMemCreate, arrays)
+ * Sizes and times come from the calls. Memory without its own address (cuMemCreate, arrays)
  * gets one from MV_LEVEL_ADDRESS on. */
 #ifndef MV_LEVELS_H
 #define MV_LEVELS_H

@@ -1,6 +1,5 @@
 #include "analyze/lives/address_users.h"
 
-#include "analyze/lives/address_ranks.h"
 #include "base/rankset.h"
 #include "base/search.h"
 #include "base/sort.h"

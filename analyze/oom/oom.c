@@ -3,8 +3,6 @@
 #include "analyze/code/stack_marks.h"
 #include "analyze/events/same_call.h"
 #include "analyze/heap/segment_growth.h"
-#include "analyze/lives/block_size.h"
-#include "analyze/oom/oom_evaluate.h"
 #include "analyze/oom/oom_failures.h"
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"

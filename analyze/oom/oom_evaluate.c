@@ -1,7 +1,5 @@
 #include "analyze/oom/oom_evaluate.h"
 
-#include "analyze/replay/alloc_conf.h"
-
 #define GIB ((uint64_t)1 << 30)
 
 /* ---- the request alone ------------------------------------------------------------------- */

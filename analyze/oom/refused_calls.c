@@ -4,7 +4,6 @@
 
 #include "analyze/ledger/ledger.h"
 #include "analyze/levels/levels.h"
-#include "analyze/lives/alive.h"
 #include "analyze/oom/oom_words.h"
 #include "analyze/steps/low_points.h"
 #include "base/size.h"

@@ -1,7 +1,5 @@
 #include "analyze/peak/category.h"
 
-#include <string.h>
-
 #include "analyze/code/libraries.h"
 #include "analyze/code/stack_marks.h"
 #include "analyze/steps/phases.h"
@@ -495,7 +493,7 @@ static bool mark_workspaces(mv_arena *scratch, category_search *s)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* The category of most named bytes of a block; OPEN: no tensor says what it is for. */
+/* The category of most named bytes of a block; OPEN: none of its tensors has one. */
 static uint16_t named_category(const category_search *s, uint32_t alloc)
 {
     static const uint16_t of_role[] = {[MV_TENSOR_PARAMETER] = MV_CATEGORY_PARAMETER,

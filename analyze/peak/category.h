@@ -10,8 +10,8 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
- * JAX's profile says itself which blocks are programs that it compiled: executable. Of blocks with
- * named tensors (analyze/peak/tensors.h) the program itself said what they are for.
+ * JAX's profile marks blocks that contain compiled programs: executable. Blocks with named tensors
+ * (analyze/peak/tensors.h) have the categories that the program gave to these.
  *
  * The user's own rules (analyze/peak/rules.h) come first. */
 #ifndef MV_CATEGORY_H

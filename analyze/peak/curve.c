@@ -1,6 +1,5 @@
 #include "analyze/peak/curve.h"
 
-#include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 #include "base/search.h"
 

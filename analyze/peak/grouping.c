@@ -7,7 +7,6 @@
 #include "analyze/code/open_range.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/layers.h"
-#include "analyze/peak/tensors.h"
 #include "base/sort.h"
 #include "parse/model/build.h"
 

@@ -1,6 +1,5 @@
 #include "analyze/peak/lines.h"
 
-#include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"

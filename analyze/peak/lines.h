@@ -13,7 +13,6 @@
 #define MV_LINES_H
 
 #include "analyze/code/culprit.h"
-#include "analyze/lives/lives.h"
 #include "analyze/lives/position.h"
 #include "analyze/peak/grouping.h"
 #include "analyze/totals/bounds.h"

@@ -1,7 +1,6 @@
 #include "analyze/peak/rules.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/texts.h"
 

@@ -1,7 +1,6 @@
 #include "analyze/peak/tensors.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/lives/alive.h"
 #include "base/sort.h"

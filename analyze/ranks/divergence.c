@@ -1,7 +1,5 @@
 #include "analyze/ranks/divergence.h"
 
-#include "base/search.h"
-
 bool mv_sequence_is_whole(const mv_summary *summary)
 {
     return summary->history == MV_HISTORY_COMPLETE && summary->allocs > 0;

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"

@@ -1,7 +1,5 @@
 #include "analyze/ranks/rank_names.h"
 
-#include <string.h>
-
 #include "base/sort.h"
 #include "base/text.h"
 

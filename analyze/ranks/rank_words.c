@@ -1,8 +1,5 @@
 #include "analyze/ranks/rank_words.h"
 
-#include <string.h>
-
-#include "analyze/code/culprit.h"
 #include "base/size.h"
 #include "base/text.h"
 

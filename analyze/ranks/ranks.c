@@ -1,6 +1,5 @@
 #include "analyze/ranks/ranks.h"
 
-#include "analyze/code/culprit.h"
 #include "analyze/ranks/batch_factor.h"
 #include "analyze/ranks/rank_words.h"
 #include "base/grow.h"

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include "base/grow.h"
-#include "base/intern.h"
 
 void mv_shared_parts_init(mv_shared_parts *shared, mv_budget *budget)
 {

@@ -6,7 +6,6 @@
 #include "analyze/lives/lives_window.h"
 #include "analyze/ranks/summary_code.h"
 #include "analyze/totals/moment.h"
-#include "base/search.h"
 #include "base/sort.h"
 #include "parse/model/build.h"
 

@@ -1,7 +1,5 @@
 #include "analyze/ranks/summary_code.h"
 
-#include <string.h>
-
 bool mv_code_push_strings(mv_arena *arena, mv_trace *code, uint64_t count, uint64_t bytes)
 {
     code->strings.at = mv_push_array(arena, uint64_t, count + 1);

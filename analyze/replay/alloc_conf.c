@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/nearest.h"
 #include "base/numbers.h"
@@ -122,7 +121,7 @@ static bool take_bool(conf_text *t, bool *out)
     const char *text = next_token(t);
 
     *out = strcmp(text, "True") == 0;
-    return *out || strcmp(text, "False") == 0 || refuse(t, "'%s' is neither True nor False", text);
+    return *out || strcmp(text, "False") == 0 || refuse(t, "expected True or False, not '%s'", text);
 }
 
 /* The end of the setting that begins at `at`: its comma, or the end of the text. */

@@ -1,4 +1,3 @@
-#include "analyze/replay/replay.h"
 #include "analyze/replay/replay_script.h"
 
 typedef struct mv_replay {

@@ -1,8 +1,6 @@
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "analyze/replay/replay.h"
 #include "analyze/replay/replay_script.h"
 
 typedef struct {

@@ -1,7 +1,5 @@
 #include "analyze/replay/setting_trials.h"
 
-#include <string.h>
-
 #include "analyze/totals/moment.h"
 #include "base/parallel_for.h"
 #include "base/size.h"

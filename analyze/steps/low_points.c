@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/lives/alive.h"
 #include "base/size.h"
 #include "base/sort.h"

@@ -1,7 +1,5 @@
 #include "analyze/steps/outer_call.h"
 
-#include <string.h>
-
 #include "analyze/code/stack_marks.h"
 #include "base/intern.h"
 

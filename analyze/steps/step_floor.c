@@ -1,7 +1,6 @@
 #include "analyze/steps/step_floor.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/pages.h"
 #include "base/sort.h"

@@ -1,7 +1,5 @@
 #include "analyze/steps/step_ranges.h"
 
-#include <string.h>
-
 #include "base/search.h"
 #include "base/sort.h"
 

@@ -1,13 +1,11 @@
 #include "analyze/thin/pauses.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/lives/position.h"
 #include "analyze/steps/steps.h"
 #include "base/duration.h"
 #include "base/numbers.h"
-#include "capture/wire_live.h"
 #include "parse/live/read_live.h"
 
 /* NAME of "@NAME#K" and of "NAME#K", and K, or 1. */

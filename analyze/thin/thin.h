@@ -18,7 +18,6 @@
 
 #include "analyze/thin/pauses.h"
 #include "base/bitmap.h"
-#include "parse/model/trace.h"
 
 typedef struct {
     mv_trace trace;      /* shares everything but events and their counts with the original */

@@ -3,9 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 
 static uint32_t event_before(uint32_t next_event)

@@ -46,7 +46,7 @@ def end(**facts):
 
 
 def scene_cupy():
-    """CuPy's pool, and its own count of what hooks were told."""
+    """CuPy's pool, and its own count of the hook calls."""
     import cupy as cp
     from heap_cupy import Memviz
 
@@ -95,7 +95,7 @@ def scene_cost():
 
 
 def scene_numba():
-    """Numba's own memory manager as a plug-in that tells."""
+    """Numba's memory manager as a plug-in that reports its blocks."""
     from numba import cuda
     from heap_numba import Memviz
 

@@ -61,7 +61,7 @@ MIB = 1 << 20
 
 
 def disk(folder):
-    """Bytes of the live files, those that a trigger copies apart."""
+    """Bytes of the live files, and separately of the copies that triggers make."""
     total = 0
     for name in glob.glob(folder + "/ring.bin*.live*"):
         try:

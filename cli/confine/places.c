@@ -1,8 +1,6 @@
 #include "cli/confine/places.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/confine/confine.h"
 #include "view/document/saved_index.h"

@@ -6,7 +6,6 @@
 #define MV_IDLE_DEVICES_H
 
 #include "cli/commands.h"
-#include "parse/model/trace.h"
 
 /* Whether a report on the devices [first, end) speaks of this one. O(devices * segments). */
 bool mv_device_is_reported(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);

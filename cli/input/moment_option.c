@@ -1,8 +1,5 @@
 #include "cli/input/moment_option.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/oom/refused_calls.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"

@@ -2,7 +2,6 @@
 #ifndef MV_MOMENT_OPTION_H
 #define MV_MOMENT_OPTION_H
 
-#include "analyze/totals/moment.h"
 #include "cli/report/table.h"
 
 /* The moment of one device, within --from and --to: the one that --at names, or `otherwise`

@@ -2,7 +2,6 @@
 #ifndef MV_WINDOW_H
 #define MV_WINDOW_H
 
-#include "analyze/lives/position.h"
 #include "cli/commands.h"
 
 /* The window of one device: from the first event at or after X of --from to before that of --to

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "base/numbers.h"
 #include "cli/complain.h"
 #include "parse/live/live_progress.h"
 #include "record/watched.h"

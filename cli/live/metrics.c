@@ -6,16 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "analyze/code/culprit.h"
-#include "base/escape.h"
-#include "base/numbers.h"
 #include "base/text.h"
 #include "cli/serve/peer.h"
 
@@ -133,7 +129,7 @@ void mv_metrics_put(FILE *out, const mv_top_report *report)
     put_libraries(out, report);
     put_help(out, "memviz_line_bytes", "Bytes of the lines of code that hold most.");
     put_lines(out, report, "memviz_line_bytes", false);
-    put_help(out, "memviz_line_grown_bytes", "How much more that is than five minutes ago.");
+    put_help(out, "memviz_line_grown_bytes", "Growth of that memory over the last five minutes.");
     put_lines(out, report, "memviz_line_grown_bytes", true);
     put_help(out, "memviz_leak", "1: memory leaks, 0: it does not; missing while it is unknown.");
     for (uint32_t i = 0; i < report->count; i++) {

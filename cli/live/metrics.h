@@ -3,8 +3,6 @@
 #ifndef MV_METRICS_H
 #define MV_METRICS_H
 
-#include <stdio.h>
-
 #include "cli/live/top_report.h"
 
 /* Writes the metrics of a report; the lines are the first `limit` of each device. */

@@ -1,13 +1,8 @@
 #include "cli/live/top_report.h"
 
-#include <stdio.h>
-
 #include "analyze/code/labels.h"
 #include "analyze/code/libraries.h"
-#include "analyze/levels/levels.h"
-#include "analyze/totals/totals.h"
 #include "base/duration.h"
-#include "base/numbers.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "cli/complain.h"
@@ -141,13 +136,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("devices", &device_table, mv_value_rows(NULL)) \
     MEMBER("leak.verdict", mv_leak_verdict_name(r->verdict))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const mv_top_report *r = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, mv_top_report, r, REPORT_FIELDS)
 
 const mv_table mv_report_top = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices.lines"};
 
@@ -224,7 +213,7 @@ static void put_change(mv_out *out, const mv_top_report *r, const mv_top_device 
 
 static void put_verdict_age(mv_out *out, const mv_followed *followed)
 {
-    int64_t age_ms = followed ? mv_followed_now_ms() - followed->judged_ms : 0;
+    int64_t age_ms = followed ? mv_now_ms() - followed->judged_ms : 0;
     char age[MV_DURATION_TEXT];
 
     if (age_ms >= 1000)
@@ -292,8 +281,7 @@ void mv_top_report_sort(mv_top_report *r, mv_top_order order)
 /* In the model's times. */
 static int64_t now_of(const mv_top_file *file)
 {
-    int64_t now_us =
-        file->followed ? (int64_t)file->followed->state.now_us : mv_followed_now_ms() * 1000;
+    int64_t now_us = file->followed ? (int64_t)file->followed->state.now_us : mv_now_ms() * 1000;
 
     if (!file->is_running)
         return MV_NO_TIME;

@@ -2,7 +2,6 @@
 #ifndef MV_TOP_REPORT_H
 #define MV_TOP_REPORT_H
 
-#include "analyze/leaks/leaks.h"
 #include "analyze/ledger/ledger.h"
 #include "analyze/top/top.h"
 #include "cli/live/followed.h"

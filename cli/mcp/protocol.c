@@ -2,10 +2,8 @@
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
-#include <stdio.h>
 
 #include "base/texts.h"
-#include "base/utf8.h"
 #include "cli/mcp/tools.h"
 #include "cli/report/json.h"
 
@@ -57,15 +55,15 @@ static void begin(mv_out *out, const cJSON *id, const char *member)
 /* The message may repeat text from the request. */
 static void put_error(mv_out *out, const cJSON *id, int code, const char *message)
 {
-    char tamed[MV_ERR_TEXT + 40];
+    char safe[MV_ERR_TEXT + 40];
 
     begin(out, id, "error");
     mv_out_words(out, "{\"code\":");
     mv_out_i64(out, code);
     mv_out_words(out, ",\"message\":");
-    snprintf(tamed, sizeof tamed, "%s", message);
-    mv_utf8_sanitize(tamed);
-    mv_json_put_text(out, mv_text_span(tamed));
+    snprintf(safe, sizeof safe, "%s", message);
+    mv_utf8_sanitize(safe);
+    mv_json_put_text(out, mv_text_span(safe));
     mv_out_words(out, "}}");
 }
 

@@ -3,13 +3,9 @@
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 
-#include "base/numbers.h"
 #include "base/text.h"
 #include "base/texts.h"
-#include "base/utf8.h"
-#include "cli/commands.h"
 #include "cli/report/json.h"
 #include "cli/report/table.h"
 #include "parse/source/base64.h"

@@ -1,6 +1,4 @@
-#include <stdio.h>
 
-#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"

@@ -1,5 +1,4 @@
 /* The initial view of a page, and the amount of data in it. */
-#include <stdio.h>
 
 #include "analyze/filter/isolate.h"
 #include "analyze/ranks/summary.h"

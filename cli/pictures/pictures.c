@@ -7,7 +7,6 @@
 #include "cli/input/moment_option.h"
 #include "cli/input/window.h"
 #include "cli/report/device_rest.h"
-#include "cli/report/table.h"
 
 const mv_picture mv_pictures[MV_PICTURE_COUNT] = {
     [MV_PICTURE_ACTIVE] = {.main = MV_MAIN_TIMELINE,
@@ -178,13 +177,7 @@ static mv_value figure(const mv_drawing *d, mv_figure which)
     MEMBER("drawn", figure(d, MV_FIGURE_DRAWN))   \
     MEMBER("matches", figure(d, MV_FIGURE_MATCHES))
 
-static void list_report(mv_rows *rows, const void *all, const void *one)
-{
-    const mv_drawing *d = all;
-
-    (void)one;
-    MV_ROWS_ADD(rows, REPORT_FIELDS);
-}
+MV_LIST_REPORT(list_report, mv_drawing, d, REPORT_FIELDS)
 
 const mv_table mv_report_pictures = {MV_TABLE(REPORT_FIELDS, list_report)};
 

@@ -11,13 +11,9 @@
 #ifndef MV_PICTURES_H
 #define MV_PICTURES_H
 
-#include "analyze/filter/filter.h"
-#include "analyze/flame/flame.h"
-#include "analyze/ledger/device_use.h"
 #include "cli/commands.h"
 #include "view/page/viewer_page.h"
 #include "view/paper/paper.h"
-#include "viz/scene/scene.h"
 
 typedef struct mv_drawing mv_drawing;
 

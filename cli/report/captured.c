@@ -1,7 +1,5 @@
 #include "cli/report/captured.h"
 
-#include "base/numbers.h"
-#include "base/size.h"
 #include "base/sort.h"
 #include "cli/report/prose.h"
 #include "record/recorded.h"
@@ -175,7 +173,7 @@ const mv_table mv_captured_fact_table = {MV_TABLE(FACT_FIELDS, list_facts)};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_label(mv_out *out, const char *label)
+void mv_captured_label(mv_out *out, const char *label)
 {
     mv_out_text(out, "  ");
     mv_out_style(out, MV_STYLE_DIM);
@@ -212,7 +210,7 @@ static void put_process(mv_out *out, const mv_trace *trace)
         if (value)
             mv_prose_add(text, sizeof text, "%s%.40s", facts[i].before, value);
     }
-    put_label(out, "captured");
+    mv_captured_label(out, "captured");
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS, "%s; ended: %s%s%s", text, ending_of(trace),
                  stopped ? ": " : "", stopped ? stopped : "");
 }
@@ -220,7 +218,7 @@ static void put_process(mv_out *out, const mv_trace *trace)
 /* The same number as in the last line of `memviz run`. */
 static void put_records(mv_out *out, const mv_trace *trace)
 {
-    put_label(out, "records");
+    mv_captured_label(out, "records");
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
                  "%llu: blocks, frees, failures, CUDA calls and marks, each once; a free is two "
                  "events, requested and completed",
@@ -229,7 +227,7 @@ static void put_records(mv_out *out, const mv_trace *trace)
 
 static void put_caching(mv_out *out)
 {
-    put_label(out, "caching");
+    mv_captured_label(out, "caching");
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
                  "off (PYTORCH_NO_CUDA_MEMORY_CACHING): each tensor is a cudaMalloc and a segment "
                  "of its own; PyTorch's own counters are 0");
@@ -237,7 +235,7 @@ static void put_caching(mv_out *out)
 
 static void put_stacks(mv_out *out, const mv_trace *trace)
 {
-    put_label(out, "stacks");
+    mv_captured_label(out, "stacks");
     mv_out_clean_text(out,
                       mv_fact_find(trace, "stacks") ? mv_fact_find(trace, "stacks") : "unknown");
     put_fact(out, trace, ", Python ", "python");
@@ -255,13 +253,13 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     mv_captured_libraries all = libraries_of(scratch, trace);
     char size[MV_SIZE_TEXT];
 
-    put_label(out, "API calls");
+    mv_captured_label(out, "API calls");
     mv_out_format(out, "%u, %u failed\n", trace->api_calls.count, all.failed);
     for (uint32_t i = 0; i < all.count && i < SHOWN; i++) {
         const mv_captured_library *l = &all.rows[i];
         const char *path = mv_string_text(trace, l->library), *slash = strrchr(path, '/');
         char failed[32] = "";
-        put_label(out, "");
+        mv_captured_label(out, "");
         if (l->failed)
             snprintf(failed, sizeof failed, ", %u failed", l->failed);
         mv_prose_put(out, 16, 18, "%s: %u for %s%s",
@@ -271,7 +269,7 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
                      l->calls, mv_size_text(size, l->bytes), failed);
     }
     if (all.count > SHOWN) {
-        put_label(out, "");
+        mv_captured_label(out, "");
         mv_out_format(out, "and %u more %s (see --json)\n", all.count - SHOWN,
                       all.count - SHOWN == 1 ? "library" : "libraries");
     }
@@ -284,20 +282,20 @@ static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
 
     for (uint32_t i = 0; i < heaps.count; i++) {
         const mv_heap_sum *heap = &heaps.sums[i];
-        put_label(out, i ? "" : "heaps");
+        mv_captured_label(out, i ? "" : "heaps");
         mv_out_clean_text(out, mv_string_text(trace, heap->name));
         mv_out_format(out, ": %llu %s, %s held, %s at the peak\n", (unsigned long long)heap->allocs,
                       heap->allocs == 1 ? "allocation" : "allocations",
                       mv_size_text(held, heap->held_bytes), mv_size_text(peak, heap->peak_bytes));
         if (!*mv_heap_doubts(heap, doubts))
             continue;
-        put_label(out, "");
+        mv_captured_label(out, "");
         mv_out_style(out, MV_STYLE_YELLOW);
         mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS, "%s", doubts);
         mv_out_style(out, MV_STYLE_NONE);
     }
     if (heaps.lone_frees) {
-        put_label(out, heaps.count ? "" : "heaps");
+        mv_captured_label(out, heaps.count ? "" : "heaps");
         mv_out_format(out, "%llu %s outside all heaps\n", (unsigned long long)heaps.lone_frees,
                       heaps.lone_frees == 1 ? "free of an address" : "frees of addresses");
     }
@@ -312,7 +310,7 @@ static void put_losses(mv_out *out, const mv_trace *trace)
         const char *value = mv_string_text(trace, trace->facts.value[i]);
         if (!is_loss(trace, i) || strcmp(value, "0") == 0)
             continue;
-        put_label(out, first ? "lost" : "");
+        mv_captured_label(out, first ? "lost" : "");
         mv_out_style(out, MV_STYLE_YELLOW);
         mv_out_text(out, has_ended(trace) ? "" : "at least ");
         mv_out_clean_text(out, value);
@@ -340,7 +338,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     put_records(out, trace);
     put_stacks(out, trace);
     if (cpu) {
-        put_label(out, "CPU");
+        mv_captured_label(out, "CPU");
         mv_out_text(out, "device ");
         mv_out_clean_text(out, cpu);
         mv_out_text(out, " is the CPU\n");
@@ -351,7 +349,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
         put_libraries(out, scratch, trace);
     put_heaps(out, scratch, trace);
     if (trace->samples.count) {
-        put_label(out, "samples");
+        mv_captured_label(out, "samples");
         mv_out_format(out, "%u (device memory in use)\n", trace->samples.count);
     }
     put_losses(out, trace);

@@ -1,7 +1,5 @@
 #include "cli/report/command_text.h"
 
-#include <string.h>
-
 #include "base/text.h"
 
 /* Whether a shell reads it as one word, and memviz as a file. */

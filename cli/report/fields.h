@@ -276,7 +276,7 @@ typedef struct {
 
 typedef enum {
     MV_SHAPE_OBJECTS, /* a row is an object */
-    MV_SHAPE_LINES,   /* a row is an object on a line of its own: long lists */
+    MV_SHAPE_LINES,   /* a row is an object on its own line: long lists */
     MV_SHAPE_VALUES,  /* a row is the value of its only field */
     MV_SHAPE_MAP      /* a row is a member of one object: its two fields are name and value */
 } mv_table_shape;
@@ -328,5 +328,14 @@ struct mv_table {
 /* Adds a row: the values use the variables that the list of fields names. */
 #define MV_ROWS_ADD(rows, FIELDS) \
     mv_rows_add(rows, (const mv_value[]){FIELDS(MV_VALUE_COLUMN, MV_VALUE_MEMBER, MV_VALUE_LIST)})
+
+/* Defines the function `name` of a table whose single row is a `type`, in FIELDS called `report`. */
+#define MV_LIST_REPORT(name, type, report, FIELDS)                    \
+    static void name(mv_rows *rows, const void *all, const void *one) \
+    {                                                                 \
+        const type *report = all;                                     \
+        (void)one;                                                    \
+        MV_ROWS_ADD(rows, FIELDS);                                    \
+    }
 
 #endif

@@ -1,8 +1,5 @@
 #include "cli/report/folded.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/utf8.h"
 
 void mv_folded_put_frame(mv_sink *sink, const char *text, bool is_first)

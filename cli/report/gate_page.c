@@ -1,8 +1,6 @@
 #include "cli/report/gate_page.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "viz/scene/markup.h"
 

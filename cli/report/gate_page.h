@@ -3,7 +3,7 @@
  * While the command runs its text goes into memory. Then the page is written in its place: as
  * Markdown a heading, a table of the gates and the report as a code block; as JUnit XML a test case
  * for each gate (met: failure, unknown: error, unknown and `known`: skipped), and the report as the
- * suite's output. If files could not be read, a test case of its own fails. */
+ * suite's output. If files could not be read, a separate test case fails. */
 #ifndef MV_GATE_PAGE_H
 #define MV_GATE_PAGE_H
 

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "base/numbers.h"
-
 void mv_json_put_text(mv_out *out, mv_span text)
 {
     mv_out_char(out, '"');

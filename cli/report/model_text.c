@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 
-#include "base/numbers.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "parse/model/tables.h"

@@ -1,7 +1,6 @@
 #include "cli/report/out.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/texts.h"
 

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 uint32_t mv_prose_width(const char *text)
 {

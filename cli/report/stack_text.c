@@ -1,7 +1,5 @@
 #include "cli/report/stack_text.h"
 
-#include <stdio.h>
-
 #include "analyze/code/culprit.h"
 #include "cli/report/prose.h"
 

@@ -1,16 +1,12 @@
 #include "cli/report/table.h"
 
 #include <math.h>
-#include <stdio.h>
 
-#include "analyze/code/culprit.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "base/texts.h"
 #include "cli/report/json.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 
 #define LABEL 512
 
@@ -339,7 +335,7 @@ static bool take_step(const mv_table *table, const char *path, uint32_t *field, 
 }
 
 /* The number of leading fields of a table repeated in its nested tables, to identify the parent
- * row. A report repeats only its device, and only in a table without a device of its own. */
+ * row. A report repeats only its device, and only in a table without its own device. */
 static uint32_t named_by(const mv_table *table, bool is_top, const mv_table *inner)
 {
     const mv_field *first = &table->fields[0];

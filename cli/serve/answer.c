@@ -18,7 +18,7 @@ const char *const mv_serve_headers[] = {"Cache-Control",
                                         "DENY",
                                         NULL};
 
-static void say(mv_serve_answer *out, unsigned status, const char *text)
+static void set_text(mv_serve_answer *out, unsigned status, const char *text)
 {
     out->status = status;
     out->type = "text/plain; charset=utf-8";
@@ -55,7 +55,7 @@ static void end_text(mv_serve_site *site, mv_serve_answer *out, char **bytes, si
     is_whole = fclose(site->out.sink.file) == 0 && !site->out.sink.failed;
     if (!is_whole) {
         free(*bytes);
-        say(out, 503, "out of memory\n");
+        set_text(out, 503, "out of memory\n");
         return;
     }
     out->bytes = (mv_span){(const uint8_t *)*bytes, *length};
@@ -127,7 +127,7 @@ static void answer_list(mv_serve_site *site, mv_serve_answer *out)
     mv_served_files_find_verdicts(site->served);
     if (mv_served_files_look(site->served, &arena, &list, &err) != MV_OK ||
         !begin_text(site, &bytes, &length)) {
-        say(out, 503, "out of memory\n");
+        set_text(out, 503, "out of memory\n");
     } else {
         out->type = "application/json";
         mv_out_words(&site->out, "{\"host\":");
@@ -150,7 +150,7 @@ static void answer_progress(mv_serve_site *site, double progress, mv_serve_answe
     char *bytes;
 
     if (!begin_text(site, &bytes, &length)) {
-        say(out, 503, "out of memory\n");
+        set_text(out, 503, "out of memory\n");
         return;
     }
     out->status = 202;
@@ -166,10 +166,10 @@ static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *ou
     char *bytes;
 
     if (!begin_text(site, &bytes, &length)) {
-        say(out, 503, "out of memory\n");
+        set_text(out, 503, "out of memory\n");
         return;
     }
-    say(out, 422, "");
+    set_text(out, 422, "");
     mv_out_clean_text(&site->out, why);
     mv_out_char(&site->out, '\n');
     end_text(site, out, &bytes, &length);
@@ -230,19 +230,19 @@ static void answer_file(mv_serve_site *site, const mv_serve_request *request,
     else
         mv_served_files_original(site->served, ask->file, ask->version, &file);
     switch (file.state) {
-    case MV_SHELF_ABSENT:
-        say(out, 410, "the file no longer exists\n");
+    case MV_SERVED_FILE_ABSENT:
+        set_text(out, 410, "the file no longer exists\n");
         break;
-    case MV_SHELF_STALE:
-        say(out, 409, "the file has changed since it was listed\n");
+    case MV_SERVED_FILE_STALE:
+        set_text(out, 409, "the file has changed since it was listed\n");
         break;
-    case MV_SHELF_MAKING:
+    case MV_SERVED_FILE_MAKING:
         answer_progress(site, file.progress, out);
         break;
-    case MV_SHELF_FAILED:
+    case MV_SERVED_FILE_FAILED:
         answer_why(site, file.why, out);
         break;
-    case MV_SHELF_READY:
+    case MV_SERVED_FILE_READY:
         if (ask->what == MV_ASK_ORIGINAL)
             name_download(out, file.path);
         answer_ready(request, ask->version, &file, out);
@@ -256,17 +256,17 @@ static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serv
 
     *out = (mv_serve_answer){.status = ask.status, .fd = -1};
     if (ask.status == 404) {
-        say(out, 404, "not found\n");
+        set_text(out, 404, "not found\n");
         return;
     }
     if (ask.status == 405) {
-        say(out, 405, "only GET and HEAD are allowed\n");
+        set_text(out, 405, "only GET and HEAD are allowed\n");
         add_header(out, "Allow", "GET, HEAD");
         return;
     }
     switch (ask.what) {
     case MV_ASK_FOLDER:
-        say(out, 301, "");
+        set_text(out, 301, "");
         add_header(out, "Location", "/%s/", site->token);
         break;
     case MV_ASK_PAGE:

@@ -3,13 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/advice/recording.h"
+#include "analyze/advice/triage.h"
+#include "base/duration.h"
 #include "base/intern.h"
 #include "base/sort.h"
 #include "base/thread.h"
@@ -17,6 +17,106 @@
 #include "cli/live/followed.h"
 #include "cli/serve/container_file.h"
 #include "parse/live/live_progress.h"
+#include "parse/model/sums.h"
+#include "parse/readers.h"
+
+/* ---- the verdict ------------------------------------------------------------------------- */
+
+/* "byte 12: what is wrong" */
+static void explain(const mv_err *err, char *why, size_t size)
+{
+    char text[MV_ERR_TEXT], place[32] = "";
+
+    if (err->offset != MV_NO_OFFSET)
+        snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)err->offset);
+    snprintf(why, size, "%s%s", place, mv_err_text(err, text));
+}
+
+static void keep_peak(const mv_triage *t, const mv_trace *trace, mv_served_verdict *out)
+{
+    const mv_triage_device *most = NULL;
+
+    for (uint32_t i = 0; i < t->device_count; i++)
+        if (!most || t->devices[i].totals.peak.bytes.allocated > most->totals.peak.bytes.allocated)
+            most = &t->devices[i];
+    if (!most)
+        return;
+    out->allocated = most->totals.peak.bytes.allocated;
+    if (!mv_trace_is_missing_reserved(trace))
+        out->reserved = most->totals.peak.bytes.reserved;
+    out->bound = most->totals.audit.peak.allocated;
+}
+
+static mv_code keep_verdict(mv_arena *arena, const char *path, const mv_trace *read,
+                            const mv_trace *trace, const mv_triage *t, mv_served_verdict *out,
+                            mv_err *err)
+{
+    const mv_triage_row *unknown = mv_triage_unknown(t);
+    const char *text;
+
+    out->devices = t->device_count;
+    out->problems = mv_triage_problems(t);
+    keep_peak(t, trace, out);
+    snprintf(out->damaged, sizeof out->damaged, "%s", read->notes[MV_NOTE_DAMAGED].first);
+    if (t->device_count == 0) {
+        mv_recording_contents contents;
+        if (mv_recording_describe(arena, read, path, &contents, err) != MV_OK)
+            return err->code;
+        text = contents.count ? contents.lines[0] : "no events";
+    } else if (out->problems) {
+        out->kind = mv_finding_name(t->rows[0].finding->kind);
+        text = t->rows[0].text;
+    } else {
+        text = unknown ? unknown->text : "no problem found";
+    }
+    snprintf(out->text, sizeof out->text, "%s", text);
+    return MV_OK;
+}
+
+static mv_code find(mv_arena *arena, const char *path, mv_served_verdict *out, mv_err *err)
+{
+    mv_read_opts opts = {.files_only = true};
+    mv_trace read, trace;
+    mv_triage triage;
+    mv_code code = mv_trace_read(arena, path, &opts, &read, err);
+
+    if (code == MV_OK)
+        code = mv_sums_check(&read, err);
+    trace = read;
+    if (code == MV_OK)
+        code = mv_level_take_named(arena, &trace, "", err);
+    if (code == MV_OK)
+        code = mv_sums_check(&trace, err);
+    if (code != MV_OK)
+        return code;
+    code = mv_triage_find(arena->budget,
+                          (mv_triage_query){.read = &read,
+                                            .trace = &trace,
+                                            .with_others = true,
+                                            .no_whatif = true,
+                                            .end = UINT32_MAX},
+                          1, &triage, err);
+    if (code == MV_OK)
+        code = keep_verdict(arena, path, &read, &trace, &triage, out, err);
+    mv_triage_release(&triage);
+    return code;
+}
+
+/* Reads the whole file and runs the reports in this thread; all memory is returned to `budget`. */
+static void read_verdict(mv_budget *budget, const char *path, mv_served_verdict *out)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_arena arena;
+
+    *out = (mv_served_verdict){
+        .stage = MV_SERVED_READ, .kind = "", .allocated = MV_NO_BYTES, .reserved = MV_NO_BYTES};
+    mv_arena_init(&arena, budget);
+    if (find(&arena, path, out, &err) != MV_OK) {
+        out->stage = MV_SERVED_UNREADABLE;
+        explain(&err, out->text, sizeof out->text);
+    }
+    mv_arena_release(&arena);
+}
 
 enum { MOST_MADE = 256 /* containers: each uses a descriptor */ };
 
@@ -50,9 +150,9 @@ struct mv_served_files {
     mv_budget budget; /* of conversions: a limit of 0 ends them */
     const char *const *paths;
     uint32_t path_count;
-    row *rows; /* [MV_SHELF_MOST] */
+    row *rows; /* [MV_SERVED_MOST] */
     uint32_t count;
-    uint32_t by_path[MV_SHELF_MOST]; /* row + 1 of the first entry; 0: none */
+    uint32_t by_path[MV_SERVED_MOST]; /* row + 1 of the first entry; 0: none */
     uint32_t left_out;
     uint32_t next_gone; /* for this scan: earlier rows are not checked again for being free */
     uint64_t most_kept;
@@ -121,7 +221,7 @@ static bool has_version(const row *r, const struct stat *st, uint64_t version)
 /* A reading of a live file is followed by a pause of ten times its length. */
 static void note_time(row *r, int64_t began_ms)
 {
-    int64_t now_ms = mv_followed_now_ms();
+    int64_t now_ms = mv_now_ms();
 
     r->due_ms = now_ms + (now_ms - began_ms) * 10;
 }
@@ -147,7 +247,7 @@ static row *next_asked(mv_served_files *served)
 static void make(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
-    int64_t began_ms = mv_followed_now_ms();
+    int64_t began_ms = mv_now_ms();
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_container_file container;
     struct stat st;
@@ -167,7 +267,7 @@ static void make(mv_served_files *served, row *r)
         drop(r);
     } else if (err.code != MV_OK) {
         r->stage = FAILED;
-        mv_served_explain(&err, r->why, sizeof r->why);
+        explain(&err, r->why, sizeof r->why);
     } else {
         r->stage = MADE;
         r->container = container;
@@ -199,13 +299,13 @@ static void interrupt(mv_served_files *served)
 static void find_verdict(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
-    int64_t began_ms = mv_followed_now_ms();
+    int64_t began_ms = mv_now_ms();
     mv_served_verdict verdict;
 
     atomic_store(&served->running, (uint32_t)(r - served->rows));
     served->is_finding = true;
     pthread_mutex_unlock(&served->lock);
-    mv_served_verdict_find(&served->budget, r->path, &verdict);
+    read_verdict(&served->budget, r->path, &verdict);
     pthread_mutex_lock(&served->lock);
     served->is_finding = false;
     atomic_store(&served->running, UINT32_MAX);
@@ -240,7 +340,7 @@ static void *work(void *user)
 
 static uint32_t *place_of(mv_served_files *served, uint64_t hash)
 {
-    return &served->by_path[hash % MV_SHELF_MOST];
+    return &served->by_path[hash % MV_SERVED_MOST];
 }
 
 static void unlink_row(mv_served_files *served, const row *r)
@@ -267,7 +367,7 @@ static bool is_free(mv_served_files *served, const row *r)
 /* A row for one more file: a new one, else the row of a deleted file. NULL: none. */
 static row *next_row(mv_served_files *served)
 {
-    if (served->count < MV_SHELF_MOST)
+    if (served->count < MV_SERVED_MOST)
         return &served->rows[served->count];
     while (served->next_gone < served->count) {
         row *r = &served->rows[served->next_gone++];
@@ -344,7 +444,7 @@ static uint64_t version_now(row *r, const char *path, const struct stat *st)
     mv_live_progress progress;
 
     if (r->is_live && r->identity == identity_of(st) &&
-        (r->stage == ASKED || mv_followed_now_ms() < r->due_ms))
+        (r->stage == ASKED || mv_now_ms() < r->due_ms))
         return r->version;
     if (!r->is_live && r->version == version)
         return version;
@@ -482,11 +582,11 @@ static row *find_version(mv_served_files *served, uint32_t id, uint64_t version,
     row *r = id < served->count ? &served->rows[id] : NULL;
     struct stat st;
 
-    *out = (mv_served_files_answer){.state = MV_SHELF_ABSENT, .fd = -1};
+    *out = (mv_served_files_answer){.state = MV_SERVED_FILE_ABSENT, .fd = -1};
     if (!r || !r->is_there || !r->is_listed || stat(r->path, &st) != 0)
         return NULL;
     out->path = r->path;
-    out->state = MV_SHELF_STALE;
+    out->state = MV_SERVED_FILE_STALE;
     return has_version(r, &st, version) ? r : NULL;
 }
 
@@ -507,16 +607,16 @@ void mv_served_files_container(mv_served_files *served, uint32_t id, uint64_t ve
         pthread_cond_signal(&served->wanted);
     }
     if (r->stage == ASKED) {
-        out->state = MV_SHELF_MAKING;
+        out->state = MV_SERVED_FILE_MAKING;
         out->progress =
             atomic_load(&served->running) == id ? atomic_load(&served->thousandths) / 1000.0 : 0;
     } else if (r->stage == FAILED) {
-        out->state = MV_SHELF_FAILED;
+        out->state = MV_SERVED_FILE_FAILED;
         memcpy(out->why, r->why, sizeof out->why);
     } else {
         out->bytes = r->container.bytes;
         out->fd = fcntl(r->container.fd, F_DUPFD_CLOEXEC, 0);
-        out->state = out->fd < 0 ? MV_SHELF_FAILED : MV_SHELF_READY;
+        out->state = out->fd < 0 ? MV_SERVED_FILE_FAILED : MV_SERVED_FILE_READY;
         if (out->fd < 0)
             snprintf(out->why, sizeof out->why, "%s", strerror(errno));
     }
@@ -541,13 +641,13 @@ void mv_served_files_original(mv_served_files *served, uint32_t id, uint64_t ver
         return;
     out->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (out->fd < 0) {
-        out->state = MV_SHELF_FAILED;
+        out->state = MV_SERVED_FILE_FAILED;
         snprintf(out->why, sizeof out->why, "%s", strerror(errno));
     } else if (fstat(out->fd, &st) != 0 || !has_version(r, &st, version)) {
         close(out->fd);
         out->fd = -1;
     } else {
-        out->state = MV_SHELF_READY;
+        out->state = MV_SERVED_FILE_READY;
         out->bytes = r->bytes;
     }
 }
@@ -561,7 +661,7 @@ mv_code mv_served_files_open(mv_arena *arena, const char *const *paths, uint32_t
     struct stat st;
 
     *out = NULL;
-    if (!served || !(served->rows = mv_push_array(arena, row, MV_SHELF_MOST)))
+    if (!served || !(served->rows = mv_push_array(arena, row, MV_SERVED_MOST)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
     served->arena = arena;
     served->budget.limit = arena->budget->limit;

@@ -5,14 +5,32 @@
  * verdicts of listed files, the smallest first, and keeps them until the file changes.
  *
  * Apart from that thread, only one thread at a time may use the served. */
-#ifndef MV_SHELF_H
-#define MV_SHELF_H
+#ifndef MV_SERVED_FILES_H
+#define MV_SERVED_FILES_H
 
-#include "cli/serve/served_verdict.h"
+#include "analyze/totals/bounds.h"
 
-#define MV_SHELF_MOST 4096 /* files beyond this number are not listed */
+#define MV_SERVED_MOST 4096 /* files beyond this number are not listed */
 
 typedef struct mv_served_files mv_served_files;
+
+/* The contents of a file in one line, for the list: the peak, the worst verdict of the triage
+ * (analyze/advice/triage.h), and damaged parts. */
+typedef enum { MV_SERVED_NOT_READ, MV_SERVED_READ, MV_SERVED_UNREADABLE } mv_served_stage;
+
+typedef struct {
+    mv_served_stage stage;
+    char text[MV_ERR_TEXT + 32]; /* of UNREADABLE: why, in one line. Of READ: the sentence of the
+                                    worst problem; without any, why leaks are unknown, or "no
+                                    problem found" */
+    /* of READ: */
+    uint32_t devices, problems;
+    uint64_t allocated, reserved; /* at the peaks of the device that holds most; MV_NO_BYTES:
+                                     unknown */
+    mv_bound bound;               /* of allocated */
+    const char *kind;             /* of the worst problem: "LEAK"; "": none was found */
+    char damaged[96];             /* the first damaged part that was skipped; "": none */
+} mv_served_verdict;
 
 typedef struct {
     uint32_t id;
@@ -50,11 +68,11 @@ mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served
                              mv_err *err);
 
 typedef enum {
-    MV_SHELF_ABSENT, /* no such file, or it no longer exists */
-    MV_SHELF_STALE,  /* it has another version now */
-    MV_SHELF_MAKING, /* its container is being made */
-    MV_SHELF_READY,
-    MV_SHELF_FAILED
+    MV_SERVED_FILE_ABSENT, /* no such file, or it no longer exists */
+    MV_SERVED_FILE_STALE,  /* it has another version now */
+    MV_SERVED_FILE_MAKING, /* its container is being made */
+    MV_SERVED_FILE_READY,
+    MV_SERVED_FILE_FAILED
 } mv_served_files_state;
 
 typedef struct {

@@ -1,7 +1,5 @@
 #include "cli/serve/served_page.h"
 
-#include <string.h>
-
 #define POLICY  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"
 #define CONNECT " connect-src 'self';"
 #define PLACE   "<!--snapshot-->"

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -21,7 +21,7 @@ static void *slab(std::size_t bytes)
 }
 #endif
 
-// Blocks of one size from one slab; a free list of its own.
+// Blocks of one size from one slab, with its own free list.
 class Pool {
   public:
     Pool(const char *name, std::size_t block_bytes, std::size_t blocks)

@@ -1,6 +1,5 @@
 #include "base/grow.h"
 #include "parse/container/wire_load.h"
-#include "parse/readers.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,7 +1,5 @@
 #include "parse/container/wire_column.h"
 
-#include <string.h>
-
 #include "parse/model/trace.h"
 
 /* ---- decoding ---------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
 #define MV_WIRE_OPENING_H
 
 #include "base/map.h"
-#include "capture/wire.h"
 #include "parse/model/trace.h"
 
 typedef struct {

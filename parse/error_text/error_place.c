@@ -1,8 +1,6 @@
 /* The rank and the time of a log line. */
 #include "parse/error_text/error_window.h"
 
-#include <string.h>
-
 #include "base/numbers.h"
 
 static bool is_digit(char c)

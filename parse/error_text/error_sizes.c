@@ -2,7 +2,6 @@
 #include "parse/error_text/error_window.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/numbers.h"
 

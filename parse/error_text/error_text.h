@@ -66,7 +66,7 @@ typedef struct {
     uint32_t process_count;                         /* other processes in the message */
     mv_error_process processes[MV_ERROR_PROCESSES]; /* the first of these */
     mv_printed_size listed;                         /* their sum, if every one has a size */
-    int64_t device, rank;                           /* -1: not said */
+    int64_t device, rank;                           /* -1: not given */
     int64_t time_ms;            /* for ordering only: of the log's own clock; MV_NO_TIME: none */
     uint64_t line;              /* line of the text, from 1 */
     uint64_t times;             /* number of occurrences in the text */

@@ -1,7 +1,5 @@
 #include "parse/error_text/error_window.h"
 
-#include <string.h>
-
 const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *p = at + 1;

@@ -1,7 +1,5 @@
 #include "parse/error_text/error_window.h"
 
-#include <string.h>
-
 #include "base/grow.h"
 #include "base/sort.h"
 

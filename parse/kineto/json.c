@@ -237,7 +237,7 @@ bool mv_json_element(mv_json *j)
     return c && c != ']';
 }
 
-/* ---- what tokens say ---------------------------------------------------------------------- */
+/* ---- the values of tokens ---------------------------------------------------------------- */
 
 static uint32_t hex_of(const uint8_t *four)
 {

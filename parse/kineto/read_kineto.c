@@ -41,7 +41,7 @@ static void read_ranks(mv_kineto *k)
         if (!mv_json_take(j, &value))
             return;
         if (fact && mv_json_whole(j, value, &number, &is_below) && !is_below)
-            mv_block_log_number(&k->build, fact, number);
+            mv_live_fact_add_number(&k->build, fact, number);
     }
 }
 
@@ -136,7 +136,7 @@ static bool number_devices(mv_kineto *k)
             has_cpu = true;
         }
     if (has_cpu)
-        mv_block_log_number(&k->build, MV_FACT_CPU_DEVICE, next++);
+        mv_live_fact_add_number(&k->build, MV_FACT_CPU_DEVICE, next++);
     return next <= MV_BLOCK_LOG_HOST;
 }
 
@@ -223,8 +223,8 @@ static mv_code finish(mv_kineto *k)
         return k->err->code;
     if (!mv_kineto_find_stacks(k))
         return mv_fail(k->err, MV_NOMEM, MV_NO_OFFSET, "%" PRIu64 " events", k->events);
-    mv_block_log_fact(&k->build, MV_FACT_ALLOCATOR, "pytorch");
-    mv_block_log_number(&k->build, "pid", k->devices[0].pid);
+    mv_live_fact_add(&k->build, MV_FACT_ALLOCATOR, "pytorch");
+    mv_live_fact_add_number(&k->build, "pid", k->devices[0].pid);
     if (!number_devices(k))
         return mv_fail(k->err, MV_FORMAT, MV_NO_OFFSET, "%s", "more than 128 devices");
     if (k->unreadable > 0) {
@@ -237,7 +237,7 @@ static mv_code finish(mv_kineto *k)
     }
     add_lists(k);
     add_steps(k);
-    mv_block_log_number(&k->build, "failures", k->failures);
+    mv_live_fact_add_number(&k->build, "failures", k->failures);
     return mv_block_log_end(&k->log, k->err);
 }
 

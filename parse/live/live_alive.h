@@ -14,7 +14,6 @@
 #ifndef MV_LIVE_ALIVE_H
 #define MV_LIVE_ALIVE_H
 
-#include "base/map.h"
 #include "parse/live/live_heap.h"
 #include "parse/live/live_records.h"
 

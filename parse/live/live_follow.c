@@ -11,7 +11,6 @@
 
 #include "base/grow.h"
 #include "base/sort.h"
-#include "capture/wire_folded.h"
 #include "parse/live/live_facts.h"
 
 enum {

@@ -1,11 +1,9 @@
 #include "parse/live/live_progress.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/intern.h"
 #include "parse/live/live_chunks.h"
 #include "parse/live/varint.h"
 

@@ -1,7 +1,6 @@
 #include "parse/live/live_watch.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/sort.h"

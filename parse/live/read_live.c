@@ -3,12 +3,10 @@
 #include "parse/live/read_live.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/grow.h"
 #include "parse/live/live_facts.h"
-#include "parse/live/live_heap.h"
 #include "parse/live/live_ranges.h"
 
 enum {

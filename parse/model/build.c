@@ -326,50 +326,20 @@ uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
     return at;
 }
 
-uint32_t mv_build_segment(mv_build *b, const mv_segment_row *row)
-{
-    return append(b, MV_WIRE_SEGMENTS, row);
-}
-
-uint32_t mv_build_block(mv_build *b, const mv_block_row *row)
-{
-    return append(b, MV_WIRE_BLOCKS, row);
-}
-
-uint32_t mv_build_history(mv_build *b, const mv_history_row *row)
-{
-    return append(b, MV_WIRE_HISTORY, row);
-}
-
-uint32_t mv_build_annotation(mv_build *b, const mv_annotation_row *row)
-{
-    return append(b, MV_WIRE_ANNOTATIONS, row);
-}
-
-uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row)
-{
-    return append(b, MV_WIRE_SETTINGS, row);
-}
-
-uint32_t mv_build_tensor(mv_build *b, const mv_tensor_row *row)
-{
-    return append(b, MV_WIRE_TENSORS, row);
-}
-
-uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row)
-{
-    return append(b, MV_WIRE_API_CALLS, row);
-}
-
-uint32_t mv_build_heap_call(mv_build *b, const mv_heap_call_row *row)
-{
-    return append(b, MV_WIRE_HEAP_CALLS, row);
-}
-
-uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row)
-{
-    return append(b, MV_WIRE_SAMPLES, row);
-}
+#define APPEND(name, TABLE)                                           \
+    uint32_t mv_build_##name(mv_build *b, const mv_##name##_row *row) \
+    {                                                                 \
+        return append(b, MV_WIRE_##TABLE, row);                       \
+    }
+APPEND(segment, SEGMENTS)
+APPEND(block, BLOCKS)
+APPEND(history, HISTORY)
+APPEND(annotation, ANNOTATIONS)
+APPEND(setting, SETTINGS)
+APPEND(tensor, TENSORS)
+APPEND(api_call, API_CALLS)
+APPEND(heap_call, HEAP_CALLS)
+APPEND(sample, SAMPLES)
 
 uint32_t mv_build_copy(mv_build *b, uint16_t kind, uint32_t row)
 {

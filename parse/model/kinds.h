@@ -1,4 +1,4 @@
-/* The kinds of the model's columns: row numbers, which are types of their own, so that a stack
+/* The kinds of the model's columns: row numbers, which are their own types, so that a stack
  * cannot be used as a frame, and kinds of values. The lists of columns in parse/model/trace.h name
  * a kind for each column; properties common to all columns of a kind are defined here. */
 #ifndef MV_KINDS_H

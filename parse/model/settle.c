@@ -86,7 +86,7 @@ static bool has_fx(const mv_trace *t, uint32_t frame)
     return t->frames.fx[frame] != MV_NO_ROW && !is_empty_fx(&t->fx, t->frames.fx[frame]);
 }
 
-/* Each frame with torch.fx data has a row of its own, and none is empty. */
+/* Each frame with torch.fx data has its own row, and none is empty. */
 static bool fx_is_tidy(const mv_trace *t)
 {
     uint32_t next = 0;

@@ -4,8 +4,6 @@
 #ifndef MV_SHARED_MEMORY_H
 #define MV_SHARED_MEMORY_H
 
-#include <string.h>
-
 #include "parse/model/trace.h"
 
 #define MV_SHARED_MEMORY_NOTE \

@@ -2,7 +2,6 @@
 #ifndef MV_SUMS_H
 #define MV_SUMS_H
 
-#include "base/err.h"
 #include "parse/model/trace.h"
 
 /* No machine has this much memory, nor hands it out in a run; PyTorch refuses a single request

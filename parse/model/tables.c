@@ -1,7 +1,5 @@
 #include "parse/model/tables.h"
 
-#include <stddef.h>
-
 #include "parse/model/build.h"
 
 enum { ROWS = 1 << 16, BYTES = 1 << 20 };

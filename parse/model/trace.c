@@ -1,7 +1,6 @@
 #include "parse/model/trace.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/numbers.h"
 #include "base/utf8.h"

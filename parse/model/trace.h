@@ -1,6 +1,6 @@
 /* The model: one memory snapshot, from any file format.
  *
- * Tables of columns. A row number is a type of its own, so that a stack cannot be used as a frame.
+ * Tables of columns. A row number is its own type, so that a stack cannot be used as a frame.
  * Every column is in the arena given to the reader and is read-only afterwards: analyzers make side
  * columns of their own instead of fields here.
  *
@@ -197,7 +197,7 @@ typedef enum {
  * allocator call (a segment_alloc and the alloc that needed it, the events of one empty_cache()) or
  * are the alloc and frees of one block. Equal stacks with different calls are different calls.
  * Calls are numbered in file order over the whole file; formats without this identity (plain
- * msgpack) give every event a call of its own. */
+ * msgpack) give every event its own call. */
 #define MV_EVENT_COLUMNS(X, T)                                                                  \
     X(T, 8, action, ACTION, MV_ACTION_OTHER, "what happened", .label = "")                      \
     X(T, 2, addr, ADDRESS, MV_NO_BYTES,                                                         \
@@ -693,7 +693,7 @@ static inline bool mv_trace_is_missing_heap(const mv_trace *trace)
 }
 
 /* The allocator of a file of another tool: "rmm", "xla", "jax" (docs/other-files.md), or "pytorch"
- * for a trace of its profiler (docs/kineto.md). Each block then fills a segment of its own. NULL
+ * for a trace of its profiler (docs/kineto.md). Each block then fills its own segment. NULL
  * for PyTorch's snapshots, and for captures. */
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);

@@ -2,7 +2,6 @@
  * decides what may be inside it; the innermost role determines the meaning of a scalar. */
 #include "base/grow.h"
 #include "parse/model/build.h"
-#include "parse/msgpack/read_msgpack.h"
 #include "parse/msgpack/read_msgpack_columns.h"
 
 /* Keys of the root map in the order in which they were written, and the tables in them. A row comes

@@ -1,8 +1,183 @@
 /* The plain form: PyTorch's own dict as msgpack. Every value goes to the machine that the pickle
  * reader uses, so no tree of the file exists. */
 #include "parse/msgpack/read_msgpack.h"
-#include "parse/msgpack/read_msgpack_spelled.h"
 #include "parse/values/machine.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- stacks that were read before -------------------------------------------------------- */
+
+/* The plain form repeats every stack at every event, so nineteen bytes in twenty have been read
+ * before. A stack with the bytes of an earlier one is that stack: it is compared instead of parsed.
+ * The two stacks before it give a guess which one to compare with; if that fails, a hash of the
+ * bytes finds it. */
+
+typedef struct {
+    const uint8_t *bytes;
+    uint32_t length;
+    mv_stack_id stack;
+} spelling;
+
+typedef struct {
+    mv_arena *scratch; /* owns everything here */
+    mv_intern by_bytes;
+    spelling *known; /* [count] */
+    uint32_t count;
+    uint64_t bytes;         /* of all that are known */
+    uint32_t *guesses;      /* [1 << GUESS_BITS] row + 1, by the two rows before */
+    uint32_t last, earlier; /* those rows + 1 */
+    uint64_t wasted;        /* bytes that were searched without result */
+} spelled_stacks;
+
+enum {
+    GUESS_BITS = 12,
+    MOST_KNOWN = 1 << 14,
+    LONGEST = 64 << 10,
+    MOST_BYTES = 32 << 20,
+    LEAST_WASTE = 1 << 20
+};
+
+/* False when memory is out. */
+static bool init_spelled(spelled_stacks *s, mv_arena *scratch)
+{
+    *s = (spelled_stacks){.scratch = scratch, .by_bytes = {.arena = scratch}};
+    s->known = mv_push_array(scratch, spelling, MOST_KNOWN);
+    s->guesses = mv_push_array(scratch, uint32_t, 1u << GUESS_BITS);
+    return s->known && s->guesses;
+}
+
+/* Big-endian number of `width` bytes after the first. */
+static uint64_t number_after(const uint8_t *at, unsigned width)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 1; i <= width; i++)
+        value = value << 8 | at[i];
+    return value;
+}
+
+/* Bytes of the token at `at` up to its items, and how many items follow. 0 for types that do not
+ * occur in stacks. 8 bytes after `at` can be read. */
+static uint64_t token_length(const uint8_t *at, uint64_t *items)
+{
+    uint8_t byte = *at;
+
+    if (byte <= 0x7f || byte >= 0xe0 || byte == 0xc0)
+        return 1;
+    if (byte <= 0x8f)
+        *items += 2u * (byte & 15);
+    if (byte >= 0x90 && byte <= 0x9f)
+        *items += byte & 15;
+    if (byte <= 0x9f)
+        return 1;
+    if (byte <= 0xbf)
+        return 1u + (byte & 31);
+    if (byte >= 0xcc && byte <= 0xd3) /* integers of 1, 2, 4, 8 bytes */
+        return 1u + (1u << (byte & 3));
+    if (byte >= 0xd9 && byte <= 0xdb) /* texts with a length of 1, 2, 4 bytes */
+        return 1u + (1u << (byte - 0xd9)) + number_after(at, 1u << (byte - 0xd9));
+    if (byte == 0xdc) {
+        *items += number_after(at, 2);
+        return 3;
+    }
+    return 0;
+}
+
+/* Bytes of the array that `rest` begins with; 0 if it is not one, is long, or does not end here. */
+static uint64_t array_length(mv_span rest, uint64_t *walked)
+{
+    uint64_t at = 0, left = 1;
+
+    *walked = 0;
+    if (rest.length == 0 || ((rest.data[0] & 0xf0) != 0x90 && rest.data[0] != 0xdc))
+        return 0;
+    while (left > 0) {
+        uint64_t bytes;
+        if (at + 9 > rest.length || at > LONGEST)
+            return 0;
+        bytes = token_length(rest.data + at, &left);
+        if (bytes == 0)
+            return 0;
+        at += bytes;
+        *walked = at;
+        left--;
+    }
+    return at <= rest.length && at <= LONGEST ? at : 0;
+}
+
+static const spelling *is_at(const spelled_stacks *s, uint32_t row, mv_span rest)
+{
+    const spelling *k = &s->known[row];
+
+    if (k->length > rest.length || memcmp(k->bytes, rest.data, k->length) != 0)
+        return NULL;
+    return k;
+}
+
+static uint32_t *guess_of(spelled_stacks *s)
+{
+    return &s->guesses[mv_mix(s->last, s->earlier) >> (64 - GUESS_BITS)];
+}
+
+/* `row` came: the next guess depends on it. */
+static void follow(spelled_stacks *s, uint32_t row)
+{
+    *guess_of(s) = row + 1;
+    s->earlier = s->last;
+    s->last = row + 1;
+}
+
+/* The known stack that `rest` begins with, or NULL; then `*length` is how many bytes of `rest` are
+ * an array worth remembering, 0 if none. `seen` bytes of the file have been read: the search costs
+ * at most a share of them. */
+static const spelling *find_spelled(spelled_stacks *s, mv_span rest, uint64_t seen,
+                                    uint64_t *length)
+{
+    uint32_t guess = *guess_of(s);
+    uint64_t walked, hash;
+
+    *length = 0;
+    if (guess > 0 && is_at(s, guess - 1, rest)) {
+        follow(s, guess - 1);
+        return &s->known[guess - 1];
+    }
+    if (s->wasted > seen / 8 + LEAST_WASTE)
+        return NULL;
+    *length = array_length(rest, &walked);
+    if (*length == 0) {
+        s->wasted += walked;
+        return NULL;
+    }
+    hash = XXH3_64bits_withSeed(rest.data, *length, mv_hash_key());
+    for (mv_probe p = mv_intern_start(&s->by_bytes, hash); mv_intern_next(&s->by_bytes, &p);) {
+        if (s->known[p.row].length == *length && is_at(s, p.row, rest)) {
+            follow(s, p.row);
+            return &s->known[p.row];
+        }
+    }
+    return NULL;
+}
+
+/* Remembers that these bytes are this stack. Does nothing when there is no room. */
+static void learn_spelled(spelled_stacks *s, mv_span bytes, mv_stack_id stack)
+{
+    uint8_t *copy;
+
+    if (s->count == MOST_KNOWN || s->bytes + bytes.length > MOST_BYTES)
+        return;
+    copy = mv_push_array(s->scratch, uint8_t, bytes.length);
+    if (!copy ||
+        !mv_intern_add(&s->by_bytes, XXH3_64bits_withSeed(bytes.data, bytes.length, mv_hash_key()),
+                       s->count))
+        return;
+    memcpy(copy, bytes.data, bytes.length);
+    s->known[s->count] = (spelling){copy, (uint32_t)bytes.length, stack};
+    s->bytes += bytes.length;
+    follow(s, s->count++);
+}
+
+/* ---- the machine ------------------------------------------------------------------------- */
 
 /* Long containers are filled piece by piece, as CPython's pickler does it, so a list of a million
  * events is never on the machine's stack as a whole. */
@@ -11,12 +186,12 @@ enum { BATCH = 1000 };
 typedef struct {
     mv_machine machine;
     mv_msgpack_fault fault;
-    mv_spelled spelled;
-    const mv_spelling *recalled; /* the stack that the next nil means */
-    mv_stack_id parsed;          /* what the last array that ended is, if it is a stack */
-    uint64_t seen;               /* bytes of the file */
-    uint64_t base;               /* offset of the first byte that the template was given */
-    uint64_t at;                 /* offset of the byte that it is at */
+    spelled_stacks spelled;
+    const spelling *recalled; /* the stack that the next nil means */
+    mv_stack_id parsed;       /* what the last array that ended is, if it is a stack */
+    uint64_t seen;            /* bytes of the file */
+    uint64_t base;            /* offset of the first byte that the template was given */
+    uint64_t at;              /* offset of the byte that it is at */
 } plain;
 
 /* The template's record of a value. For a container: where its items begin on the machine's stack,
@@ -48,7 +223,7 @@ static inline int push_real(plain *p, double value, plain_object *o)
     return push(p, MV_VALUE_FLOAT, bits, o);
 }
 
-/* A stack of its own, as if it had been parsed again. */
+/* Pushes the recalled stack as a new call, as if it had been parsed again. */
 static int push_stack(plain *p, plain_object *o)
 {
     mv_machine *m = &p->machine;
@@ -185,7 +360,7 @@ static int recall(struct plain_context *context, mv_span window, size_t *used)
     uint64_t length, notes;
     int status;
 
-    p->recalled = mv_spelled_find(&p->spelled, rest, p->seen + *used, &length);
+    p->recalled = find_spelled(&p->spelled, rest, p->seen + *used, &length);
     if (p->recalled) {
         *used += p->recalled->length;
         p->base = p->seen + *used;
@@ -198,7 +373,7 @@ static int recall(struct plain_context *context, mv_span window, size_t *used)
     notes = notes_of(p);
     status = plain_execute(context, (const char *)window.data, *used + length, used);
     if (status == 0 && p->parsed.row != MV_NO_ROW && notes_of(p) == notes)
-        mv_spelled_learn(&p->spelled, (mv_span){rest.data, length}, p->parsed);
+        learn_spelled(&p->spelled, (mv_span){rest.data, length}, p->parsed);
     return status;
 }
 
@@ -241,7 +416,7 @@ mv_code mv_msgpack_plain_read(mv_arena *arena, mv_source *source, const mv_read_
     mv_machine_init(&p->machine, arena, &scratch, out);
     p->machine.offset = offset_of;
     p->machine.reader = p;
-    if (!mv_spelled_init(&p->spelled, &scratch) || p->machine.code != MV_OK) {
+    if (!init_spelled(&p->spelled, &scratch) || p->machine.code != MV_OK) {
         code = mv_fail(err, MV_NOMEM, 0, "%s", p->machine.detail);
     } else {
         plain_init(&context);

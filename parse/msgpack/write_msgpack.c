@@ -3,7 +3,6 @@
  * omitted. Files of PyTorch's C++ writer have the same keys in another order. */
 #include <msgpack/pack.h>
 
-#include "parse/model/trace.h"
 #include "parse/writers.h"
 
 /* ---- packing ----------------------------------------------------------------------------- */
@@ -454,7 +453,7 @@ static void pack_segment(packing *w, const mv_segments *s, uint32_t i)
     uint32_t frames;
     bool stack_first;
 
-    /* PyTorch writes its one shared empty stack before the blocks and a stack of its own after. */
+    /* PyTorch writes its one shared empty stack before the blocks and a separate stack after. */
     mv_stack_frames(w->trace, s->stack[i], &frames);
     stack_first = frames == 0;
     put_map(w, segment_pairs(s, i));

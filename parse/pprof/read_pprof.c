@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "base/grow.h"
-#include "base/map.h"
 #include "base/sort.h"
 #include "base/text.h"
 #include "parse/readers.h"
@@ -335,7 +334,7 @@ static bool settle_values(profile *p, const reading *r, mv_span message)
 {
     if (r->values != p->types)
         return damaged(p, MV_CORRUPT, message.data,
-                       "a sample whose values are not those of the profile: damage, or several "
+                       "a sample has other kinds of values than the profile: damage, or several "
                        "profiles in one file");
     if (r->negative && !r->is_executable)
         return damaged(p, MV_RANGE, r->negative, "a buffer with a negative size");
@@ -431,7 +430,7 @@ static uint32_t number_devices(profile *p)
             is_taken[ordinal] = true;
             p->devices[i].ordinal = ordinal;
             if (cpu && ordinal == first)
-                mv_block_log_number(&p->build, MV_FACT_CPU_DEVICE, ordinal);
+                mv_live_fact_add_number(&p->build, MV_FACT_CPU_DEVICE, ordinal);
             end = ordinal >= end ? ordinal + 1 : end;
         }
     }
@@ -495,15 +494,15 @@ static mv_code finish(profile *p)
 
     for (uint32_t i = 0; i < p->sample_count; i++)
         buffers += p->samples[i].count < UINT64_MAX - buffers ? p->samples[i].count : 0;
-    mv_block_log_fact(&p->build, MV_FACT_ALLOCATOR, "jax");
-    mv_block_log_number(&p->build, MV_FACT_EXECUTABLES, p->executables);
+    mv_live_fact_add(&p->build, MV_FACT_ALLOCATOR, "jax");
+    mv_live_fact_add_number(&p->build, MV_FACT_EXECUTABLES, p->executables);
     if (p->unsized)
-        mv_block_log_number(&p->build, MV_FACT_UNSIZED_EXECUTABLES, p->unsized);
+        mv_live_fact_add_number(&p->build, MV_FACT_UNSIZED_EXECUTABLES, p->unsized);
     for (uint32_t i = 0; i < p->sample_count; i++)
         if (!add_blocks(p, &p->samples[i], buffers >= MOST_BLOCKS, &address))
             return p->err->code;
     if (buffers >= MOST_BLOCKS)
-        mv_block_log_number(&p->build, MV_FACT_BUFFERS, buffers);
+        mv_live_fact_add_number(&p->build, MV_FACT_BUFFERS, buffers);
     ranges.segments.count = p->build.segments.count;
     return mv_build_finish(&p->build, &ranges, p->err);
 }

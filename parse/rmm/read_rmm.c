@@ -356,9 +356,9 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
         return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
                        "the log has only a header: RMM writes the rest when it is flushed or "
                        "the program ends");
-    mv_block_log_number(&r->build, "failures", r->failures);
+    mv_live_fact_add_number(&r->build, "failures", r->failures);
     if (r->set_back)
-        mv_block_log_number(&r->build, "clock_set_back", r->set_back);
+        mv_live_fact_add_number(&r->build, "clock_set_back", r->set_back);
     return mv_block_log_end(&r->log, err);
 }
 
@@ -374,7 +374,7 @@ mv_code mv_rmm_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts
     mv_build_init(&r.build, arena, out);
     mv_block_log_begin(&r.log, &r.build, &r.scratch);
     mv_block_log_device(&r.log, 0);
-    mv_block_log_fact(&r.build, MV_FACT_ALLOCATOR, "rmm");
+    mv_live_fact_add(&r.build, MV_FACT_ALLOCATOR, "rmm");
     code = read_lines(&r, opts, err);
     out->origin.format = MV_FORMAT_RMM;
     out->origin.data_bytes = r.file.length;

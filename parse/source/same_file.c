@@ -2,7 +2,6 @@
 
 #include "parse/source/sink.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -11,9 +11,6 @@
 #ifndef MV_PYTHON_LINES_H
 #define MV_PYTHON_LINES_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/cursor.h"
 
 typedef struct {

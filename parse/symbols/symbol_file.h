@@ -3,9 +3,6 @@
 #ifndef MV_SYMBOL_FILE_H
 #define MV_SYMBOL_FILE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "parse/symbols/symbols.h"
 
 /* A function on the stack: it was called, or inlined into `outer`. Texts live in the arena. */

@@ -3,8 +3,6 @@
 #include "parse/model/trace.h"
 #include "parse/symbols/symbol_file.h"
 
-#include <string.h>
-
 #include "base/search.h"
 #include "base/sort.h"
 #include "base/text.h"

@@ -10,9 +10,6 @@
 #ifndef MV_SYMBOLS_H
 #define MV_SYMBOLS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/cursor.h"
 #include "base/err.h"

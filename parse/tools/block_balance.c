@@ -3,9 +3,350 @@
 #include <inttypes.h>
 
 #include "base/grow.h"
+#include "base/rankset.h"
+#include "base/search.h"
 #include "base/size.h"
 #include "base/sort.h"
-#include "parse/tools/block_pairs.h"
+#include "parse/model/sums.h"
+
+/* ---- pairs of entries, and totals -------------------------------------------------------- */
+
+enum { MOST_ALLOCATORS = 256 };
+
+/* The addresses at which blocks begin, and the blocks in use. */
+typedef struct {
+    uint64_t *addr; /* [count] rising, each once */
+    uint32_t count;
+    uint32_t *of;    /* [entries] its rank */
+    uint32_t *block; /* [count] the block at the address */
+    mv_rankset used;
+} block_places;
+
+typedef struct {
+    const mv_block_step *steps;
+    uint32_t count;
+    mv_block_balance *out;
+    mv_arena *arena;
+    block_places places;
+    uint32_t *block_of; /* [count] the block of an alloc, or of a free */
+    uint32_t *birth_at; /* [count] the orphan that begins at a place with missing events;
+                         * MV_NO_ROW */
+    uint64_t *before;   /* [count] the allocator's total before the entry; MV_NO_BYTES: unknown */
+    uint32_t *frees_of; /* [stacks] blocks of a stack with a free in the log */
+    uint32_t stacks;
+    struct {
+        bool is_known;   /* some entry has a total */
+        uint64_t before; /* the first entry */
+    } allocators[MOST_ALLOCATORS];
+} block_pairs;
+
+static inline uint64_t block_end(const mv_block *b)
+{
+    return b->bytes > UINT64_MAX - b->addr ? UINT64_MAX : b->addr + b->bytes;
+}
+
+/* ---- places ------------------------------------------------------------------------------ */
+
+static bool is_block(const block_pairs *p, uint32_t at)
+{
+    return p->steps[at].kind != MV_BLOCK_STEP_FAILURE;
+}
+
+static bool find_places(block_pairs *p)
+{
+    block_places *s = &p->places;
+
+    s->addr = mv_push_array(p->arena, uint64_t, p->count);
+    s->of = mv_push_array(p->arena, uint32_t, p->count);
+    s->block = mv_push_array(p->arena, uint32_t, p->count);
+    if (!s->addr || !s->of || !s->block || !mv_rankset_init(p->arena, p->count, &s->used))
+        return false;
+    for (uint32_t i = 0; i < p->count; i++)
+        s->addr[i] = is_block(p, i) ? p->steps[i].entry.addr : 0;
+    mv_sort_rows(p->arena, s->addr, p->count, MV_RISING_VALUES(uint64_t));
+    for (uint32_t i = 0; i < p->count; i++)
+        if (s->count == 0 || s->addr[i] != s->addr[s->count - 1])
+            s->addr[s->count++] = s->addr[i];
+    for (uint32_t i = 0; i < p->count; i++)
+        s->of[i] = (uint32_t)mv_lower_bound_u64(s->addr, s->count,
+                                                is_block(p, i) ? p->steps[i].entry.addr : 0);
+    return true;
+}
+
+/* The block in use that overlaps [addr, addr + bytes), or MV_NO_ROW. `rank` is addr's. */
+static uint32_t overlapping_block(const block_pairs *p, uint32_t rank, uint64_t bytes)
+{
+    const block_places *s = &p->places;
+    uint64_t addr = s->addr[rank], end = bytes > UINT64_MAX - addr ? UINT64_MAX : addr + bytes;
+    uint32_t below = rank ? mv_rankset_prev(&s->used, rank - 1) : MV_NO_RANK;
+    uint32_t above = mv_rankset_next(&s->used, rank);
+
+    if (below != MV_NO_RANK && block_end(&p->out->blocks[s->block[below]]) > addr)
+        return s->block[below];
+    return above != MV_NO_RANK && s->addr[above] < end ? s->block[above] : MV_NO_ROW;
+}
+
+/* ---- halves ------------------------------------------------------------------------------ */
+
+static void count_free(block_pairs *p, mv_stack_id stack)
+{
+    if (stack.row < p->stacks)
+        p->frees_of[stack.row]++;
+}
+
+static bool add_block(block_pairs *p, uint32_t at, mv_block block)
+{
+    const mv_block_entry *e = &p->steps[at].entry;
+
+    p->block_of[at] = p->out->count;
+    block.addr = e->addr;
+    block.bytes = e->bytes;
+    block.requested = e->requested;
+    block.allocator = e->allocator;
+    block.end = MV_BLOCK_NEVER;
+    return mv_append(p->arena, p->out->blocks, p->out->count, p->out->capacity, block);
+}
+
+static bool pair_alloc(block_pairs *p, uint32_t at, uint32_t *rank_of)
+{
+    const mv_block_entry *e = &p->steps[at].entry;
+    uint32_t rank = p->places.of[at], over;
+
+    while ((over = overlapping_block(p, rank, e->bytes)) != MV_NO_ROW) {
+        p->out->blocks[over].is_reused = true;
+        mv_rankset_drop(&p->places.used, rank_of[over]);
+    }
+    rank_of[p->out->count] = rank;
+    p->places.block[rank] = p->out->count;
+    mv_rankset_add(&p->places.used, rank);
+    return add_block(p, at,
+                     (mv_block){.stack = e->stack, .birth = at, .free_entry = MV_BLOCK_NEVER});
+}
+
+/* Whether the block at a rank is the one freed by an entry. XLA's allocator has its size in both
+ * halves; RMM has the program's size, which may be wrong. */
+static bool is_freed_by(block_pairs *p, uint32_t rank, const mv_block_entry *e)
+{
+    mv_block *block;
+
+    if (!mv_rankset_has(&p->places.used, rank))
+        return false;
+    block = &p->out->blocks[p->places.block[rank]];
+    block->is_reused = e->has_total && block->bytes != e->bytes;
+    if (block->is_reused)
+        mv_rankset_drop(&p->places.used, rank);
+    return !block->is_reused;
+}
+
+/* `seen` is one more than the last entry of the address, by its rank. */
+static bool pair_free(block_pairs *p, uint32_t at, const uint32_t *seen)
+{
+    uint32_t rank = p->places.of[at];
+
+    if (!is_freed_by(p, rank, &p->steps[at].entry))
+        return add_block(p, at,
+                         (mv_block){.stack = MV_NO_STACK,
+                                    .birth = MV_BLOCK_NOWHERE,
+                                    .free_entry = at,
+                                    .is_orphan = true,
+                                    .earliest = seen[rank]});
+    mv_rankset_drop(&p->places.used, rank);
+    p->block_of[at] = p->places.block[rank];
+    p->out->blocks[p->block_of[at]].free_entry = at;
+    count_free(p, p->out->blocks[p->block_of[at]].stack);
+    return true;
+}
+
+static bool pair_halves(block_pairs *p)
+{
+    uint32_t *rank_of = mv_push_array(p->arena, uint32_t, p->count); /* by block */
+    uint32_t *seen = mv_push_array(p->arena, uint32_t, p->count);
+    bool is_done = rank_of && seen;
+
+    for (uint32_t i = 0; is_done && i < p->count; i++) {
+        p->block_of[i] = MV_NO_ROW;
+        if (!is_block(p, i))
+            continue;
+        is_done = p->steps[i].kind == MV_BLOCK_STEP_ALLOC ? pair_alloc(p, i, rank_of)
+                                                          : pair_free(p, i, seen);
+        seen[p->places.of[i]] = i + 1;
+    }
+    while (is_done && p->count > 0) {
+        uint32_t rank = mv_rankset_next(&p->places.used, 0);
+        if (rank == MV_NO_RANK)
+            break;
+        mv_rankset_drop(&p->places.used, rank);
+    }
+    return is_done;
+}
+
+/* ---- totals ------------------------------------------------------------------------------ */
+
+static bool has_total(const mv_block_step *s)
+{
+    const mv_block_entry *e = &s->entry;
+
+    return e->has_total && s->kind != MV_BLOCK_STEP_FAILURE && e->total < MV_SUM_LIMIT &&
+           e->bytes < MV_SUM_LIMIT && (s->kind == MV_BLOCK_STEP_FREE || e->total >= e->bytes);
+}
+
+/* An entry's allocator before it, according to the entry. */
+static uint64_t total_before(const mv_block_step *s)
+{
+    return s->kind == MV_BLOCK_STEP_ALLOC ? s->entry.total - s->entry.bytes
+                                          : s->entry.total + s->entry.bytes;
+}
+
+/* A place where events are missing, or a free whose alloc may be missing there. */
+typedef struct {
+    uint64_t bytes;
+    uint32_t allocator, at, block;
+    bool is_orphan;
+} missing_half;
+
+typedef struct {
+    missing_half *rows;
+    uint64_t count, capacity;
+} missing_halves;
+
+/* Sets `before` of each entry, and lists the places where totals rise by more than the entries. */
+static bool compare_totals(block_pairs *p, missing_halves *list)
+{
+    uint64_t now[MOST_ALLOCATORS] = {0}; /* before the first total: from 0 on, modulo 2^64 */
+    bool is_done = true;
+
+    for (uint32_t i = 0; is_done && i < p->count; i++) {
+        const mv_block_step *s = &p->steps[i];
+        uint32_t a = s->entry.allocator;
+        bool is_known = p->allocators[a].is_known;
+        uint64_t change = s->kind == MV_BLOCK_STEP_ALLOC ? s->entry.bytes : 0 - s->entry.bytes;
+        p->before[i] = MV_NO_BYTES;
+        if (!is_block(p, i))
+            continue;
+        if (!has_total(s)) {
+            now[a] += change;
+            now[a] = is_known && now[a] >= MV_SUM_LIMIT ? 0 : now[a];
+            continue;
+        }
+        p->before[i] = total_before(s);
+        if (!is_known && p->before[i] - now[a] < MV_SUM_LIMIT)
+            p->allocators[a].before = p->before[i] - now[a];
+        p->allocators[a].is_known = true;
+        if (is_known && p->before[i] > now[a])
+            is_done =
+                mv_append(p->arena, list->rows, list->count, list->capacity,
+                          (missing_half){.bytes = p->before[i] - now[a], .allocator = a, .at = i});
+        now[a] = s->entry.total;
+    }
+    return is_done;
+}
+
+/* ---- orphans ----------------------------------------------------------------------------- */
+
+/* A free without an alloc, and the last place before it where that many bytes were allocated
+ * without an entry, form one block. Rows are of one size and allocator. */
+static void match_orphans(block_pairs *p, const missing_half *rows, uint64_t count, uint32_t *open)
+{
+    uint64_t open_count = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        mv_block *b = &p->out->blocks[rows[i].block];
+        if (!rows[i].is_orphan) {
+            open[open_count++] = rows[i].at;
+        } else if (open_count > 0 && open[open_count - 1] >= b->earliest) {
+            b->birth = open[--open_count];
+            p->birth_at[b->birth] = rows[i].block;
+        }
+    }
+}
+
+static bool place_orphans(block_pairs *p, missing_halves *list)
+{
+    uint32_t *open;
+    uint64_t end;
+
+    for (uint32_t i = 0; i < p->out->count; i++) {
+        const mv_block *b = &p->out->blocks[i];
+        missing_half row = {b->bytes, b->allocator, b->free_entry, i, true};
+        if (b->is_orphan && !mv_append(p->arena, list->rows, list->count, list->capacity, row))
+            return false;
+    }
+    open = mv_push_array(p->arena, uint32_t, list->count);
+    if (!open)
+        return false;
+    mv_sort_rows(p->arena, list->rows, list->count, MV_RISING(missing_half, allocator),
+                 MV_RISING(missing_half, bytes), MV_RISING(missing_half, at),
+                 MV_RISING(missing_half, is_orphan));
+    for (uint64_t first = 0; first < list->count; first = end) {
+        for (end = first + 1; end < list->count &&
+                              list->rows[end].allocator == list->rows[first].allocator &&
+                              list->rows[end].bytes == list->rows[first].bytes;)
+            end++;
+        match_orphans(p, list->rows + first, end - first, open);
+    }
+    return true;
+}
+
+/* Whether an orphan may have existed before the first entry: nothing is known to have used its
+ * bytes since then. */
+static bool fits_before(const block_pairs *p, const mv_block *b, uint64_t room)
+{
+    return b->is_orphan && b->birth == MV_BLOCK_NOWHERE && b->earliest == 0 && b->bytes <= room &&
+           overlapping_block(p, p->places.of[b->free_entry], b->bytes) == MV_NO_ROW;
+}
+
+/* The other orphans existed before the first entry, as far as they fit into the allocator's total
+ * at that time. The rest are bytes without an entry. */
+static bool place_before(block_pairs *p)
+{
+    uint64_t room[MOST_ALLOCATORS];
+
+    for (uint32_t a = 0; a < MOST_ALLOCATORS; a++)
+        room[a] = p->allocators[a].is_known ? p->allocators[a].before : UINT64_MAX;
+    for (uint32_t i = 0; i < p->out->count; i++) {
+        mv_block *b = &p->out->blocks[i];
+        if (!fits_before(p, b, room[b->allocator]))
+            continue;
+        b->birth = MV_BLOCK_BEFORE;
+        p->places.block[p->places.of[b->free_entry]] = i;
+        mv_rankset_add(&p->places.used, p->places.of[b->free_entry]);
+        if (p->allocators[b->allocator].is_known)
+            room[b->allocator] -= b->bytes;
+    }
+    for (uint32_t a = 0; a < MOST_ALLOCATORS; a++) {
+        mv_block base = {.bytes = room[a],
+                         .requested = room[a],
+                         .stack = MV_NO_STACK,
+                         .allocator = a,
+                         .birth = MV_BLOCK_BEFORE,
+                         .end = MV_BLOCK_NEVER,
+                         .free_entry = MV_BLOCK_NEVER,
+                         .is_made = true};
+        if (p->allocators[a].is_known && room[a] > 0 &&
+            !mv_append(p->arena, p->out->blocks, p->out->count, p->out->capacity, base))
+            return false;
+    }
+    return true;
+}
+
+/* Fills in all of *p except steps, count, out and arena; p->out->blocks has a block for each alloc
+ * and for each free without an alloc. False when memory is out. */
+static bool find_pairs(block_pairs *p, uint32_t stacks)
+{
+    missing_halves list = {0};
+
+    p->stacks = stacks;
+    p->block_of = mv_push_array(p->arena, uint32_t, p->count);
+    p->birth_at = mv_push_array(p->arena, uint32_t, p->count);
+    p->before = mv_push_array(p->arena, uint64_t, p->count);
+    p->frees_of = mv_push_array(p->arena, uint32_t, (uint64_t)stacks + 1);
+    if (!p->block_of || !p->birth_at || !p->before || !p->frees_of)
+        return false;
+    for (uint32_t i = 0; i < p->count; i++)
+        p->birth_at[i] = MV_NO_ROW;
+    return find_places(p) && pair_halves(p) && compare_totals(p, &list) &&
+           place_orphans(p, &list) && place_before(p);
+}
 
 enum { MOST_LOOKED_AT = 1024 }; /* blocks that may have ended at one place */
 
@@ -14,12 +355,12 @@ enum { MOST_LOOKED_AT = 1024 }; /* blocks that may have ended at one place */
 enum { WITHOUT_FREE, WITH_FREE };
 
 typedef struct {
-    mv_block_pairs pairs;
+    block_pairs pairs;
     mv_block_balance *out;
     mv_build *build;
     mv_arena *arena;
-    uint32_t newest[MV_BLOCK_ALLOCATORS][2];
-    uint64_t alive[MV_BLOCK_ALLOCATORS]; /* bytes */
+    uint32_t newest[MOST_ALLOCATORS][2];
+    uint64_t alive[MOST_ALLOCATORS]; /* bytes */
     bool failed;
 } balance;
 
@@ -118,13 +459,13 @@ static void format_bytes(balance *b, const char *what, uint64_t bytes)
     mv_build_note(b->build, MV_NOTE_LOST_EVENTS, "%s that were %s", size, what);
 }
 
-/* Blocks that overlap a new block have ended. If the total says that as much is allocated as
+/* Blocks that overlap a new block have ended. If the total shows that as much is allocated as
  * before, another block began. */
 static void clear_place(balance *b, uint32_t rank, uint64_t bytes, uint32_t at)
 {
     uint32_t over;
 
-    while (!b->failed && (over = mv_block_places_overlap(&b->pairs, rank, bytes)) != MV_NO_ROW) {
+    while (!b->failed && (over = overlapping_block(&b->pairs, rank, bytes)) != MV_NO_ROW) {
         const mv_block *block = &b->out->blocks[over];
         uint32_t allocator = block->allocator;
         uint64_t lost = block->bytes;
@@ -334,7 +675,7 @@ static void apply(balance *b, uint32_t at)
 
 static void link_before(balance *b)
 {
-    for (uint32_t i = 0; i < MV_BLOCK_ALLOCATORS; i++)
+    for (uint32_t i = 0; i < MOST_ALLOCATORS; i++)
         b->newest[i][WITHOUT_FREE] = b->newest[i][WITH_FREE] = MV_NO_ROW;
     for (uint32_t i = 0; i < b->out->count; i++)
         if (b->out->blocks[i].birth == MV_BLOCK_BEFORE)
@@ -349,11 +690,11 @@ bool mv_block_balance_find(mv_arena *arena, mv_build *build, const mv_block_step
     *out = (mv_block_balance){0};
     if (!b)
         return false;
-    b->pairs = (mv_block_pairs){.steps = steps, .count = count, .out = out, .arena = arena};
+    b->pairs = (block_pairs){.steps = steps, .count = count, .out = out, .arena = arena};
     b->out = out;
     b->build = build;
     b->arena = arena;
-    if (!mv_block_pairs_find(&b->pairs, build->trace->stacks.count))
+    if (!find_pairs(&b->pairs, build->trace->stacks.count))
         return false;
     link_before(b);
     for (uint32_t i = 0; i < count && !b->failed; i++)

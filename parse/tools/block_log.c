@@ -1,7 +1,6 @@
 #include "parse/tools/block_log.h"
 
 #include "base/grow.h"
-#include "base/numbers.h"
 #include "base/sort.h"
 #include "parse/model/sums.h"
 #include "parse/tools/block_balance.h"
@@ -90,7 +89,7 @@ static void write_failure(mv_block_log *log, const mv_block_entry *entry)
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
-/* Blocks outside the log have addresses of their own. False: no address space is left. */
+/* Blocks outside the log have their own addresses. False: no address space is left. */
 static bool place_made(mv_block_log *log, mv_block *blocks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -361,24 +360,8 @@ mv_code mv_block_log_end(mv_block_log *log, mv_err *err)
     ranges.device_count = log->devices;
     ranges.host_events = log->ranges[MV_BLOCK_LOG_HOST];
     if (log->unsure)
-        mv_block_log_number(log->build, MV_FACT_UNSURE, log->unsure);
+        mv_live_fact_add_number(log->build, MV_FACT_UNSURE, log->unsure);
     if (log->failed || (log->build->code == MV_OK && !build_heap(log, &ranges)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u events", log->build->events.count);
     return mv_build_finish(log->build, &ranges, err);
-}
-
-/* ---- facts ------------------------------------------------------------------------------- */
-
-void mv_block_log_fact(mv_build *build, const char *key, const char *value)
-{
-    mv_build_fact(build, mv_build_string(build, key, strlen(key)),
-                  mv_build_string(build, value, strlen(value)));
-}
-
-void mv_block_log_number(mv_build *build, const char *key, uint64_t value)
-{
-    char text[MV_DIGITS + 1];
-
-    text[mv_digits(text, value)] = 0;
-    mv_block_log_fact(build, key, text);
 }

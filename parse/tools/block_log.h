@@ -14,14 +14,14 @@
  *
  * Entries are kept until their list is complete, since missing entries are detected later:
  *
- *     block_pairs.c     matches frees and allocs, and finds those without a partner
- *     block_balance.c   finds missing events: the allocator's own total differs from the sum of the
- *                       events, or bytes in use are allocated. Corrects the sums as described in
- *                       docs/other-files.md
+ *     block_balance.c   matches frees and allocs, and finds missing events: the allocator's own
+ *                       total differs from the sum of the events, or bytes in use are allocated.
+ *                       Corrects the sums as described in docs/other-files.md
  *     block_log.c       the rows of the trace */
 #ifndef MV_BLOCK_LOG_H
 #define MV_BLOCK_LOG_H
 
+#include "parse/live/live_facts.h"
 #include "parse/live/live_heap.h"
 
 /* The list of the host's memory; device lists are below it. */
@@ -98,13 +98,9 @@ void mv_block_log_failure(mv_block_log *log, const mv_block_entry *entry);
  * LOST_EVENTS, and the fact `unsure_ends` if the block that ended is uncertain. */
 mv_code mv_block_log_end(mv_block_log *log, mv_err *err);
 
-/* Adds a block that is alive at the end, as a segment of its own. For snapshots without events.
+/* Adds a block that is alive at the end, as its own segment. For snapshots without events.
  * `device` is -1 for the host. */
 void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t bytes,
                         uint64_t requested, uint64_t stream, mv_stack_id stack, uint32_t call);
-
-/* Adds a fact. */
-void mv_block_log_fact(mv_build *build, const char *key, const char *value);
-void mv_block_log_number(mv_build *build, const char *key, uint64_t value);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include "base/text.h"
 
-#include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 static const struct {

@@ -129,7 +129,7 @@ typedef enum {
     MV_VALUE_BOOL,       /* bits: 0 or 1 */
     MV_VALUE_NONE,       /* None, nil */
     MV_VALUE_ROWS,       /* a list of rows of one kind: bits: count << 32 | first; see `rows_of` */
-    MV_VALUE_TABLE,      /* a dict without a row of its own: bits: chain */
+    MV_VALUE_TABLE,      /* a dict without its own row: bits: chain */
     MV_VALUE_CHAIN       /* a list of anything: bits: chain */
 } mv_value_kind;
 

@@ -294,17 +294,6 @@ static bool block_field(mv_machine *m, const mv_value *key, const mv_value *v, v
     }
 }
 
-static bool make_block(mv_machine *m, mv_pairs p, mv_value *out)
-{
-    mv_block_row row = MV_BLOCK_ROW;
-
-    if (!take_pairs(m, p, block_field, &row))
-        return false;
-    out->kind = MV_VALUE_BLOCK;
-    out->bits = mv_build_block(&m->build, &row);
-    return mv_machine_built(m);
-}
-
 static bool take_segment_type(mv_machine *m, const mv_value *v, uint8_t *out)
 {
     if (!mv_value_is_text(v))
@@ -364,17 +353,6 @@ static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v,
     }
 }
 
-static bool make_segment(mv_machine *m, mv_pairs p, mv_value *out)
-{
-    mv_segment_row row = MV_SEGMENT_ROW;
-
-    if (!take_pairs(m, p, segment_field, &row))
-        return false;
-    out->kind = MV_VALUE_SEGMENT;
-    out->bits = mv_build_segment(&m->build, &row);
-    return mv_machine_built(m);
-}
-
 static bool history_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
 {
     mv_history_row *row = into;
@@ -393,17 +371,6 @@ static bool history_field(mv_machine *m, const mv_value *key, const mv_value *v,
     default:
         return mv_record_unknown_key(m, key);
     }
-}
-
-static bool make_history(mv_machine *m, mv_pairs p, mv_value *out)
-{
-    mv_history_row row = MV_HISTORY_ROW;
-
-    if (!take_pairs(m, p, history_field, &row))
-        return false;
-    out->kind = MV_VALUE_HISTORY;
-    out->bits = mv_build_history(&m->build, &row);
-    return mv_machine_built(m);
 }
 
 static bool annotation_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
@@ -429,17 +396,6 @@ static bool annotation_field(mv_machine *m, const mv_value *key, const mv_value 
     default:
         return mv_record_unknown_key(m, key);
     }
-}
-
-static bool make_annotation(mv_machine *m, mv_pairs p, mv_value *out)
-{
-    mv_annotation_row row = MV_ANNOTATION_ROW;
-
-    if (!take_pairs(m, p, annotation_field, &row))
-        return false;
-    out->kind = MV_VALUE_ANNOTATION;
-    out->bits = mv_build_annotation(&m->build, &row);
-    return mv_machine_built(m);
 }
 
 static bool take_role(mv_machine *m, const mv_value *v, uint8_t *out)
@@ -479,16 +435,22 @@ static bool tensor_field(mv_machine *m, const mv_value *key, const mv_value *v, 
     }
 }
 
-static bool make_tensor(mv_machine *m, mv_pairs p, mv_value *out)
-{
-    mv_tensor_row row = MV_TENSOR_ROW;
-
-    if (!take_pairs(m, p, tensor_field, &row))
-        return false;
-    out->kind = MV_VALUE_TENSOR;
-    out->bits = mv_build_tensor(&m->build, &row);
-    return mv_machine_built(m);
-}
+/* A dict becomes a row of its table. */
+#define MAKE_ROW(name, NAME)                                          \
+    static bool make_##name(mv_machine *m, mv_pairs p, mv_value *out) \
+    {                                                                 \
+        mv_##name##_row row = MV_##NAME##_ROW;                        \
+        if (!take_pairs(m, p, name##_field, &row))                    \
+            return false;                                             \
+        out->kind = MV_VALUE_##NAME;                                  \
+        out->bits = mv_build_##name(&m->build, &row);                 \
+        return mv_machine_built(m);                                   \
+    }
+MAKE_ROW(block, BLOCK)
+MAKE_ROW(segment, SEGMENT)
+MAKE_ROW(history, HISTORY)
+MAKE_ROW(annotation, ANNOTATION)
+MAKE_ROW(tensor, TENSOR)
 
 /* ---- which record ------------------------------------------------------------------------ */
 

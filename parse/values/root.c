@@ -102,7 +102,7 @@ static mv_word root_word(const mv_link *link)
     return link->key.kind == MV_VALUE_WORD ? (mv_word)link->key.bits : MV_WORD_COUNT;
 }
 
-/* Rows of the root that the trace keeps in tables of its own. */
+/* Rows of the root that the trace keeps in its own tables. */
 typedef struct {
     mv_range annotations, tensors;
 } own_rows;

@@ -63,7 +63,7 @@ static void take_facts(xspace *x, const mv_xstats *s)
     if (s->has[MV_XSTAT_START_TIME] && s->number[MV_XSTAT_START_TIME] < INT64_MAX / 4)
         x->lines.start_ns = (int64_t)s->number[MV_XSTAT_START_TIME];
     if (s->has[MV_XSTAT_PROCESS])
-        mv_block_log_number(&x->build, "pid", s->number[MV_XSTAT_PROCESS]);
+        mv_live_fact_add_number(&x->build, "pid", s->number[MV_XSTAT_PROCESS]);
     if (s->has[MV_XSTAT_JAX_VERSION])
         add_text_fact(x, "jax_version", s->text[MV_XSTAT_JAX_VERSION]);
 }
@@ -176,7 +176,7 @@ static void add_device_fact(xspace *x, const char *key, uint32_t device, uint64_
 
     snprintf(text, sizeof text, "%s%u", key, device);
     if (value)
-        mv_block_log_number(&x->build, text, value);
+        mv_live_fact_add_number(&x->build, text, value);
 }
 
 /* A device may have several allocators: their limits add up. Their peaks may be at different times,
@@ -203,7 +203,7 @@ static void add_limits(xspace *x, uint64_t first, uint64_t end)
     add_device_fact(x, MV_FACT_PEAK, device, peak);
     add_device_fact(x, MV_FACT_PEAK_BEFORE, device, before);
     snprintf(key, sizeof key, "allocators_%u", device);
-    mv_block_log_fact(&x->build, key, names);
+    mv_live_fact_add(&x->build, key, names);
 }
 
 static void add_list(xspace *x, uint64_t first, uint64_t end)
@@ -245,7 +245,7 @@ static mv_code finish(xspace *x)
                        "events of one allocator; pass each profile separately");
     mv_sort_rows(&x->scratch, l->memory, l->memory_count, MV_RISING(mv_xmemory, list),
                  MV_RISING(mv_xmemory, time_ns), MV_RISING(mv_xmemory, ps));
-    mv_block_log_fact(&x->build, MV_FACT_ALLOCATOR, "xla");
+    mv_live_fact_add(&x->build, MV_FACT_ALLOCATOR, "xla");
     for (; first < l->memory_count; first = end) {
         for (end = first; end < l->memory_count && l->memory[end].list == l->memory[first].list;)
             end++;

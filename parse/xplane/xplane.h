@@ -7,7 +7,6 @@
 #ifndef MV_XPLANE_H
 #define MV_XPLANE_H
 
-#include "base/map.h"
 #include "parse/tools/block_log.h"
 #include "parse/tools/protobuf.h"
 

@@ -149,7 +149,7 @@ def segments_deep(n):
 
 @shape
 def stacks_differ(n):
-    """n / 3 blocks, each with a stack of its own."""
+    """n / 3 blocks, each with its own stack."""
     main = frame("main", 2)
     return dumped(n, events=allocs(n // 3, lambda i: [frame("f", i), main]))
 
@@ -192,7 +192,7 @@ def names_differ_last(n):
 
 @shape
 def files_differ(n):
-    """Each frame in a file of its own, in a folder of its own."""
+    """Each frame in its own file, in its own folder."""
     return dumped(n, events=allocs(n // 2, lambda i: [frame("f", 1, "/home/%08d/%d.py" % (i, i))]))
 
 
@@ -263,7 +263,7 @@ def addresses_collide(n):
 
 @shape
 def devices_many(n):
-    """As many devices as a file may have (parse/model/build.h), each with events of its own."""
+    """As many devices as a file may have (parse/model/build.h), each with its own events."""
     k = min(n // 4, 4096)
     return dumped(n, traces=[allocs(max(1, n // 4 // k)) for _ in range(k)])
 
@@ -518,7 +518,7 @@ def expandable(n):
 
 @shape
 def ooms_released(n):
-    """Failed requests with releases between them that no replay expects, each with a limit of its own."""
+    """Failed requests with releases between them that no replay expects, each with its own limit."""
     sizes, made = (1, 511, 512, 1 << 20, 2 << 20, 20 << 20), []
     actions = ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "oom", "oom")
     state = 5

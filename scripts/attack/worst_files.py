@@ -323,7 +323,7 @@ def live_calls(n):
 
 @shape
 def live_threads(n):
-    """Each event in a chunk of its own, by a thread of its own: 64 KiB for an event."""
+    """Each event in its own chunk, by its own thread: 64 KiB for an event."""
     k = max(1, n // 100)
     names = string(b"") + b"".join(b"\x08" + varint(i) + b"\0" for i in range(k))
     return (*live(names, *(live_chunk(LIVE_EVENTS, DEVICE + live_block(0), sequence=k - i, thread=i) for i in range(k))), k)
@@ -339,7 +339,7 @@ def live_order(n):
 
 @shape
 def live_lies(n):
-    """Chunks that say more is committed than they have room for, that are longer than the file, and that have no end."""
+    """Chunks that claim more committed bytes than they have room for, that are longer than the file, and that have no end."""
     records = DEVICE + b"".join(live_block(i) for i in range(100))
     chunks = []
     for i in range(max(4, n // 400)):
@@ -449,7 +449,7 @@ def compact_same_rows(n):
 
 @shape
 def compact_lengths(n):
-    """Columns of other lengths than the first, and lists that say that they have 2^32 - 1 items."""
+    """Columns of other lengths than the first, and lists that claim 2^32 - 1 items."""
     return "msgpack", compact_of(n, tag=b"\xdd\xff\xff\xff\xff" + b"\0" * n), n
 
 
@@ -564,7 +564,7 @@ def rmm_empty_lines(n):
 
 @shape
 def pprof_many(n):
-    """n / 3 samples, each of a place of its own."""
+    """n / 3 samples, each from a different place."""
     k = n // 3
     functions = b"".join(field(5, field(1, i + 1) + field(2, 5 + i)) for i in range(k))
     places = b"".join(field(4, field(1, i + 1) + field(4, field(1, i + 1) + field(2, 1))) for i in range(k))

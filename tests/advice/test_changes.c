@@ -1,6 +1,5 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 
 /* The runs of whatif with these options on a recording, with (`changed`) or without the changes. */
 static cJSON *run_of(const char *options, bool changed)

@@ -1,7 +1,4 @@
-#include "analyze/advice/headline.h"
 
-#include "base/text.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 
@@ -14,7 +11,7 @@ typedef struct {
     mv_reports reports;
 } bench;
 
-static void judge(bench *b, const mv_trace *trace, uint32_t device)
+static void evaluate(bench *b, const mv_trace *trace, uint32_t device)
 {
     mv_arena *arena = mvt_memory();
 
@@ -47,12 +44,12 @@ static void expect_line(const char *name, const char *line)
     mv_trace trace = mvt_load(mvt_memory(), name);
     bench b;
 
-    judge(&b, &trace, 0);
+    evaluate(&b, &trace, 0);
     cr_expect_str_eq(headline_of(&b).line, line, "%s: %s", name, headline_of(&b).line);
 }
 
 /* These were titled "leak" or "leaks unknown", because titles had the leak report alone. */
-Test(headline, the_worst_is_first)
+Test(headline, the_most_serious_finding_is_first)
 {
     expect_line("oom", "out of memory: capacity");
     expect_line("oom_fragmented",
@@ -121,7 +118,7 @@ static void compare(const mv_trace *trace, const char *name)
     for (uint32_t d = 0; d < trace->device_count; d++) {
         bench b;
         mv_headline found;
-        judge(&b, trace, d);
+        evaluate(&b, trace, d);
         found = headline_of(&b);
         expect_levels(&b, &found, name);
         expect_order(&found, name);
@@ -133,13 +130,13 @@ LongTest(headline, agrees_with_each_report_on_every_snapshot)
     mvt_each_snapshot(compare);
 }
 
-Test(headline, says_nothing_of_reports_that_were_not_made)
+Test(headline, omits_reports_that_were_not_run)
 {
     mv_trace trace = mvt_load(mvt_memory(), "oom");
     bench b;
     mv_headline found;
 
-    judge(&b, &trace, 0);
+    evaluate(&b, &trace, 0);
     b.reports.ooms = NULL;
     b.reports.fragmentation = NULL;
     found = headline_of(&b);
@@ -167,7 +164,7 @@ Test(headline, memory_runs_out_at_every_place)
     bench b;
     mv_headline found;
 
-    judge(&b, &trace, 0);
+    evaluate(&b, &trace, 0);
     for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
         l.code = mv_headline_find(&l.arena, &b.reports, &found, mvt_err());
 }

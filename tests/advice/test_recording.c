@@ -1,6 +1,4 @@
 /* Descriptions of recordings without events, or without memory of PyTorch. */
-#include "analyze/advice/recording.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"

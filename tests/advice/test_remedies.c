@@ -1,5 +1,4 @@
 /* Changes that reach a target: each is what whatif replays for the same options. */
-#include <string.h>
 
 #include "analyze/advice/remedies.h"
 #include "tests/fixture/fixture.h"

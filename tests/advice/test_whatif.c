@@ -95,7 +95,7 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
 
 /* The request would have been met, and the next one not: these programs were run under the limit
  * with expandable segments, and failed as well (testdata/oom). */
-LongTest(whatif, a_request_that_is_met_is_not_a_run_that_continues)
+LongTest(whatif, serving_the_failed_request_does_not_prove_that_the_run_continues)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
 
@@ -355,7 +355,7 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-Test(alloc_conf, settings_that_pytorch_takes_are_taken)
+Test(alloc_conf, settings_that_pytorch_accepts_are_accepted)
 {
     mv_alloc_conf c;
     char why[128];
@@ -461,13 +461,13 @@ Test(alloc_conf, settings_that_pytorch_refuses_are_named)
         {"max_split_size_mb:19", "max_split_size_mb: must be at least 20"},
         {"max_split_size_mb:x", "max_split_size_mb: 'x' is not a whole number"},
         {"max_split_size_mb=128", "max_split_size_mb=128: expected ':'"},
-        {"expandable_segments:true", "expandable_segments: 'true' is neither True nor False"},
+        {"expandable_segments:true", "expandable_segments: expected True or False, not 'true'"},
         {"garbage_collection_threshold:1.0", "garbage_collection_threshold: '1.0'"},
         {"roundup_power2_divisions:3", "roundup_power2_divisions: 3 is not a power of two"},
         {"roundup_power2_divisions:[256:1,300:2]", "the edge '300' is not a power of two"},
         {"roundup_power2_divisions:[256:1", "expected ',' or ']'"},
         {"backend:cudaMallocAsync", "cudaMallocAsync is the driver's own allocator"},
-        {"expandable_segments:True max_split_size_mb:64", "neither True nor False"},
+        {"expandable_segments:True max_split_size_mb:64", "expected True or False"},
         {"pinned_num_register_threads:3", "must be a power of two up to 128"},
         {"pinned_reserve_segment_size_mb:0", "must be greater than 0"},
         {"pinned_max_cached_size_mb:True", "'True' is not a whole number"},
@@ -505,29 +505,6 @@ Test(alloc_conf, prints_the_parsed_expression)
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
-
-Test(whatif_command, json_has_the_members_of_the_contract)
-{
-    cJSON *o = mvt_json(0, "cd $SNAPS; $MEMVIZ whatif --json --conf '' --conf "
-                           "expandable_segments:True gpt_train.pickle");
-    const cJSON *fidelity = cJSON_GetObjectItemCaseSensitive(o, "fidelity");
-    const cJSON *recorded = cJSON_GetObjectItemCaseSensitive(o, "recorded");
-    const cJSON *runs = cJSON_GetObjectItemCaseSensitive(o, "runs");
-    const cJSON *second = cJSON_GetArrayItem(runs, 1);
-
-    mvt_json_has(fidelity, "recorded_segment_events matched exact");
-    mvt_json_has(recorded, "conf peak_reserved peak_allocated");
-    mvt_json_has(second, "conf peak_reserved peak_allocated segment_allocs segment_frees "
-                         "oom_events saves");
-    cr_expect_eq(cJSON_GetArraySize(runs), 2);
-    cr_expect_eq(mvt_json_number(fidelity, "recorded_segment_events"), 74);
-    cr_expect_eq(mvt_json_number(fidelity, "matched"), 74);
-    cr_expect(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(fidelity, "exact")));
-    cr_expect_eq(mvt_json_number(recorded, "peak_reserved"), 1275068416);
-    cr_expect_eq(mvt_json_number(second, "peak_reserved"), 1262485504);
-    cr_expect_eq(mvt_json_number(second, "peak_allocated"), 1225161728);
-    cr_expect_eq(mvt_json_number(second, "saves"), 1275068416 - 1262485504);
-}
 
 Test(whatif_command, figures_of_devices_add_up)
 {

@@ -1,6 +1,5 @@
 #include "base/pattern.h"
 
-#include <criterion/criterion.h>
 #include <regex.h>
 
 #include "base/text.h"

@@ -3,7 +3,7 @@
 #include "base/texts.h"
 #include "tests/fixture/fixture_test.h"
 
-Test(text, as_long_as_it_gets)
+Test(text, text_of_any_length)
 {
     mv_budget budget = {.limit = 1 << 20};
     mv_arena arena;

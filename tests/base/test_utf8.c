@@ -86,7 +86,7 @@ Test(utf8, cut_between_characters)
     cr_assert_eq(mv_utf8_cut("\x80\x80\x80\x80\x80\x80", 5), 5, "no character at all");
 }
 
-Test(utf8, tamed_for_a_terminal)
+Test(utf8, made_harmless_for_a_terminal)
 {
     char text[] = "a\x1b[1m\xc3\xa9\xff\xe2\x80\n\xc2\x9b\x7f.";
 

@@ -1,40 +1,9 @@
 /* The program as its users meet it: exit statuses, streams, options, help. */
 #include "base/texts.h"
-#include "cli/commands.h"
 #include "cli/input/input.h"
-#include "cli/input/kept_files.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
-
-/* One run and its expected output. With `exact`, NULL or "" in out or err means no output. */
-typedef struct {
-    const char *command;
-    int status;
-    const char *out; /* a part of standard output; NULL: it must be empty */
-    const char *err; /* a part of standard error; NULL: it must be empty */
-} expectation;
-
-static void check_stream(const char *command, const char *name, const char *text, const char *part)
-{
-    if (!part)
-        cr_expect(*text == 0, "%s: %s should be empty: %s", command, name, text);
-    else
-        cr_expect(strstr(text, part), "%s: '%s' is not in %s: %s", command, part, name, text);
-}
-
-static void check(const expectation *e)
-{
-    mvt_run r = mvt_here_or_sh("%s", e->command);
-
-    cr_expect_eq(r.status, e->status, "%s: status %d, not %d: %s", e->command, r.status, e->status,
-                 r.err);
-    check_stream(e->command, "stdout", r.out, e->out);
-    check_stream(e->command, "stderr", r.err, e->err);
-}
-
-#define CHECK_ALL(table)                                              \
-    for (unsigned i_ = 0; i_ < sizeof(table) / sizeof *(table); i_++) \
-    check(&(table)[i_])
 
 static unsigned count_lines(const char *text)
 {
@@ -47,7 +16,7 @@ static unsigned count_lines(const char *text)
 
 LongTest(cli, wrong_usage_is_reported_in_one_line)
 {
-    static const expectation all[] = {
+    static const mvt_expected_run all[] = {
         {"$MEMVIZ", 2, NULL, "expected a command"},
         {"$MEMVIZ tarce x", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ frobnicate x", 2, NULL, "no command 'frobnicate'"},
@@ -96,12 +65,12 @@ LongTest(cli, wrong_usage_is_reported_in_one_line)
         {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
     };
-    CHECK_ALL(all);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 LongTest(cli, output_has_the_ending_of_its_format)
 {
-    static const expectation wrong[] = {
+    static const mvt_expected_run wrong[] = {
         {"$MEMVIZ diff a b -o x.html", 2, NULL,
          "diff: x.html: diff writes .svg, .png, .folded; choose another name for text"},
         {"$MEMVIZ diff a b --json -o x.svg", 2, NULL,
@@ -122,7 +91,7 @@ LongTest(cli, output_has_the_ending_of_its_format)
                                         "trace_plot $SNAPS/oom.pickle --json -o x.svg",
                                         "peak $SNAPS/oom.pickle -o x"};
 
-    CHECK_ALL(wrong);
+    MVT_EXPECT_RUNS("%s", wrong);
     for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
         mvt_run r = mvt_here("$MEMVIZ %s", right[i]);
         cr_expect_eq(r.status, 0, "%s: %s", right[i], r.err);
@@ -131,7 +100,7 @@ LongTest(cli, output_has_the_ending_of_its_format)
 
 LongTest(cli, good_usage_has_its_output)
 {
-    static const expectation all[] = {
+    static const mvt_expected_run all[] = {
         {"$MEMVIZ --version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
         {"$MEMVIZ version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
         {"$MEMVIZ --help", 0, "Start here", NULL},
@@ -146,13 +115,13 @@ LongTest(cli, good_usage_has_its_output)
         {"$MEMVIZ peak --target 1048576 $SNAPS/mempool.pickle", 0, "target 1.00 MiB", NULL},
         {"$MEMVIZ peak --target 80B $SNAPS/mempool.pickle", 0, "target 80 B", NULL},
     };
-    CHECK_ALL(all);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 /* It was the first look, at a file that was called like the command. */
 Test(cli, options_before_a_command_are_its_own)
 {
-    static const expectation all[] = {
+    static const mvt_expected_run all[] = {
         {"$MEMVIZ --json leaks $SNAPS/mempool.pickle", 0, "\"command\":\"leaks\"", NULL},
         {"$MEMVIZ --no-pager leaks $SNAPS/mempool.pickle", 0, "170 MiB retained", NULL},
         {"$MEMVIZ --at end peak --json $SNAPS/mempool.pickle", 0, "\"command\":\"peak\"", NULL},
@@ -178,12 +147,12 @@ Test(cli, options_before_a_command_are_its_own)
         {"$MEMVIZ --json tarce a", 2, NULL, "no command 'tarce'; did you mean 'trace'?"},
     };
 
-    CHECK_ALL(all);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 LongTest(cli, failures_are_one_line)
 {
-    static const expectation all[] = {
+    static const mvt_expected_run all[] = {
         {"$MEMVIZ trace nowhere.pickle", 1, NULL, "memviz: nowhere.pickle: "},
         {"$MEMVIZ trace .", 1, NULL, "memviz: .: this is a folder: memviz . and memviz ranks ."},
         {"$MEMVIZ trace /dev/null", 1, NULL, "the file is empty"},
@@ -206,30 +175,25 @@ LongTest(cli, failures_are_one_line)
         {"$MEMVIZ trace \"$(printf 'a\\nb\\033')\"", 1, NULL, "memviz: a?b?: "},
     };
 
-    CHECK_ALL(all);
+    MVT_EXPECT_RUNS("%s", all);
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("%s", all[i].command);
-        cr_expect_eq(r.status, 1, "%s: %d", all[i].command, r.status);
-        cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].command, r.err);
+        mvt_run r = mvt_sh("%s", all[i].words);
+        cr_expect_eq(r.status, 1, "%s: %d", all[i].words, r.status);
+        cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].words, r.err);
     }
 }
 
 Test(cli, only_recordings_that_are_being_written_are_followed)
 {
-    static const struct {
-        const char *command, *says;
-        int status;
-    } wrong[] = {{"$MEMVIZ view --follow", "needs the live file", 2},
-                 {"$MEMVIZ view --follow --headless --bench panzoom a.live", "needs a window", 2},
-                 {"$MEMVIZ view --follow $SNAPS/gpt_train.pickle", "is being written", 1},
-                 {"$MEMVIZ view --follow no.live", "is being written", 1},
-                 {"$MEMVIZ view --follow 1", "memviz: ", 1}};
+    static const mvt_expected_run all[] = {
+        {"$MEMVIZ view --follow", 2, NULL, "needs the live file"},
+        {"$MEMVIZ view --follow --headless --bench panzoom a.live", 2, NULL, "needs a window"},
+        {"$MEMVIZ view --follow $SNAPS/gpt_train.pickle", 1, NULL, "is being written"},
+        {"$MEMVIZ view --follow no.live", 1, NULL, "is being written"},
+        {"$MEMVIZ view --follow 1", 1, NULL, "memviz: "},
+    };
 
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        mvt_run r = mvt_here("%s", wrong[i].command);
-        cr_expect(r.status == wrong[i].status && strstr(r.err, wrong[i].says), "%s: %d %s",
-                  wrong[i].command, r.status, r.err);
-    }
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 /* It was called a damaged snapshot. The viewer alone opens one. */
@@ -301,7 +265,7 @@ LongTest(cli, help_fits_the_terminal)
     expect_no_wide_line("peak", mvt_sh("COLUMNS=60 $MEMVIZ help peak").out, 60);
 }
 
-/* An option says what it does for this command, and no other one. */
+/* The help of an option describes its effect on this command alone. */
 Test(cli, help_is_about_the_command)
 {
     cr_expect_null(strstr(mvt_here("$MEMVIZ help peak").out, "--bench"));
@@ -444,7 +408,7 @@ LongTest(cli, bash_completes)
 }
 
 /* Every word that is offered for an option is one that the command takes there. */
-LongTest(cli, completed_words_are_taken)
+LongTest(cli, completed_words_are_accepted)
 {
     static const mv_option_id ids[] = {MV_OPTION_BY, MV_OPTION_TABLE, MV_OPTION_FAIL_ON,
                                        MV_OPTION_AT, MV_OPTION_VIEW,  MV_OPTION_THEME};
@@ -546,14 +510,14 @@ Test(cli, closed_pipe_is_quiet)
 
 Test(cli, full_disk_is_reported)
 {
-    static const expectation all[] = {
+    static const mvt_expected_run all[] = {
         {"$MEMVIZ trace $SNAPS/mempool.pickle >/dev/full", 1, NULL, "standard output: "},
         {"$MEMVIZ trace --json $SNAPS/gpt_train.pickle >/dev/full", 1, NULL, "standard output: "},
         {"$MEMVIZ dump -o /dev/full $SNAPS/mempool.pickle", 1, NULL, "cannot write /dev/full"},
         {"$MEMVIZ --help >/dev/full", 1, NULL, "standard output: "},
         {"$MEMVIZ --version >&-", 1, NULL, "standard output: "},
     };
-    CHECK_ALL(all);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 Test(cli, standard_input_is_a_file)
@@ -571,7 +535,7 @@ Test(cli, standard_input_is_a_file)
 /* Also where the process may no longer touch it. */
 Test(cli, output_folder_is_distinguished_from_a_file)
 {
-    static const expectation all[] = {
+    static const mvt_expected_run all[] = {
         {"mkdir d; $MEMVIZ peak $SNAPS/oom.pickle -o d", 1, NULL,
          "cannot write d: Is a directory: name a file in it"},
         {"mkdir d.bin; $MEMVIZ convert $SNAPS/oom.pickle d.bin", 1, NULL,
@@ -580,7 +544,7 @@ Test(cli, output_folder_is_distinguished_from_a_file)
          "cannot write d/: Is a directory: name a file in it"},
     };
 
-    CHECK_ALL(all);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 Test(cli, output_file_is_whole_or_absent)

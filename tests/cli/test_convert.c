@@ -86,7 +86,7 @@ Test(convert, doubts_that_the_plain_form_loses_are_reported)
               r.err);
 }
 
-Test(convert, names_that_say_no_format_are_refused)
+Test(convert, names_without_a_known_ending_are_refused)
 {
     static const struct {
         const char *arguments, *why;

@@ -16,7 +16,7 @@ static mvt_run run(const char *command)
     return mvt_sh("%s", command);
 }
 
-/* What the commands print, and after the program's end. */
+/* The output of these commands, then of those after the program's end. */
 static void expect(const char *command, const char *out)
 {
     mvt_run r = run(command);
@@ -35,7 +35,7 @@ static void expect_err(const char *command, int status, const char *part)
 
 #define SHOW_MARKS "$MEMVIZ dump a.bin | grep '^mark' | sed 's/.* \"//; s/\"//'"
 
-Test(ctl, a_mark_is_in_the_recording_in_its_place)
+Test(ctl, a_mark_is_recorded_at_its_place)
 {
     expect(WHILE_RUNNING("$MEMVIZ ctl $P mark 'epoch 3'") SHOW_MARKS, "one\nepoch 3\ntwo\n");
     expect(WHILE_RUNNING("$MEMVIZ ctl $L mark launcher") SHOW_MARKS, "one\nlauncher\ntwo\n");
@@ -56,7 +56,7 @@ Test(ctl, status_describes_the_recording)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(s, "bound")));
 }
 
-LongTest(ctl, status_says_the_bounds_and_what_is_kept)
+LongTest(ctl, status_lists_the_bounds_and_the_kept_range)
 {
     const cJSON *s = mvt_json_printed(
         0,
@@ -78,7 +78,7 @@ LongTest(ctl, status_says_the_bounds_and_what_is_kept)
     cr_expect_str_eq(mvt_json_text(process, "reached"), "age");
 }
 
-Test(ctl, pause_and_resume_take_turns)
+Test(ctl, pause_and_resume_alternate)
 {
     expect(WHILE_RUNNING("$MEMVIZ ctl $P pause; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1; "
                          "$MEMVIZ ctl $P resume; $MEMVIZ ctl $P status | cut -d: -f1 | head -n 1")

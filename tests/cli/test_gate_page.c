@@ -1,4 +1,5 @@
 /* --format md and junit: gates and report as a page for CI. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_program.h"
 
 static mvt_run page_of(const char *format, const char *rest)
@@ -94,20 +95,16 @@ Test(gate_page, names_are_no_markup)
 
 Test(gate_page, options_that_do_not_fit_are_wrong_usage)
 {
-    static const struct {
-        const char *command, *why;
-    } all[] = {
-        {"leaks --format junit a", "--format junit reports gates: name them with --fail-on"},
-        {"leaks --format md --json a", "--format cannot be combined with --json or --csv"},
-        {"leaks --format md --csv a", "--format cannot be combined with --json or --csv"},
-        {"leaks --format html a", "expected one of: md junit"},
-        {"diff --format md -o x.svg a b", "x.svg: the output is --format, which does not match"},
-        {"info --format md a", "unknown option --format"},
+    static const mvt_expected_run all[] = {
+        {"leaks --format junit a", 2, NULL,
+         "--format junit reports gates: name them with --fail-on"},
+        {"leaks --format md --json a", 2, NULL, "--format cannot be combined with --json or --csv"},
+        {"leaks --format md --csv a", 2, NULL, "--format cannot be combined with --json or --csv"},
+        {"leaks --format html a", 2, NULL, "expected one of: md junit"},
+        {"diff --format md -o x.svg a b", 2, NULL,
+         "x.svg: the output is --format, which does not match"},
+        {"info --format md a", 2, NULL, "unknown option --format"},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_here("$MEMVIZ %s", all[i].command);
-        cr_expect_eq(r.status, 2, "%s: %d", all[i].command, r.status);
-        cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].command, r.err);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }

@@ -1,5 +1,6 @@
 /* memviz memory as a tree of text: its sum, the omitted branches, and its width. */
 #include "base/utf8.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -131,21 +132,13 @@ Test(memory, colour_is_as_everywhere)
 
 Test(memory, options_of_the_text_and_of_pictures_are_distinguished)
 {
-    static const struct {
-        const char *arguments, *message;
-    } all[] = {
-        {"--depth 2 -o x.svg", "cannot be combined with -o"},
-        {"--limit 2 -o x.folded", "cannot be combined with -o"},
-        {"--csv --table devices.tree -o x.svg", "cannot be combined with -o"},
-        {"--theme dark", "--theme applies to pictures"},
-        {"--depth x", "--depth x: expected N"},
+    static const mvt_expected_run all[] = {
+        {"--depth 2 -o x.svg", 2, NULL, "cannot be combined with -o"},
+        {"--limit 2 -o x.folded", 2, NULL, "cannot be combined with -o"},
+        {"--csv --table devices.tree -o x.svg", 2, NULL, "cannot be combined with -o"},
+        {"--theme dark", 2, NULL, "--theme applies to pictures"},
+        {"--depth x", 2, NULL, "--depth x: expected N"},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r =
-            mvt_sh("$MEMVIZ memory %s $SNAPS/oom.pickle; s=$?; ls; exit $s", all[i].arguments);
-        cr_expect_eq(r.status, 2);
-        cr_expect_str_empty(r.out);
-        cr_expect_not_null(strstr(r.err, all[i].message), "%s: %s", all[i].arguments, r.err);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ memory %s $SNAPS/oom.pickle; s=$?; ls; exit $s", all);
 }

@@ -2,7 +2,6 @@
 #include "cli/pictures/pictures.h"
 
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 
 static const char *const figure_names[MV_FIGURE_COUNT] = {"events", "stacks", "bytes", "drawn",
                                                           "matches"};

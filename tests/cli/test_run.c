@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "tests/fixture/fixture_program.h"
 
-/* Tells the process that `leave` left to end, and waits until it has. */
+/* Asks the process that `leave` started to end, and waits for it. */
 #define END_OF_LEFT "touch enough; while [ -e enough ]; do sleep 0.05; done"
 
 static mvt_run run_sh(const char *command)
@@ -186,7 +186,7 @@ Test(run, a_shim_that_cannot_be_preloaded_is_refused)
 
 /* ---- nothing to record ------------------------------------------------------------------- */
 
-Test(run, nothing_recorded_is_said_with_a_reason)
+Test(run, an_empty_recording_has_a_reason)
 {
     expect_err("$MEMVIZ run true; ls", 0, "nothing was recorded: no CUDA call");
     expect("$MEMVIZ run true 2>err; ls", 0, "err\n");
@@ -271,7 +271,7 @@ Test(run, a_launcher_for_each_rank_does_not_overwrite)
            0, "a.bin\na.r1.bin\n1\n");
 }
 
-Test(run, an_image_that_becomes_another_leaves_both)
+Test(run, exec_leaves_both_recordings)
 {
     expect("$MEMVIZ run -q -o a.%p.bin $MARKING mark x exec mark y exit 4; echo $?; ls | wc -l", 0,
            "4\n2\n");
@@ -297,7 +297,7 @@ Test(run, two_runs_with_one_name_do_not_mix)
            0, "1\na.bin\n");
 }
 
-Test(run, a_folder_that_is_not_there_is_said_before_the_program_runs)
+Test(run, a_missing_folder_is_reported_before_the_program_runs)
 {
     expect("$MEMVIZ run -o no/a.bin echo ran 2>err; echo $?", 0, "1\n");
     expect("$MEMVIZ run -o no/ echo ran 2>err; echo $?", 0, "1\n");
@@ -325,7 +325,7 @@ Test(run, a_folder_with_a_percent_sign_is_only_a_folder)
     expect("mkdir 'x%p'; cd 'x%p'; $MEMVIZ run -q -o a.bin $MARKING mark x; ls", 0, "a.bin\n");
 }
 
-Test(run, a_result_that_cannot_be_is_said_before_the_program_runs)
+Test(run, an_impossible_result_is_reported_before_the_program_runs)
 {
     expect("mkdir d; $MEMVIZ run -o d echo ran 2>err; echo $?; cat err", 0,
            "1\nmemviz: -o d: is a folder; a recording needs a file\n");
@@ -448,7 +448,7 @@ Test(run, a_file_without_anything_is_removed)
 }
 
 /* 100 KiB are enough for the facts about the process, without any event. */
-Test(run, a_recording_that_stopped_early_is_said)
+Test(run, a_recording_that_stopped_early_is_reported)
 {
     expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "
            "sed 's/ [0-9.]* KiB/ N KiB/'",

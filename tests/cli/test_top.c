@@ -62,7 +62,7 @@ Test(top, several_files_are_side_by_side)
     cr_expect_str_eq(mvt_json_text(mvt_member(report, "leak"), "verdict"), "leak");
 }
 
-Test(top, the_text_says_the_same)
+Test(top, text_and_json_agree)
 {
     mvt_run r = mvt_here("$MEMVIZ top -n 2 --older 100ms $SNAPS/leak_in_training.pickle");
 

@@ -1,6 +1,6 @@
 /* memviz trace_plot: the picture as a file. test_timeline.c checks its contents. */
-#include <stdint.h>
 
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
 LongTest(trace_plot, path_is_printed_and_the_picture_is_there)
@@ -17,33 +17,26 @@ LongTest(trace_plot, path_is_printed_and_the_picture_is_there)
 
 LongTest(trace_plot, wrong_options_are_wrong_usage)
 {
-    static const struct {
-        const char *arguments, *why;
-        int status;
-    } all[] = {
-        {"$SNAPS/oom.pickle -o x.gif", "x.gif: the name must end in .svg, .png or .html", 2},
-        {"$SNAPS/oom.pickle -o .svg", ".svg: the name must end in .svg, .png or .html", 2},
-        {"--json $SNAPS/oom.pickle -o -", "the name must end in .svg, .png or .html", 2},
-        {"$SNAPS/oom.pickle -o .html", ".html: the name must end in .svg, .png or .html", 2},
-        {"--size 0x100 $SNAPS/oom.pickle -o x.png", "--size 0x100: expected WxH", 2},
-        {"--size 100 $SNAPS/oom.pickle -o x.png", "--size 100: expected WxH", 2},
-        {"--size 100x16385 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
-        {"--size 00000000000000000000000100x100 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
-        {"--theme blue $SNAPS/oom.pickle -o x.png", "expected one of: light dark", 2},
-        {"- <$SNAPS/oom.pickle", "standard input has no name", 2},
-        {"--from 7 --to 7 $SNAPS/oom.pickle -o x.svg", "no event is in the window", 1},
-        {"--device 1 $SNAPS/oom.pickle -o x.svg", "no device 1", 1},
-        {"nowhere -o x.svg", "nowhere: No such file", 1},
-        {"$SNAPS/oom.pickle -o no/such/x.svg", "cannot write no/such/x.svg", 1},
-        {"$SNAPS/oom.pickle -o - >/dev/full", "standard output", 1},
+    static const mvt_expected_run all[] = {
+        {"$SNAPS/oom.pickle -o x.gif", 2, NULL, "x.gif: the name must end in .svg, .png or .html"},
+        {"$SNAPS/oom.pickle -o .svg", 2, NULL, ".svg: the name must end in .svg, .png or .html"},
+        {"--json $SNAPS/oom.pickle -o -", 2, NULL, "the name must end in .svg, .png or .html"},
+        {"$SNAPS/oom.pickle -o .html", 2, NULL, ".html: the name must end in .svg, .png or .html"},
+        {"--size 0x100 $SNAPS/oom.pickle -o x.png", 2, NULL, "--size 0x100: expected WxH"},
+        {"--size 100 $SNAPS/oom.pickle -o x.png", 2, NULL, "--size 100: expected WxH"},
+        {"--size 100x16385 $SNAPS/oom.pickle -o x.png", 2, NULL, "expected WxH"},
+        {"--size 00000000000000000000000100x100 $SNAPS/oom.pickle -o x.png", 2, NULL,
+         "expected WxH"},
+        {"--theme blue $SNAPS/oom.pickle -o x.png", 2, NULL, "expected one of: light dark"},
+        {"- <$SNAPS/oom.pickle", 2, NULL, "standard input has no name"},
+        {"--from 7 --to 7 $SNAPS/oom.pickle -o x.svg", 1, NULL, "no event is in the window"},
+        {"--device 1 $SNAPS/oom.pickle -o x.svg", 1, NULL, "no device 1"},
+        {"nowhere -o x.svg", 1, NULL, "nowhere: No such file"},
+        {"$SNAPS/oom.pickle -o no/such/x.svg", 1, NULL, "cannot write no/such/x.svg"},
+        {"$SNAPS/oom.pickle -o - >/dev/full", 1, NULL, "standard output"},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ trace_plot %s; s=$?; ls; exit $s", all[i].arguments);
-        cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].arguments, r.status);
-        cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].arguments, r.err);
-        cr_expect_str_eq(r.out, "", "%s leaves %s", all[i].arguments, r.out);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ trace_plot %s; s=$?; ls; exit $s", all);
 }
 
 Test(trace_plot, report_has_the_members_of_the_contract)
@@ -70,7 +63,7 @@ static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
 }
 
 /* No events, no stacks, a ring that was overwritten, a late start, pools, nothing left at the end,
- * and less room than any text needs: all has a picture of the size that was asked for. */
+ * and less room than any text needs: everything has a picture of the requested size. */
 LongTest(trace_plot, png_of_anything_in_any_size)
 {
     static const char *const files[] = {"no_history", "state_only", "ring",

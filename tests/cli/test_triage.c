@@ -1,12 +1,10 @@
 /* memviz FILE: one screen with the verdict of every report, equal to the reports' own. */
 #include "analyze/advice/triage.h"
 
-#include "analyze/levels/levels.h"
 #include "base/utf8.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 
 static const char *const names[] = {"leak_in_training", "oom_fragmented", "frag_pinned_by_small",
                                     "streams",          "ring",           "no_history",
@@ -595,7 +593,7 @@ static const mv_triage_row *held_in(const mv_triage *t)
     return NULL;
 }
 
-Test(triage, what_stays_while_the_model_is_away_is_a_finding)
+Test(triage, memory_kept_while_the_model_is_offloaded_is_a_finding)
 {
     mv_triage sleeping = look_at_engine(true), awake = look_at_engine(false);
     const mv_triage_row *held = held_in(&sleeping);

@@ -1,4 +1,5 @@
 /* Names of tensors, and a trace of torch.profiler beside a snapshot, as commands show them. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
 #define TOOLS "$SNAPS/../tools/"
@@ -38,23 +39,18 @@ Test(with, blocks_show_their_operators)
     cr_expect_str_eq(r.err, "");
 }
 
-static void expect_refused(const char *words, const char *why)
-{
-    mvt_run r = mvt_here("$MEMVIZ %s", words);
-
-    cr_expect_eq(r.status, 1, "%s", words);
-    cr_expect(strstr(r.err, why), "%s: %s", words, r.err);
-    cr_expect_str_eq(r.out, "");
-}
-
 Test(with, other_files_are_refused_by_name)
 {
-    expect_refused("peak --with " TRACE " " NAMES, "pair.json.gz: it is from another run: ");
-    expect_refused("peak --with " NAMES " " PAIR,
-                   "names.pickle.gz: not a format that memviz reads: --with takes a trace of "
-                   "torch.profiler (JSON), and this is a pickle");
-    expect_refused("peak --with " TRACE " " TRACE, "pair.json.gz: is a trace of torch.profiler");
-    expect_refused("peak --with nothing.json " PAIR, "nothing.json: ");
+    static const mvt_expected_run all[] = {
+        {TRACE " " NAMES, 1, NULL, "pair.json.gz: it is from another run: "},
+        {NAMES " " PAIR, 1, NULL,
+         "names.pickle.gz: not a format that memviz reads: --with takes a trace of "
+         "torch.profiler (JSON), and this is a pickle"},
+        {TRACE " " TRACE, 1, NULL, "pair.json.gz: is a trace of torch.profiler"},
+        {"nothing.json " PAIR, 1, NULL, "nothing.json: "},
+    };
+
+    MVT_EXPECT_RUNS("$MEMVIZ peak --with %s", all);
 }
 
 /* ---- names ------------------------------------------------------------------------------- */

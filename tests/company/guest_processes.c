@@ -247,7 +247,7 @@ static void go_at_exit(const char *unused)
 
 /* ---- libraries ---- */
 
-/* Opened, used and closed many times, then in namespaces of their own. */
+/* Opened, used and closed many times, then in their own namespaces. */
 static void plug(const char *count)
 {
     for (int i = guest_number(count); i > 0; i--) {

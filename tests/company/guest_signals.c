@@ -1,4 +1,4 @@
-/* Signals: handlers that call CUDA, jump, fork, and run on stacks of their own. */
+/* Signals: handlers that call CUDA, jump, fork, and run on their own stacks. */
 #define _GNU_SOURCE
 #include "guest.h"
 

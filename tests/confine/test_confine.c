@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,7 +32,7 @@ static const char *in(const char *folder, const char *name)
     return path;
 }
 
-/* Runs `confined` in a process of its own, with its output in `t`. */
+/* Runs `confined` in its own process, with its output in `t`. */
 static void in_child(tried *t, void (*confined)(tried *t))
 {
     int status;

@@ -108,7 +108,7 @@ static void make_odd(void)
     mvt_ok(mv_sink_commit(&sink, &err));
 }
 
-Test(digest, it_is_ignored_when_it_contradicts_itself_or_the_rows)
+Test(digest, contradictory_digests_are_ignored)
 {
     mv_trace whole;
     mvt_container *c;

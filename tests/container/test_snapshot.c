@@ -2,7 +2,6 @@
 #include <ctype.h>
 
 #include "tests/fixture/fixture_container.h"
-#include "tests/fixture/soundness.h"
 
 static void read_back(mv_span bytes, mv_trace *out)
 {

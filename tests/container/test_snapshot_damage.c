@@ -1,8 +1,6 @@
 /* Damaged containers: everything in the intact chunks comes back, and the damage is always noted.
  */
-#include "parse/model/tables.h"
 #include "tests/fixture/fixture_container.h"
-#include "tests/fixture/soundness.h"
 
 typedef struct {
     mv_budget budget;
@@ -74,7 +72,7 @@ LongTest(snapshot_damage, a_file_cut_anywhere_is_reported)
     cr_assert_gt(read, bytes.length / 2);
 }
 
-LongTest(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_said)
+LongTest(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_reported)
 {
     const uint8_t changes[] = {0x01, 0xff};
     mv_trace trace;

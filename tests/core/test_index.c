@@ -1,6 +1,5 @@
 /* The index of a timeline, compared with the literal questions of analyze/lives/alive.h about
  * every row. */
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/index.h"

@@ -1,6 +1,4 @@
 /* The pyramid of levels, compared with a row of numbers for each event. */
-#include "analyze/lives/alive.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/pyramid.h"

@@ -4,8 +4,6 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "analyze/totals/totals.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
@@ -524,7 +522,7 @@ Test(tiles, neighbours_of_one_colour_stay_apart)
         cr_assert_neq(out[row], out[row - 1]);
 }
 
-Test(tiles, matches_and_old_rows_have_their_looks)
+Test(tiles, matches_and_old_rows_look_different)
 {
     const uint64_t second = 2;
     uint32_t column[ROWS], plain[ROWS], out[ROWS];

@@ -1,8 +1,6 @@
 #include "analyze/diff/diff.h"
 
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_training.h"
 
 #include "analyze/lives/alive.h"
@@ -277,25 +275,6 @@ LongTest(diff, the_same_run_has_no_change_however_it_is_disguised)
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
-
-Test(diff, json_has_the_members_of_the_contract)
-{
-    cJSON *report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/no_leak_warmup.pickle "
-                                "$SNAPS/leak_in_training.pickle --at end");
-    const cJSON *row, *sites = cJSON_GetObjectItem(report, "sites");
-    double sum = 0;
-
-    mvt_json_has(report, "before after delta sites");
-    mvt_json_has(cJSON_GetObjectItem(report, "before"), "event time_us allocated reserved");
-    cJSON_ArrayForEach(row, sites)
-    {
-        mvt_json_has(row, "status before after delta frames");
-        sum += mvt_json_number(row, "delta");
-    }
-    cr_expect_eq(sum, mvt_json_number(report, "delta"));
-    cr_expect_eq(sum, mvt_json_number(cJSON_GetObjectItem(report, "after"), "allocated") -
-                          mvt_json_number(cJSON_GetObjectItem(report, "before"), "allocated"));
-}
 
 Test(diff, devices_are_paired_by_number)
 {

@@ -73,7 +73,7 @@ static const int *ask(context *c, int number)
     return ask_slot(c, c->slot, number);
 }
 
-Test(jobs, without_threads_answers_are_there_at_once)
+Test(jobs, without_threads_answers_come_at_once)
 {
     context c;
 
@@ -111,7 +111,7 @@ Test(jobs, in_turns_answers_wait_for_their_turn)
 
 /* A worker may be done before the frame that asked has ended: then nothing waits, and yet that
  * frame does not show the answer. */
-Test(jobs, an_ask_without_its_answer_is_counted_even_if_the_answer_is_there_soon)
+Test(jobs, a_query_without_its_answer_is_counted_even_if_the_answer_comes_soon)
 {
     context c;
 
@@ -127,7 +127,7 @@ Test(jobs, an_ask_without_its_answer_is_counted_even_if_the_answer_is_there_soon
     end(&c);
 }
 
-Test(jobs, only_the_newest_ask_waits)
+Test(jobs, only_the_newest_query_waits)
 {
     context c;
 
@@ -144,7 +144,7 @@ Test(jobs, only_the_newest_ask_waits)
     cr_assert_gt(c.wakes, 0);
 }
 
-Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there)
+Test(jobs, an_older_answer_is_shown_until_the_new_one_arrives)
 {
     context c;
     const int *old;

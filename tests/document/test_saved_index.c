@@ -1,4 +1,3 @@
-#include "view/document/saved_index.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -19,10 +19,10 @@ static void open_device(const mv_trace *trace, uint32_t device)
 
 static mv_event_explanation explanation_of(uint32_t event)
 {
-    mv_event_explanation story;
+    mv_event_explanation explanation;
 
-    cr_assert(mv_event_explanation_find(mvt_memory(), &facts, event, &story));
-    return story;
+    cr_assert(mv_event_explanation_find(mvt_memory(), &facts, event, &explanation));
+    return explanation;
 }
 
 static void expect_text(uint32_t event, const char *text)
@@ -50,19 +50,19 @@ static mvt_trace *two_users(void)
 
 Test(event_words, an_alloc_leads_to_its_free_and_to_the_next_user)
 {
-    mv_event_explanation story;
+    mv_event_explanation explanation;
 
     open_device(mvt_done(two_users()), 0);
     expect_text(1,
                 "Allocates 1.97 MiB at 0x10000000 in train.py:62 forward; freed after 12.6 ms by "
                 "event 2; the address is used next by event 4 (layers.py:40 forward)");
-    story = explanation_of(1);
-    cr_expect_eq(story.alloc, 0);
-    cr_expect_eq(story.born, 1);
-    cr_expect_eq(story.freed, 2);
-    cr_expect_eq(story.completed, 3);
-    cr_expect_eq(story.previous, MV_NO_ROW);
-    cr_expect_eq(story.next, 1);
+    explanation = explanation_of(1);
+    cr_expect_eq(explanation.alloc, 0);
+    cr_expect_eq(explanation.born, 1);
+    cr_expect_eq(explanation.freed, 2);
+    cr_expect_eq(explanation.completed, 3);
+    cr_expect_eq(explanation.previous, MV_NO_ROW);
+    cr_expect_eq(explanation.next, 1);
     expect_text(4, "Allocates 4.00 MiB at 0x10000000 in layers.py:40 forward; still allocated at "
                    "the last event");
     cr_expect_eq(explanation_of(4).previous, 0);
@@ -79,7 +79,7 @@ Test(event_words, frees_lead_back_to_the_alloc)
     cr_expect_eq(explanation_of(3).born, 1);
 }
 
-Test(event_words, a_segment_is_said_to_be_held_or_given_back)
+Test(event_words, a_segment_is_reported_as_held_or_released)
 {
     mvt_trace *t = mvt_new();
 
@@ -103,7 +103,7 @@ Test(event_words, a_segment_is_said_to_be_held_or_given_back)
 Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
 {
     mvt_trace *t = mvt_new();
-    mv_event_explanation story;
+    mv_event_explanation explanation;
 
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 << 20);
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20);
@@ -114,13 +114,13 @@ Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
     cr_assert_eq(lives.segments.count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         bool is_before = lives.segments.birth[i] == MV_BEFORE;
-        cr_assert(mv_segment_explanation_find(mvt_memory(), &facts, i, &story));
-        cr_expect_str_eq(story.text,
+        cr_assert(mv_segment_explanation_find(mvt_memory(), &facts, i, &explanation));
+        cr_expect_str_eq(explanation.text,
                          is_before ? "A segment of 20.0 MiB at 0x10000000, held since before the "
                                      "first event; still held at the last event"
                                    : "Gets a segment of 2.00 MiB from the device at 0x20000000; "
                                      "still held at the last event");
-        cr_expect_eq(story.segment, i);
+        cr_expect_eq(explanation.segment, i);
     }
 }
 
@@ -128,18 +128,19 @@ Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
 Test(event_words, a_heap_without_events_has_no_lives)
 {
     mvt_trace *t = mvt_new();
-    mv_event_explanation story;
+    mv_event_explanation explanation;
 
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20);
     mvt_block(t, .bytes = 20 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "load:serve.py:9");
     open_device(mvt_done(t), 0);
     cr_assert_eq(lives.events.count, 0);
-    cr_assert(mv_alloc_explanation_find(mvt_memory(), &facts, 0, &story));
-    cr_expect_str_eq(story.text, "A block of 20.0 MiB at 0x10000000, allocated in serve.py:9 load; "
-                                 "no events were recorded, so its lifetime is unknown");
-    cr_assert(mv_segment_explanation_find(mvt_memory(), &facts, 0, &story));
+    cr_assert(mv_alloc_explanation_find(mvt_memory(), &facts, 0, &explanation));
+    cr_expect_str_eq(explanation.text,
+                     "A block of 20.0 MiB at 0x10000000, allocated in serve.py:9 load; "
+                     "no events were recorded, so its lifetime is unknown");
+    cr_assert(mv_segment_explanation_find(mvt_memory(), &facts, 0, &explanation));
     cr_expect_str_eq(
-        story.text,
+        explanation.text,
         "A segment of 20.0 MiB at 0x10000000; no events were recorded, so its lifetime is unknown");
 }
 
@@ -213,7 +214,7 @@ Test(event_words, without_times_events_are_counted)
               explanation_of(1).text);
 }
 
-Test(event_words, without_users_nothing_is_said_of_them)
+Test(event_words, missing_users_are_not_mentioned)
 {
     open_device(mvt_done(two_users()), 0);
     facts.users = NULL;
@@ -272,9 +273,9 @@ LongTest(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named)
 
 Test(event_words, memory_runs_out_at_every_place)
 {
-    mv_event_explanation story;
+    mv_event_explanation explanation;
 
     open_device(mvt_done(two_users()), 0);
     for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
-        l.code = mv_event_explanation_find(&l.arena, &facts, 2, &story) ? MV_OK : MV_NOMEM;
+        l.code = mv_event_explanation_find(&l.arena, &facts, 2, &explanation) ? MV_OK : MV_NOMEM;
 }

@@ -6,7 +6,7 @@
 #include "tests/fixture/fixture_program.h"
 
 /* The last line that the server prints (tests/programs/failing.h). Under a sanitizer a run that
- * lost memory ends with a status of its own, which is not as it should be. */
+ * lost memory ends with a special status, which is wrong. */
 static void play(const char *fault, const char *runs, const char *old, const char *command)
 {
     mvt_run r = mvt_sh("mkdir f && { echo wait idle; echo dump; } >dump && "
@@ -40,7 +40,7 @@ Test(faults, steps_with_names_without_rows)
     play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
 }
 
-/* Analyses for a column of the output, which are not reports of their own. */
+/* Analyses for a column of the output, which are not separate reports. */
 LongTest(faults, leaks_of_an_export)
 {
     play("memory=ENOMEM", "60:0:1", "o.csv", "export -q " TRAIN " -o o.csv");
@@ -128,7 +128,7 @@ LongTest(faults, damage_is_reported_with_every_report_once)
     }
 }
 
-/* Where it reads the events: the recording has no digest of them. */
+/* Reads the events, since the recording has no digest of them. */
 Test(faults, info_reports_damage_itself)
 {
     mvt_run r = mvt_sh("cp $SNAPS/../captures/loader.bin f.bin; " DAMAGE

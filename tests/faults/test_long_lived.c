@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <sched.h>
 
-#include "tests/fixture/fixture_program.h"
 #include "tests/serve/fixture_server.h"
 
 /* Of a process: its descriptors, and the files of a name that it has mapped. */

@@ -3,12 +3,10 @@
 #include <ctype.h>
 #include <regex.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/code/sites.h"
 #include "analyze/filter/filter.h"
 #include "analyze/filter/site_words.h"
 #include "analyze/peak/category.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_training.h"
 

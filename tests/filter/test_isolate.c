@@ -1,8 +1,7 @@
-/* A part of the allocations as a table of their own, and the largest: compared with a slow and
+/* A part of the allocations as a separate table, and the largest: compared with a slow and
  * obvious version on the whole table. */
 #include "analyze/filter/isolate.h"
 #include "analyze/lives/alive.h"
-#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
 
 /* The levels of the part, event by event, are sums over the rows of the whole that are kept. */

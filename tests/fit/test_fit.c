@@ -1,9 +1,8 @@
 /* Peaks at sizes that were not recorded. The slow way is to run the program at that size: random
  * programs on a literal allocator, and models that were recorded on a GPU at several batches. */
-#include <stdio.h>
-#include <string.h>
 
 #include "analyze/fit/fit.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/slow_allocator.h"
@@ -269,7 +268,7 @@ Test(fit, steps_of_two_sizes_are_enough)
     }
 }
 
-Test(fit, steps_of_one_size_say_nothing_of_others)
+Test(fit, steps_of_one_size_predict_no_others)
 {
     static const mv_input steps[] = {{6, 1}, {6, 1}, {6, 1}, {6, 1}}, sizes[] = {{6, 1}, {4, 1}};
     mv_fit fit;
@@ -483,26 +482,24 @@ Test(fit, other_programs_and_failed_runs_are_refused)
 
 Test(fit, wrong_usage_is_explained)
 {
-    static const char *const bad[][2] = {
-        {"$SNAPS/gpt_train.pickle $SNAPS/oom.pickle --at 4", "expected FILE=SIZE"},
-        {"$SNAPS/gpt_train.pickle=0 $SNAPS/oom.pickle=2 --at 4", "expected FILE=SIZE"},
-        {"$SNAPS/gpt_train.pickle=2 --at 4", "expected FILE=SIZE FILE=SIZE"},
-        {"$SNAPS/gpt_train.pickle=2,4,6,8,10 --at 4", "expected FILE=SIZE FILE=SIZE"},
-        {"$SNAPS/gpt_train.pickle=2,2 --at 4", "size 2 is given twice"},
-        {"$SNAPS/gpt_train.pickle=2,4 $SNAPS/oom.pickle=2 --at 4", "expected FILE=SIZE, such as"},
-        {"$SNAPS/gpt_train.pickle=2x $SNAPS/oom.pickle=2 --at 4", "expected FILE=SIZE, such as"},
-        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 4x0", "expected --at SIZE"},
-        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=2 --at 4", "size 2 is given twice"},
-        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4", "expected --at SIZE"},
-        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 4,", "expected --at SIZE"},
-        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 0", "expected --at SIZE"},
-        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 99999999999999999999999999",
+    static const mvt_expected_run all[] = {
+        {"$SNAPS/gpt_train.pickle $SNAPS/oom.pickle --at 4", 2, NULL, "expected FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=0 $SNAPS/oom.pickle=2 --at 4", 2, NULL, "expected FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 --at 4", 2, NULL, "expected FILE=SIZE FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=2,4,6,8,10 --at 4", 2, NULL, "expected FILE=SIZE FILE=SIZE"},
+        {"$SNAPS/gpt_train.pickle=2,2 --at 4", 2, NULL, "size 2 is given twice"},
+        {"$SNAPS/gpt_train.pickle=2,4 $SNAPS/oom.pickle=2 --at 4", 2, NULL,
+         "expected FILE=SIZE, such as"},
+        {"$SNAPS/gpt_train.pickle=2x $SNAPS/oom.pickle=2 --at 4", 2, NULL,
+         "expected FILE=SIZE, such as"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 4x0", 2, NULL, "expected --at SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=2 --at 4", 2, NULL, "size 2 is given twice"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4", 2, NULL, "expected --at SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 4,", 2, NULL, "expected --at SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 0", 2, NULL, "expected --at SIZE"},
+        {"$SNAPS/gpt_train.pickle=2 $SNAPS/oom.pickle=4 --at 99999999999999999999999999", 2, NULL,
          "expected --at SIZE"},
     };
 
-    for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        mvt_run r = mvt_here("$MEMVIZ fit %s", bad[i][0]);
-        cr_expect_eq(r.status, 2, "%s", bad[i][0]);
-        cr_expect(strstr(r.err, bad[i][1]), "%s: %s", bad[i][0], r.err);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ fit %s", all);
 }

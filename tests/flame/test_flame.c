@@ -1,7 +1,7 @@
 /* Folded stacks add up: to the allocated and the reserved bytes. */
 #include "analyze/flame/flame.h"
-#include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -128,27 +128,19 @@ LongTest(flame, command_line_adds_up)
 
 Test(flame, wrong_options_are_wrong_usage)
 {
-    static const struct {
-        const char *command, *err;
-        int status;
-    } all[] = {
-        {"$MEMVIZ segments - <$SNAPS/oom.pickle", "name the output with -o X.html", 2},
-        {"$MEMVIZ memory --size 9x9 $SNAPS/oom.pickle", "name one with -o", 2},
-        {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle",
-         "the name must end in .folded, .svg, .png or .html", 2},
-        {"$MEMVIZ segments -o .html $SNAPS/oom.pickle",
-         "the name must end in .folded, .svg, .png or .html", 2},
-        {"$MEMVIZ memory --json -o - $SNAPS/oom.pickle", "cannot both", 2},
+    static const mvt_expected_run all[] = {
+        {"$MEMVIZ segments - <$SNAPS/oom.pickle", 2, "", "name the output with -o X.html"},
+        {"$MEMVIZ memory --size 9x9 $SNAPS/oom.pickle", 2, "", "name one with -o"},
+        {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle", 2, "",
+         "the name must end in .folded, .svg, .png or .html"},
+        {"$MEMVIZ segments -o .html $SNAPS/oom.pickle", 2, "",
+         "the name must end in .folded, .svg, .png or .html"},
+        {"$MEMVIZ memory --json -o - $SNAPS/oom.pickle", 2, "", "cannot both"},
         {"echo old >x.folded; $MEMVIZ memory -o x.folded --at noon $SNAPS/oom.pickle; "
          "s=$?; cat x.folded; exit $s",
-         "'noon' is not a valid --at", 2},
-        {"$MEMVIZ memory -o none/x.folded $SNAPS/oom.pickle", "cannot write", 1},
+         2, "old\n", "'noon' is not a valid --at"},
+        {"$MEMVIZ memory -o none/x.folded $SNAPS/oom.pickle", 1, "", "cannot write"},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("%s", all[i].command);
-        cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].command, r.status);
-        cr_expect(strstr(r.err, all[i].err), "%s: %s", all[i].command, r.err);
-        cr_expect(i != 5 || strcmp(r.out, "old\n") == 0, "%s", r.out);
-    }
+    MVT_EXPECT_RUNS("%s", all);
 }

@@ -1,9 +1,7 @@
-#include <string.h>
 
 #include "analyze/floor/floor_costs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -128,7 +128,7 @@ Test(advice, settings_that_cannot_be_replayed_are_not_promised)
     mv_arena *arena = mvt_memory();
     reports r;
 
-    /* each allocation at the top of a segment of its own: no allocator of PyTorch's */
+    /* each allocation at the top of its own segment: no allocator of PyTorch's */
     for (uint64_t i = 0; i < 16; i++) {
         uint64_t at = 0x100000000 + (i << 28);
         mvt_segment_alloc(t, .addr = at, .bytes = 20 << 20);

@@ -2,8 +2,6 @@
 
 #include <inttypes.h>
 
-#include "analyze/code/culprit.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -685,26 +683,6 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
-
-Test(fragmentation, json_has_the_members_of_the_contract)
-{
-    cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/frag_pinned_by_small.pickle");
-    const cJSON *stranded = cJSON_GetObjectItem(report, "stranded");
-    const cJSON *row = cJSON_GetArrayItem(stranded, 0);
-
-    mvt_json_has(report, "at verdict reserved allocated free stranded growth advice");
-    cr_expect_str_eq(mvt_json_text(report, "verdict"), "fragmented");
-    mvt_json_has(cJSON_GetObjectItem(report, "free"), "total largest rounding pending");
-    mvt_json_has(row, "segment pool_id stream total free pinned_by");
-    mvt_json_has(cJSON_GetArrayItem(cJSON_GetObjectItem(row, "pinned_by"), 0),
-                 "bytes age_events frames");
-    mvt_json_has(cJSON_GetArrayItem(cJSON_GetObjectItem(report, "growth"), 0),
-                 "event segment_bytes free_elsewhere reason frames");
-    cr_expect_eq(mvt_json_number(report, "reserved"),
-                 mvt_json_number(report, "allocated") +
-                     mvt_json_number(cJSON_GetObjectItem(report, "free"), "total") +
-                     mvt_json_number(cJSON_GetObjectItem(report, "free"), "pending"));
-}
 
 Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {

@@ -1,12 +1,10 @@
 #include "tests/fuzz/check_output.h"
 
-#include "base/utf8.h"
 #include "cli/commands.h"
 #include "tests/fixture/in_process.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- text -------------------------------------------------------------------------------- */
 

@@ -13,9 +13,7 @@
 #include "tests/fuzz/memory_files.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { MOST_WORDS = 24, MOST_WORD = 200, MOST_LINES = 2048, MOST_IN = 8192 };

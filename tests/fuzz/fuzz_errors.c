@@ -6,7 +6,6 @@
 #include "tests/fixture/in_process.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_INPUT = 64 << 10 };
 

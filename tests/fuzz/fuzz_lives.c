@@ -2,16 +2,10 @@
  * allocator could have written must not upset them. */
 #include "analyze/advice/headline.h"
 #include "analyze/advice/triage.h"
-#include "analyze/advice/whatif.h"
 #include "analyze/flame/flame.h"
-#include "analyze/fragmentation/fragmentation.h"
-#include "analyze/leaks/leaks.h"
-#include "analyze/oom/oom.h"
 #include "analyze/peak/lines.h"
-#include "analyze/peak/peak.h"
 #include "analyze/replay/release.h"
 #include "analyze/totals/host_totals.h"
-#include "analyze/totals/totals.h"
 #include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
 
@@ -185,7 +179,7 @@ static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_tr
 }
 
 /* All reports together, and their advice. */
-static void judge(mv_arena *arena, const mv_trace *trace)
+static void evaluate(mv_arena *arena, const mv_trace *trace)
 {
     mv_triage_query ask = {.read = trace, .trace = trace, .with_others = true, .end = 8};
     mv_triage triage;
@@ -207,7 +201,7 @@ static void look_at(mv_arena *arena, const mv_trace *trace)
         return;
     for (uint32_t i = 0; i < mv_trace_devices(trace) && i < 8; i++)
         analyze(arena, trace, i);
-    judge(arena, trace);
+    evaluate(arena, trace);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,6 @@
 #include "tests/fixture/soundness.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,7 @@
  * file is an element, an attribute or a script; a PNG can be read and has the scene's size; every
  * coordinate is finite; a picture is bounded (written_files.h); a failure says why in one line, and
  * leaves no file; all memory is given back. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/thin/thin.h"
 #include "cli/commands.h"

@@ -4,16 +4,13 @@
  *
  * Checks the outputs themselves (check_output.h), the promises of the model, that sums add up, and
  * that a written file is read back the same. */
-#include "cli/commands.h"
 #include "cli/report/table.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fixture/soundness.h"
 #include "tests/fuzz/check_output.h"
 #include "tests/fuzz/memory_files.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

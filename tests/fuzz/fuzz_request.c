@@ -7,7 +7,6 @@
  * Checked: each answer is whole and well formed, nothing but the served files is sent, a foreign
  * Host or Origin gets 404; each answer of mcp is one line of JSON with the id of its request. */
 #include "base/texts.h"
-#include "capture/wire.h"
 #include "cli/commands.h"
 #include "cli/mcp/protocol.h"
 #include "cli/serve/server.h"
@@ -18,12 +17,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_INPUT = 16384, MOST_ANSWER = 4 << 20, PATIENCE_MS = 100000 };

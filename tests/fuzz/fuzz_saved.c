@@ -4,16 +4,12 @@
  *     anything else           text: a link (--state, the address of a page), the user's own keys,
  *                             and a script of view/script.h for a viewer without a file
  *
- * What is read is written and read again, and is the same; what is refused is refused with a place
+ * An accepted text is written and read again, and is the same; a rejected text has an error with a place
  * inside of the text. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "parse/readers.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/written_files.h"
-#include "view/intents/intents.h"
 #include "view/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,5 @@
 /* libFuzzer target: any bytes as memviz's own container. Checksums keep nearly all changes out,
  * so inputs that begin with 'r' have theirs made right first. */
-#include "capture/wire.h"
 #include "tests/fixture/soundness.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  *
  * Checked: every query gets its frames in bounded memory, which is all freed; a line does not
  * depend on other queries; names are UTF-8 or not, but end, and both forms agree. */
-#include "parse/model/trace.h"
 #include "parse/symbols/demangle.h"
 #include "parse/symbols/python_lines.h"
 #include "parse/symbols/symbols.h"
@@ -15,7 +14,6 @@
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { QUERIES = 128, APART = 24, OFFSETS = 64, MOST_NAME = 4096 };
 

@@ -11,16 +11,11 @@
  * (written_files.h). At rest a frame without input equals the frame before, and drawing only the
  * differences gives the same picture as drawing everything. Short of memory, or if a push to an
  * arena fails, parts are missing and nothing else changes. At the end all memory is given back. */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "parse/readers.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/failing_push.h"
 #include "tests/fuzz/written_files.h"
-#include "view/chrome/chrome.h"
 #include "view/intents/intents.h"
 #include "view/script.h"
 #include "viz/scene/raster.h"
@@ -659,17 +654,17 @@ static void run(world *w)
 /* The file; a session among them names only files of the folder. */
 static void put_file(mv_span file)
 {
-    uint8_t *tame = malloc(file.length + 1);
+    uint8_t *copy = malloc(file.length + 1);
 
-    if (!tame)
+    if (!copy)
         return;
-    memcpy(tame, file.data, file.length);
-    if (file.length > 14 && memcmp(tame, MV_SESSION_BEGINS, 14) == 0)
+    memcpy(copy, file.data, file.length);
+    if (file.length > 14 && memcmp(copy, MV_SESSION_BEGINS, 14) == 0)
         for (uint64_t i = 0; i < file.length; i++)
-            if (tame[i] == '/' || tame[i] == '-')
-                tame[i] = '_';
-    mvt_folder_put(FILE_NAME, (mv_span){tame, file.length});
-    free(tame);
+            if (copy[i] == '/' || copy[i] == '-')
+                copy[i] = '_';
+    mvt_folder_put(FILE_NAME, (mv_span){copy, file.length});
+    free(copy);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

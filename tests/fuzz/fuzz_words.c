@@ -1,6 +1,5 @@
 /* libFuzzer target: any bytes as a text that a user writes: a filter, settings of PyTorch's
  * allocator, a moment, a size; on a small recording. */
-#include "analyze/filter/filter.h"
 #include "analyze/filter/isolate.h"
 #include "analyze/replay/alloc_conf.h"
 #include "analyze/totals/moment.h"
@@ -9,7 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_BYTES = 4096 };
 

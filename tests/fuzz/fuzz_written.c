@@ -3,9 +3,7 @@
 #include "parse/writers.h"
 #include "tests/fixture/soundness.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_ROWS = 100000 };
 

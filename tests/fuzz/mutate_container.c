@@ -1,7 +1,6 @@
 /* Containers as tokens: the fields of each chunk's header, then, of a chunk of a table, for each
  * column its description and its numbers. Chunks and columns are the items. Lengths, checksums,
  * index and footer of a changed file are corrected. */
-#include "capture/wire.h"
 #include "parse/container/wire_column.h"
 #include "tests/fuzz/mutate_form.h"
 

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input lies in a block of its own size, so that a sanitizer sees reads past its end. */
+/* The input lies in a block of exactly its size, so that a sanitizer sees reads past its end. */
 static int replay(const char *path)
 {
     FILE *file = fopen(path, "rb");

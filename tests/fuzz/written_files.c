@@ -1,10 +1,7 @@
 #include "tests/fuzz/written_files.h"
 
-#include <math.h>
 #include <png.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/markup_check.h"

@@ -1,8 +1,5 @@
 /* Memory of captured CUDA graphs. */
 #include "analyze/advice/triage.h"
-#include "analyze/graphs/graphs.h"
-
-#include <string.h>
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
@@ -20,7 +17,7 @@ static mv_graphs graphs_of(const mv_trace *trace)
     return found;
 }
 
-/* What must add up in any file. */
+/* Sums that hold in any file. */
 static void expect_sums(const mv_graphs *g, const char *name)
 {
     for (uint32_t i = 0; i < g->pool_count; i++) {

@@ -2,8 +2,6 @@
 
 #include <inttypes.h>
 
-#include "analyze/lives/alive.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 
 /* ---- the slow way: rows that are alive, sorted by address ---------------------------------- */

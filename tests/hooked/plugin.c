@@ -1,4 +1,4 @@
-/* A library with a libcudart of its own, as Python extensions have. */
+/* A library with its own libcudart, as Python extensions have. */
 #include <stddef.h>
 
 int cudaMalloc(void **out, size_t size);

@@ -6,7 +6,7 @@
  *
  * TRUTH is written through shared memory: a row of six numbers of 64 bits for each thread, in the
  * order of `counts`. A number of "begun" is stored before the call, one of "done" after it has
- * returned. With `fork` a child does the same for a moment now and then, with a file of its own:
+ * returned. With `fork` a child does the same for a moment now and then, with its own file:
  * TRUTH.PID. The runtime is $SOAKING_CUDART or libcudart.so.13. Prints nothing unless it fails. */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -79,7 +79,7 @@ LongTest(fixture_pickle, python_would_write_the_same_bytes_for_a_large_heap)
     cr_assert(python_says(a, a, "len(load(a)[\"segments\"][0][\"blocks\"]) == 6000"));
 }
 
-LongTest(fixture_pickle, both_writers_say_the_same)
+LongTest(fixture_pickle, both_writers_agree)
 {
     mvt_trace *t = everything();
     mv_span a = mvt_pickle_bytes(t, false), b = mvt_pickle_bytes(t, true);

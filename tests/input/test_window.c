@@ -1,4 +1,3 @@
-#include "analyze/totals/moment.h"
 #include "cli/input/window.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"

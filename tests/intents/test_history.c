@@ -2,8 +2,6 @@
  * order, each place that was left, and nothing else. */
 #include "tests/fixture/fixture_view.h"
 
-#include "tests/fixture/fixture_test.h"
-
 enum { ACTIONS = 120 };
 
 typedef struct {

@@ -1,7 +1,6 @@
 /* Snapshots and traces of torch.profiler of one run, and of runs that only look alike. */
 #include "analyze/join/join.h"
 #include "tests/fixture/fixture.h"
-#include "tests/fixture/fixture_test.h"
 
 enum { BLOCKS = 200, FIRST_US = 1000000 };
 

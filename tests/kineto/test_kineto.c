@@ -2,12 +2,10 @@
  * reader, and the output of commands. */
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
-#include "analyze/totals/totals.h"
 #include "base/text.h"
 #include "parse/kineto/kineto.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/soundness.h"
 
 #define TOOLS MV_TESTDATA "/tools/"
 

@@ -5,7 +5,7 @@
 enum { MOST = 256 };
 
 /* A site drawn as text: one column a bin; a digit: this many blocks born there are alive. */
-static mv_growth judge(const char *alive, bool sizes_recur, const uint32_t *lived, uint32_t freed)
+static mv_growth evaluate(const char *alive, bool sizes_recur, const uint32_t *lived, uint32_t freed)
 {
     uint32_t born[MOST], ages[MOST], count = 0, bins = (uint32_t)strlen(alive);
     mv_growth_site site = {.marks = bins - 1, .born = born, .lived = ages, .freed = freed};
@@ -22,12 +22,12 @@ static mv_growth judge(const char *alive, bool sizes_recur, const uint32_t *live
 
 static mv_growth_kind kind_of(const char *alive)
 {
-    return judge(alive, true, NULL, 0).kind;
+    return evaluate(alive, true, NULL, 0).kind;
 }
 
 Test(growth, a_block_in_every_step_is_growth)
 {
-    mv_growth g = judge("1111111111", true, NULL, 0);
+    mv_growth g = evaluate("1111111111", true, NULL, 0);
 
     cr_expect_eq(g.kind, MV_GROWTH_STEADY);
     cr_expect_gt(g.confidence, 0.99);
@@ -64,10 +64,10 @@ Test(growth, caches_fill_and_stop)
 
 Test(growth, a_cache_by_shape_has_no_size_twice)
 {
-    cr_expect_eq(judge("..1.1..1......1.....1....1..", false, NULL, 0).kind, MV_GROWTH_NONE);
-    cr_expect_eq(judge("..1.1..1......1.....1....1..", true, NULL, 0).kind, MV_GROWTH_STEADY);
-    cr_expect_eq(judge("1111111111", false, NULL, 0).kind, MV_GROWTH_STEADY, "varying batches");
-    cr_expect_eq(judge("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
+    cr_expect_eq(evaluate("..1.1..1......1.....1....1..", false, NULL, 0).kind, MV_GROWTH_NONE);
+    cr_expect_eq(evaluate("..1.1..1......1.....1....1..", true, NULL, 0).kind, MV_GROWTH_STEADY);
+    cr_expect_eq(evaluate("1111111111", false, NULL, 0).kind, MV_GROWTH_STEADY, "varying batches");
+    cr_expect_eq(evaluate("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
 }
 
 /* Entries of several sizes that come now and then, and hardly go: until the cache is full, only its
@@ -101,7 +101,7 @@ Test(growth, chance_does_not_end_growth)
                  MV_GROWTH_NONE);
 }
 
-/* Blocks that are too young to judge do not stand for old ones. */
+/* Blocks that are too young to evaluate do not stand for old ones. */
 Test(growth, more_than_two_young_births_do_not_count)
 {
     uint32_t born[] = {2, 3, 5, 7, 40, 42, 45, 50, 52, 55}, lived[64];
@@ -122,8 +122,8 @@ Test(growth, windows_are_excused_by_their_frees)
         three[i] = 3;
         mixed[i] = i % 20;
     }
-    cr_expect_eq(judge("................1111", true, three, 64).kind, MV_GROWTH_NONE);
-    cr_expect_eq(judge("....................1111111111", true, mixed, 64).kind, MV_GROWTH_NONE,
+    cr_expect_eq(evaluate("................1111", true, three, 64).kind, MV_GROWTH_NONE);
+    cr_expect_eq(evaluate("....................1111111111", true, mixed, 64).kind, MV_GROWTH_NONE,
                  "a list that is emptied now and then");
 }
 
@@ -131,9 +131,9 @@ Test(growth, a_leak_among_temporaries_is_growth)
 {
     uint32_t short_lives[64] = {0};
 
-    cr_expect_eq(judge("..1111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY);
+    cr_expect_eq(evaluate("..1111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY);
     short_lives[5] = 9;
-    cr_expect_eq(judge("11111111111111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY,
+    cr_expect_eq(evaluate("11111111111111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY,
                  "one stray block does not excuse twenty");
 }
 
@@ -155,9 +155,9 @@ Test(growth, a_line_that_keeps_a_block_now_and_then_is_doubtful)
 
     for (int i = 0; i < 40; i++)
         lived[i] = 1;
-    cr_expect_eq(judge(four, true, lived, 40).kind, MV_GROWTH_SELDOM);
-    cr_expect_eq(judge(four, true, lived, 39).kind, MV_GROWTH_NONE, "it keeps more than a tenth");
-    cr_expect_eq(judge(three, true, lived, 40).kind, MV_GROWTH_NONE, "three may be chance");
-    cr_expect_eq(judge(".1.1..1.1........................", true, lived, 40).kind, MV_GROWTH_NONE,
+    cr_expect_eq(evaluate(four, true, lived, 40).kind, MV_GROWTH_SELDOM);
+    cr_expect_eq(evaluate(four, true, lived, 39).kind, MV_GROWTH_NONE, "it keeps more than a tenth");
+    cr_expect_eq(evaluate(three, true, lived, 40).kind, MV_GROWTH_NONE, "three may be chance");
+    cr_expect_eq(evaluate(".1.1..1.1........................", true, lived, 40).kind, MV_GROWTH_NONE,
                  "it has stopped");
 }

@@ -28,7 +28,7 @@ static bool fills_for_a_while(const char *name)
     return false;
 }
 
-static void judge(const char *folder, const char *name)
+static void evaluate(const char *folder, const char *name)
 {
     char path[512];
     mv_arena *arena = mvt_arena_of((uint64_t)2 << 30);
@@ -170,7 +170,7 @@ static void evaluate_folder(const char *folder)
         if (!ending)
             continue;
         snprintf(name, sizeof name, "%.*s", (int)(ending - entry->d_name), entry->d_name);
-        judge(folder, name);
+        evaluate(folder, name);
         count++;
     }
     closedir(entries);

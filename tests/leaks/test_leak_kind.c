@@ -1,6 +1,5 @@
 /* Why something leaks: each kind with the least evidence for it, and with too little. */
 #include "analyze/leaks/leak_words.h"
-#include "analyze/leaks/leaks.h"
 #include "analyze/oom/oom.h"
 
 #include "tests/fixture/fixture.h"

@@ -3,10 +3,8 @@
  * rises to its end is not clean. */
 #include "tests/leaks/fixture_server.h"
 
-#include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/lives/lives_window.h"
-#include "analyze/steps/step_floor.h"
 
 enum { CUTS = 16, LATEST = 12 };
 
@@ -28,7 +26,7 @@ static bool rises_plainly(const mv_lives *lives, const mv_steps *steps)
     return true;
 }
 
-static mv_leaks judge(const mv_trace *trace, const mv_lives *lives)
+static mv_leaks evaluate(const mv_trace *trace, const mv_lives *lives)
 {
     mv_leaks found;
 
@@ -55,12 +53,12 @@ static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *k
 
         mvt_ok(mv_lives_within(mvt_memory(), &lives, (mv_window){0, lives.events.count * c / CUTS},
                                &window, mvt_err()));
-        found = judge(trace, &window);
+        found = evaluate(trace, &window);
         cr_expect(load.keep > 0 || load.steps * c / CUTS <= load.window ||
                       found.verdict != MV_VERDICT_LEAK,
                   "%s: cut %u", name, c);
     }
-    return judge(trace, &lives);
+    return evaluate(trace, &lives);
 }
 
 static void expect_leak(mvt_server_load load)

@@ -1,11 +1,9 @@
 #include "analyze/leaks/leaks.h"
 
 #include "analyze/thin/thin.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/leaks/fixture_server.h"
 
-#include "analyze/code/culprit.h"
 #include "analyze/lives/lives_window.h"
 
 static mv_leaks leaks_of(mvt_trace *t)
@@ -128,7 +126,7 @@ Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
     cr_expect_eq(with_waiting_blocks(true, true), MV_VERDICT_LEAK);
 }
 
-/* What a paused program freed when it ended is missing: the steps before are clean, the run may
+/* Frees at the end of a paused program are missing: the steps before are clean, the run may
  * not be. A pause that ends hides nothing that stays. */
 Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
 {

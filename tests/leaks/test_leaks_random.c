@@ -1,7 +1,6 @@
 /* The leak report on hundreds of random training runs whose leaks are known. */
 #include "tests/fixture/fixture_training.h"
 
-#include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 
 enum { SEEDS = 100 };
@@ -31,7 +30,7 @@ static uint32_t leaked_blocks(const mv_leaks *found)
     return blocks;
 }
 
-static void judge(const mv_trace *trace, const mv_leaks *found, const mvt_training_truth *truth,
+static void evaluate(const mv_trace *trace, const mv_leaks *found, const mvt_training_truth *truth,
                   mvt_leak leak, score *s)
 {
     uint32_t lines = (truth->lines[0] != NULL) + (truth->lines[1] != NULL), seen = 0;
@@ -67,7 +66,7 @@ static void run_one(uint64_t seed, mvt_leak leak, score *s)
     lives = mvt_lives(mvt_arena(t), trace, 0);
     mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
     cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
-    judge(trace, &found, &truth, leak, s);
+    evaluate(trace, &found, &truth, leak, s);
     mvt_drop(t);
 }
 

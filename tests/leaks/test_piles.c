@@ -2,7 +2,6 @@
  * Python's collector; lists, caches and windows are not piles. */
 #include "analyze/leaks/piles.h"
 
-#include "analyze/code/culprit.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/in_process.h"
@@ -313,8 +312,8 @@ Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
     }
 }
 
-/* Python's collector frees blocks that were in use at one of its runs at a rarer one only. Before
- * that they pile up: unknown, with what would settle it. If a list keeps them, they are a leak. */
+/* Blocks that survive one run of Python's collector are freed by a later, rarer kind of run only.
+ * Before that they pile up: unknown, with a way to decide. If a list keeps them, they are a leak. */
 Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 {
     habit h = {.frees = {RELU}, .after = {12}, .in_use = 2};
@@ -385,7 +384,7 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
     return NULL;
 }
 
-/* Garbage is a line of its own in the first look, beside the verdict on leaks; a list of the
+/* Garbage is its own line in the first look, beside the verdict on leaks; a list of the
  * program's is not. */
 Test(piles, the_first_look_reports_garbage)
 {

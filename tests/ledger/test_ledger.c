@@ -242,7 +242,7 @@ static void pin_on_three_devices(mvt_calls *c)
     mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x4000, .size = 50000, .device = 2);
 }
 
-/* The host's memory is in the holdings of every device, and ends with a context of its own. */
+/* The host's memory is in the holdings of every device, and ends with its own context. */
 Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
 {
     mvt_calls *c = mvt_calls_new();

@@ -1,13 +1,10 @@
 /* Heaps: blocks that a program registered, replayed and as a level. Sums are compared with a slow
  * replay; invalid calls are counted and do no harm. */
-#include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/heap_blocks.h"
 #include "analyze/levels/levels.h"
-#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
-#include "tests/fixture/soundness.h"
 
 #define MIB    ((uint64_t)1 << 20)
 #define FFI    "/lib/x86_64-linux-gnu/libffi.so.8"

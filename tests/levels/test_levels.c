@@ -1,15 +1,12 @@
 /* Levels: what CUDA calls got, as a trace that every analysis takes. Sums are compared with the
  * holdings of the ledger, call by call. */
-#include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
 #include "analyze/peak/category.h"
-#include "analyze/totals/totals.h"
 #include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
-#include "tests/fixture/soundness.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define C10 "/opt/site-packages/torch/lib/libc10_cuda.so"

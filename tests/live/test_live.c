@@ -1,12 +1,9 @@
 /* Live files: what their records become, in any order and condition. */
 #include "analyze/leaks/leaks.h"
-#include "analyze/steps/steps.h"
-#include "analyze/totals/totals.h"
 #include "parse/live/live_events.h"
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_live.h"
 #include "tests/fixture/fixture_training.h"
-#include "tests/fixture/soundness.h"
 
 static mv_trace trace;
 static mv_err err;

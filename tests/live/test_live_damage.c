@@ -3,7 +3,6 @@
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_live.h"
-#include "tests/fixture/soundness.h"
 
 enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head), CHUNK = MV_LIVE_CHUNK_BYTES };
 
@@ -145,7 +144,7 @@ Test(live_damage, names_after_a_lost_chunk_keep_their_numbers)
     cr_assert_eq(trace.frames.line[frames[0].row], 9);
 }
 
-Test(live_damage, without_facts_it_is_a_capture_still)
+Test(live_damage, without_facts_it_is_still_a_capture)
 {
     mv_span file = some_file();
     uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);

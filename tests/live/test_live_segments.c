@@ -1,7 +1,5 @@
 /* Segments of PyTorch's allocator in live files: which calls make them, and which end them. */
-#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_live.h"
-#include "tests/fixture/soundness.h"
 
 static mv_trace trace;
 

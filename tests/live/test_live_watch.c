@@ -1,14 +1,12 @@
-/* What a growing recording holds: each look reads what is new, and says what a whole reading says. */
+/* The contents of a growing recording: each look reads only new data, and has the answers of a whole
+ * reading. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "analyze/ledger/ledger.h"
 #include "analyze/levels/levels.h"
 #include "analyze/top/top.h"
 #include "parse/live/live_watch.h"
-#include "parse/live/read_live.h"
 #include "record/fold.h"
 #include "tests/fixture/fixture_live.h"
 #include "tests/fixture/fixture_training.h"
@@ -156,11 +154,12 @@ static mv_live_watch_state look(looking *l)
 typedef struct {
     char rows[MOST_ROWS][MOST_TEXT];
     uint32_t count;
-} told;
+} answers;
 
-static void tell(told *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append_answer(answers *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static void tell(told *t, const char *format, ...)
+static void append_answer(answers *t, const char *format, ...)
 {
     va_list args;
 
@@ -175,20 +174,21 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static void tell_line(told *t, const mv_trace *trace, const uint8_t *kinds, const mv_top_line *line)
+static void append_line(answers *t, const mv_trace *trace, const uint8_t *kinds,
+                        const mv_top_line *line)
 {
     uint32_t frame = mv_culprit_frame(trace, kinds, line->stack).row;
     const mv_frames *f = &trace->frames;
 
-    tell(t, "%s %s %lld: %llu in %u, %+lld, age %lld%s",
-         frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->function[frame]),
-         frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->file[frame]),
-         frame == MV_NO_ROW ? 0 : (long long)f->line[frame], (unsigned long long)line->bytes,
-         line->blocks, (long long)line->grown, (long long)line->age_us,
-         line->is_least_age ? " at least" : "");
+    append_answer(t, "%s %s %lld: %llu in %u, %+lld, age %lld%s",
+                  frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->function[frame]),
+                  frame == MV_NO_ROW ? "-" : mv_string_text(trace, f->file[frame]),
+                  frame == MV_NO_ROW ? 0 : (long long)f->line[frame],
+                  (unsigned long long)line->bytes, line->blocks, (long long)line->grown,
+                  (long long)line->age_us, line->is_least_age ? " at least" : "");
 }
 
-static void tell_ledger(told *t, const mv_trace *read, uint32_t device)
+static void append_ledger(answers *t, const mv_trace *read, uint32_t device)
 {
     mv_lives lives = mvt_lives(mvt_memory(), read, device);
     mv_ledger ledger;
@@ -196,37 +196,38 @@ static void tell_ledger(told *t, const mv_trace *read, uint32_t device)
     mvt_ok(mv_ledger_find(mvt_memory(), read, &lives, (mv_ledger_query){.when = MV_LEDGER_END},
                           &ledger, mvt_err()));
     for (uint32_t i = 0; i < ledger.count; i++)
-        tell(t, "device %u: %s %s %llu in %llu", device, mv_string_text(read, ledger.by[i].library),
-             mv_string_text(read, ledger.by[i].api), (unsigned long long)ledger.by[i].bytes,
-             (unsigned long long)ledger.by[i].count);
+        append_answer(
+            t, "device %u: %s %s %llu in %llu", device, mv_string_text(read, ledger.by[i].library),
+            mv_string_text(read, ledger.by[i].api), (unsigned long long)ledger.by[i].bytes,
+            (unsigned long long)ledger.by[i].count);
 }
 
-static told *tell_trace(mv_trace *trace, const char *level, uint64_t now_us, uint64_t span_us,
-                        bool is_whole, uint64_t used_before)
+static answers *append_trace(mv_trace *trace, const char *level, uint64_t now_us, uint64_t span_us,
+                             bool is_whole, uint64_t used_before)
 {
-    told *t = mv_push_struct(mvt_memory(), told);
+    answers *t = mv_push_struct(mvt_memory(), answers);
     mv_trace read = *trace;
     mv_top_query ask = {.now_us = (int64_t)now_us + mv_live_to_epoch_us(trace),
                         .grown_us = (int64_t)span_us};
 
     if (level)
         mvt_ok(mv_level_take_named(mvt_memory(), trace, level, mvt_err()));
-    tell(t, "%u devices", trace->device_count);
+    append_answer(t, "%u devices", trace->device_count);
     for (uint32_t i = 0; i < trace->device_count; i++) {
         const uint8_t *kinds = mv_frame_kinds(mvt_memory(), trace);
         mv_lives lives = mvt_lives(mvt_memory(), trace, i);
         mv_totals totals = mvt_audit_of(trace, i);
         mv_top top;
         mvt_ok(mv_top_find(mvt_memory(), trace, &lives, kinds, ask, &top, mvt_err()));
-        tell(t, "device %u: %llu allocated, %llu reserved, %+lld %s", i,
-             (unsigned long long)totals.current.bytes.allocated,
-             (unsigned long long)totals.current.bytes.reserved, (long long)top.grown,
-             top.since_us != MV_NO_TIME || (!is_whole && used_before >> i & 1) ? "since"
-                                                                               : "in all");
+        append_answer(t, "device %u: %llu allocated, %llu reserved, %+lld %s", i,
+                      (unsigned long long)totals.current.bytes.allocated,
+                      (unsigned long long)totals.current.bytes.reserved, (long long)top.grown,
+                      top.since_us != MV_NO_TIME || (!is_whole && used_before >> i & 1) ? "since"
+                                                                                        : "in all");
         for (uint32_t k = 0; k < top.count; k++)
-            tell_line(t, trace, kinds, &top.lines[k]);
+            append_line(t, trace, kinds, &top.lines[k]);
         if (!level)
-            tell_ledger(t, &read, i);
+            append_ledger(t, &read, i);
     }
     qsort(t->rows, t->count, MOST_TEXT, by_text);
     return t;
@@ -236,16 +237,16 @@ static void expect_same(looking *l, const char *level)
 {
     mv_live_watch_state s = mv_live_watch_status(l->watch);
     mv_trace whole, followed;
-    told *a, *b;
+    answers *a, *b;
 
     mvt_ok(mv_trace_read(mvt_memory(), l->path, NULL, &whole, mvt_err()));
     mvt_ok(mv_live_watch_trace(l->watch, mvt_memory(), &followed, mvt_err()));
-    a = tell_trace(&whole, level, s.now_us, l->span_us, true, 0);
-    b = tell_trace(&followed, level, s.now_us, l->span_us, false,
-                   !level                       ? s.before.blocks
-                   : strcmp(level, "all") == 0  ? s.before.blocks | s.before.calls
-                   : strcmp(level, "cuda") == 0 ? s.before.calls
-                                                : s.before.heaps);
+    a = append_trace(&whole, level, s.now_us, l->span_us, true, 0);
+    b = append_trace(&followed, level, s.now_us, l->span_us, false,
+                     !level                       ? s.before.blocks
+                     : strcmp(level, "all") == 0  ? s.before.blocks | s.before.calls
+                     : strcmp(level, "cuda") == 0 ? s.before.calls
+                                                  : s.before.heaps);
     for (uint32_t i = 0; i < a->count && i < b->count; i++)
         cr_assert_str_eq(a->rows[i], b->rows[i]);
     cr_assert_eq(a->count, b->count);

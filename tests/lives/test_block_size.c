@@ -124,7 +124,7 @@ static mv_rounding rounding_of(uint32_t npu, uint32_t cuda, uint32_t both, const
     return r;
 }
 
-Test(block_size, blocks_say_which_allocator_rounded)
+Test(block_size, blocks_name_the_allocator_that_rounded)
 {
     static const char npu[] = "f:/env/torch_npu/a.py:1";
     mv_rounding r = rounding_of(20, 0, 5, "f:a.py:1");

@@ -1,8 +1,6 @@
-#include "analyze/lives/lives.h"
 
 #include <inttypes.h>
 
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 
 static mv_lives lives_of(mvt_trace *t)

@@ -4,7 +4,6 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/soundness.h"
 
 static void expect_levels(const mv_levels *a, const mv_levels *b, const char *name, uint32_t event)
 {
@@ -14,7 +13,7 @@ static void expect_levels(const mv_levels *a, const mv_levels *b, const char *na
     cr_assert_eq(a->reserved, b->reserved, "%s event %u", name, event);
 }
 
-/* A few windows of every real snapshot, each looked at from a few events. */
+/* A few windows of every real snapshot, each checked at a few events. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     mv_lives whole, part;

@@ -1,6 +1,5 @@
 /* The server for agents: the protocol over any bytes, and reports through the program. */
 #include "base/text.h"
-#include "cli/mcp/protocol.h"
 #include "cli/mcp/tools.h"
 #include "tests/fixture/fixture.h"
 #include "tests/mcp/fixture_mcp.h"

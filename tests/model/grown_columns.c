@@ -3,7 +3,6 @@
  * same, line by line. The new columns go wherever columns go, and files go between the two
  * libraries. */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/report/model_text.h"

@@ -1,4 +1,3 @@
-#include "parse/model/build.h"
 #include "tests/fixture/fixture.h"
 
 static mv_trace trace;

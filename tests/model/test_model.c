@@ -1,10 +1,7 @@
 /* The promises of the model's lists of columns (parse/model/trace.h): defaults, checks of row
  * numbers and codes, and the tables of the format pages, which are made from them. MV_BLESS=1 in
  * the environment writes the tables anew. */
-#include "parse/model/build.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_container.h"
-#include "tests/fixture/soundness.h"
 
 /* ---- what the lists promise -------------------------------------------------------------- */
 

@@ -1,7 +1,4 @@
-#include "parse/model/spill.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -22,7 +19,7 @@ static uint64_t number_of(uint64_t block, uint64_t i)
     return (block << 48 ^ i) * 0x9e3779b97f4a7c15u;
 }
 
-/* Sizes about those at which blocks get mappings of their own, and odd ones above. */
+/* Sizes about those at which blocks get their own mappings, and odd ones above. */
 static void fill(heap *h)
 {
     h->budget = (mv_budget){.limit = 512 * MEGABYTE};

@@ -1,7 +1,5 @@
 #include "tests/names/fixture_poison.h"
 
-#include <string.h>
-
 #include "tests/fixture/fixture_test.h"
 
 static void keep_keys(const mv_trace *t, bool *kept)

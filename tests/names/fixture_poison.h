@@ -5,7 +5,7 @@
 #include "base/cursor.h"
 #include "parse/model/trace.h"
 
-/* Each string of the trace between two of `harms`, which take turns. Unless `all_strings`, the keys
+/* Puts each string of the trace between two of `harms`, used in rotation. Unless `all_strings`, the keys
  * of facts and settings stay: changed, a report would say nothing about the values. */
 void mvt_poison(mv_arena *arena, mv_trace *t, const mv_span *harms, uint32_t count,
                 bool all_strings);

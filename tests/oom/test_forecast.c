@@ -88,7 +88,7 @@ static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, ui
 }
 
 /* weight 7 + input 10 + 100 + 20 + 100 + gradient 7 + temporary 14 */
-Test(forecast, sizes_grow_with_those_they_grew_with_before)
+Test(forecast, sizes_grow_along_with_the_same_sizes_as_before)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
     mv_forecast f = forecast_of_inputs(inputs, 4, 2, 20, "grow:a.py:3");

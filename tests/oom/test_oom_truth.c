@@ -21,7 +21,7 @@ static void find_in(loaded *l, const mv_lives *lives, mv_ooms *found)
         mv_ooms_find(mvt_memory(), &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, mvt_err()));
 }
 
-static void judge(loaded *l)
+static void evaluate(loaded *l)
 {
     l->lives = mvt_lives(mvt_memory(), &l->trace, 0);
     mvt_ok(mv_sites_find(mvt_memory(), &l->trace, &l->sites, mvt_err()));
@@ -34,7 +34,7 @@ static void load(loaded *l, const char *name)
 
     snprintf(path, sizeof path, "../oom/%s", name);
     l->trace = mvt_load(mvt_memory(), path);
-    judge(l);
+    evaluate(l);
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
 
@@ -217,7 +217,7 @@ static void check_late(loaded *l, const char *name, const cJSON *truth)
         loaded late = {.trace = l->trace};
         const mv_oom *o;
         mvt_drop_first(mvt_memory(), &late.trace, (uint32_t)((uint64_t)end * i / CUTS));
-        judge(&late);
+        evaluate(&late);
         o = &late.found.ooms[0];
         if (o->verdict != MV_OOM_UNKNOWN)
             cr_expect_str_eq(mv_oom_verdict_name(o->verdict), verdict, "%s, cut %u: %s", name, i,
@@ -258,7 +258,7 @@ static const mv_oom *late_holes(const char *before, int64_t stepped_us)
     mvt_final_heap(t);
     l->trace = *mvt_done(t);
     mvt_drop_first(mvt_memory(), &l->trace, 2);
-    judge(l);
+    evaluate(l);
     return &l->found.ooms[0];
 }
 

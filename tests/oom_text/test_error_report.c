@@ -1,6 +1,6 @@
 /* memviz oom TEXT, oom -, oom error.log and memviz error.log. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 
 #define SENTENCE                                                                                  \
     "CUDA out of memory. Tried to allocate 1.50 GiB. GPU 2 has a total capacity of 47.54 GiB of " \
@@ -42,7 +42,7 @@ Test(error_report, json_has_the_figures_in_bytes)
     cr_expect(strstr(cJSON_GetObjectItem(text, "advice")->valuestring, "nvidia-smi"));
 }
 
-Test(error_report, text_says_the_same)
+Test(error_report, text_has_the_same_figures)
 {
     mvt_run r = mvt_here("$MEMVIZ oom '%s'", SENTENCE);
 
@@ -90,26 +90,18 @@ Test(error_report, the_first_look_takes_a_log)
 /* One line, and the status of bad input. */
 Test(error_report, a_text_without_an_error_is_refused)
 {
-    static const struct {
-        const char *line, *why;
-    } cases[] = {
-        {"$MEMVIZ oom 'the cat sat on the mat'", "neither a file nor the text of an out-of-memory"},
-        {"$MEMVIZ oom missing.pickle", "missing.pickle: No such file"},
-        {"printf 'loss 1.0\\nloss 0.9\\n' > log; $MEMVIZ oom log",
-         "this is text, such as a log, without an out-of-memory error"},
-        {"printf 'loss 1.0\\nloss 0.9\\n' > log; $MEMVIZ log",
-         "this is text, such as a log, without an out-of-memory error"},
-        {"printf '{\"loss\": 1}' | $MEMVIZ oom -", "-: byte 0: not a format"},
-        {"$MEMVIZ oom ''", "No such file"},
+    static const mvt_expected_run all[] = {
+        {"oom 'the cat sat on the mat'", 1, NULL,
+         "neither a file nor the text of an out-of-memory"},
+        {"oom missing.pickle", 1, NULL, "missing.pickle: No such file"},
+        {"oom log", 1, NULL, "this is text, such as a log, without an out-of-memory error"},
+        {"log", 1, NULL, "this is text, such as a log, without an out-of-memory error"},
+        {"oom - <json", 1, NULL, "-: byte 0: not a format"},
+        {"oom ''", 1, NULL, "No such file"},
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mvt_run r = mvt_sh("%s", cases[i].line);
-        cr_expect_eq(r.status, 1, "%s: %d", cases[i].line, r.status);
-        cr_expect(strstr(r.err, cases[i].why), "%s: %s", cases[i].line, r.err);
-        cr_expect_str_eq(r.out, "");
-        cr_expect_eq(strchr(r.err, '\n'), r.err + strlen(r.err) - 1, "%s", r.err);
-    }
+    MVT_EXPECT_RUNS(
+        "printf 'loss 1.0\\nloss 0.9\\n' >log; printf '{\"loss\": 1}' >json; $MEMVIZ %s", all);
 }
 
 /* A snapshot stays one, whatever texts are in it. */

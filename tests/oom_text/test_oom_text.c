@@ -360,7 +360,7 @@ static void check_truth(const truth *t, const char *text)
                      text);
 }
 
-Test(oom_text, nothing_is_said_that_the_truth_contradicts)
+Test(oom_text, no_answer_contradicts_the_truth)
 {
     uint32_t verdicts[MV_TEXT_VERDICT_COUNT] = {0};
 

@@ -1,5 +1,6 @@
 /* Pages as commands write them: their destination, and their first view.
  * tests/page/test_viewer_page.c checks their contents. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
 /* Prints the first view of a page. */
@@ -134,29 +135,23 @@ Test(page, reports_its_contents)
 
 Test(page, wrong_options_are_wrong_usage)
 {
-    static const struct {
-        const char *arguments, *why;
-        int status;
-    } all[] = {
-        {"trace_plot --at peak $SNAPS/oom.pickle -o x.svg", "a page (-o X.html) opens on", 2},
-        {"segment_plot --view segments --at peak $SNAPS/oom.pickle -o x.png", "--at names a moment",
-         2},
-        {"trace_plot --at oom $SNAPS/gpt_train.pickle -o x.html", "no such out-of-memory", 1},
-        {"segment_plot - <$SNAPS/oom.pickle", "standard input has no name", 2},
-        {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: select blocks",
-         2},
-        {"trace_plot --filter 'size>' $SNAPS/oom.pickle", "--filter: ", 2},
-        {"memory --at noon $SNAPS/oom.pickle -o x.html", "'noon' is not a valid --at", 2},
-        {"segments --from 7 --to 7 $SNAPS/oom.pickle -o no/x.html", "", 1},
-        {"trace_plot --from 7 --to 7 $SNAPS/oom.pickle -o x.html", "no event is in the window", 1},
-        {"segment_plot $SNAPS/oom.pickle -o no/such/x.html", "cannot write no/such/x.html", 1},
-        {"trace_plot nowhere -o x.html", "nowhere: No such file", 1},
+    static const mvt_expected_run all[] = {
+        {"trace_plot --at peak $SNAPS/oom.pickle -o x.svg", 2, NULL, "a page (-o X.html) opens on"},
+        {"segment_plot --view segments --at peak $SNAPS/oom.pickle -o x.png", 2, NULL,
+         "--at names a moment"},
+        {"trace_plot --at oom $SNAPS/gpt_train.pickle -o x.html", 1, NULL, "no such out-of-memory"},
+        {"segment_plot - <$SNAPS/oom.pickle", 2, NULL, "standard input has no name"},
+        {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", 2, NULL,
+         "leak and cat: select blocks"},
+        {"trace_plot --filter 'size>' $SNAPS/oom.pickle", 2, NULL, "--filter: "},
+        {"memory --at noon $SNAPS/oom.pickle -o x.html", 2, NULL, "'noon' is not a valid --at"},
+        {"segments --from 7 --to 7 $SNAPS/oom.pickle -o no/x.html", 1, NULL, ""},
+        {"trace_plot --from 7 --to 7 $SNAPS/oom.pickle -o x.html", 1, NULL,
+         "no event is in the window"},
+        {"segment_plot $SNAPS/oom.pickle -o no/such/x.html", 1, NULL,
+         "cannot write no/such/x.html"},
+        {"trace_plot nowhere -o x.html", 1, NULL, "nowhere: No such file"},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s; s=$?; ls; exit $s", all[i].arguments);
-        cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].arguments, r.status);
-        cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].arguments, r.err);
-        cr_expect_str_eq(r.out, "", "%s leaves %s", all[i].arguments, r.out);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ %s; s=$?; ls; exit $s", all);
 }

@@ -1,6 +1,5 @@
 /* Pages with a snapshot inside, and the output without memviz.html. The page here is a small one
  * (tests/fixture/page.html); tests/web checks that the real one shows its snapshot. */
-#include <string.h>
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"

@@ -11,23 +11,23 @@ static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
     uint64_t first = a->addr[alloc];
     uint32_t covered = 0, version = 0, at = 0;
     mv_pyramid_reader reader;
-    mv_allocation_history story;
+    mv_allocation_history found;
 
-    mvt_ok(mv_allocation_history_find(arena, &mv_view_document(view)->trace, d, alloc, &story,
+    mvt_ok(mv_allocation_history_find(arena, &mv_view_document(view)->trace, d, alloc, &found,
                                       mvt_err()));
     for (uint32_t i = 0; i < a->count; i++) {
         bool does =
             a->addr[i] <= first && (first < a->addr[i] + a->block[i] || a->addr[i] == first);
         covered += does;
-        if (does && at < story.count)
-            cr_assert_eq(story.history[at++], i);
+        if (does && at < found.count)
+            cr_assert_eq(found.history[at++], i);
         version += a->birth[i] != MV_BEFORE && a->addr[i] == first && i <= alloc;
     }
-    cr_assert_eq(story.covered, covered);
+    cr_assert_eq(found.covered, covered);
     cr_assert_eq(at, covered);
-    cr_assert_eq(story.version, version);
+    cr_assert_eq(found.version, version);
     mv_pyramid_reader_init(&reader, &d->pyramid);
-    cr_assert_eq(story.total, mv_pyramid_at(&reader, a->birth[alloc]).allocated);
+    cr_assert_eq(found.total, mv_pyramid_at(&reader, a->birth[alloc]).allocated);
 }
 
 Test(allocation_history, equals_a_literal_pass)
@@ -54,12 +54,12 @@ Test(allocation_history, versions_are_those_of_the_trace_report)
 
     cJSON_ArrayForEach(event, cJSON_GetObjectItem(json, "events"))
     {
-        mv_allocation_history story;
+        mv_allocation_history found;
         if (d->lives.events.action[row] == MV_ACTION_ALLOC) {
             mvt_ok(mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace, d,
-                                              d->lives.alloc_of[row], &story, mvt_err()));
-            cr_assert_eq((double)story.version, mvt_json_number(event, "version"));
-            later += story.version > 1;
+                                              d->lives.alloc_of[row], &found, mvt_err()));
+            cr_assert_eq((double)found.version, mvt_json_number(event, "version"));
+            later += found.version > 1;
         }
         row++;
     }
@@ -69,7 +69,7 @@ Test(allocation_history, versions_are_those_of_the_trace_report)
 Test(allocation_history, a_long_history_keeps_the_latest)
 {
     mvt_trace *t = mvt_new();
-    mv_allocation_history story;
+    mv_allocation_history found;
     mv_view *view;
     mv_err err;
 
@@ -80,10 +80,10 @@ Test(allocation_history, a_long_history_keeps_the_latest)
     }
     view = mvt_view_of(t);
     mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace, mv_view_device(view),
-                               7, &story, &err);
-    cr_expect_eq(story.covered, MV_MOST_OCCUPANTS + 100);
-    cr_expect_eq(story.count, MV_MOST_OCCUPANTS);
-    cr_expect_eq(story.history[0], 100);
-    cr_expect_eq(story.history[story.count - 1], MV_MOST_OCCUPANTS + 99);
-    cr_expect_eq(story.version, 8);
+                               7, &found, &err);
+    cr_expect_eq(found.covered, MV_MOST_OCCUPANTS + 100);
+    cr_expect_eq(found.count, MV_MOST_OCCUPANTS);
+    cr_expect_eq(found.history[0], 100);
+    cr_expect_eq(found.history[found.count - 1], MV_MOST_OCCUPANTS + 99);
+    cr_expect_eq(found.version, 8);
 }

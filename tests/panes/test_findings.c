@@ -59,7 +59,7 @@ LongTest(findings, the_worst_is_first_and_names_the_culprit)
     expect_first("gpt_train", MV_FINDING_PEAK, "train.py:");
 }
 
-Test(findings, nothing_wrong_is_said_too)
+Test(findings, a_healthy_run_is_reported_too)
 {
     bench b;
     uint32_t fine = 0;

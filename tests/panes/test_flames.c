@@ -1,5 +1,4 @@
 /* The sums of the viewer's flame graph, compared with a literal pass over all allocations. */
-#include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_training.h"
 #include "view/panes/flames.h"

@@ -1,6 +1,5 @@
 /* The viewer's tables: their numbers equal the command line's reports. */
 #include "analyze/peak/lines.h"
-#include "analyze/totals/moment.h"
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"

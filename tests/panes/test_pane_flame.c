@@ -1,7 +1,6 @@
 /* The flame graph under the keyboard, and by segment. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/intents/intents.h"
 #include "view/panes/panels.h"
 
 static const mv_flame_node *node_at(const mv_view *view)

@@ -2,12 +2,10 @@
  * marks the changes of the cursor's event. */
 #include <math.h>
 
-#include "analyze/lives/alive.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
-#include "viz/scene/palette.h"
 
 static mv_view *state_of(const char *name)
 {

@@ -2,7 +2,6 @@
  * targets of clicks. */
 #include <math.h>
 
-#include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -398,7 +397,7 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /* Panes without memory for their answer say so and stay usable. */
-Test(panes, live_without_memory_for_their_answer)
+Test(panes, work_without_memory_for_their_answer)
 {
     mv_view *view = mvt_view("gpt_train");
 

@@ -120,7 +120,7 @@ Test(reports_of_levels, the_device_and_other_settings_have_rows)
 }
 
 /* A window without memory for the replays of other settings shows the other findings, and comes to rest. */
-Test(reports_of_levels, rest_without_memory_for_replays)
+Test(reports_of_levels, stop_drawing_without_memory_for_replays)
 {
     static const mv_view_opts opts = {.is_dark = true, .tries_settings = true};
     unsigned without = 0;

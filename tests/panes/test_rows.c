@@ -1,9 +1,7 @@
 /* A click on a row highlights exactly what the row says: for every row of every table and report of
  * every recording, on every level, the bytes and blocks of the row are those that its search finds
  * at its moment. */
-#include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/panes/finding_places.h"
 #include "view/panes/panels.h"
 
 enum { MOST_ROWS = 16 }; /* of a table: the first ones */

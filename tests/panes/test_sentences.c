@@ -2,7 +2,6 @@
  * analyze/, and the others show it as it is. */
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/panes/finding_places.h"
 
 typedef struct {
     const char *name;

@@ -3,12 +3,9 @@
  * small. */
 #include <math.h>
 
-#include "analyze/advice/recording.h"
-#include "analyze/totals/totals.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_scene.h"
 #include "view/paper/paper.h"
-#include "viz/scene/palette.h"
 
 typedef struct {
     mv_arena *arena;

@@ -194,7 +194,7 @@ Test(category, rules_come_first)
 }
 
 /* Without a backward pass and without optimizers, empty stacks say nothing. */
-Test(category, nothing_is_guessed_from_empty_stacks_alone)
+Test(category, empty_stacks_alone_decide_nothing)
 {
     mvt_trace *t = mvt_new();
     run r;
@@ -343,7 +343,7 @@ Test(category, state_of_the_users_own_optimizers_is_found)
     expect_states(own_optimizer(true, true, true, 3), "optimizer_state", "temporary");
 }
 
-/* ... or within it: a loop that returned to its lines kept their blocks. */
+/* ... or within it, where a loop ran the same lines again and kept their blocks. */
 Test(category, state_of_a_step_that_is_not_over_is_found)
 {
     expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");

@@ -133,18 +133,6 @@ LongTest(lines, add_up_on_every_snapshot)
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(lines, json_has_the_members_of_the_contract)
-{
-    cJSON *report = mvt_json(0, "$MEMVIZ lines --json $SNAPS/gpt_train.pickle"), *line;
-    cJSON *lines = cJSON_GetObjectItem(report, "lines");
-
-    cJSON_ArrayForEach(line, lines)
-        mvt_json_has(line, "file line function peak_bytes total_bytes live_bytes allocations");
-    line = cJSON_GetArrayItem(lines, 0);
-    cr_expect_str_eq(mvt_json_text(line, "function"), "train_step");
-    cr_expect_eq(mvt_json_number(line, "line"), 75);
-}
-
 static void expect_source(const char *command, const char *text)
 {
     mvt_run r = mvt_sh("%s", command);

@@ -142,7 +142,7 @@ Test(own_lists, lists_that_grow_keep_their_order)
     expect_notes(&trace, 0);
 }
 
-/* Else a small file could say a huge history. */
+/* Otherwise a small file could claim a huge history. */
 Test(own_lists, an_event_is_in_one_list)
 {
     static const char *const devices[] = {"1231", "11", "123,3", "21,1", "321,321", "13,123"};

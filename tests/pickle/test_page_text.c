@@ -42,7 +42,7 @@ Test(page_text, the_fill_is_not_a_remark)
     }
 }
 
-/* Errors name a byte of the page: the letter, or where the pickle's byte is said. */
+/* Errors name a byte of the page: the letter, or the one that encodes the pickle's byte. */
 Test(page_text, errors_name_the_byte_of_the_page)
 {
     mvt_trace *t = mvt_small();

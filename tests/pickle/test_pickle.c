@@ -351,7 +351,7 @@ Test(pickle, list_dict_tuple_from_a_mark)
     cr_assert_eq(trace.pools.a[trace.tags.pool[trace.devices[0].events.tag[0].row].row], 2);
 }
 
-Test(pickle, unknown_things_are_kept_or_counted)
+Test(pickle, unknown_keys_are_kept_or_counted)
 {
     mvt_opcodes *w = new_writer();
     mv_trace trace;

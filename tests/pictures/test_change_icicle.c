@@ -37,7 +37,7 @@ static void open_change(change *c, const char *before, const char *after)
                                 &c->tree, mvt_err()));
 }
 
-Test(change_icicle, says_the_change_and_can_be_read)
+Test(change_icicle, shows_the_change_legibly)
 {
     static const char *const pairs[][2] = {{"leak_in_training", "gpt_train"},
                                            {"gpt_train", "leak_in_training"},

@@ -1,6 +1,5 @@
 /* The timeline by pool: that envelopes are as high as a literal model says, and that pictures of
  * every real snapshot can be read. */
-#include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_scene.h"
 #include "view/paper/paper.h"

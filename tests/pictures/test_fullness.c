@@ -1,7 +1,6 @@
 /* How full segments are, compared with overlaps added up literally, and the colours that show it.
  */
 #include "analyze/lives/alive.h"
-#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"

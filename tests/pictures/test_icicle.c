@@ -1,7 +1,6 @@
 /* Flame graphs as trees and as pictures, compared with literal models. */
 #include <math.h>
 
-#include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
 #include "view/paper/paper.h"
@@ -62,7 +61,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 
 /* ---- beside literal models --------------------------------------------------------------- */
 
-/* "main;step;forward": what folded stacks would say of a row. */
+/* "main;step;forward": the folded stack of a row. */
 static void path_of_row(const picture *p, const mv_trace *trace, const mv_flame_row *row, char *out,
                         size_t size)
 {

@@ -1,7 +1,6 @@
 /* The layout of a timeline, compared with a literal one: for each column, every allocation that is
  * alive, one on top of the other. */
 #include "tests/fixture/fixture_lives.h"
-#include "tests/fixture/fixture_test.h"
 #include "viz/pictures/layout.h"
 
 enum { MOST_EVENTS = 400, SITES = 5 };

@@ -1,7 +1,5 @@
 /* The allocator's state as a picture: boxes compared with a literal layout, scenes of every
  * snapshot. */
-#include "analyze/lives/alive.h"
-#include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"

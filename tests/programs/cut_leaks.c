@@ -5,7 +5,6 @@
  *
  * One line for each device that has events: how often each verdict came, and for a recording that
  * leaks from which event on it must be named and where it was not. -v lists every place. */
-#include <string.h>
 
 #include "parse/readers.h"
 #include "tests/fixture/leak_cuts.h"

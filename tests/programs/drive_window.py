@@ -27,7 +27,7 @@ failures, passed = [], []
 
 
 def check(holds, what):
-    """A failure is printed at once; what held is printed at the end, if all did."""
+    """A failure is printed at once; passed checks are printed at the end, if all passed."""
     if holds:
         passed.append(what)
     else:

@@ -234,7 +234,7 @@ static bool has_no_effect(void)
 }
 
 /* NULL: the run is as it should be. `before` is the initial contents of the folder. */
-static const char *judge(const outcome *r, const outcome *good, const outcome *before)
+static const char *evaluate(const outcome *r, const outcome *good, const outcome *before)
 {
     bool same_files = strcmp(r->files, good->files) == 0;
     bool same_out = strcmp(r->out, good->out) == 0;
@@ -358,7 +358,7 @@ static void serve(int shared)
             return;
         }
         without = r.hits ? 0 : without + 1;
-        why = judge(&r, &good, &before);
+        why = evaluate(&r, &good, &before);
         runs++;
         failed += !why && r.status != good.status;
         same += !why && r.status == good.status;

@@ -259,7 +259,7 @@ static void let_pass(system_filter *f, uint64_t start, uint64_t end)
     finish(f, SECCOMP_RET_ALLOW);
 }
 
-/* The code of a sanitizer expects no faults. It is in a library of its own (gcc) or in the program
+/* The code of a sanitizer expects no faults. It is in its own library (gcc) or in the program
  * (clang), which makes no system call itself and has no name here. */
 static int let_sanitizer_pass(struct dl_phdr_info *file, size_t size, void *user)
 {

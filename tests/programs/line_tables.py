@@ -43,7 +43,7 @@ class C:
 """ + "x = 1; " * 300 + "\nif x:\n" + "    x = x + (x if x else\n x)\n" * 200
 
 
-def tell(code):
+def print_lines(code):
     table = code.co_linetable if VERSION >= 0x30A else code.co_lnotab
     print(VERSION, code.co_firstlineno, bytes(table).hex() or "-")
     print(*(line_of(code, at) for at in range(0, len(code.co_code), 2)))
@@ -51,7 +51,7 @@ def tell(code):
 
 def walk(code, left):
     if left > 0:
-        tell(code)
+        print_lines(code)
         left -= 1
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -3,7 +3,7 @@
  *     mark TEXT     memviz_mark(TEXT), where the shim is there: an event without any GPU
  *     heap NAME     reports a block of heap NAME
  *     fork          a child marks "child" and ends; waits for it
- *     spawn         another image of this program marks "spawned" in a process of its own
+ *     spawn         another image of this program marks "spawned" in its own process
  *     exec          becomes this program anew, with the arguments that follow
  *     leave         a child that marks "left" and is not waited for: it stays until there is a file
  *                   "enough" here, and unlinks that file as it ends; the file "left" says that it
@@ -15,7 +15,7 @@
  *     kill N        sends itself a signal
  *     exit N        _exit
  *
- * What waits gives up after ten minutes, so that a test that has failed leaves no process. */
+ * Waits end after ten minutes, so that a test that has failed leaves no process. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -130,7 +130,7 @@ int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
     return 0;
 }
 
-/* total, reserved, free, used, after a version in a word of its own */
+/* total, reserved, free, used, after a version in its own word */
 int nvmlDeviceGetMemoryInfo_v2(void *handle, unsigned long long *info)
 {
     if (!nvml_stand_in.reserved)

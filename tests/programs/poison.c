@@ -3,11 +3,8 @@
  *
  *     poison NAMES IN OUT...    NAMES: a file, a hostile name a line, as hexadecimal digits. OUT
  * ends in .bin, .msgpack, .plain.msgpack, .pickle or .cpp.pickle */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
-#include "parse/readers.h"
 #include "tests/fixture/fixture.h"
 #include "tests/names/fixture_poison.h"
 

@@ -2,8 +2,6 @@
  * command line, one folder below it for each fuzz target. */
 #include "tests/fixture/fixture_live.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "analyze/ranks/summary_bytes.h"

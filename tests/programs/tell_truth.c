@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "tests/fixture/truth.h"
-#include "view/intents/intents.h"
 
 static uint32_t check_file(const char *path)
 {

@@ -95,7 +95,7 @@ static void wait_for(pid_t child)
     printf("child ended with %d\n", status);
 }
 
-/* The child records in slots of its own, and so does the parent after it. */
+/* The child records in its own slots, and so does the parent after it. */
 static void make_child(const char *mode, pid_t (*fork_now)(void))
 {
     pid_t child;

@@ -1,10 +1,8 @@
-/* The viewer with all its threads, in a program of its own: Criterion does not start under
+/* The viewer with all its threads, in its own program: Criterion does not start under
  * ThreadSanitizer. Opens the files it is given, plays with them while they load, once to the end
  * and then a few times with an early close.
  *
  *     view_threads FILE... */
-#include <stdatomic.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "view/renewal.h"

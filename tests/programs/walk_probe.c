@@ -7,7 +7,6 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))

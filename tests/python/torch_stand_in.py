@@ -103,7 +103,7 @@ class StorageWeakRef:
 
 
 class Tensor:
-    """Of four-byte elements without gaps, in a storage of its own or as a view of another's."""
+    """Of four-byte elements without gaps, in its own storage or as a view of another's."""
 
     def __init__(self, address, *shape, device="cuda", of=None, index=0):
         self.shape = shape

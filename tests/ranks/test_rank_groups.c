@@ -72,7 +72,7 @@ static mv_summary part_of(const mv_summary *whole, uint32_t blocks)
     return part;
 }
 
-/* Without the n-th largest place of the program. */
+/* Removes the n-th largest place of the program. */
 static void remove_site(mv_summary *rank, uint32_t nth)
 {
     mv_summary_site *site = copy_sites(rank);
@@ -103,7 +103,7 @@ static void change_sequence(mv_summary *rank)
     rank->end.shape ^= 1;
 }
 
-static void plant(job *j, uint32_t number, way how)
+static void disturb(job *j, uint32_t number, way how)
 {
     mv_summary *rank = &j->rank[number];
     mv_summary_site *site = copy_sites(rank);
@@ -226,7 +226,7 @@ static void check(job *j, uint32_t count, job_plan plan, const char *what)
         for (uint32_t i = 0; i < odd; i++) {
             uint32_t number = how % 2 ? 1 + i : mvt_random(&j->seed, count);
             if (!j->is_odd[number])
-                plant(j, number, how);
+                disturb(j, number, how);
         }
         expect_planted(j, text);
     }
@@ -296,7 +296,7 @@ Test(rank_groups, stages_of_one_rank)
     check(j, 4, (job_plan){.stages = 4}, "different programs");
     for (way how = LEAK; how <= OOM; how++) {
         make_job(j, 4, (job_plan){.stages = 4});
-        plant(j, 2, how);
+        disturb(j, 2, how);
         expect_planted(j, "a leak or a failed request of one");
     }
     j = similar_stages(8, 7, 9);
@@ -356,7 +356,7 @@ Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
     j->stage[0] = part_of(&whole, 16);
     j->stage[1] = part_of(&whole, 8);
     make_job(j, 32, (job_plan){.stages = 2, .is_shuffled = true});
-    plant(j, 20, BATCH);
+    disturb(j, 20, BATCH);
     expect_planted(j, "twice the second stage");
     cr_expect_eq(j->found.group[20], j->found.group[21]);
     cr_expect_neq(j->found.group[20], j->found.group[0]);
@@ -368,7 +368,7 @@ Test(rank_groups, a_stage_of_two_is_a_stage)
     job *j = different_stages();
 
     make_job(j, 8, (job_plan){.stages = 4});
-    plant(j, 5, EXTRA);
+    disturb(j, 5, EXTRA);
     expect_planted(j, "one of two");
 }
 

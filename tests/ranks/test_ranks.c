@@ -9,7 +9,7 @@ enum { MOST = 6, STEPS = 10 };
 typedef struct {
     uint64_t batch;    /* factor of the activations' sizes; 0: 1 */
     bool leaks;        /* keeps the loss of each step */
-    uint64_t own;      /* bytes that it allocates at a line of its own */
+    uint64_t own;      /* bytes that it allocates at its own line */
     uint64_t own_too;  /* and at another line, in two calls of it */
     bool no_stacks;    /* has one block, without a stack */
     bool other_order;  /* goes through another line in step 3 */
@@ -229,7 +229,7 @@ Test(ranks, an_early_dump_is_not_a_difference)
     cr_expect_eq(p.found.first, MV_NO_ROW);
 }
 
-/* What the others allocated later is not a difference, either. */
+/* Later allocations of the others are not a difference, either. */
 Test(ranks, an_early_dump_may_have_a_lower_peak)
 {
     party p;

@@ -223,8 +223,8 @@ LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-/* Ranks say the same of summaries as of the snapshots, but for what only those know. */
-Test(summary, a_summary_serves_in_place_of_its_snapshot)
+/* `ranks` reports the same of summaries as of snapshots, except for facts that only snapshots have. */
+Test(summary, a_summary_replaces_its_snapshot)
 {
     mvt_run run = mvt_sh(
         "cp $SNAPS/mlp_train.pickle a.pickle; cp $SNAPS/leak_cycle.pickle b.pickle; "

@@ -1,5 +1,5 @@
 /* Forks of programs with threads, under the whole shim (tests/hooked/forking.c): no child hangs in
- * a hook, nor in a call of its own that takes a lock which a hook took in the parent. */
+ * a hook, nor in its own call that takes a lock which a hook took in the parent. */
 #include "tests/fixture/fixture_program.h"
 
 /* Live files are enough: finalising hundreds of them would only take time. */
@@ -44,7 +44,7 @@ LongTest(forks, children_do_not_hang_among_threads_that_make_tensors)
     expect_no_hang("python", "MEMVIZ_CPU=1", "tensors", 150);
 }
 
-/* Forks wait for such a thread once, and its children say no. */
+/* Forks wait for such a thread once, and its children are not recorded. */
 LongTest(forks, children_of_a_process_with_a_silent_thread)
 {
     expect_no_hang("none", "MEMVIZ_CPU=1", "asked", 100);

@@ -12,10 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "parse/readers.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
-#include "tests/fixture/fixture_test.h"
 #include "tests/fixture/live_decode.h"
 #include "tests/programs/victim_events.h"
 
@@ -535,7 +533,7 @@ Test(recorder, no_number_is_taken_from_the_program)
     expect_mode("no_numbers", 1);
 }
 
-Test(recorder, file_that_cannot_be_made_is_not_there)
+Test(recorder, a_file_that_cannot_be_created_does_not_exist)
 {
     expect_nothing((victim_opts){.mode = "fork", .threads = 2, .events = 100, .out = "no/live"});
     expect_nothing((victim_opts){

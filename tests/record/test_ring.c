@@ -2,19 +2,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/thin/pauses.h"
 #include "base/text.h"
-#include "parse/readers.h"
 #include "record/fold.h"
 #include "record/line_history.h"
-#include "record/ring.h"
 #include "record/trigger.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
-#include "tests/fixture/fixture_program.h"
-#include "tests/fixture/soundness.h"
 
 enum { EVENTS = 240 };
 

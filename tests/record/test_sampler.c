@@ -2,12 +2,10 @@
  * in use is freed. The test takes the launcher's part first; then `memviz run` does, with a
  * libnvidia-ml.so.1 of the tests' own. */
 #include "parse/model/shared_memory.h"
-#include "parse/model/trace.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 #include <poll.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -104,9 +102,9 @@ static bool has_socket(pid_t pid)
     return false;
 }
 
-/* Another thread of the program may close any number or take it for a file of its own, and CUDA's
+/* Another thread of the program may close any number or take it for its own file, and CUDA's
  * driver writes to its own when the program has closed all: so the socket has none. */
-Test(sampler, the_program_has_no_number_of_the_socket)
+Test(sampler, the_socket_has_no_descriptor_number_in_the_program)
 {
     char name[40];
     int listener = listen_at(name), asker;
@@ -204,13 +202,13 @@ LongTest(sampler, a_device_that_shares_the_hosts_memory_has_no_others)
     }
 }
 
-LongTest(sampler, devices_of_unknown_order_have_none)
+LongTest(sampler, devices_of_unknown_order_have_no_samples)
 {
     expect_samples_in_order("", false);
     expect_samples_in_order("CUDA_DEVICE_ORDER=PCI_BUS_ID", true);
 }
 
-/* Of a device that others use, too, only the processes of the run have levels of their own. */
+/* On a device that others use, too, only the processes of the run have levels. */
 static bool has_own_level(const char *writes_number)
 {
     mvt_run run = mvt_sh(

@@ -1,6 +1,5 @@
 /* The replay of whole traces: real snapshots under the settings they were recorded with, and under
  * others for which PyTorch's own counters are at hand. */
-#include "analyze/lives/address_ranks.h"
 #include "analyze/replay/replay_script.h"
 
 #include <inttypes.h>

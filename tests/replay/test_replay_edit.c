@@ -1,7 +1,6 @@
 /* Each edit gives the same result as a recording of the edited program: the slow way is to write
  * the program anew. A program here is a list of steps. Its trace is made with an allocator that
  * never uses an address twice, since replays use only the requests. */
-#include <string.h>
 
 #include "analyze/replay/replay_edit.h"
 #include "tests/fixture/fixture.h"
@@ -228,7 +227,7 @@ Test(replay_edit, sizes_change_as_in_a_program_with_other_sizes)
         }
 }
 
-Test(replay_edit, one_buffer_serves_all_that_are_its_parts)
+Test(replay_edit, one_buffer_serves_all_of_its_parts)
 {
     for (uint64_t seed = 1; seed < 20; seed++) {
         program before = random_program(seed * 77), after = before;
@@ -462,7 +461,7 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
 }
 
 /* Three calls that share the end of the first block of each, as casts of weights do with autocast. */
-Test(replay_edit, what_calls_give_up_together_is_not_for_their_backward_passes)
+Test(replay_edit, blocks_freed_together_are_not_for_backward_passes)
 {
     program before = {.count = 0}, after = {.count = 0};
     uint32_t instance[MOST];

@@ -1,7 +1,6 @@
 /* Random requests to the simulated allocator and to a slow, literal one: every address, every size
  * and every total must be the same; and free ranges of address space, compared with a plain list.
  */
-#include "analyze/replay/gaps.h"
 #include "analyze/replay/replay_heap.h"
 
 #include "tests/fixture/fixture_test.h"

@@ -117,7 +117,7 @@ Test(captured, info_counts_captured_and_lost_events)
                "1 free of an address outside all heaps");
 }
 
-/* "history none" alone was all that was said of a program without PyTorch. */
+/* Programs without PyTorch had only "history none" here. */
 Test(captured, info_names_the_levels)
 {
     mvt_run r = mvt_sh("$MEMVIZ info " MV_TESTDATA "/captures/plain_pinned.bin && "

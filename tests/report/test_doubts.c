@@ -14,7 +14,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 
 /* Memory from before the events is uncertain at a peak, and certain at the end, which is in the
  * file. */
-LongTest(doubts, are_said_by_each_report_that_has_a_peak)
+LongTest(doubts, are_in_each_report_with_a_peak)
 {
     static const struct {
         const char *command, *says; /* NULL: nothing of history */

@@ -1,7 +1,6 @@
 /* docs/json.md describes every field of the JSON of every report, and no field that there is not:
  * the tables that reports are printed from are compared with the page's rows. */
 #include "base/text.h"
-#include "cli/commands.h"
 #include "cli/report/table.h"
 #include "tests/fixture/fixture.h"
 

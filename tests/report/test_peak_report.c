@@ -1,4 +1,5 @@
 /* memviz peak as scripts meet it: the JSON contract, rules, targets, the gate. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -18,24 +19,6 @@ static double sum_of(const cJSON *array, const char *key)
 
     cJSON_ArrayForEach(item, array) sum += mvt_json_number(item, key);
     return sum;
-}
-
-Test(peak_report, json_has_the_members_of_the_contract)
-{
-    cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/gpt_train.pickle"), *site;
-    cJSON *truth = mvt_json(0, "printf '{\"memviz\":0,\"command\":0,\"file\":0,\"truth\":';"
-                               "cat $SNAPS/gpt_train.truth.json; echo '}'");
-    const cJSON *at = mvt_member(r, "at");
-
-    mvt_json_has(at, "event time_us allocated requested reserved");
-    cr_expect_eq(mvt_json_number(at, "allocated"),
-                 mvt_json_number(mvt_member(truth, "truth"), "max_allocated"));
-    cJSON_ArrayForEach(site, mvt_member(r, "sites"))
-        mvt_json_has(site, "bytes blocks share category annotation marginal_bytes frames");
-    cr_expect_eq(sum_of(mvt_member(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"),
-                 mvt_json_number(at, "allocated"));
-    cr_expect_eq(sum_members(mvt_member(r, "categories")), mvt_json_number(at, "allocated"));
-    cr_expect_eq(sum_of(mvt_member(r, "annotations"), "bytes"), mvt_json_number(at, "allocated"));
 }
 
 /* A file without ranges has one row, which only JSON and CSV show. */
@@ -172,32 +155,25 @@ Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
 
 LongTest(peak_report, exit_statuses_are_those_of_the_contract)
 {
-    static const struct {
-        const char *command, *err;
-        int status;
-    } all[] = {
-        {"$MEMVIZ peak --fail-on 'peak>1.2GiB' $SNAPS/gpt_train.pickle", "", 0},
-        {"$MEMVIZ peak --fail-on 'peak>1239841792' $SNAPS/gpt_train.pickle", "", 0},
-        {"$MEMVIZ peak --fail-on 'peak>1239841791' $SNAPS/gpt_train.pickle",
-         "peak allocated 1239841792 B, above 1239841791 B", 3},
-        {"$MEMVIZ peak --at end --fail-on 'peak>1GiB' $SNAPS/gpt_train.pickle",
-         "peak allocated 1.15 GiB, above 1.00 GiB", 3},
-        {"$MEMVIZ peak --fail-on leak $SNAPS/gpt_train.pickle", "not a gate of peak", 2},
-        {"$MEMVIZ peak --target much $SNAPS/gpt_train.pickle", "--target much: expected SIZE", 2},
-        {"$MEMVIZ peak --at noon $SNAPS/gpt_train.pickle", "'noon' is not a valid --at", 2},
-        {"$MEMVIZ peak --at oom $SNAPS/gpt_train.pickle", "no such out-of-memory event", 1},
-        {"$MEMVIZ peak --rules none $SNAPS/gpt_train.pickle", "none: ", 1},
-        {"$MEMVIZ peak --rules . $SNAPS/gpt_train.pickle", "not a regular file", 1},
-        {"printf 'a b\\n[ c\\n' >r; $MEMVIZ peak --rules r $SNAPS/gpt_train.pickle",
-         "r: line 2: ", 1},
+    static const mvt_expected_run all[] = {
+        {"$MEMVIZ peak --fail-on 'peak>1.2GiB' $SNAPS/gpt_train.pickle", 0, "", NULL},
+        {"$MEMVIZ peak --fail-on 'peak>1239841792' $SNAPS/gpt_train.pickle", 0, "", NULL},
+        {"$MEMVIZ peak --fail-on 'peak>1239841791' $SNAPS/gpt_train.pickle", 3, "",
+         "peak allocated 1239841792 B, above 1239841791 B"},
+        {"$MEMVIZ peak --at end --fail-on 'peak>1GiB' $SNAPS/gpt_train.pickle", 3, "",
+         "peak allocated 1.15 GiB, above 1.00 GiB"},
+        {"$MEMVIZ peak --fail-on leak $SNAPS/gpt_train.pickle", 2, "", "not a gate of peak"},
+        {"$MEMVIZ peak --target much $SNAPS/gpt_train.pickle", 2, "",
+         "--target much: expected SIZE"},
+        {"$MEMVIZ peak --at noon $SNAPS/gpt_train.pickle", 2, "", "'noon' is not a valid --at"},
+        {"$MEMVIZ peak --at oom $SNAPS/gpt_train.pickle", 1, "", "no such out-of-memory event"},
+        {"$MEMVIZ peak --rules none $SNAPS/gpt_train.pickle", 1, "", "none: "},
+        {"$MEMVIZ peak --rules . $SNAPS/gpt_train.pickle", 1, "", "not a regular file"},
+        {"printf 'a b\\n[ c\\n' >r; $MEMVIZ peak --rules r $SNAPS/gpt_train.pickle", 1, "",
+         "r: line 2: "},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("%s", all[i].command);
-        cr_expect_eq(r.status, all[i].status, "%s: %d %s", all[i].command, r.status, r.err);
-        cr_expect(strstr(r.err, all[i].err), "%s: %s", all[i].command, r.err);
-        cr_expect(*all[i].err || !*r.err, "%s", r.err);
-    }
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 /* ---- the first line ---------------------------------------------------------------------- */

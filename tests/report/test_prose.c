@@ -55,7 +55,7 @@ static void put_cut(mv_out *out)
     mv_prose_put_cut(out, 5, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
 }
 
-Test(prose, cut_texts_say_so)
+Test(prose, cut_texts_are_marked)
 {
     char *text = printed(0, put_cut);
 

@@ -1,6 +1,7 @@
 /* Tables of reports: text, JSON and CSV of one list of fields; and on real snapshots, that every
  * table of every report has the same rows, keys and values in JSON and in CSV. */
 #include "cli/report/table.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -231,7 +232,7 @@ static void expect_cell(check *c, const char *key, const cJSON *value, const cha
     }
 }
 
-/* Every scalar of a row must be in a column; a list or map that is a table of its own is not. */
+/* Every scalar of a row must be in a column; a list or map that is its own table is not. */
 static void expect_columns(check *c, const mv_table *tables, const cJSON *row, const char *path,
                            const char *key)
 {
@@ -260,7 +261,7 @@ static void expect_columns(check *c, const mv_table *tables, const cJSON *row, c
     }
 }
 
-/* Tables of a map are rows of their own, after their name. */
+/* Tables of a map are their own rows, after their name. */
 static void expect_table_in_map(check *c, const cJSON *row)
 {
     char *cell[MOST_COLUMNS];
@@ -385,18 +386,12 @@ LongTest(table, csv_of_every_report_equals_its_json, .timeout = 300)
 
 Test(table, wrong_usage_of_csv)
 {
-    static const struct {
-        const char *arguments, *message;
-    } all[] = {
-        {"peak --csv --json x", "--csv and --json cannot be combined"},
-        {"peak --table sites x", "--table needs --csv"},
-        {"peak --csv --table nope x", "no table 'nope'; expected one of: report, sites, "},
-        {"export --csv x", "option --csv does not apply here"},
+    static const mvt_expected_run all[] = {
+        {"peak --csv --json x", 2, NULL, "--csv and --json cannot be combined"},
+        {"peak --table sites x", 2, NULL, "--table needs --csv"},
+        {"peak --csv --table nope x", 2, NULL, "no table 'nope'; expected one of: report, sites, "},
+        {"export --csv x", 2, NULL, "option --csv does not apply here"},
     };
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run run = mvt_here("$MEMVIZ %s", all[i].arguments);
-        cr_expect_eq(run.status, 2);
-        cr_expect(strstr(run.err, all[i].message), "%s: %s", all[i].arguments, run.err);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }

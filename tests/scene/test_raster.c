@@ -1,6 +1,5 @@
 /* Scenes as pixels: the pixels of each kind of shape, and whole pictures compared with expected
  * ones, byte for byte. */
-#include <math.h>
 #include <png.h>
 
 #include "tests/fixture/fixture.h"
@@ -226,7 +225,7 @@ Test(raster, hatching_covers_its_share)
     cr_expect_eq(pixel(&d, 3, 4), pixel(&d, 4, 3));
 }
 
-/* Texts stand where their anchor says and inside what mv_text_width takes them to be. */
+/* Texts are at their anchor, and within the width that mv_text_width returns. */
 Test(raster, texts_fit_the_width_of_the_layout)
 {
     static const char *const texts[] = {"train.py:62 forward", "1.15 GiB", "illicit flights (tt)",

@@ -1,13 +1,8 @@
 /* A raster that draws one scene after the other: the parts that it skips make no difference.
  * Pictures are compared with a raster that never drew before, and with a painter of rectangles and
  * images that looks at every pixel of every shape. */
-#include <math.h>
 
-#include "base/cursor.h"
-#include "tests/fixture/fixture.h"
-#include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_view.h"
-#include "viz/scene/pixel_rect.h"
 #include "viz/scene/raster.h"
 
 enum { WIDTH = 420, HEIGHT = 310, IMAGE = 64, SHAPES = 40 };

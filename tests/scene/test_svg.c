@@ -4,7 +4,6 @@
 
 #include "tests/fixture/fixture.h"
 #include "viz/scene/distinct_texts.h"
-#include "viz/scene/scene.h"
 
 typedef struct {
     mv_arena *arena;

@@ -1,6 +1,5 @@
 /* The source lines of a recorded program on this machine, and an editor on one. */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,7 +82,7 @@ Test(disk_sources, an_editor_gets_the_place_as_it_wants_it)
     cr_expect_str_eq(edited("subl", "", path, 12), mv_arena_printf(mvt_memory(), "%s:12\n", whole));
 }
 
-Test(disk_sources, what_is_missing_is_said)
+Test(disk_sources, missing_files_are_named)
 {
     const char *path = written("b.py", "x\n");
     char why[MV_SOURCE_WHY];

@@ -1,7 +1,6 @@
 /* memviz view as a program: without a window, without SDL, with wrong options. tests/window.sh is
  * about the window itself. */
 #include <png.h>
-#include <stdint.h>
 
 #include "tests/fixture/fixture_json.h"
 
@@ -107,7 +106,7 @@ LongTest(viewer, a_shot_has_its_size_and_shows_something)
     free(pixels);
 }
 
-LongTest(viewer, scripts_run_and_say_which_line_fails)
+LongTest(viewer, scripts_run_and_name_the_failing_line)
 {
     mvt_run r = mvt_sh("printf 'open '$SNAPS'/gpt_train.pickle\nwait idle\nkey Shift+P\n"
                        "expect text train.py\nshot a.png\nsize 700 500\nshot b.png\n' >good && "

@@ -94,7 +94,7 @@ Test(viewer_window, draws_nothing_while_it_is_hidden)
 
 /* A view that is loaded and judged, with the pointer still on the picture, in the lower pane or on
  * a button, comes to rest: it wants no more frames. */
-LongTest(viewer_window, a_view_comes_to_rest)
+LongTest(viewer_window, a_view_stops_drawing)
 {
     mv_view *view = mvt_view("gpt_train");
     static const float places[][2] = {{300, 300}, {300, 460}, {300, 560}, {300, 15}, {1100, 200}};

@@ -206,7 +206,7 @@ static void expect_part(const mvt_server *server, const char *path, const char *
     cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"), said);
 }
 
-Test(serve, a_file_as_it_is_in_parts)
+Test(serve, an_unchanged_file_is_sent_in_parts)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
     const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
@@ -368,7 +368,7 @@ static mvt_reply ask(const mvt_server *server, const char *method, const char *p
     return mvt_send(server, request, (size_t)length);
 }
 
-Test(serve, without_the_token_all_is_the_same_nothing)
+Test(serve, every_request_without_the_token_gets_the_same_404)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
     mvt_reply nothing = ask(&server, "GET", "/", "127.0.0.1"), reply;

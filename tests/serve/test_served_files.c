@@ -27,8 +27,8 @@ static mv_served_files_state wait_for(mv_served_files *served, const mv_served_f
     mv_served_files_answer answer;
 
     mv_served_files_container(served, file->id, file->version, &answer);
-    *was_made = answer.state != MV_SHELF_MAKING;
-    while (answer.state == MV_SHELF_MAKING) {
+    *was_made = answer.state != MV_SERVED_FILE_MAKING;
+    while (answer.state == MV_SERVED_FILE_MAKING) {
         cr_expect(answer.progress >= 0 && answer.progress <= 1);
         usleep(10000);
         mv_served_files_container(served, file->id, file->version, &answer);
@@ -62,11 +62,13 @@ Test(served, containers_are_kept_within_the_bound)
         cr_assert_eq(list.count, 2);
         for (int round = 0; round < 2; round++)
             for (int i = 0; i < 2; i++) {
-                cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
+                cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made),
+                             MV_SERVED_FILE_READY);
                 cr_expect_gt(bytes, 1000);
                 /* With a bound of one byte only the newest one is there. */
                 cr_expect_eq(was_made, round == 1 && most > 1);
-                cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
+                cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made),
+                             MV_SERVED_FILE_READY);
                 cr_expect(was_made);
             }
         mv_served_files_close(served);
@@ -82,17 +84,17 @@ Test(served, malformed_numbers_and_versions)
 
     mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
     mv_served_files_original(served, 0, 0, &answer);
-    cr_expect_eq(answer.state, MV_SHELF_ABSENT, "nothing was listed yet");
+    cr_expect_eq(answer.state, MV_SERVED_FILE_ABSENT, "nothing was listed yet");
     list = look(served);
     for (int i = 0; i < 2; i++) {
         void (*take)(mv_served_files *, uint32_t, uint64_t, mv_served_files_answer *) =
             i ? mv_served_files_original : mv_served_files_container;
         take(served, 2, list.files[0].version, &answer);
-        cr_expect_eq(answer.state, MV_SHELF_ABSENT);
+        cr_expect_eq(answer.state, MV_SERVED_FILE_ABSENT);
         take(served, UINT32_MAX, list.files[0].version, &answer);
-        cr_expect_eq(answer.state, MV_SHELF_ABSENT);
+        cr_expect_eq(answer.state, MV_SERVED_FILE_ABSENT);
         take(served, list.files[0].id, list.files[1].version, &answer);
-        cr_expect_eq(answer.state, MV_SHELF_STALE);
+        cr_expect_eq(answer.state, MV_SERVED_FILE_STALE);
         cr_expect_eq(answer.fd, -1);
     }
     mv_served_files_close(served);
@@ -111,8 +113,8 @@ Test(served, a_limit_of_memory_is_a_line)
     cr_assert_eq(list.count, 1);
     do
         mv_served_files_container(served, 0, list.files[0].version, &answer);
-    while (answer.state == MV_SHELF_MAKING);
-    cr_expect_eq(answer.state, MV_SHELF_FAILED);
+    while (answer.state == MV_SERVED_FILE_MAKING);
+    cr_expect_eq(answer.state, MV_SERVED_FILE_FAILED);
     cr_expect_not_null(strstr(answer.why, "--max-memory"), "%s", answer.why);
     mv_served_files_close(served);
 }
@@ -162,7 +164,7 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     mv_served_files_find_verdicts(served);
     for (uint32_t i = 0; i < list.count; i++) /* each interrupts the verdict under way */
         if (!strchr(list.files[i].name, '.'))
-            cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SHELF_READY);
+            cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SERVED_FILE_READY);
     list = look_until_read(served);
     v = verdict_of(&list, "leak");
     cr_expect_str_eq(v->kind, "LEAK");
@@ -227,12 +229,12 @@ Test(served, a_live_file_has_a_version_for_each_reading)
     mv_served_files_container(served, file.id, file.version, &answer);
     put_blocks(l, 1000, path); /* while it may be read */
     cr_expect_eq(look(served).files[0].version, file.version);
-    cr_assert_eq(wait_for(served, &file, &bytes, &was_made), MV_SHELF_READY);
+    cr_assert_eq(wait_for(served, &file, &bytes, &was_made), MV_SERVED_FILE_READY);
     next = next_version(served, file.version);
     cr_expect(next.is_live);
     mv_served_files_container(served, file.id, file.version, &answer);
-    cr_expect_eq(answer.state, MV_SHELF_STALE);
-    cr_assert_eq(wait_for(served, &next, &more, &was_made), MV_SHELF_READY);
+    cr_expect_eq(answer.state, MV_SERVED_FILE_STALE);
+    cr_assert_eq(wait_for(served, &next, &more, &was_made), MV_SERVED_FILE_READY);
     cr_expect_eq(look(served).files[0].version, next.version, "nothing is new");
     mvt_live_fact(l, "end_us", "9000000");
     mvt_file_put(path, mvt_live_bytes(l));
@@ -270,20 +272,20 @@ LongTest(served, files_take_the_rows_of_those_that_are_gone)
     list = look(served);
     cr_assert_eq(list.count, 1);
     first = list.files[0];
-    cr_expect_eq(wait_for(served, &first, &bytes, &was_made), MV_SHELF_READY);
-    each_file(folder, 0, MV_SHELF_MOST, true);
+    cr_expect_eq(wait_for(served, &first, &bytes, &was_made), MV_SERVED_FILE_READY);
+    each_file(folder, 0, MV_SERVED_MOST, true);
     cr_expect_eq(look(served).left_out, 1);
     mvt_in_folder(folder, "rm a; cp $SNAPS/mlp_train.pickle b");
-    each_file(folder, 0, MV_SHELF_MOST, false);
+    each_file(folder, 0, MV_SERVED_MOST, false);
     list = look(served);
     cr_expect_eq(list.left_out, 0);
     cr_assert_eq(list.count, 1);
     cr_expect_str_eq(list.files[0].name, "b");
     cr_expect_eq(list.files[0].id, first.id, "the first row that is free");
-    cr_expect_eq(wait_for(served, &list.files[0], &bytes, &was_made), MV_SHELF_READY);
+    cr_expect_eq(wait_for(served, &list.files[0], &bytes, &was_made), MV_SERVED_FILE_READY);
     cr_expect_not(was_made, "a result made from another file is not used for this one");
     mv_served_files_container(served, first.id, first.version, &answer);
-    cr_expect_eq(answer.state, MV_SHELF_STALE);
+    cr_expect_eq(answer.state, MV_SERVED_FILE_STALE);
     mv_served_files_close(served);
 }
 
@@ -296,9 +298,9 @@ LongTest(served, names_that_come_and_go_take_no_memory)
 
     mvt_ok(mv_served_files_open(arena, &folder, 1, MIB, &served, mvt_err()));
     for (int round = 0; round < 3; round++) {
-        each_file(folder, round, MV_SHELF_MOST, true);
+        each_file(folder, round, MV_SERVED_MOST, true);
         cr_expect_eq(look(served).left_out, 0, "round %d", round);
-        each_file(folder, round, MV_SHELF_MOST, false);
+        each_file(folder, round, MV_SERVED_MOST, false);
         if (round == 0)
             used = arena->budget->used;
     }
@@ -312,7 +314,7 @@ LongTest(served, named_files_come_before_those_of_full_folders)
     mv_served_files_list list;
     mv_served_files *served;
 
-    each_file(folder, 0, MV_SHELF_MOST + 10, true);
+    each_file(folder, 0, MV_SERVED_MOST + 10, true);
     mvt_in_folder(other, "cp $SNAPS/gpt_train.pickle named");
     paths[1] = mv_arena_printf(mvt_memory(), "%s/named", other);
     mvt_ok(mv_served_files_open(mvt_memory(), paths, 2, MIB, &served, mvt_err()));
@@ -386,8 +388,8 @@ Test(served, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
     cr_assert_eq(list.count, 1);
     do
         mv_served_files_container(served, 0, list.files[0].version, &answer);
-    while (answer.state == MV_SHELF_MAKING);
-    cr_expect_eq(answer.state, MV_SHELF_FAILED);
+    while (answer.state == MV_SERVED_FILE_MAKING);
+    cr_expect_eq(answer.state, MV_SERVED_FILE_FAILED);
     cr_expect(strstr(answer.why, "never written (holes)"), "%s", answer.why);
     mv_served_files_close(served);
 }

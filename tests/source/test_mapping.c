@@ -5,10 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "parse/readers.h"
 #include "parse/source/mapping.h"
-#include "parse/source/source.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_live.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -135,7 +132,7 @@ Test(mapping, other_faults_are_left_to_others)
 
 /* ---- the readers -------------------------------------------------------------------------- */
 
-Test(mapping, sources_say_that_a_file_shrank)
+Test(mapping, sources_report_a_file_that_shrank)
 {
     const char *path = put_pages();
     int fd = open(path, O_RDWR);

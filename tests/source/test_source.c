@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "parse/source/source.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 

@@ -3,7 +3,6 @@
 #include "tests/fixture/fixture_pythons.h"
 
 #include "tests/fixture/fixture_test.h"
-#include <string.h>
 
 /* Runs walk_frames.py, which compares and fails by itself, and shows its last line. */
 static void walk_in(const char *python)

@@ -3,14 +3,10 @@
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/chrome/chrome.h"
 #include "view/panes/flames.h"
-#include "view/timeline/alignment.h"
 #include "view/timeline/pane_timeline.h"
 
-#include "tests/fixture/fixture_test.h"
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 
 static mv_span span_of(const char *text)
@@ -352,7 +348,7 @@ static void show(mv_session *session)
     char *files[] = {(char *)mvt_snapshot("two_devices")};
     mv_view *view = begin(&start, 1, files);
 
-    /* A level that the file has not is said in place of a device. */
+    /* A level that is missing from the file is named instead of a device. */
     cr_assert(mv_view_device(view) || mv_view_document(view)->is_missing_level);
     for (uint32_t i = 0; i < view->bookmarks->count; i++) {
         mv_view_do(view, MV_DO_bookmark_go, i);
@@ -404,7 +400,7 @@ LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-/* But for the line that says what was written, or which keys there are. */
+/* Except for the line that names the written file, or the keys. */
 Test(session, the_program_saves_and_opens_one)
 {
     mvt_run run = mvt_sh(
@@ -527,7 +523,7 @@ Test(session, one_is_opened_beside_other_files)
     cr_expect_eq(other->now->cursor, want.cursor);
 }
 
-Test(session, a_wrong_one_that_is_dropped_changes_nothing)
+Test(session, an_invalid_session_that_is_dropped_changes_nothing)
 {
     static const char *const wrong[] = {HEAD "cursr 5\nend\n", HEAD "path a\n", HEAD "end\n",
                                         "memviz session 2\nend\n", HEAD "path -\nend\n"};

@@ -1,5 +1,4 @@
 /* Low points: --at low, and what stays through all of them. */
-#include "analyze/code/culprit.h"
 #include "analyze/oom/refused_calls.h"
 #include "analyze/steps/low_points.h"
 #include "tests/fixture/fixture.h"

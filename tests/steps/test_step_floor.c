@@ -1,4 +1,3 @@
-#include "analyze/steps/step_floor.h"
 
 #include "tests/fixture/fixture.h"
 
@@ -153,7 +152,7 @@ static void keep_a_third(mvt_trace *t, uint32_t step)
     mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
 }
 
-Test(net_growth, a_part_kept_beside_temporary_blocks_grows)
+Test(net_growth, a_part_kept_next_to_temporary_blocks_grows)
 {
     run r;
 

@@ -81,7 +81,7 @@ Test(steps, the_step_under_way_begins_where_the_last_one_ended)
     cr_expect_eq(s.under_way, 4);
 }
 
-/* Three steps of one line, each a pass through four layers with ranges of their own. */
+/* Three steps of one line, each a pass through four layers with their own ranges. */
 static mvt_trace *passes(const char *range, const char *collective)
 {
     mvt_trace *t = mvt_new();
@@ -331,7 +331,7 @@ Test(steps, ranges_of_cub_are_not_steps)
     cr_expect_eq(s.count, 12);
 }
 
-/* Each turn captures a graph, and nothing is given back: in a private pool of its own it is a turn,
+/* Each turn captures a graph, and nothing is given back: in its own private pool it is a turn,
  * in a pool that all share it may be the layers of a model. */
 static uint32_t captures(bool share)
 {
@@ -398,7 +398,7 @@ Test(steps, are_inferred_from_lifetimes_on_a_single_line)
     cr_expect_eq(s.count, 12);
 }
 
-Test(steps, there_are_none_where_nothing_recurs)
+Test(steps, a_run_without_recurrence_has_no_steps)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;

@@ -6,8 +6,6 @@
 #include "tests/fixture/fixture_pythons.h"
 #include "tests/fixture/fixture_test.h"
 
-#include <stdlib.h>
-
 enum { MOST_TABLE = 1 << 20, MOST_UNITS = 1 << 20 };
 
 static uint8_t table[MOST_TABLE];

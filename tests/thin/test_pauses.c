@@ -1,5 +1,4 @@
 /* Pauses: blocks that lived within one are removed, and everything alive outside is complete. */
-#include "analyze/thin/pauses.h"
 
 #include "analyze/thin/thin.h"
 #include "analyze/totals/totals.h"

@@ -2,7 +2,6 @@
  * and all peaks, and is short by exactly the bytes that it reports. */
 #include "analyze/thin/thin.h"
 
-#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
 
 typedef struct {

@@ -204,7 +204,7 @@ Test(compare, one_clock_wins)
     cr_assert_eq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
 }
 
-/* The stations of the key: the ways that are possible, and each says so. */
+/* The key cycles through the possible alignments, and the view names each. */
 Test(compare, the_key_cycles_through_possible_values)
 {
     mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 900000, 10));

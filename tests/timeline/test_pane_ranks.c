@@ -5,10 +5,8 @@
 #include <math.h>
 
 #include "base/size.h"
-#include "base/text.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/timeline/plot.h"
 
 static const char *const names[] = {"leak_in_training", "gpt_train",  "mlp_train", "two_devices",
                                     "no_history",       "state_only", "oom"};

@@ -1,5 +1,4 @@
 /* The requested bytes in the viewer: the line, its key, and its number at the cursor. */
-#include "analyze/lives/alive.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"

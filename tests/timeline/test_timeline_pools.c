@@ -3,7 +3,6 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
-#include "view/timeline/pools.h"
 
 static mv_view *pools_of(const char *name)
 {

@@ -3,7 +3,6 @@
 #include "analyze/totals/totals.h"
 #include "parse/tools/block_log.h"
 #include "tests/fixture/fixture.h"
-#include "tests/fixture/soundness.h"
 
 enum { SLOTS = 24, EVENTS = 400, SLOT = 1 << 20 };
 
@@ -29,7 +28,7 @@ static void begin(program *p, uint64_t seed)
     mv_build_init(&p->build, mvt_memory(), &p->trace);
     mv_block_log_begin(&p->log, &p->build, mvt_memory());
     mv_block_log_device(&p->log, 0);
-    mv_block_log_fact(&p->build, MV_FACT_ALLOCATOR, "xla");
+    mv_live_fact_add(&p->build, MV_FACT_ALLOCATOR, "xla");
 }
 
 static mv_stack_id stack_of(program *p, uint32_t number)
@@ -121,7 +120,7 @@ LongTest(block_balance, sums_are_the_totals)
     }
 }
 
-/* Without totals all that shows is that bytes are used again. A complete log gets no note. */
+/* Without totals the only evidence is that bytes are used again. A complete log gets no note. */
 LongTest(block_balance, logs_without_totals_are_sound)
 {
     for (uint32_t round = 0; round < 100; round++) {

@@ -1,4 +1,4 @@
-/* Files of other tools that say a long text once and refer to it again and again: their cost is
+/* Files of other tools that contain a long text once and refer to it again and again: their cost is
  * proportional to their size. And files that hold more than one profile. */
 #include <time.h>
 

@@ -6,7 +6,6 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
-#include "tests/fixture/soundness.h"
 #include "viz/core/pyramid.h"
 
 static const char *const all_names[] = {
@@ -173,7 +172,7 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
     }
 }
 
-/* XLA's own range says nothing of who asked. */
+/* XLA's own range does not identify the caller. */
 Test(other_files, the_range_of_all_allocations_is_left_out)
 {
     mvt_run run = mvt_sh("$MEMVIZ peak %s/tools/allocations.xplane.pb", MV_TESTDATA);
@@ -340,7 +339,7 @@ Test(other_files, devices_of_jax_are_their_labels)
     expect_frame(&trace, trace.blocks.stack[1], 0, "<executable>", MV_NO_LINE, "compiled program");
 }
 
-/* TPUs' runtime does not know how large a program is, and says -1. */
+/* The runtime of TPUs does not know the size of a program, and reports -1. */
 Test(other_files, executables_of_unknown_size_are_counted)
 {
     mv_trace trace = read_tool("unsized_executables.prof");
@@ -695,7 +694,7 @@ Test(other_files, reserved_memory_peaks_with_its_block)
     }
 }
 
-/* A file with nothing in it says what its own tool needs. */
+/* The advice for an empty file is about the tool that wrote it. */
 Test(other_files, an_empty_file_is_not_sent_to_pytorch)
 {
     mvt_run run = mvt_sh("printf 'Thread,Time,Action,Pointer,Size,Stream\\n"

@@ -1,9 +1,7 @@
-#include "analyze/totals/totals.h"
 
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -634,7 +632,7 @@ Test(totals, private_pools_have_rows_of_their_own)
  * the default pool. */
 Test(totals, pools_missing_from_the_file_are_unknown)
 {
-    for (int tells = 0; tells < 2; tells++) {
+    for (int has_pools = 0; has_pools < 2; has_pools++) {
         mvt_trace *t = mvt_new();
         result r;
 
@@ -644,15 +642,15 @@ Test(totals, pools_missing_from_the_file_are_unknown)
         mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x200000, .bytes = 2 << 20});
         mvt_segment_alloc(t, .addr = 0x600000, .bytes = 2 << 20);
         mvt_alloc(t, .addr = 0x600000, .bytes = 1024);
-        if (tells) {
+        if (has_pools) {
             mvt_segment(t, .addr = 0x600000, .bytes = 2 << 20, .small = true, .pool_a = 1);
             mvt_block(t, .bytes = 1024, .state = MV_BLOCK_ALLOCATED);
             mvt_block(t, .bytes = (2 << 20) - 1024);
         }
         r = totals_of(t);
-        cr_assert_eq(r.totals.pool_count, tells ? 2 : 1);
-        cr_expect_eq(r.totals.pools[0].pool_id.row, tells ? MV_DEFAULT_POOL.row : MV_NO_ROW);
-        cr_expect_eq(r.totals.pools[0].peak.bytes.allocated, tells ? 512 : 1024);
+        cr_assert_eq(r.totals.pool_count, has_pools ? 2 : 1);
+        cr_expect_eq(r.totals.pools[0].pool_id.row, has_pools ? MV_DEFAULT_POOL.row : MV_NO_ROW);
+        cr_expect_eq(r.totals.pools[0].peak.bytes.allocated, has_pools ? 512 : 1024);
     }
 }
 

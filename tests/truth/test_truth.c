@@ -1,7 +1,6 @@
 /* The viewer's window of every recording is true: tests/fixture/truth.h. */
 #include "tests/fixture/fixture_view.h"
 #include "tests/fixture/truth.h"
-#include "view/intents/intents.h"
 
 static void end(const mvt_truth *t)
 {

@@ -1,6 +1,5 @@
 /* Fields: keys, selection, clipboard, the pointer. */
 #include "tests/fixture/fixture_view.h"
-#include "view/chrome/chrome.h"
 
 static void press(mv_text_field *field, uint32_t key, uint8_t mods)
 {

@@ -2,7 +2,6 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/menu.h"
-#include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
 
 static void type(mv_view *view, const char *text)

@@ -8,7 +8,6 @@
 
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/chrome/chrome.h"
 
 /* A folder with two snapshots (a older than b), one other file, a hidden one and a folder with one.
  */

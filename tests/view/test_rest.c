@@ -1,7 +1,6 @@
 /* Nothing is drawn when nothing changes: every view comes to rest after a few frames, requests no
  * more work, and the next frame has the same pixels. In turns, as a page has it: the work of a
  * window's threads, but in an order that is always the same. */
-#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "viz/scene/raster.h"
 
@@ -109,22 +108,22 @@ static void check_file(const char *const *names, uint32_t count)
     mv_raster_close(w.raster);
 }
 
-LongTest(rest, a_timeline_rests)
+LongTest(rest, a_timeline_stops_drawing)
 {
     check_file((const char *const[]){"gpt_train"}, 1);
 }
 
-LongTest(rest, files_that_are_compared_rest)
+LongTest(rest, compared_files_stop_drawing)
 {
     check_file((const char *const[]){"two_devices", "leak_in_training"}, 2);
 }
 
-LongTest(rest, levels_and_the_whole_device_rest)
+LongTest(rest, levels_and_the_whole_device_stop_drawing)
 {
     check_file((const char *const[]){"train"}, 1);
 }
 
-LongTest(rest, poor_files_rest)
+LongTest(rest, incomplete_files_stop_drawing)
 {
     check_file((const char *const[]){"no_history"}, 1);
     check_file((const char *const[]){"oom_fragmented"}, 1);

@@ -1,7 +1,5 @@
 /* The keyboard reaches everything that can be clicked. */
 #include "tests/fixture/fixture_view.h"
-#include "view/chrome/chrome.h"
-#include "view/intents/intents.h"
 #include "view/panes/panels.h"
 
 typedef struct {
@@ -182,7 +180,7 @@ Test(spot, findings_scroll_into_sight)
     cr_assert_eq(view->spot.arg, rows - 1);
 }
 
-Test(spot, places_in_turn_and_back)
+Test(spot, tab_visits_the_places_forward_and_back)
 {
     static const uint8_t order[] = {MV_PART_LOWER, MV_PART_TOOLBAR, MV_PART_MAIN, MV_PART_TABS,
                                     MV_PART_LOWER};

@@ -15,7 +15,7 @@ static mv_view *view_with_tour(void)
     return view;
 }
 
-Test(tour, each_step_is_said_and_points_at_its_part)
+Test(tour, each_step_is_spoken_and_points_at_its_part)
 {
     static const char *const titles[] = {"Memory over time", "Legend", "Reports", "Search", "Help"};
     mv_view *view = view_with_tour();

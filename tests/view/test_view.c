@@ -1,7 +1,6 @@
 /* The viewer without a window: files, inputs, the window's contents. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/frame/view.h"
 
 Test(view, shows_a_file)
 {
@@ -16,7 +15,7 @@ Test(view, shows_a_file)
     cr_assert(mv_view_is_idle(view));
 }
 
-Test(view, says_why_a_file_is_not_one)
+Test(view, explains_why_a_file_is_not_a_snapshot)
 {
     mv_view *view = mvt_view_new(NULL);
     const mv_document *document;
@@ -29,7 +28,7 @@ Test(view, says_why_a_file_is_not_one)
     cr_assert(strstr(document->why, "README.md: byte 0: "), "%s", document->why);
 }
 
-Test(view, says_that_a_file_is_damaged)
+Test(view, reports_a_damaged_file)
 {
     cr_expect_not(mvt_scene_says(mvt_view_frame(mvt_view("gpt_train")), "damaged file"));
     mv_view *view = mvt_view_new(NULL);

@@ -1,6 +1,5 @@
 /* The table of commands: keys, names, and the manual that is made of it. */
 #include "tests/fixture/fixture_view.h"
-#include "view/frame/view.h"
 
 typedef struct {
     uint32_t key;
@@ -72,7 +71,7 @@ Test(view_commands, are_described_and_found_by_name)
     cr_assert_eq(mv_view_command_find("no_such"), MV_DO_NOTHING);
 }
 
-Test(view_commands, unavailable_commands_say_why)
+Test(view_commands, unavailable_commands_give_the_reason)
 {
     mv_view *view = mvt_view_new(&(mv_view_opts){0});
 

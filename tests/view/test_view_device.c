@@ -1,16 +1,12 @@
 /* The lane of the whole device and the ledger's tab: their numbers equal those of `memviz ledger`,
  * and a colour of the legend is a colour of the picture. */
-#include "analyze/code/libraries.h"
 #include "base/size.h"
-#include "base/text.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 #include "view/timeline/device_lane.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
-
-#include <math.h>
 
 static mv_view *open_capture(const char *name, const char *level)
 {
@@ -186,7 +182,7 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
 }
 
 /* PyTorch's part is what its allocator reserves, split by its own figures. */
-Test(view_device, pytorch_is_allocated_and_unused_memory)
+Test(view_device, pytorch_is_split_into_allocated_and_unused_memory)
 {
     mv_view *view = open_capture("train", "all");
     const mv_scene *scene;

@@ -1,5 +1,4 @@
 /* The right button, and marks of hits that are thinner than a pixel. */
-#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/menu.h"
 #include "view/timeline/hit_ticks.h"

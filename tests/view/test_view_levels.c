@@ -1,11 +1,8 @@
 /* The level of memory that is shown: switching to one is opening on it, at the same time; it is
  * part of sessions, bookmarks and command lines. On captures of real programs. */
-#include "analyze/lives/position.h"
-#include "base/text.h"
 #include "base/texts.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/chrome/chrome.h"
 
 #include <math.h>
 

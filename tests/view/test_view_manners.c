@@ -2,8 +2,6 @@
 #include <unistd.h>
 
 #include "tests/fixture/fixture_view.h"
-#include "view/chrome/chrome.h"
-#include "view/intents/intents.h"
 #include "view/timeline/plot.h"
 
 static void point(mv_view *view, uint8_t kind, float x)

@@ -1,7 +1,6 @@
 /* Narrow windows, such as a phone's and a tablet's: everything can be reached and read. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/chrome/menu.h"
 #include "view/panes/panels.h"
 #include "view/timeline/pane_timeline.h"
 

@@ -6,9 +6,7 @@
 #include "base/utf8.h"
 #include "tests/fixture/fixture_view.h"
 #include "tests/names/fixture_poison.h"
-#include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
-#include "view/script.h"
 #include "view/timeline/pane_timeline.h"
 
 typedef struct {
@@ -335,7 +333,7 @@ Test(view_going, begins_at_the_moment_of_the_command_line)
     cr_assert(view->matches && view->matches->matches > 0);
 }
 
-Test(view_going, a_bad_position_is_said)
+Test(view_going, an_invalid_position_is_reported)
 {
     mv_view_start start = {.from = "@nothing", .at = "peak", .device = MV_NO_ROW};
     mv_view *view = begin(&start, "gpt_train");
@@ -449,7 +447,7 @@ static void check_copied(const clipboard *clip, const char *allowed)
     cr_expect_null(strstr(clip->copied, "\nrm "), "%s", clip->copied);
 }
 
-Test(view_going, nothing_that_is_copied_is_obeyed)
+Test(view_going, copied_text_cannot_run_commands)
 {
     static const char harm[] = "\x1b[201~\nrm -r x\n\t\xc2\x9b\xe2\x80\xae\xff";
     mv_span one = {(const uint8_t *)harm, sizeof harm - 1};

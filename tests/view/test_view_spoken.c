@@ -25,7 +25,7 @@ static bool next_part(const char **at, part *out)
 }
 
 /* The text of the n-th part of a group, or NULL. */
-static const char *told(mv_view *view, const char *group, uint32_t n)
+static const char *spoken_text(mv_view *view, const char *group, uint32_t n)
 {
     const char *at = mv_view_spoken(view);
     static part p;
@@ -42,15 +42,15 @@ Test(view_spoken, rows_legend_tabs_and_the_moment_are_told)
 
     mv_view_do(view, MV_DO_show_reports, 0);
     mvt_view_frame(view);
-    cr_expect_str_eq(told(view, "tab", 0), "Flame graph");
-    cr_assert_not_null(told(view, "row", 0));
-    cr_expect_not_null(strstr(told(view, "row", 0), "LEAK, train.py:62 forward, 2.00 MiB a step"));
-    cr_expect_not_null(strstr(told(view, "legend", 0), "leak: train.py:62"));
-    cr_expect_not_null(strstr(told(view, "legend", 0), "24.0 MiB"));
-    cr_expect_not_null(strstr(told(view, "status", 0), "event 8,407 of 8,945"));
+    cr_expect_str_eq(spoken_text(view, "tab", 0), "Flame graph");
+    cr_assert_not_null(spoken_text(view, "row", 0));
+    cr_expect_not_null(strstr(spoken_text(view, "row", 0), "LEAK, train.py:62 forward, 2.00 MiB a step"));
+    cr_expect_not_null(strstr(spoken_text(view, "legend", 0), "leak: train.py:62"));
+    cr_expect_not_null(strstr(spoken_text(view, "legend", 0), "24.0 MiB"));
+    cr_expect_not_null(strstr(spoken_text(view, "status", 0), "event 8,407 of 8,945"));
     mv_view_do(view, MV_DO_show_tables, 0);
     mvt_view_frame(view);
-    cr_expect_not_null(strstr(told(view, "heading", 0), "bytes"));
+    cr_expect_not_null(strstr(spoken_text(view, "heading", 0), "bytes"));
 }
 
 /* In every pane: the place of each part is on a zone, and every legend row, tab and row of the frame

@@ -43,7 +43,7 @@ Test(view_whatif, values_of_a_setting_exclude_each_other)
         cr_assert_eq(items[i], 0); /* states are compared byte by byte */
 }
 
-Test(view_whatif, what_has_no_room_is_not_ticked)
+Test(view_whatif, changes_beyond_the_limit_are_not_ticked)
 {
     char items[MV_SEARCH_TEXT] = "one-stream", most[MV_SEARCH_TEXT];
 
@@ -258,7 +258,7 @@ Test(view_whatif, other_memory_is_not_replayed)
 }
 
 /* Without memory there is a sentence, and the window comes to rest; with memory it works again. */
-Test(view_whatif, rests_without_memory)
+Test(view_whatif, stops_drawing_without_memory)
 {
     mv_view *view = view_of("frag_pinned_by_small");
     unsigned without = 0;

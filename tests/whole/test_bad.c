@@ -1,23 +1,14 @@
 /* Every file of testdata/bad (made by scripts/make-bad-files.py) is refused with the error in its
  * name, at an offset inside it, in little memory and time. */
+#include "base/duration.h"
 #include "tests/fixture/fixture.h"
-#include "tests/fixture/soundness.h"
 
 #include <dirent.h>
-#include <time.h>
 
 enum { FEWEST_FILES = 170, MOST_SECONDS = 20 };
 
 /* The budget of `memviz --max-memory 64M`. */
 #define BUDGET ((uint64_t)64 << 20)
-
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* "cut_in_key.TRUNCATED.pickle": MV_TRUNCATED; MV_OK when there is no code. */
 static mv_code code_in_name(const char *name)
@@ -50,7 +41,7 @@ static uint64_t unpacked_bytes(const char *path)
     return bytes;
 }
 
-/* NULL when the file is refused as its name says. */
+/* NULL when the file is refused with the error in its name. */
 static const char *check(const char *name)
 {
     static char why[512];
@@ -59,7 +50,7 @@ static const char *check(const char *name)
     mv_arena *arena = mvt_arena_of(BUDGET);
     mv_trace trace;
     mv_err err;
-    double start = seconds_now();
+    int64_t start = mv_now_ms();
     mv_code code, want = code_in_name(name);
 
     snprintf(path, sizeof path, MV_TESTDATA "/bad/%s", name);
@@ -77,8 +68,9 @@ static const char *check(const char *name)
                  (long long)err.offset, err.detail);
     else if (arena->budget->used != 0)
         snprintf(why, sizeof why, "%s: memory was not released", name);
-    else if (seconds_now() - start > MOST_SECONDS)
-        snprintf(why, sizeof why, "%s: took %.1f seconds", name, seconds_now() - start);
+    else if (mv_now_ms() - start > MOST_SECONDS * 1000)
+        snprintf(why, sizeof why, "%s: took %.1f seconds", name,
+                 (double)(mv_now_ms() - start) / 1000);
     return why[0] ? why : NULL;
 }
 

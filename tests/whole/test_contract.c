@@ -249,6 +249,52 @@ static const member diff_members[] = {{"before.event", "i?"},
                                       {"sites.[].frames", "f"},
                                       {0}};
 
+static const member trace_members[] = {
+    {"events.[].event", "i"},  {"events.[].action", "s"},  {"events.[].addr", "i?"},
+    {"events.[].size", "i"},   {"events.[].stream", "i?"}, {"events.[].time_us", "i?"},
+    {"events.[].stack", "i?"}, {"stacks.[]", "f"},         {0}};
+
+#define FIGURES(of)                                                      \
+    {of "allocated", "i?"}, {of "active", "i?"}, {of "requested", "i?"}, \
+    {                                                                    \
+        of "reserved", "i?"                                              \
+    }
+
+static const member stats_members[] = {{"devices.[].device", "i"},
+                                       FIGURES("devices.[].current."),
+                                       {"devices.[].current.segments", "i?"},
+                                       {"devices.[].current.allocations", "i?"},
+                                       FIGURES("devices.[].peak."),
+                                       {"devices.[].peak.allocated_event", "i?"},
+                                       {"devices.[].peak.active_event", "i?"},
+                                       {"devices.[].peak.requested_event", "i?"},
+                                       {"devices.[].peak.reserved_event", "i?"},
+                                       {"devices.[].total.allocated", "i?"},
+                                       {"devices.[].total.freed", "i?"},
+                                       {"devices.[].audit.exact", "b"},
+                                       {"devices.[].audit.residual", "i?"},
+                                       {"devices.[].audit.notes", "a"},
+                                       {"devices.[].pools.[].pool", "s"},
+                                       {"devices.[].pools.[].pool_id", "p"},
+                                       {"devices.[].pools.[].current", "o"},
+                                       {"devices.[].pools.[].peak", "o"},
+                                       {0}};
+
+static const member whatif_members[] = {{"fidelity.recorded_segment_events", "i"},
+                                        {"fidelity.matched", "i"},
+                                        {"fidelity.exact", "b"},
+                                        {"recorded.conf", "s"},
+                                        {"recorded.peak_reserved", "i"},
+                                        {"recorded.peak_allocated", "i"},
+                                        {"runs.[].conf", "s"},
+                                        {"runs.[].peak_reserved", "i"},
+                                        {"runs.[].peak_allocated", "i"},
+                                        {"runs.[].segment_allocs", "i"},
+                                        {"runs.[].segment_frees", "i"},
+                                        {"runs.[].oom_events", "i"},
+                                        {"runs.[].saves", "i?"},
+                                        {0}};
+
 /* ---- what adds up ------------------------------------------------------------------------ */
 
 static void expect_one_of(const cJSON *report, const char *key, const char *words)
@@ -405,9 +451,25 @@ LongTest(contract, holds_for_native_stacks)
     check_all("retry_release.pickle");
 }
 
+/* The reports whose JSON is long, or slow to make. */
+Test(contract, holds_for_events_figures_and_replays)
+{
+    static const char *const files[] = {"oom", "annotated", "two_devices"};
+
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *name = files[i];
+        check_members(mvt_json_here(0, "$MEMVIZ trace --json $SNAPS/%s.pickle", name),
+                      trace_members, "trace");
+        check_members(mvt_json_here(0, "$MEMVIZ stats --json $SNAPS/%s.pickle", name),
+                      stats_members, "stats");
+        check_members(mvt_json_here(0, "$MEMVIZ whatif --json $SNAPS/%s.pickle", name),
+                      whatif_members, "whatif");
+    }
+}
+
 /* ---- inputs and options ------------------------------------------------------------------ */
 
-/* They say the format, and take no --from. */
+/* They report the format, and do not accept --from. */
 static bool names_format(const char *command)
 {
     return strcmp(command, "info") == 0 || strcmp(command, "triage") == 0;

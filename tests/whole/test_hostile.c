@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
 #include "cli/report/sheet.h"
 #include "export/export.h"
 #include "parse/model/sums.h"
@@ -12,7 +11,7 @@
 #include "tests/fixture/in_process.h"
 #include "tests/names/fixture_poison.h"
 
-/* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own;
+/* Title, clear screen, clipboard; controls of Latin-1; half of a character; a separate line;
  * another order of the letters; line ends other than \n; a text that is not seen; markup; a
  * formula's signs. */
 #define HARM                                                  \
@@ -56,7 +55,8 @@ static bool is_obeyed(uint32_t code)
     return false;
 }
 
-static void check_tame_but(const char *what, const char *text, size_t length, const char *allowed)
+static void check_harmless_but(const char *what, const char *text, size_t length,
+                               const char *allowed)
 {
     mv_span all = {(const uint8_t *)text, length};
 
@@ -73,9 +73,9 @@ static void check_tame_but(const char *what, const char *text, size_t length, co
     }
 }
 
-static void check_tame(const char *what, const char *text, size_t length)
+static void check_harmless(const char *what, const char *text, size_t length)
 {
-    check_tame_but(what, text, length, "\n");
+    check_harmless_but(what, text, length, "\n");
 }
 
 static const char *const reports[] = {
@@ -109,8 +109,8 @@ static void check_text_reports(bool all_strings)
             char what[80];
             snprintf(what, sizeof what, "%s of %s", reports[k], names[i]);
             cr_assert_lt(r.status, 4, "%s: %d: %s", what, r.status, r.err);
-            check_tame(what, r.out, r.out_length);
-            check_tame(what, r.err, r.err_length);
+            check_harmless(what, r.out, r.out_length);
+            check_harmless(what, r.err, r.err_length);
         }
     }
 }
@@ -134,8 +134,8 @@ Test(hostile, differences_steer_nothing)
                             mvt_here("$MEMVIZ ranks %s %s", a, b)};
 
     for (unsigned i = 0; i < 3; i++) {
-        check_tame("diff", runs[i].out, runs[i].out_length);
-        check_tame("diff", runs[i].err, runs[i].err_length);
+        check_harmless("diff", runs[i].out, runs[i].out_length);
+        check_harmless("diff", runs[i].err, runs[i].err_length);
     }
 }
 
@@ -152,7 +152,7 @@ LongTest(hostile, reports_are_json)
             mvt_run r = mvt_here("$MEMVIZ %s --json %s", commands[k], path);
             cJSON *object = mvt_json_of(r.out);
             cr_expect(object, "%s of %s", commands[k], names[i]);
-            check_tame(commands[k], r.out, r.out_length);
+            check_harmless(commands[k], r.out, r.out_length);
         }
     }
 }
@@ -168,13 +168,13 @@ static void check_output(const char *words, const char *name, const char *path, 
 
     cr_assert_eq(r.status, 0, "%s: %s", words, r.err);
     cr_assert(text, "%s: no file", words);
-    check_tame(words, r.out, r.out_length);
+    check_harmless(words, r.out, r.out_length);
     if (is_markup)
         cr_expect_null(strstr(text, "<!--]]>"), "%s: %s", words, text);
     for (size_t i = 0; is_markup && i < length; i++)
         if (text[i] == '\n')
             text[i] = ' ';
-    check_tame_but(words, text, length, "\r\n");
+    check_harmless_but(words, text, length, "\r\n");
 }
 
 Test(hostile, no_output_has_a_string_as_it_is)
@@ -210,8 +210,8 @@ Test(hostile, no_table_has_a_string_as_it_is)
         size_t length;
         char *text = mvt_take("out.csv", &length);
         cr_assert(r.status == 0 && text, "%s: %s", t->name, r.err);
-        check_tame(t->name, r.out, r.out_length);
-        check_tame_but(t->name, text, length, "\r\n");
+        check_harmless(t->name, r.out, r.out_length);
+        check_harmless_but(t->name, text, length, "\r\n");
         cr_expect_null(strstr(text, ",="), "%s: %s", t->name, text);
         cr_expect_null(strstr(text, "\"="), "%s: %s", t->name, text);
     }
@@ -285,15 +285,15 @@ Test(hostile, file_names_steer_nothing)
             mvt_folder_empty();
             mvt_folder_put(name, bytes);
             r = mvt_here("$MEMVIZ %s%s", commands[i], k ? " --json" : "");
-            check_tame(commands[i], r.out, r.out_length);
-            check_tame(commands[i], r.err, r.err_length);
+            check_harmless(commands[i], r.out, r.out_length);
+            check_harmless(commands[i], r.err, r.err_length);
             cr_expect_leq(r.status, 3, "%s: %d", commands[i], r.status);
         }
 }
 
 /* ---- what ends ---------------------------------------------------------------------------- */
 
-LongTest(hostile, the_viewer_ends_when_memory_is_short)
+LongTest(hostile, the_viewer_ends_when_memory_is_out)
 {
     static const char *const files[] = {"gpt_train", "resnet_all"};
     unsigned refused = 0, drawn = 0;
@@ -316,7 +316,7 @@ LongTest(hostile, the_viewer_ends_when_memory_is_short)
     cr_expect_gt(drawn, 0);
 }
 
-Test(hostile, a_file_beyond_its_limit_is_a_line)
+Test(hostile, an_output_beyond_its_limit_fails_with_one_line)
 {
     static const char *const commands[] = {
         "convert $SNAPS/gpt_train.pickle x.bin",        "trace $SNAPS/gpt_train.pickle -o x",
@@ -381,10 +381,10 @@ Test(hostile, no_cell_of_a_table_is_a_formula)
     }
 }
 
-Test(hostile, texts_are_tamed)
+Test(hostile, texts_are_made_harmless)
 {
     static const struct {
-        const char *text, *tame;
+        const char *text, *shown;
     } all[] = {{"", ""},
                {"plain \xc3\xa9 \xf0\x9f\x98\x80", "plain \xc3\xa9 \xf0\x9f\x98\x80"},
                {"a\nb\tc\x7f", "a?b?c?"},
@@ -400,7 +400,7 @@ Test(hostile, texts_are_tamed)
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         snprintf(text, sizeof text, "%s", all[i].text);
         mv_utf8_sanitize(text);
-        cr_expect_str_eq(text, all[i].tame);
+        cr_expect_str_eq(text, all[i].shown);
     }
 }
 

@@ -96,7 +96,7 @@ LongTest(metamorphic, times_are_relative)
 
 /* ---- where the code lies, and how it is spelled ------------------------------------------ */
 
-LongTest(metamorphic, folders_say_nothing)
+LongTest(metamorphic, folders_do_not_matter)
 {
     EACH_NAME(i)
     {
@@ -162,7 +162,7 @@ LongTest(metamorphic, functions_may_be_qualified)
 
 /* ---- where the memory was, and on which device ------------------------------------------- */
 
-LongTest(metamorphic, addresses_say_nothing)
+LongTest(metamorphic, addresses_do_not_matter)
 {
     EACH_NAME(i)
     {

@@ -1,6 +1,5 @@
 /* Every command that draws, on nearly empty inputs and on inputs that no program makes: a true
  * picture that names the missing data, or one clear line if there is nothing to draw. */
-#include <stdint.h>
 #include <unistd.h>
 
 #include "parse/model/sums.h"
@@ -228,19 +227,19 @@ static void draw_input(size_t i)
 /* Three tests, so that they run side by side. */
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
-LongTest(odd_pictures, are_true_of_nearly_nothing)
+LongTest(odd_pictures, nearly_empty_files_have_true_pictures)
 {
     for (size_t i = 0; i < 5; i++)
         draw_input(i);
 }
 
-LongTest(odd_pictures, are_true_of_impossible_recordings)
+LongTest(odd_pictures, impossible_recordings_have_true_pictures)
 {
     for (size_t i = 5; i < 12; i++)
         draw_input(i);
 }
 
-LongTest(odd_pictures, are_true_of_parts_of_the_truth)
+LongTest(odd_pictures, partial_recordings_have_true_pictures)
 {
     for (size_t i = 12; i < INPUTS; i++)
         draw_input(i);

@@ -1,11 +1,9 @@
 /* Snapshots as every release writes them: testdata/releases, made by scripts/make-release-files.py.
  */
-#include "analyze/lives/lives.h"
 #include "analyze/replay/release.h"
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 
 static void read_made(const char *name, mv_trace *out)
 {
@@ -98,7 +96,7 @@ static void check_2_11(const mv_trace *trace, const char *name)
               r.last);
 }
 
-LongTest(releases, real_snapshots_are_of_their_release)
+LongTest(releases, real_snapshots_match_their_release)
 {
     mvt_each_snapshot(check_2_11);
 }
@@ -131,7 +129,7 @@ Test(releases, formats_keep_the_keys)
 }
 
 /* The plain form has just the keys and values that its input had, after a way through .bin, too. */
-LongTest(releases, the_plain_form_is_what_python_packs)
+LongTest(releases, the_plain_form_equals_the_output_of_python)
 {
     mvt_run r = mvt_sh("set -e; for in in $RELEASES/*.pickle $SNAPS/streams.pickle; do"
                        " $MEMVIZ convert -q $in a.bin; $MEMVIZ convert -q a.bin x.msgpack;"
@@ -299,7 +297,7 @@ Test(releases, the_buffers_of_all_devices)
 }
 
 /* The file's facts about its buffer decide. */
-Test(releases, the_files_word_on_its_buffer)
+Test(releases, the_buffer_size_comes_from_the_file)
 {
     static const struct {
         const char *key;
@@ -346,7 +344,7 @@ Test(releases, messages_name_missing_data)
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Code without lines: PyTorch writes 2^64 - 1, the contract's `line` is a number from 0. */
-Test(releases, a_line_that_is_not_known_is_0_in_json)
+Test(releases, an_unknown_line_is_0_in_json)
 {
     mvt_run r = mvt_sh("set -e; /usr/bin/python3 -c \"import pickle\n"
                        "s = pickle.load(open('$RELEASES/torch_2_5.pickle', 'rb'))\n"
@@ -361,8 +359,7 @@ Test(releases, a_line_that_is_not_known_is_0_in_json)
     cr_expect_not(strstr(r.out, "18446744073709551615"));
 }
 
-/* ---- what 2.14 can say ------------------------------------------------------------------------
- */
+/* ---- facts recorded since 2.14 ----------------------------------------------------------- */
 
 static double bytes_of_group(const cJSON *report, const char *name)
 {
@@ -379,7 +376,7 @@ static double bytes_of_group(const cJSON *report, const char *name)
 
 /* The peak of the made program: after backward() of mlp in its last step. The bytes of each group
  * follow from the program's sizes; the rows of every grouping add up to the allocated bytes. */
-Test(releases, peak_by_everything_that_is_said)
+Test(releases, peak_by_every_recorded_fact)
 {
     static const uint64_t mib = 1 << 20;
     static const char *const ways[] = {"line",    "metadata", "annotation",
@@ -449,7 +446,7 @@ Test(releases, nodes_of_fx_are_groups)
 
 /* Without the facts for a grouping, everything is in the group of the rest; words of pictures are
  * refused. */
-Test(releases, groups_of_files_that_say_nothing)
+Test(releases, files_without_groups_have_one)
 {
     cJSON *r = mvt_json_here(0, "$MEMVIZ peak --json --by compile $RELEASES/torch_2_1.pickle");
     mvt_run use = mvt_here("$MEMVIZ peak --by use $RELEASES/torch_2_1.pickle");

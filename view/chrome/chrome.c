@@ -1,8 +1,6 @@
 #include "view/chrome/chrome.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SHEET_PAD = 16, TITLE = 14 };
 

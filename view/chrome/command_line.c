@@ -1,12 +1,8 @@
 /* The command line that reproduces a view. */
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyze/advice/recording.h"
 #include "base/utf8.h"
 #include "view/chrome/chrome.h"
 

@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/sort.h"
 #include "view/chrome/chrome.h"

@@ -1,8 +1,5 @@
 #include "view/chrome/spoken.h"
 
-#include <string.h>
-
-#include "base/text.h"
 #include "view/panes/panes.h"
 
 enum { MOST_WORDS = 24, MOST_TEXT = 600 };

@@ -1,10 +1,8 @@
 #include <math.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "view/chrome/chrome.h"
 #include "view/document/moment_text.h"
-#include "viz/scene/axis.h"
 
 /* ---- available actions ------------------------------------------------------------------- */
 

@@ -1,9 +1,6 @@
 #include "view/document/file_verdicts.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "base/text.h"
 
 bool mv_file_has_several_levels(const mv_document *document)
 {

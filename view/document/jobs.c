@@ -1,6 +1,5 @@
 #include "view/document/jobs.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/thread.h"

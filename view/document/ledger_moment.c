@@ -1,7 +1,6 @@
 #include "view/document/ledger_moment.h"
 
 #include <stdio.h>
-#include <string.h>
 
 bool mv_document_has_ledger(const mv_document *d)
 {

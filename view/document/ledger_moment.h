@@ -3,7 +3,6 @@
 #ifndef MV_LEDGER_MOMENT_H
 #define MV_LEDGER_MOMENT_H
 
-#include "analyze/ledger/ledger.h"
 #include "base/plain.h"
 #include "view/document/document.h"
 

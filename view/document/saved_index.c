@@ -1,13 +1,9 @@
 #include "view/document/saved_index.h"
 #include "base/plain.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>

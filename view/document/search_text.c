@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/filter/site_words.h"
 #include "analyze/peak/category.h"

@@ -1,7 +1,5 @@
 #include "view/document/site_colours.h"
 
-#include <string.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,12 +1,9 @@
 #include "view/document/whatif_replay.h"
 
-#include <string.h>
-
 #include "analyze/filter/site_words.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "base/sort.h"
-#include "base/text.h"
 
 enum { MOST_LINES = 6, MOST_CHANGES = 32, MOST_ROWS = MV_SETTING_CHOICES + 3 + MOST_LINES };
 

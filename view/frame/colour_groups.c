@@ -1,9 +1,5 @@
 #include "view/frame/colour_groups.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "analyze/code/culprit.h"
 #include "analyze/filter/site_words.h"
 #include "view/document/search_text.h"
 

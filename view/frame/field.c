@@ -1,7 +1,6 @@
 #include "view/frame/field.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/utf8.h"
 

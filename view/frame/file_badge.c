@@ -1,10 +1,8 @@
 #include "view/frame/file_badge.h"
 
-#include <string.h>
-
 enum {
     MOST_IN_TIP = 6,
-    MOST_COOPERATIVE = 100000 /* events: the levels of more would take a page's thread too long */
+    MOST_COOPERATIVE = 100000 /* events: larger files would block a page's thread for too long */
 };
 
 bool mv_verdicts_open(mv_view *view)

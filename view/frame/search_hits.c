@@ -1,7 +1,4 @@
-#include <stdio.h>
-#include <string.h>
 
-#include "base/plain.h"
 #include "base/utf8.h"
 #include "view/frame/view.h"
 

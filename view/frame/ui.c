@@ -1,7 +1,6 @@
 #include "view/frame/ui.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "viz/scene/distinct_texts.h"
 #include "viz/scene/heading.h"

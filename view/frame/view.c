@@ -1,10 +1,6 @@
 /* The view's state, for the code that paints it. */
 #include "view/frame/view.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/utf8.h"
 #include "view/document/ledger_moment.h"
 

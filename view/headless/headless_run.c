@@ -1,13 +1,10 @@
 /* The viewer without a window, in real time: threads work as with a window, a frame is drawn every
  * sixtieth of a second, and no frame waits for unfinished results. */
-#include <math.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/sort.h"
-#include "base/text.h"
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
 #include "view/headless/panzoom.h"

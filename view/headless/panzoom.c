@@ -1,7 +1,5 @@
 #include "view/headless/panzoom.h"
 
-#include <string.h>
-
 static void press_key(mv_view *view, uint32_t key, uint8_t mods)
 {
     mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods});

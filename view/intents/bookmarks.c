@@ -1,6 +1,4 @@
 /* Writes notes and goes to them. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/utf8.h"
 #include "view/intents/intents.h"

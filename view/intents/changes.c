@@ -1,6 +1,5 @@
 /* Changes of the state: where they begin and end, how they affect going back, and going back
  * itself. */
-#include <string.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

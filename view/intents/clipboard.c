@@ -1,5 +1,4 @@
 /* Texts for the clipboard. */
-#include <stdio.h>
 
 #include "base/utf8.h"
 #include "view/intents/intents.h"

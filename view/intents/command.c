@@ -1,5 +1,4 @@
 /* Running commands. */
-#include <stddef.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

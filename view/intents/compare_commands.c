@@ -1,5 +1,4 @@
 /* Commands for several devices, files or ranks in one picture. */
-#include "view/frame/device_rows.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"

@@ -1,7 +1,6 @@
 /* Goes to a position typed by the user: a moment as in --at, or an address. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/oom/refused_calls.h"

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

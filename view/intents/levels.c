@@ -1,7 +1,5 @@
 /* Chooses the shown memory level, for all files. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "view/document/level_calls.h"
 #include "view/document/moment_text.h"

@@ -1,9 +1,5 @@
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "analyze/totals/moment.h"
-#include "base/text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"

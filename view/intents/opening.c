@@ -1,7 +1,5 @@
 /* Opens files through the dialogue (view/chrome/open_dialogue.h). */
-#include <stdio.h>
 
-#include "view/chrome/open_dialogue.h"
 #include "view/intents/intents.h"
 
 /* Enters a folder, or opens a file. */

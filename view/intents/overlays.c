@@ -1,6 +1,4 @@
 /* Overlays that take the keyboard from the panes, and the lists in them. */
-#include <stdio.h>
-#include <string.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

@@ -1,6 +1,4 @@
 /* Actions of the panes beside the timeline: the heap, one allocation, the reports. */
-#include <stdio.h>
-#include <string.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

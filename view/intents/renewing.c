@@ -3,7 +3,6 @@
  * when a call that took long is added to earlier events, when old events are folded
  * (docs/recorder.md), and when the file is replaced. */
 #include <math.h>
-#include <string.h>
 
 #include "view/document/moment_text.h"
 #include "view/intents/intents.h"

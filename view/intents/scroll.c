@@ -1,7 +1,6 @@
 /* Scroll positions of lists. A frame paints from a copy in the panes, which it keeps in range and
  * scrolls to a row; the result is stored in the state afterwards, so painting does not write the
  * state. */
-#include <string.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

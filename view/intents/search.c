@@ -1,5 +1,4 @@
 /* The search, and stepping through its hits. */
-#include <string.h>
 
 #include "base/utf8.h"
 #include "view/document/search_text.h"

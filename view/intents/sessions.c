@@ -1,7 +1,5 @@
 /* Opens files and sessions, and saves a session. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "parse/source/same_file.h"
 #include "parse/source/text_file.h"

@@ -2,8 +2,6 @@
 #ifndef MV_PAGE_FILE_H
 #define MV_PAGE_FILE_H
 
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/cursor.h"
 #include "base/err.h"

@@ -1,5 +1,4 @@
 /* A page with one picture and without a script. */
-#include <string.h>
 
 #include "view/page/viewer_page.h"
 #include "viz/scene/markup.h"

@@ -1,10 +1,6 @@
 #include "view/page/viewer_page.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/advice/headline.h"
-#include "analyze/code/sites.h"
 #include "analyze/ranks/summary.h"
 #include "analyze/thin/thin.h"
 #include "view/page/letters.h"

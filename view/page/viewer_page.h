@@ -12,7 +12,6 @@
 #ifndef MV_VIEWER_PAGE_H
 #define MV_VIEWER_PAGE_H
 
-#include "analyze/lives/lives.h"
 #include "parse/writers.h"
 #include "view/state/session.h"
 #include "viz/scene/scene.h"

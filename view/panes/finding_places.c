@@ -1,13 +1,7 @@
 #include "view/panes/finding_places.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "analyze/lives/alive.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "view/document/search_text.h"
-#include "view/document/whatif_replay.h"
 #include "view/frame/view.h"
 
 static uint32_t group_of(const mv_sites *sites, mv_stack_id stack)

@@ -1,8 +1,6 @@
 #include "view/panes/flames.h"
 #include "base/names.h"
 
-#include <string.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,15 +1,12 @@
 #include "view/panes/listing.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/names.h"
 #include "base/size.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "base/utf8.h"
 #include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"

@@ -1,7 +1,6 @@
 /* The ledger table: holders of all device memory at the cursor, as in `memviz ledger`. Its rows add
  * up to the last row. */
 #include <ctype.h>
-#include <string.h>
 
 #include "analyze/code/libraries.h"
 #include "base/size.h"

@@ -1,14 +1,9 @@
 /* Places: the holes between blocks, every event, and everything with a name. */
-#include <stdio.h>
-#include <string.h>
 
-#include "analyze/lives/alive.h"
-#include "base/numbers.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
 #include "view/frame/colour_groups.h"
 #include "view/panes/listing_parts.h"
-#include "viz/scene/axis.h"
 
 static int64_t time_of(const mv_listing_query *ask, uint32_t event)
 {

@@ -7,7 +7,6 @@
 #ifndef MV_LISTING_PARTS_H
 #define MV_LISTING_PARTS_H
 
-#include "base/text.h"
 #include "view/panes/listing.h"
 
 typedef struct {

@@ -1,13 +1,9 @@
 /* The flame graph: callers above callees, each as wide as its bytes. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "base/texts.h"
-#include "view/document/search_text.h"
 #include "view/panes/panels.h"
-#include "viz/pictures/icicle.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
 
@@ -75,7 +71,7 @@ typedef struct {
     const char *text;
 } head_button;
 
-/* The buttons of the head, and at the end the room for the sum. */
+/* The header's buttons, then the space for the sum. */
 static uint32_t buttons_of(const mv_view *view, head_button out[BUTTONS], float widths[BUTTONS])
 {
     static const float of_sources[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92, 92};

@@ -1,9 +1,7 @@
 /* Settings and changes of the code to tick, and the memory that the replayed run needs. The
  * timeline shows the replayed curves (timeline_whatif.c). */
 #include <math.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "view/panes/panels.h"
 
 enum { NARROW = 560, BOX = 11, MOST_TITLE = 300, MOST_WORDS = 3 };

@@ -1,16 +1,10 @@
 #include "view/panes/panels.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "analyze/lives/position.h"
 #include "base/size.h"
-#include "base/text.h"
 #include "view/document/ledger_moment.h"
 #include "view/document/moment_text.h"
-#include "viz/scene/axis.h"
 
 enum {
     MOST_USERS = 4 << 20 /* most allocations with kept address users: 32 MiB */

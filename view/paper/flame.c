@@ -1,10 +1,8 @@
 /* Flame graphs on paper: their headings. The tree belongs to the caller. */
 #include "analyze/events/recorder.h"
-#include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "view/panes/panels.h"
-#include "view/panes/panes.h"
 #include "view/paper/paper.h"
 #include "viz/scene/axis.h"
 

@@ -1,7 +1,6 @@
 #include "view/paper/paper.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "view/intents/intents.h"
 

@@ -18,7 +18,6 @@
 #ifndef MV_PAPER_H
 #define MV_PAPER_H
 
-#include "view/frame/sheet.h"
 #include "view/frame/view.h"
 #include "viz/scene/heading.h"
 

@@ -1,11 +1,8 @@
 /* The allocator's state on paper: its heading, and the choice of coloured blocks. */
-#include "analyze/lives/alive.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "view/panes/panels.h"
 #include "view/paper/paper.h"
-#include "viz/pictures/state_scene.h"
-#include "viz/scene/heading.h"
 
 /* ---- which blocks ------------------------------------------------------------------------ */
 

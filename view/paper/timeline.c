@@ -1,13 +1,9 @@
 /* Memory over time, and segments over time: their headings. */
-#include "analyze/advice/recording.h"
 #include "analyze/leaks/leak_words.h"
-#include "analyze/totals/bounds.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
 #include "view/paper/paper.h"
 #include "view/timeline/plot.h"
-#include "viz/scene/axis.h"
-#include "viz/scene/heading.h"
 
 /* ---- figures ----------------------------------------------------------------------------- */
 

@@ -2,9 +2,7 @@
  * or moves; otherwise the thread sleeps in SDL's wait. Other threads wake it with one event,
  * however much they have to report. */
 #include <locale.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "view/follow.h"
 #include "view/sdl/display_scale.h"

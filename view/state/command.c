@@ -1,7 +1,5 @@
 #include "view/state/command.h"
 
-#include <string.h>
-
 const mv_view_command mv_view_commands[MV_DO_COUNT] = {
 #define MV_VIEW_COMMAND(name, keys, needs, past, title, help) \
     [MV_DO_##name] = {#name, keys, needs, past, title, help},

@@ -1,7 +1,5 @@
 #include "view/state/view_history.h"
 
-#include <string.h>
-
 static void push(mv_view_state *states, uint32_t *count, const mv_view_state *state)
 {
     if (*count == MV_MOST_PAST) {

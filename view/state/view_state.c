@@ -1,8 +1,5 @@
 #include "view/state/view_state.h"
 
-#include <assert.h>
-#include <string.h>
-
 /* ---- defaults ----------------------------------------------------------------------------- */
 
 const mv_view_state mv_view_state_first = {

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/names.h"
-#include "base/search.h"
 
 enum { SAMPLES = 64 };
 

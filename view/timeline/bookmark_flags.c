@@ -1,6 +1,5 @@
 /* Notes: flags on the time axis and on the minimap, and their texts in the plot. */
 #include <math.h>
-#include <string.h>
 
 #include "view/timeline/plot.h"
 #include "viz/scene/distinct_texts.h"

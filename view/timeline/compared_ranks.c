@@ -1,5 +1,4 @@
 /* The comparison of `memviz ranks`, for the lanes: a worker summarizes all devices. */
-#include <string.h>
 
 #include "view/timeline/pane_ranks.h"
 

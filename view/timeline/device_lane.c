@@ -1,7 +1,6 @@
 #include "view/timeline/device_lane.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "view/document/moment_text.h"
 #include "view/timeline/viewport.h"

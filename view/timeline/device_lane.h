@@ -9,7 +9,6 @@
 #define MV_DEVICE_LANE_H
 
 #include "analyze/ledger/ledger_columns.h"
-#include "base/plain.h"
 #include "view/document/ledger_moment.h"
 #include "viz/core/timescale.h"
 

@@ -1,7 +1,5 @@
 #include "view/timeline/legend_count.h"
 
-#include <string.h>
-
 #include "analyze/code/labels.h"
 #include "base/sort.h"
 

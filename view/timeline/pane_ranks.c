@@ -1,11 +1,9 @@
 #include "view/timeline/pane_ranks.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "view/timeline/hit_ticks.h"
 #include "view/timeline/rank_lanes.h"
 #include "viz/scene/axis.h"

@@ -12,7 +12,6 @@
 #define MV_PANE_RANKS_H
 
 #include "analyze/ranks/ranks.h"
-#include "base/plain.h"
 #include "view/frame/device_rows.h"
 #include "view/timeline/plot.h"
 

@@ -1,13 +1,11 @@
 #include "view/timeline/pane_timeline.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analyze/events/recorder.h"
 #include "view/timeline/device_lane.h"
 #include "view/timeline/hit_ticks.h"
 #include "view/timeline/pane_ranks.h"
-#include "view/timeline/plot.h"
 #include "viz/core/background.h"
 
 enum {

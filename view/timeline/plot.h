@@ -76,9 +76,6 @@ bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *
                      const char *brief);
 enum { MV_CALLOUT_HEIGHT = 18 };
 
-/* Microseconds of a clock that only goes forward: to limit the time spent in a frame. */
-int64_t mv_plot_clock(void);
-
 /* ---- timeline_curves.c ---- */
 /* Fills the unknown columns, and makes up to `most` exact, within a few milliseconds unless it is
  * UINT32_MAX; true when all are exact. */

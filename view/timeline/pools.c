@@ -1,11 +1,9 @@
 #include "view/timeline/pools.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analyze/filter/isolate.h"
 #include "base/grow.h"
-#include "base/map.h"
 #include "base/sort.h"
 #include "view/timeline/viewport.h"
 

@@ -1,10 +1,5 @@
 #include "view/timeline/rank_lanes.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/text.h"
-
 enum { KEY = MV_BOOKMARK_LEVEL + 24 };
 
 static const char *key_of(const mv_device_row *row, char key[KEY])

@@ -1,7 +1,5 @@
 #include "view/timeline/segment_use.h"
 
-#include <string.h>
-
 #include "base/search.h"
 #include "base/sort.h"
 

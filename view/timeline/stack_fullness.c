@@ -2,7 +2,6 @@
 #include "base/sort.h"
 #include "view/timeline/stack_shapes.h"
 #include "viz/pictures/fullness.h"
-#include "viz/scene/fullness_scale.h"
 
 enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 /* about twenty bytes each */ };
 

@@ -4,7 +4,6 @@
  * elements of one site are the rectangles of one shape. Even smaller ones are part of the grey area
  * below them, whose outline is the total. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/size.h"
 #include "base/sort.h"

@@ -1,11 +1,9 @@
 /* Scales at the edges of the plot, and texts inside it that avoid each other. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/size.h"
 #include "view/document/moment_text.h"
 #include "view/timeline/plot.h"
-#include "viz/scene/axis.h"
 
 enum {
     TICK_GAP = 110,

@@ -1,8 +1,7 @@
 /* Levels over time: the lines over the stack, peaks, and out-of-memory events. */
 #include <math.h>
-#include <string.h>
 
-#include "base/search.h"
+#include "base/duration.h"
 #include "base/size.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
@@ -110,14 +109,14 @@ bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader 
                       mv_viewport at, const mv_alignment *to, uint32_t most)
 {
     uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
-    int64_t until = mv_plot_clock() + EXACT_US;
+    int64_t until = mv_now_us() + EXACT_US;
 
     if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at) ||
         !mv_alignment_is_same(&e->to, to ? to : &(mv_alignment){0}))
         begin_envelope(pane, e, reader, at, to);
     /* A column of a very long trace may have to be read from a file. */
     for (uint32_t i = 0; e->exact < e->end && i < most; i++) {
-        if (most < UINT32_MAX && i > 0 && mv_plot_clock() > until)
+        if (most < UINT32_MAX && i > 0 && mv_now_us() > until)
             break;
         refine(e, reader);
     }

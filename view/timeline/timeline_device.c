@@ -3,7 +3,6 @@
  * for as long as the bytes held by calls stay the same: elsewhere the line is dashed, and nothing
  * is shown as unexplained. */
 #include <math.h>
-#include <string.h>
 #include <xxhash.h>
 
 #include "base/size.h"

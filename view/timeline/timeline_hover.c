@@ -1,6 +1,5 @@
 /* The allocation (or segment) under the pointer and the pinned one: their outlines and tooltips. */
 #include <math.h>
-#include <string.h>
 
 #include "base/size.h"
 #include "view/timeline/plot.h"

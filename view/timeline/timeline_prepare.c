@@ -1,6 +1,5 @@
 /* The rows shown by the pane, which change with the device, the clock and the isolated rows; and
  * the marks of the device. */
-#include <string.h>
 
 #include "view/timeline/plot.h"
 

@@ -1,7 +1,6 @@
 /* The bytes requested by the program, over the bytes of blocks: the difference is lost to rounding,
  * and to frees that wait for a stream. Takes a pass over the events, while the curve is shown. */
 #include <math.h>
-#include <string.h>
 
 #include "view/timeline/plot.h"
 

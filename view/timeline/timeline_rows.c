@@ -1,7 +1,5 @@
 #include "view/timeline/timeline_rows.h"
 
-#include <string.h>
-
 #include "analyze/filter/isolate.h"
 
 static bool copy_rows(mv_arena *arena, mv_timeline_rows *rows)

@@ -1,6 +1,5 @@
 /* Segments over time, coloured by how full they are: PyTorch's reserved memory, and the bytes that
  * tensors use of it. */
-#include <string.h>
 
 #include "view/timeline/plot.h"
 

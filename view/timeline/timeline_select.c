@@ -1,12 +1,9 @@
 /* The cursor (a moment) and the interval (a selected range of events). */
 #include <math.h>
-#include <string.h>
 
-#include "analyze/advice/recording.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
 #include "view/timeline/plot.h"
-#include "viz/scene/axis.h"
 
 /* ---- the sums of an interval -------------------------------------------------------------- */
 

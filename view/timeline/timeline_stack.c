@@ -1,22 +1,12 @@
 /* The stack: tiles of rank numbers become pictures in the current colours. A tile's picture is kept
  * until its colours change, so a frame at rest paints finished pictures. */
-#include <string.h>
-#include <time.h>
-
+#include "base/duration.h"
 #include "view/timeline/plot.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 enum { TINT_US = 800 }; /* in each frame, when other threads make the tiles */
-
-int64_t mv_plot_clock(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 /* ---- coloured tiles ----------------------------------------------------------------------- */
 
@@ -90,7 +80,7 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
     mv_timeline_pane *pane = p->pane;
     mv_tinted *entry = entry_of(pane, tile);
     bool is_it = entry->serial == tile->serial && entry->pixels;
-    bool may_tint = !p->view->opts.is_threaded || mv_plot_clock() < until;
+    bool may_tint = !p->view->opts.is_threaded || mv_now_us() < until;
 
     if (!is_it && entry->turn == pane->turn) /* all are in use in this frame */
         return NULL;
@@ -164,7 +154,7 @@ void mv_plot_stack(mv_plot *p)
 {
     mv_tile_view wanted = mv_plot_tile_view(p);
     mv_tile_frame frame;
-    int64_t until = mv_plot_clock() + TINT_US;
+    int64_t until = mv_now_us() + TINT_US;
     uint64_t colours;
 
     if (wanted.width == 0 || wanted.height == 0 || p->index->count == 0)

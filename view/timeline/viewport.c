@@ -1,7 +1,5 @@
 #include "view/timeline/viewport.h"
 
-#include <math.h>
-
 #include "viz/scene/pixel_rect.h"
 
 /* The narrowest window, in units of each clock: narrower windows are useless, and fractions stay

@@ -1,7 +1,5 @@
 #include "viz/core/column_stack.h"
 
-#include <string.h>
-
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 
 /* Measured costs. Adding a living row to the sums and clearing them costs about as much as

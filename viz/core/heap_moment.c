@@ -1,6 +1,5 @@
 #include "viz/core/heap_moment.h"
 
-#include "analyze/lives/alive.h"
 #include "base/sort.h"
 
 typedef struct {

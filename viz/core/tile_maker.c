@@ -1,7 +1,5 @@
 #include "viz/core/tile_maker.h"
 
-#include <string.h>
-
 #include "base/search.h"
 #include "viz/core/column_spikes.h"
 

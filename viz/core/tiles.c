@@ -1,7 +1,6 @@
 #include "viz/core/tiles.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 

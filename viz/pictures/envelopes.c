@@ -1,9 +1,6 @@
 /* Bytes of each pool over time, as numbers. */
 #include "viz/pictures/envelopes.h"
 
-#include <string.h>
-
-#include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 #include "base/sort.h"
 

@@ -1,10 +1,38 @@
 #include "viz/pictures/fullness.h"
 
 #include "analyze/lives/alive.h"
+#include "base/arena.h"
 #include "base/rankset.h"
 #include "base/search.h"
 #include "base/sort.h"
-#include "viz/pictures/rows_by_event.h"
+
+/* Rows grouped by an event, such as their free, for a sweep over the events:
+ *
+ *     for (uint32_t i = freed.first[event]; i; i = freed.next[i - 1])
+ *         ... row i - 1 ...
+ *
+ * The last row comes first. */
+typedef struct {
+    uint32_t *first; /* [events] a row, + 1; 0: none */
+    uint32_t *next;  /* [rows] the next row of the same event, + 1 */
+} rows_by_event;
+
+/* `at` has the event of each row; rows whose event is `events` or later (including MV_BEFORE and
+ * MV_NEVER) are omitted. False when out of memory. */
+static bool group_rows(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
+                       rows_by_event *out)
+{
+    out->first = mv_push_array(arena, uint32_t, events);
+    out->next = mv_push_array(arena, uint32_t, rows);
+    if (!out->first || !out->next)
+        return false;
+    for (uint32_t i = 0; i < rows; i++)
+        if (at[i] < events) {
+            out->next[i] = out->first[at[i]];
+            out->first[at[i]] = i + 1;
+        }
+    return true;
+}
 
 enum { MOST_RANGES = 256 };
 
@@ -134,7 +162,7 @@ static bool order_samples(fill_sweep *f, const mv_layout *l, uint32_t **first, u
 }
 
 typedef struct {
-    mv_rows_by_event held, released, born, freed;
+    rows_by_event held, released, born, freed;
 } agendas;
 
 static bool make_agendas(fill_sweep *f, agendas *out)
@@ -143,10 +171,10 @@ static bool make_agendas(fill_sweep *f, agendas *out)
     const mv_segment_lives *s = &f->lives->segments;
     uint32_t events = f->lives->events.count;
 
-    return mv_rows_by_event_make(&f->scratch, s->birth, s->count, events, &out->held) &&
-           mv_rows_by_event_make(&f->scratch, s->death, s->count, events, &out->released) &&
-           mv_rows_by_event_make(&f->scratch, a->birth, a->count, events, &out->born) &&
-           mv_rows_by_event_make(&f->scratch, a->freed, a->count, events, &out->freed);
+    return group_rows(&f->scratch, s->birth, s->count, events, &out->held) &&
+           group_rows(&f->scratch, s->death, s->count, events, &out->released) &&
+           group_rows(&f->scratch, a->birth, a->count, events, &out->born) &&
+           group_rows(&f->scratch, a->freed, a->count, events, &out->freed);
 }
 
 /* Ends are applied before beginnings; blocks before their segments. */

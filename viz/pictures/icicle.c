@@ -1,7 +1,6 @@
 #include "viz/pictures/icicle.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"

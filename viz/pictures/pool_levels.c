@@ -1,8 +1,5 @@
 #include "viz/pictures/pool_levels.h"
 
-#include <string.h>
-
-#include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 
 /* The present state of an envelope. */

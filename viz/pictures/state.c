@@ -1,7 +1,5 @@
 #include "viz/pictures/state.h"
 
-#include "analyze/heap/domains.h"
-#include "analyze/lives/alive.h"
 #include "base/grow.h"
 #include "base/sort.h"
 

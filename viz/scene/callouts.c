@@ -1,7 +1,6 @@
 #include "viz/scene/callouts.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { PLACES = 8 };
 

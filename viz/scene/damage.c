@@ -1,7 +1,5 @@
 #include "viz/scene/damage.h"
 
-#include <string.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

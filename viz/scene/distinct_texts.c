@@ -1,7 +1,6 @@
 #include "viz/scene/distinct_texts.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/utf8.h"
 

@@ -1,9 +1,7 @@
 #include "viz/scene/heading.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "analyze/lives/position.h"
 #include "base/size.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/distinct_texts.h"

@@ -1,7 +1,5 @@
 #include "viz/scene/markup.h"
 
-#include <string.h>
-
 #include "base/utf8.h"
 
 /* The replacement of a character; NULL: the character itself. */

@@ -3,10 +3,7 @@
  * time. */
 #include "viz/scene/png.h"
 
-#include <string.h>
 #include <zlib.h>
-
-#include "base/cursor.h"
 
 enum { EFFORT = 3, CHUNK_FRAME = 12, HEAD = 8 + CHUNK_FRAME + 13 + CHUNK_FRAME + CHUNK_FRAME };
 

@@ -1,7 +1,5 @@
 #include "viz/scene/raster.h"
 
-#include <string.h>
-
 #include "base/grow.h"
 #include "viz/scene/letters.h"
 #include "viz/scene/occlusion.h"

@@ -12,7 +12,6 @@
 #define MV_RASTER_H
 
 #include "viz/scene/damage.h"
-#include "viz/scene/scene.h"
 #include "viz/scene/text_raster.h"
 
 #define MV_IMAGE_MOST 16384 /* pixels on a side */

@@ -1,7 +1,5 @@
 #include "viz/scene/raster_rows.h"
 
-#include <string.h>
-
 #include "viz/scene/stroke.h"
 
 /* As in the SVG back end. */

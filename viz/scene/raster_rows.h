@@ -3,8 +3,6 @@
 #ifndef MV_RASTER_ROWS_H
 #define MV_RASTER_ROWS_H
 
-#include "viz/scene/coverage.h"
-#include "viz/scene/pixel_rect.h"
 #include "viz/scene/raster.h"
 
 typedef struct {

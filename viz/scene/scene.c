@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include <xxhash.h>
 
@@ -10,7 +9,6 @@
 #include "base/grow.h"
 #include "base/numbers.h"
 #include "base/texts.h"
-#include "base/utf8.h"
 
 enum { MOST_SIDE = 16384 };
 

@@ -1,7 +1,5 @@
 #include "viz/scene/stroke.h"
 
-#include <math.h>
-
 #include "viz/scene/pixel_rect.h"
 
 static const double dash[] = {7, 4}; /* as in SVG */

@@ -1,11 +1,8 @@
-#include <math.h>
 
 #include "base/numbers.h"
 #include "parse/source/base64.h"
 #include "viz/scene/markup.h"
-#include "viz/scene/pixel_rect.h"
 #include "viz/scene/png.h"
-#include "viz/scene/scene.h"
 
 typedef struct {
     mv_sink *sink;

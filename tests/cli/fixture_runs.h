@@ -1,0 +1,21 @@
+/* Tables of runs and their expected output:
+ *
+ *     static const mvt_expected_run all[] = {{"--at 0", 2, NULL, "expected --at"}};
+ *     MVT_EXPECT_RUNS("$MEMVIZ fit %s", all); */
+#ifndef MV_FIXTURE_RUNS_H
+#define MV_FIXTURE_RUNS_H
+
+#include "tests/fixture/fixture_program.h"
+
+typedef struct {
+    const char *words; /* in place of the %s of the command */
+    int status;
+    const char *out; /* a part of standard output; NULL: it must be empty */
+    const char *err; /* a part of standard error; NULL: it must be empty */
+} mvt_expected_run;
+
+/* Runs them as mvt_here_or_sh does. With status 1 or 2 standard error has one line. */
+#define MVT_EXPECT_RUNS(command, all) mvt_expect_runs(command, all, sizeof(all) / sizeof *(all))
+void mvt_expect_runs(const char *command, const mvt_expected_run *all, size_t count);
+
+#endif
