@@ -121,7 +121,8 @@ static bool take_bool(conf_text *t, bool *out)
     const char *text = next_token(t);
 
     *out = strcmp(text, "True") == 0;
-    return *out || strcmp(text, "False") == 0 || refuse(t, "expected True or False, not '%s'", text);
+    return *out || strcmp(text, "False") == 0 ||
+           refuse(t, "expected True or False, not '%s'", text);
 }
 
 /* The end of the setting that begins at `at`: its comma, or the end of the text. */

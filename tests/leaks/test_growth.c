@@ -5,7 +5,8 @@
 enum { MOST = 256 };
 
 /* A site drawn as text: one column a bin; a digit: this many blocks born there are alive. */
-static mv_growth evaluate(const char *alive, bool sizes_recur, const uint32_t *lived, uint32_t freed)
+static mv_growth evaluate(const char *alive, bool sizes_recur, const uint32_t *lived,
+                          uint32_t freed)
 {
     uint32_t born[MOST], ages[MOST], count = 0, bins = (uint32_t)strlen(alive);
     mv_growth_site site = {.marks = bins - 1, .born = born, .lived = ages, .freed = freed};
@@ -67,7 +68,8 @@ Test(growth, a_cache_by_shape_has_no_size_twice)
     cr_expect_eq(evaluate("..1.1..1......1.....1....1..", false, NULL, 0).kind, MV_GROWTH_NONE);
     cr_expect_eq(evaluate("..1.1..1......1.....1....1..", true, NULL, 0).kind, MV_GROWTH_STEADY);
     cr_expect_eq(evaluate("1111111111", false, NULL, 0).kind, MV_GROWTH_STEADY, "varying batches");
-    cr_expect_eq(evaluate("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
+    cr_expect_eq(evaluate("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE,
+                 "six shapes in six steps");
 }
 
 /* Entries of several sizes that come now and then, and hardly go: until the cache is full, only its
@@ -156,8 +158,9 @@ Test(growth, a_line_that_keeps_a_block_now_and_then_is_doubtful)
     for (int i = 0; i < 40; i++)
         lived[i] = 1;
     cr_expect_eq(evaluate(four, true, lived, 40).kind, MV_GROWTH_SELDOM);
-    cr_expect_eq(evaluate(four, true, lived, 39).kind, MV_GROWTH_NONE, "it keeps more than a tenth");
+    cr_expect_eq(evaluate(four, true, lived, 39).kind, MV_GROWTH_NONE,
+                 "it keeps more than a tenth");
     cr_expect_eq(evaluate(three, true, lived, 40).kind, MV_GROWTH_NONE, "three may be chance");
-    cr_expect_eq(evaluate(".1.1..1.1........................", true, lived, 40).kind, MV_GROWTH_NONE,
-                 "it has stopped");
+    cr_expect_eq(evaluate(".1.1..1.1........................", true, lived, 40).kind,
+                 MV_GROWTH_NONE, "it has stopped");
 }

@@ -31,7 +31,7 @@ static uint32_t leaked_blocks(const mv_leaks *found)
 }
 
 static void evaluate(const mv_trace *trace, const mv_leaks *found, const mvt_training_truth *truth,
-                  mvt_leak leak, score *s)
+                     mvt_leak leak, score *s)
 {
     uint32_t lines = (truth->lines[0] != NULL) + (truth->lines[1] != NULL), seen = 0;
 

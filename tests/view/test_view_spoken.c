@@ -44,7 +44,8 @@ Test(view_spoken, rows_legend_tabs_and_the_moment_are_told)
     mvt_view_frame(view);
     cr_expect_str_eq(spoken_text(view, "tab", 0), "Flame graph");
     cr_assert_not_null(spoken_text(view, "row", 0));
-    cr_expect_not_null(strstr(spoken_text(view, "row", 0), "LEAK, train.py:62 forward, 2.00 MiB a step"));
+    cr_expect_not_null(
+        strstr(spoken_text(view, "row", 0), "LEAK, train.py:62 forward, 2.00 MiB a step"));
     cr_expect_not_null(strstr(spoken_text(view, "legend", 0), "leak: train.py:62"));
     cr_expect_not_null(strstr(spoken_text(view, "legend", 0), "24.0 MiB"));
     cr_expect_not_null(strstr(spoken_text(view, "status", 0), "event 8,407 of 8,945"));
