@@ -463,7 +463,7 @@ LongTest(ring, a_program_that_writes_much_is_bounded)
 {
     const char *folder = mvt_temp_folder();
     mvt_run r = mvt_sh("cd %s && $MEMVIZ run --max-size 16M --on exit -o x.bin -- " MV_VICTIM_RING
-                       " 0 4 997; ls",
+                       " 0 3 997; ls",
                        folder);
     char file[4096];
 
@@ -472,6 +472,17 @@ LongTest(ring, a_program_that_writes_much_is_bounded)
     cr_assert_not_null(strstr(r.err, "kept x.exit.1.bin ("), "%s", r.err);
     snprintf(file, sizeof file, "%s/x.bin", folder);
     cr_assert_gt(captured(file, "folded_events"), 1000);
+}
+
+/* The folded part grows with every event. */
+LongTest(ring, a_program_that_frees_nothing_is_bounded)
+{
+    mvt_run r = mvt_sh("$MEMVIZ run -q --max-size 16M -o x.bin -- " MV_VICTIM_RING
+                       " 0 4 1 2>said & L=$!; while kill -0 $L 2>no; do du -ck x.bin.*.live* "
+                       "2>no | tail -n 1 | cut -f1; done | sort -n | tail -n 1");
+
+    cr_expect_gt(strtoul(r.out, NULL, 10), 8 << 10, "%s", r.out);
+    cr_expect_leq(strtoul(r.out, NULL, 10), 16 << 10, "%s", r.out);
 }
 
 /* Of the blocks that victim_ring leaks, how many are alive; all must be, from the first on. */
