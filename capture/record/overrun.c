@@ -219,10 +219,12 @@ bool mv_overrun_await(void)
     static const struct timespec nap = {.tv_nsec = NAP_NS};
     static uint64_t until_us;
 
+    if (atomic_load(&overrun.count) == 0)
+        return false;
     until_us = until_us ? until_us : mv_process_now_us() + END_US;
-    while (atomic_load(&overrun.count) && mv_overrun_is_full() && mv_process_now_us() < until_us)
+    while (mv_overrun_is_full() && mv_process_now_us() < until_us)
         syscall(SYS_nanosleep, &nap, NULL);
-    return atomic_load(&overrun.count) && mv_overrun_room() >= LEAST_ROOM;
+    return mv_overrun_room() >= LEAST_ROOM;
 }
 
 void mv_overrun_begin(void)
