@@ -223,7 +223,7 @@ static void collect(run *r, uint64_t max_size)
         return;
     }
     if (r->recording.rings.fault)
-        mv_complain_of(NULL, "a recording was not kept within its bounds%s%s: %s",
+        mv_complain_of(NULL, "older events could not be folded any more%s%s: %s",
                        max_size ? ", --max-size " : "",
                        max_size ? mv_size_text(size, max_size) : "", r->recording.rings.fault);
     if (r->refused > MOST_FAILURES)

@@ -16,7 +16,8 @@
 enum {
     LOOK_US = 300000,      /* between two looks at the folder */
     MOST_RECORDS = 200000, /* folded in one update: some 20 ms, in which requests wait */
-    WINDOWS = 16,          /* the shim's reserve is this part of the bound */
+    WINDOWS = 32,          /* the shim's reserve is this part of the bound */
+    ALIVE_BYTES = 24,      /* of most records in a folded part */
     LEAST_HOLES = 2 << 20, /* worth a new folded part while there is more to fold */
     PARTS = 8,             /* what is folded at once is this part of a bound */
     SPANS = 64,            /* of a curve */
@@ -49,6 +50,7 @@ struct mv_ring {
     uint32_t hole_count, hole_capacity;
     uint64_t hole_bytes;   /* of them */
     uint64_t folded_bytes; /* of the folded part */
+    uint64_t folded_kept;  /* its records */
     uint64_t wanted;       /* bytes of holes to be made; 0: none */
     uint64_t first_us;     /* time of the first record that was folded, and of the last; 0: none */
     uint64_t until_us;
@@ -202,15 +204,31 @@ static bool take_finished(mv_ring *g)
     return true;
 }
 
-/* Folds records until enough chunks are finished, and those before `cutoff`. *more: there are more
- * to fold, at the next update. */
-static bool fold_records(mv_ring *g, uint64_t cutoff, bool *more)
+/* Bytes of disk, of the live file and two folded parts while one replaces the other. */
+static uint64_t disk_used(const mv_ring *g)
+{
+    struct stat st;
+
+    return fstat(g->fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 + 2 * g->folded_bytes : 0;
+}
+
+/* Bytes by which the next folded part may be larger. */
+static uint64_t bytes_left(const mv_rings *r, const mv_ring *g)
+{
+    uint64_t most = r->bounds.max_size, used = disk_used(g);
+
+    return !most ? UINT64_MAX : used < most ? most - used : 0;
+}
+
+/* Folds records until enough chunks are finished, and those before `cutoff`; no more than the next
+ * folded part has room for. *more: there are more to fold, at the next update. */
+static bool fold_records(mv_ring *g, uint64_t cutoff, uint64_t most_kept, bool *more)
 {
     mv_live_record r;
 
     *more = false;
     for (uint32_t i = 0; g->hole_bytes < g->wanted || g->until_us < cutoff; i++) {
-        *more = i == MOST_RECORDS;
+        *more = i == MOST_RECORDS || g->alive.kept > most_kept;
         if (*more || !mv_live_follow_next(g->tail, &r))
             return true;
         if (!fold_record(g, &r) || !take_finished(g))
@@ -331,25 +349,33 @@ static bool put_folded(const mv_rings *r, const mv_ring *g, mv_span bytes)
     return fine;
 }
 
-static bool write_folded(mv_rings *r, mv_ring *g)
+/* NULL, or why not. */
+static const char *write_folded(mv_rings *r, mv_ring *g)
 {
     mv_arena scratch;
     fact_list facts = {.arena = &scratch};
     mv_fold fold = {.alive = &g->alive,
                     .through = mv_live_follow_status(g->tail)->sequence,
                     .facts = facts.rows};
+    const char *why = NULL;
     mv_span bytes;
-    bool fine;
 
     mv_arena_init(&scratch, r->arena.budget);
     add_facts(r, g, &facts);
     fold.fact_count = facts.count;
     fold.places = mv_live_follow_places(g->tail, &scratch, &fold.place_count, &fold.start);
-    fine = fold.places && mv_fold_bytes(&scratch, &fold, &bytes) && put_folded(r, g, bytes);
-    if (fine)
+    if (!fold.places || !mv_fold_bytes(&scratch, &fold, &bytes))
+        why = "there is not enough memory for the folded part";
+    else if (bytes.length > g->folded_bytes && bytes.length - g->folded_bytes > bytes_left(r, g))
+        why = "what is alive needs more than --max-size";
+    else if (!put_folded(r, g, bytes))
+        why = "the folded part could not be written";
+    if (!why) {
         g->folded_bytes = bytes.length;
+        g->folded_kept = g->alive.kept;
+    }
     mv_arena_release(&scratch);
-    return fine;
+    return why;
 }
 
 /* Only now are the records in two places: the first can go. */
@@ -367,24 +393,20 @@ static void make_holes(mv_rings *r, mv_ring *g)
 
 /* ---- the bounds -------------------------------------------------------------------------- */
 
-/* Bytes that have to go so that the file, and two folded parts while one replaces the other, stay
- * within the bound until the next update. */
+/* Bytes that have to go so that the files stay within the bound until the next update. */
 static uint64_t bytes_over(const mv_rings *r, const mv_ring *g)
 {
-    uint64_t most = r->bounds.max_size, part = most / PARTS;
-    struct stat st;
-    uint64_t used;
+    uint64_t most = r->bounds.max_size, part = most / PARTS, used = disk_used(g) + part;
 
-    if (!most || fstat(g->fd, &st) != 0)
-        return 0;
-    used = (uint64_t)st.st_blocks * 512 + 2 * g->folded_bytes + part;
-    return used > most ? used - most + part : 0;
+    return most && used > most ? used - most + part : 0;
 }
 
 static void update_ring(mv_rings *r, mv_ring *g)
 {
     uint64_t now = (uint64_t)mv_now_us(), age = r->bounds.max_age_us, over, cutoff = 0;
     uint64_t oldest = g->until_us ? g->until_us : g->since_us;
+    uint64_t most_kept = g->folded_kept + bytes_left(r, g) / ALIVE_BYTES;
+    const char *why;
     mv_err err;
     bool more;
 
@@ -403,13 +425,15 @@ static void update_ring(mv_rings *r, mv_ring *g)
     }
     if (!g->wanted && !cutoff && !g->is_changed)
         return;
-    if (!fold_records(g, cutoff, &more))
+    if (!fold_records(g, cutoff, most_kept, &more))
         give_up(r, g, "there is not enough memory to keep what is alive");
-    else if (g->is_changed && (!more || g->hole_bytes >= LEAST_HOLES)) {
-        if (write_folded(r, g))
-            make_holes(r, g);
+    else if (g->is_changed &&
+             (!more || g->hole_bytes >= LEAST_HOLES || g->alive.kept > most_kept)) {
+        why = write_folded(r, g);
+        if (why)
+            give_up(r, g, why);
         else
-            give_up(r, g, "the folded part could not be written");
+            make_holes(r, g);
     }
     r->is_behind = r->is_behind || (more && !g->is_off);
 }

@@ -30,10 +30,11 @@ typedef struct {
     mv_ring_bounds bounds;
     mv_ring **rings; /* [count] one for each live file */
     uint32_t count, capacity;
-    bool is_watched;   /* files are found although there are no bounds */
-    uint64_t look_us;  /* when the folder is looked at again */
-    bool is_behind;    /* the last update has more to fold */
-    const char *fault; /* why a file is not bounded; NULL: all are. Of the first such file */
+    bool is_watched;  /* files are found although there are no bounds */
+    uint64_t look_us; /* when the folder is looked at again */
+    bool is_behind;   /* the last update has more to fold */
+    const char
+        *fault; /* why a file is not folded any more; NULL: all are. Of the first such file */
 } mv_rings;
 
 void mv_rings_open(mv_rings *r, mv_budget *budget, const mv_run_names *names,

@@ -125,7 +125,7 @@ uint32_t mv_names_text(const void *text, size_t bytes)
     id = mv_id_find(&names.ids, key);
     if (id != MV_NO_ID || !mv_names_lock())
         return id;
-    if (!window || names.text_bytes + bytes <= window) {
+    if (!window || names.text_bytes + bytes <= 2 * window) {
         id = string_at(text, bytes, key);
         names.text_bytes += bytes;
     }

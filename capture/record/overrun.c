@@ -13,13 +13,13 @@
 #include "capture/wire_folded.h"
 
 enum {
-    WINDOWS = 16,     /* the window is this part of the bound (record/ring.c) */
+    WINDOWS = 32,     /* the window is this part of the bound (record/ring.c) */
     LOOK_US = 10000,  /* between two looks while the files are at the bound */
     END_US = 1000000, /* longest that a program which ends waits for room */
     NAP_NS = 2000000,
     LEAST_ROOM = 2 * MV_LIVE_CHUNK_BYTES, /* for MV_OVERRUN_ROWS of at most 24 bytes */
-    ROWS = 1 << 17,                       /* power of 2 */
-    MOST = ROWS / 4 * 3
+    FIRST_ROWS = 1 << 17,                 /* powers of 2 */
+    MOST_ROWS = 1 << 19
 };
 
 /* An allocation, or a range, that is not in the file. */
@@ -33,8 +33,8 @@ static struct {
     atomic_bool is_full;
     _Atomic uint64_t look_us;
     _Atomic uint32_t count;
-    kept *rows;      /* [ROWS] a hash table with linear probing; under the lock, as the cursor */
-    uint32_t cursor; /* rows are taken out from here on */
+    kept *rows;            /* [mask + 1] a hash table with linear probing; under the lock */
+    uint32_t mask, cursor; /* rows are taken out from the cursor on */
     char folded[sizeof mv_process.file.path + sizeof MV_FOLDED_SUFFIX];
 } overrun;
 
@@ -53,10 +53,10 @@ static uint64_t disk_used(void)
     return disk_of(mv_process.file.path) + 2 * disk_of(overrun.folded);
 }
 
-/* A part of a window is for the blocks of the file system itself. */
+/* A window is for the next folded part, which may be larger, and for blocks of the file system. */
 uint64_t mv_overrun_room(void)
 {
-    uint64_t window = mv_process.settings.window, most = window * WINDOWS - window / WINDOWS, used;
+    uint64_t window = mv_process.settings.window, most = window * (WINDOWS - 1), used;
 
     if (!window || mv_is_confined() || !mv_status_has_launcher())
         return UINT64_MAX;
@@ -73,8 +73,7 @@ void mv_overrun_look(void)
     if (!window || mv_process.settings.wait_free)
         return;
     atomic_store(&overrun.look_us, mv_process_now_us());
-    atomic_store(&overrun.is_full,
-                 mv_overrun_room() < window + (is_full ? window - window / WINDOWS : 0));
+    atomic_store(&overrun.is_full, mv_overrun_room() < window * (is_full ? 3 : 1));
 }
 
 bool mv_overrun_is_full(void)
@@ -91,18 +90,18 @@ bool mv_overrun_is_full(void)
 static uint32_t home_of(uint64_t addr, int8_t device)
 {
     return (uint32_t)((addr ^ (uint64_t)(uint8_t)device << 56) * 0x9e3779b97f4a7c15u >> 40) &
-           (ROWS - 1);
+           overrun.mask;
 }
 
 /* The row of the block, or the unused one where it would be. */
-static uint32_t find(const mv_rec_block_event *event)
+static uint32_t find(uint64_t addr, int8_t type, int8_t device)
 {
-    uint32_t row = home_of(event->addr, event->device);
+    uint32_t row = home_of(addr, device);
 
     while (overrun.rows[row].addr &&
-           (overrun.rows[row].addr != event->addr || overrun.rows[row].device != event->device ||
-            overrun.rows[row].type != event->device_type))
-        row = (row + 1) & (ROWS - 1);
+           (overrun.rows[row].addr != addr || overrun.rows[row].device != device ||
+            overrun.rows[row].type != type))
+        row = (row + 1) & overrun.mask;
     return row;
 }
 
@@ -111,9 +110,10 @@ static void take_out(uint32_t row)
 {
     uint32_t gap = row;
 
-    for (uint32_t at = (row + 1) & (ROWS - 1); overrun.rows[at].addr; at = (at + 1) & (ROWS - 1)) {
+    for (uint32_t at = (row + 1) & overrun.mask; overrun.rows[at].addr;
+         at = (at + 1) & overrun.mask) {
         uint32_t home = home_of(overrun.rows[at].addr, overrun.rows[at].device);
-        if (((at - home) & (ROWS - 1)) < ((at - gap) & (ROWS - 1)))
+        if (((at - home) & overrun.mask) < ((at - gap) & overrun.mask))
             continue;
         overrun.rows[gap] = overrun.rows[at];
         gap = at;
@@ -122,15 +122,35 @@ static void take_out(uint32_t row)
     atomic_fetch_sub(&overrun.count, 1);
 }
 
+/* Whether a quarter of the rows is unused, in a larger table if need be. */
+static bool has_row(void)
+{
+    uint32_t rows = overrun.rows ? overrun.mask + 1 : 0, more = rows ? 2 * rows : FIRST_ROWS;
+    kept *old = overrun.rows, *made;
+
+    if (atomic_load(&overrun.count) < rows / 4 * 3)
+        return true;
+    made = more > MOST_ROWS ? NULL : mv_pages_get(more * sizeof *made);
+    if (!made)
+        return false;
+    overrun.rows = made;
+    overrun.mask = more - 1;
+    overrun.cursor = 0;
+    for (uint32_t i = 0; i < rows; i++)
+        if (old[i].addr)
+            made[find(old[i].addr, old[i].type, old[i].device)] = old[i];
+    if (old)
+        mv_pages_give(old, rows * sizeof *old);
+    return true;
+}
+
 static bool add(const mv_rec_block_event *event, uint32_t stack)
 {
     uint32_t row;
 
-    if (!overrun.rows)
-        overrun.rows = mv_pages_get(ROWS * sizeof *overrun.rows);
-    if (!overrun.rows || atomic_load(&overrun.count) >= MOST)
+    if (!has_row())
         return false;
-    row = find(event);
+    row = find(event->addr, event->device_type, event->device);
     if (!overrun.rows[row].addr)
         atomic_fetch_add(&overrun.count, 1);
     overrun.rows[row] =
@@ -140,7 +160,7 @@ static bool add(const mv_rec_block_event *event, uint32_t stack)
 
 static bool remove_block(const mv_rec_block_event *event)
 {
-    uint32_t row = overrun.rows ? find(event) : 0;
+    uint32_t row = overrun.rows ? find(event->addr, event->device_type, event->device) : 0;
 
     if (!overrun.rows || !overrun.rows[row].addr)
         return false;
@@ -178,7 +198,7 @@ bool mv_overrun_next(bool is_end, mv_rec_block_event *event, uint32_t *stack, mv
     has_one = atomic_load(&overrun.count) > 0;
     if (has_one) {
         while (!overrun.rows[overrun.cursor].addr)
-            overrun.cursor = (overrun.cursor + 1) & (ROWS - 1);
+            overrun.cursor = (overrun.cursor + 1) & overrun.mask;
         row = &overrun.rows[overrun.cursor];
         *event = (mv_rec_block_event){.addr = row->addr,
                                       .size = (int64_t)row->size,
@@ -199,10 +219,12 @@ bool mv_overrun_await(void)
     static const struct timespec nap = {.tv_nsec = NAP_NS};
     static uint64_t until_us;
 
+    if (atomic_load(&overrun.count) == 0)
+        return false;
     until_us = until_us ? until_us : mv_process_now_us() + END_US;
-    while (atomic_load(&overrun.count) && mv_overrun_is_full() && mv_process_now_us() < until_us)
+    while (mv_overrun_is_full() && mv_process_now_us() < until_us)
         syscall(SYS_nanosleep, &nap, NULL);
-    return atomic_load(&overrun.count) && mv_overrun_room() >= LEAST_ROOM;
+    return mv_overrun_room() >= LEAST_ROOM;
 }
 
 void mv_overrun_begin(void)
@@ -214,6 +236,6 @@ void mv_overrun_begin(void)
     atomic_store(&overrun.is_full, false);
     atomic_store(&overrun.count, 0);
     if (overrun.rows)
-        mv_pages_give(overrun.rows, ROWS * sizeof *overrun.rows);
+        mv_pages_give(overrun.rows, (overrun.mask + (size_t)1) * sizeof *overrun.rows);
     overrun.rows = NULL;
 }

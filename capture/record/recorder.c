@@ -555,15 +555,18 @@ static bool leaves_out_pop(mv_thread_block *block)
     return block->open < 64 && block->left_out >> block->open & 1;
 }
 
-/* At the bound (overrun.h). The mark of a pause is never left out. */
+static bool is_pause(const char *text)
+{
+    return text && (strcmp(text, MV_MARK_PAUSE) == 0 || strcmp(text, MV_MARK_RESUME) == 0);
+}
+
+/* At the bound (overrun.h). */
 static bool leaves_out(mv_thread_block *block, mv_live_event kind, const char *text)
 {
-    bool is_left_out = kind == MV_LIVE_EVENT_PUSH ? leaves_out_push(block)
-                       : kind == MV_LIVE_EVENT_POP
-                           ? leaves_out_pop(block)
-                           : kind == MV_LIVE_EVENT_MARK && mv_overrun_is_full() && text &&
-                                 strcmp(text, MV_MARK_PAUSE) != 0 &&
-                                 strcmp(text, MV_MARK_RESUME) != 0;
+    bool is_left_out = kind == MV_LIVE_EVENT_PUSH   ? leaves_out_push(block)
+                       : kind == MV_LIVE_EVENT_POP  ? leaves_out_pop(block)
+                       : kind == MV_LIVE_EVENT_MARK ? mv_overrun_is_full() && !is_pause(text)
+                                                    : false;
 
     if (is_left_out)
         mv_process_lose(MV_LOST_BOUND);
