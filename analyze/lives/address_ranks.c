@@ -10,7 +10,7 @@
 
 enum {
     PREFETCH = 12,
-    MOST_PARTS = 4,
+    MOST_PARTS = 16,
     /* Events of a part: with fewer, a second thread costs more than it gains. */
     PART_EVENTS = 1 << 17
 };

@@ -12,6 +12,7 @@ static mv_code build(mv_lives_sweep *r, mv_err *err)
     if (!mv_lives_init(r, out->device, err))
         return err->code;
     out->events = r->ev;
+    r->spans = mv_lives_spans_for(r);
     if (!mv_lives_undo(r) || !mv_lives_apply(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of %u allocs", r->alloc_events);
     if (!mv_lives_settle(r))

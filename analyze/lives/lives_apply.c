@@ -1,5 +1,6 @@
 /* Allocations during the forward sweep. */
 #include "analyze/lives/lives_sweep.h"
+#include "base/grow.h"
 #include "base/pages.h"
 #include "base/parallel_for.h"
 
@@ -89,17 +90,62 @@ static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_
     return size;
 }
 
+/* ---- spans ------------------------------------------------------------------------------- */
+
+static void report_conflict(const mv_lives_sweep *r)
+{
+    atomic_store_explicit(r->span->has_conflict, true, memory_order_relaxed);
+}
+
+static void add_entry(const mv_lives_sweep *r, mv_lives_log *log, uint32_t row, uint32_t event)
+{
+    if (!mv_append(log->arena, log->rows, log->count, log->capacity, (mv_lives_entry){row, event}))
+        report_conflict(r);
+}
+
+/* Whether an event is about the row of another span, which may be unknown: it is applied later. */
+static bool is_left(const mv_lives_sweep *r, uint32_t row, uint32_t event)
+{
+    if (row >= r->first_row)
+        return false;
+    add_entry(r, &r->span->others, row, event);
+    return true;
+}
+
+void mv_lives_find_kind(mv_lives_sweep *r, uint32_t row, uint32_t event)
+{
+    const mv_segment_lives *s = &r->lives->segments;
+    uint32_t segment = r->lives->allocs.segment[row];
+    uint64_t rounded = mv_round_request(&r->rules, r->lives->allocs.requested[row]);
+
+    if (s->kind[segment] == MV_SEGMENT_UNKNOWN) {
+        s->kind[segment] = rounded <= MV_SMALL_REQUEST ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
+        if (r->span)
+            add_entry(r, &r->span->kinds, row, event);
+    } else if (r->span && s->kind[segment] == MV_SEGMENT_SMALL && rounded > MV_SMALL_REQUEST &&
+               !r->fills && !r->is_captured && !s->is_expandable[segment]) {
+        report_conflict(r);
+    }
+}
+
 /* ---- contradictions ---------------------------------------------------------------------- */
 
 static void end_lost(mv_lives_sweep *r, uint32_t rank, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    uint32_t row = r->places[rank].alloc;
+    uint32_t row;
 
+    if (r->span)
+        report_conflict(r);
+    if (rank == MV_NO_RANK)
+        return;
+    row = r->places[rank].alloc;
+    mv_rankset_drop(&r->used, rank);
+    if (r->span)
+        return;
     if (a->freed[row] == MV_NEVER)
         a->freed[row] = event;
     a->completed[row] = event;
-    mv_rankset_drop(&r->used, rank);
     r->lives->doubts.lost_frees++;
 }
 
@@ -113,10 +159,10 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
 
 /* An allocation starts at `addr`, where free space starts, so the used block below it must end
  * there. If that block's size was inexact, it is now known. */
-static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32_t event)
+static void check_below(mv_lives_sweep *r, uint32_t row, uint32_t below, uint64_t addr,
+                        uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    uint32_t row = r->places[below].alloc;
     uint64_t gap, end = block_end(a, row);
 
     if (end == addr) {
@@ -145,20 +191,29 @@ static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
     return place_of(r, below)->edge > rank;
 }
 
+/* Checks the end of the used block below an allocation at `addr`, in the same run of segments or
+ * outside all of them. */
+static void look_at_row(mv_lives_sweep *r, uint32_t row, uint32_t below, uint32_t segment,
+                        uint64_t addr, uint32_t event)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+
+    if (segment != MV_NO_ROW)
+        check_below(r, row, below, addr, event);
+    else if (mv_range_end(a->addr[row], least_of(r, a->requested[row])) > addr)
+        end_lost(r, below, event);
+}
+
 /* Checks the bytes below the allocation at `rank`. */
 static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint32_t event)
 {
-    const mv_alloc_lives *a = &r->lives->allocs;
-    uint64_t addr = r->ranks.addr[rank];
     uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
 
-    if (segment == MV_NO_ROW) {
-        uint32_t row = below == MV_NO_RANK ? MV_NO_ROW : r->places[below].alloc;
-        if (row != MV_NO_ROW && mv_range_end(a->addr[row], least_of(r, a->requested[row])) > addr)
-            end_lost(r, below, event);
-    } else if (below != MV_NO_RANK && is_same_run(r, below, rank)) {
-        check_below(r, below, addr, event);
-    } else if (!r->is_captured && !r->is_thinned && !r->lives->segments.is_expandable[segment] &&
+    if (below != MV_NO_RANK && (segment == MV_NO_ROW || is_same_run(r, below, rank))) {
+        if (!is_left(r, r->places[below].alloc, event))
+            look_at_row(r, r->places[below].alloc, below, segment, r->ranks.addr[rank], event);
+    } else if (segment != MV_NO_ROW && !r->is_captured && !r->is_thinned &&
+               !r->lives->segments.is_expandable[segment] &&
                !mv_rankset_has(&r->held.starts, rank)) {
         r->lives->doubts.misplaced++;
     }
@@ -218,7 +273,6 @@ static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t ab
                      uint32_t segment, bool is_before)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    mv_segment_lives *s = &r->lives->segments;
     uint64_t room = free_until(r, rank, above) - r->ranks.addr[rank];
     block_size size;
 
@@ -233,10 +287,8 @@ static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t ab
                      : size_from_room(r, segment, a->requested[row], room);
     a->block[row] = size.bytes;
     a->inexact[row] = size.inexact;
-    if (s->kind[segment] == MV_SEGMENT_UNKNOWN)
-        s->kind[segment] = mv_round_request(&r->rules, a->requested[row]) <= MV_SMALL_REQUEST
-                               ? MV_SEGMENT_SMALL
-                               : MV_SEGMENT_LARGE;
+    if (r->span || r->lives->segments.kind[segment] == MV_SEGMENT_UNKNOWN)
+        mv_lives_find_kind(r, row, a->birth[row]);
 }
 
 static void begin_before(mv_lives_sweep *r, uint32_t rank)
@@ -299,41 +351,28 @@ static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
     return r->places[rank].alloc;
 }
 
-static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
-{
-    uint32_t block = r->final_block[rank];
-    return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
-}
-
 /* PyTorch writes both frees, unless skip_actions removes one of them from the whole file: then the
  * other counts as both. For other tools' files and captures the readers add both. */
-static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
+static void request_free(mv_lives_sweep *r, uint32_t row, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    uint32_t row = alloc_at(r, event);
 
-    if (row == MV_NO_ROW || a->freed[row] != MV_NEVER) {
+    if (a->freed[row] != MV_NEVER) {
         r->lives->doubts.lone_frees++;
         return;
     }
     r->lives->alloc_of[event] = row;
     a->freed[row] = event;
-    if (!r->has_completed && !is_pending_at_end(r, r->ranks.of_event[event])) {
+    if (mv_lives_ends_use(r, r->ranks.of_event[event], MV_ACTION_FREE_REQUESTED)) {
         a->completed[row] = event;
-        mv_rankset_drop(&r->used, r->ranks.of_event[event]);
         r->lives->doubts.uncompleted += !r->is_captured;
     }
 }
 
-static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
+static void complete_free(mv_lives_sweep *r, uint32_t row, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
-    uint32_t row = alloc_at(r, event);
 
-    if (row == MV_NO_ROW) {
-        r->lives->doubts.lone_frees++;
-        return;
-    }
     r->lives->alloc_of[event] = row;
     if (a->freed[row] == MV_NEVER) {
         bool is_before = a->birth[row] == MV_BEFORE;
@@ -343,27 +382,60 @@ static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
             !(is_before && (r->has_requested || event == 0)) && !r->is_captured;
     }
     a->completed[row] = event;
-    mv_rankset_drop(&r->used, r->ranks.of_event[event]);
 }
 
-/* Both events of a free that did not wait, if the allocation is known and not freed yet: what the
- * two functions above do. */
-static bool apply_free(mv_lives_sweep *r, uint32_t event)
+static void free_row(mv_lives_sweep *r, uint32_t row, uint32_t event)
+{
+    if (r->ev.action[event] == MV_ACTION_FREE_REQUESTED)
+        request_free(r, row, event);
+    else
+        complete_free(r, row, event);
+}
+
+static void apply_free(mv_lives_sweep *r, uint32_t event)
+{
+    uint32_t rank = r->ranks.of_event[event], row = alloc_at(r, event);
+
+    if (row == MV_NO_ROW) {
+        r->lives->doubts.lone_frees++;
+        return;
+    }
+    if (!is_left(r, row, event))
+        free_row(r, row, event);
+    if (mv_lives_ends_use(r, rank, r->ev.action[event]))
+        mv_rankset_drop(&r->used, rank);
+}
+
+/* Both events of a free that did not wait, if the allocation is known and not freed yet: what
+ * apply_free does. */
+static bool apply_frees(mv_lives_sweep *r, uint32_t event, uint32_t end)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     uint32_t row;
 
-    if (event + 1 >= r->ev.count || r->ev.action[event + 1] != MV_ACTION_FREE_COMPLETED ||
+    if (event + 1 >= end || r->ev.action[event + 1] != MV_ACTION_FREE_COMPLETED ||
         r->ranks.of_event[event + 1] != r->ranks.of_event[event])
         return false;
     row = alloc_at(r, event);
-    if (row == MV_NO_ROW || a->freed[row] != MV_NEVER)
+    if (row == MV_NO_ROW || row < r->first_row || a->freed[row] != MV_NEVER)
         return false;
     r->lives->alloc_of[event] = r->lives->alloc_of[event + 1] = row;
     a->freed[row] = event;
     a->completed[row] = event + 1;
     mv_rankset_drop(&r->used, r->ranks.of_event[event]);
     return true;
+}
+
+void mv_lives_apply_other(mv_lives_sweep *r, mv_lives_entry entry)
+{
+    const mv_lives *lives = r->lives;
+    uint32_t event = entry.event;
+
+    if (r->ev.action[event] == MV_ACTION_ALLOC)
+        look_at_row(r, entry.row, MV_NO_RANK, lives->allocs.segment[lives->alloc_of[event]],
+                    r->ev.addr[event], event);
+    else
+        free_row(r, entry.row, event);
 }
 
 static void apply_event(mv_lives_sweep *r, uint32_t event)
@@ -373,10 +445,8 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
         apply_alloc(r, event);
         break;
     case MV_ACTION_FREE_REQUESTED:
-        apply_free_requested(r, event);
-        break;
     case MV_ACTION_FREE_COMPLETED:
-        apply_free_completed(r, event);
+        apply_free(r, event);
         break;
     case MV_ACTION_ANNOTATE:
         r->lives->alloc_of[event] = alloc_at(r, event);
@@ -458,19 +528,27 @@ static void prefetch(const mv_lives_sweep *r, uint32_t event)
     }
 }
 
-bool mv_lives_apply(mv_lives_sweep *r)
+void mv_lives_apply_events(mv_lives_sweep *r, uint32_t first, uint32_t end)
 {
-    if (!make_columns(r) || !mv_lives_hold_before(r))
-        return false;
-    begin_all_before(r);
-    for (uint32_t i = 0; i < r->ev.count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         prefetch(r, i);
-        if (r->ev.action[i] == MV_ACTION_FREE_REQUESTED && apply_free(r, i)) {
+        if (r->ev.action[i] == MV_ACTION_FREE_REQUESTED && apply_frees(r, i, end)) {
             prefetch(r, ++i);
             continue;
         }
         r->lives->alloc_of[i] = MV_NO_ROW;
         apply_event(r, i);
     }
+}
+
+bool mv_lives_apply(mv_lives_sweep *r)
+{
+    if (!make_columns(r) || !mv_lives_hold_before(r))
+        return false;
+    begin_all_before(r);
+    if (r->spans > 1 && !mv_lives_apply_spans(r))
+        return false;
+    if (r->spans == 1)
+        mv_lives_apply_events(r, 0, r->ev.count);
     return true;
 }

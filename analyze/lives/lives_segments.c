@@ -219,6 +219,7 @@ bool mv_lives_hold_before(mv_lives_sweep *r)
     capacity += 3 * (uint64_t)r->ranks.segment_events;
     if (capacity >= MV_NO_ROW || !mv_segment_lives_push(r->arena, capacity, &r->lives->segments))
         return false;
+    r->segment_capacity = capacity;
     r->kin = mv_push_array(r->scratch, uint32_t, capacity);
     if (!r->kin)
         return false;

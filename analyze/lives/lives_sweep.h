@@ -2,7 +2,8 @@
  *
  *     mv_lives_init      ranks of all addresses, the final heap by rank
  *     mv_lives_undo      backwards from the final heap to the heap before the first event
- *     mv_lives_apply     forwards: the rows of lives.h, with block sizes from the layout
+ *     mv_lives_apply     forwards: the rows of lives.h, with block sizes from the layout; in
+ *                        several spans of events at a time if there are many (lives_spans.c)
  *     mv_lives_settle    compares the result of the forward sweep with the final heap
  *     mv_lives_history   the kind of history
  *
@@ -17,6 +18,8 @@
 #include "analyze/lives/ranges.h"
 #include "parse/model/digest.h"
 
+#include <stdatomic.h>
+
 /* An address, as far as the sweep knows it. */
 typedef struct {
     uint32_t alloc;   /* if it is in `used`: row of the allocation */
@@ -24,6 +27,26 @@ typedef struct {
     uint32_t segment; /* row that holds the address, or MV_NO_ROW */
     uint32_t edge;    /* next of `edges` above it, or MV_NO_RANK */
 } mv_lives_place;
+
+typedef struct {
+    uint32_t row; /* of an allocation */
+    uint32_t event;
+} mv_lives_entry;
+
+typedef struct {
+    mv_arena *arena;
+    mv_lives_entry *rows;
+    uint32_t count, capacity;
+} mv_lives_log;
+
+/* A span of the events that is swept beside others. Which blocks are in use at its start is known,
+ * but not their sizes, nor the kinds that earlier allocations gave to segments. */
+typedef struct {
+    mv_lives_log
+        others;         /* events about rows of other spans: frees, and allocs above their blocks */
+    mv_lives_log kinds; /* its first alloc in each segment of unknown kind */
+    _Atomic bool *has_conflict; /* shared by all spans: their results cannot be joined */
+} mv_lives_span;
 
 typedef struct {
     mv_arena *arena;   /* for the rows */
@@ -58,6 +81,10 @@ typedef struct {
     mv_lives_place *places; /* [ranks] */
     uint32_t *kin; /* [rows of segments] a row of the same reservation; itself: the first one.
                           * Pieces that ever touched are of one */
+    uint64_t segment_capacity; /* of segment rows */
+    uint32_t spans;            /* in which the events are applied at a time; at least 1 */
+    mv_lives_span *span;       /* of this sweep; NULL: it is over all events */
+    uint32_t first_row;        /* rows below it are of other spans */
 } mv_lives_sweep;
 
 /* All of these return false when out of memory. */
@@ -77,6 +104,30 @@ void mv_lives_settle_segments(mv_lives_sweep *r);
 /* lives_apply.c: ends the allocations that start in [low, high): they must have been freed by
  * `event` without a recorded free. */
 void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
+
+/* Applies the events from `first` to `end`. */
+void mv_lives_apply_events(mv_lives_sweep *r, uint32_t first, uint32_t end);
+
+/* Applies an entry of mv_lives_span.others, or of kinds, to a sweep that knows all before it. The
+ * first allocation in a segment shows its kind. In a span an earlier one may have shown another kind,
+ * on which the size of a large block depends. */
+void mv_lives_apply_other(mv_lives_sweep *r, mv_lives_entry entry);
+void mv_lives_find_kind(mv_lives_sweep *r, uint32_t row, uint32_t event);
+
+/* lives_spans.c: a useful number of spans, and all events in r->spans of them. If that is
+ * impossible, r->spans becomes 1, and nothing else has changed. */
+uint32_t mv_lives_spans_for(const mv_lives_sweep *r);
+bool mv_lives_apply_spans(mv_lives_sweep *r);
+
+/* Whether a free event is the last of its kind: the block is not in use afterwards, if it was. */
+static inline bool mv_lives_ends_use(const mv_lives_sweep *r, uint32_t rank, uint8_t action)
+{
+    uint32_t block = r->final_block[rank];
+
+    return action == MV_ACTION_FREE_COMPLETED ||
+           (action == MV_ACTION_FREE_REQUESTED && !r->has_completed &&
+            (block == MV_NO_ROW || r->trace->blocks.state[block] != MV_BLOCK_PENDING_FREE));
+}
 
 /* Whether the file contains any segment of the device. */
 static inline bool mv_lives_has_segments(const mv_lives_sweep *r)

@@ -1,5 +1,7 @@
 /* Undoes the events from the final heap, last to first. */
 #include "analyze/lives/lives_sweep.h"
+#include "base/grow.h"
+#include "base/parallel_for.h"
 
 static uint32_t *filled(mv_arena *arena, uint32_t count)
 {
@@ -10,10 +12,8 @@ static uint32_t *filled(mv_arena *arena, uint32_t count)
     return column;
 }
 
-static void count_actions(mv_lives_sweep *r)
+static void find_actions(mv_lives_sweep *r)
 {
-    for (uint32_t i = 0; i < r->ev.count; i++)
-        r->alloc_events += r->ev.action[i] == MV_ACTION_ALLOC;
     r->adds_segments = mv_events_have(&r->ev, MV_ACTION_SEGMENT_ALLOC) ||
                        mv_events_have(&r->ev, MV_ACTION_SEGMENT_MAP);
     r->has_requested = mv_events_have(&r->ev, MV_ACTION_FREE_REQUESTED);
@@ -58,7 +58,7 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
                               err) != MV_OK)
         return false;
     count = r->ranks.count;
-    count_actions(r);
+    find_actions(r);
     r->lives->has_no_heap = mv_trace_is_missing_heap(r->trace);
     r->final_block = filled(scratch, count);
     r->first_free = filled(scratch, count);
@@ -121,36 +121,67 @@ static void undo_event(mv_lives_sweep *r, uint32_t event)
     }
 }
 
-/* The events that are left of their addresses when all are undone: those about segments, and the
- * first alloc or free of each address. */
-static uint32_t list_first(const mv_lives_sweep *r, uint64_t *seen, uint32_t *list)
-{
-    const uint32_t *rank_of = r->ranks.of_event;
-    const uint8_t *action = r->ev.action;
-    uint32_t count = 0, end = r->ev.count;
+/* A part of the events. If all of it is undone, only the events in its list matter: those about
+ * segments, and the first alloc or free of each address. */
+typedef struct {
+    const mv_lives_sweep *r;
+    uint32_t first, end;
+    uint32_t allocs;
+    mv_arena arena;
+    uint32_t *list;
+    uint32_t count, capacity;
+    bool is_listed;
+} undo_part;
 
-    for (uint32_t i = 0; i < end; i++) {
+static void list_first(void *user, uint32_t nth)
+{
+    undo_part *p = (undo_part *)user + nth;
+    const uint32_t *rank_of = p->r->ranks.of_event;
+    const uint8_t *action = p->r->ev.action;
+    uint64_t *seen = mv_push_array(&p->arena, uint64_t, (uint64_t)p->r->ranks.count / 64 + 1);
+
+    p->is_listed = seen != NULL;
+    for (uint32_t i = p->first; p->is_listed && i < p->end; i++) {
         uint32_t rank = rank_of[i];
         uint64_t bit = (uint64_t)1 << (rank & 63);
+
+        p->allocs += action[i] == MV_ACTION_ALLOC;
         if (rank == MV_NO_ROW ||
             (action[i] <= MV_ACTION_FREE_COMPLETED && (seen[rank >> 6] & bit)) ||
             action[i] == MV_ACTION_ANNOTATE)
             continue;
-        list[count++] = i;
+        p->is_listed = mv_append(&p->arena, p->list, p->count, p->capacity, i);
         if (!mv_is_segment_action(action[i]))
             seen[rank >> 6] |= bit;
     }
-    return count;
+}
+
+/* Undoes all parts, last to first. */
+static bool undo_parts(mv_lives_sweep *r, undo_part *parts)
+{
+    bool is_listed = true;
+
+    for (uint32_t i = 0; i < r->spans; i++) {
+        parts[i].r = r;
+        parts[i].first = (uint32_t)((uint64_t)r->ev.count * i / r->spans);
+        parts[i].end = (uint32_t)((uint64_t)r->ev.count * (i + 1) / r->spans);
+        mv_arena_init(&parts[i].arena, r->arena->budget);
+    }
+    mv_parallel_for(r->spans, 0, list_first, parts);
+    for (uint32_t i = r->spans; i-- > 0;) {
+        is_listed = is_listed && parts[i].is_listed;
+        r->alloc_events += parts[i].allocs;
+        for (uint32_t k = parts[i].count; is_listed && k-- > 0;)
+            undo_event(r, parts[i].list[k]);
+        mv_arena_release(&parts[i].arena);
+    }
+    return is_listed;
 }
 
 bool mv_lives_undo(mv_lives_sweep *r)
 {
-    uint64_t *seen = mv_push_array(r->scratch, uint64_t, (uint64_t)r->ranks.count / 64 + 1);
-    uint32_t at = 0, *list = mv_push_array(r->scratch, uint32_t,
-                                           (uint64_t)r->ranks.count + r->ranks.segment_events);
-
-    if (!seen || !list)
-        return false;
+    undo_part *parts = mv_push_array(r->scratch, undo_part, r->spans);
+    uint32_t at = 0;
 
     while ((at = mv_rankset_next(&r->final.starts, at)) != MV_NO_RANK) {
         mv_ranges_add(&r->before_held, at, r->final.end[at], MV_NEVER);
@@ -159,7 +190,5 @@ bool mv_lives_undo(mv_lives_sweep *r)
     for (uint32_t i = 0; i < r->ranks.count; i++)
         if (r->final_block[i] != MV_NO_ROW)
             mv_rankset_add(&r->before, i);
-    for (uint32_t i = list_first(r, seen, list); i-- > 0;)
-        undo_event(r, list[i]);
-    return true;
+    return parts && undo_parts(r, parts);
 }

@@ -1,5 +1,7 @@
 #include "analyze/totals/level_steps.h"
 
+#include "base/parallel_for.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 /* Whether `event` is a free of that row, not another event that shows its end. */
@@ -17,18 +19,40 @@ static void prepare(mv_level_steps *steps, uint32_t event, uint32_t row, mv_step
 
 /* Counts the changes of allocations that do not follow from one event; a second call fills
  * `prepared`. */
-static void prepare_allocs(mv_level_steps *steps)
+static void prepare_allocs(mv_level_steps *steps, uint32_t first, uint32_t end)
 {
     const mv_lives *lives = steps->lives;
     const mv_alloc_lives *a = &lives->allocs;
 
-    for (uint32_t i = 0; i < a->count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         if (a->freed[i] != MV_NEVER && !mv_alloc_was_pending(lives, i) &&
             !is_own_free(lives, a->freed[i], i))
             prepare(steps, a->freed[i], i, MV_STEP_FREED);
         if (a->completed[i] != MV_NEVER && !is_own_free(lives, a->completed[i], i))
             prepare(steps, a->completed[i], i, MV_STEP_COMPLETED);
     }
+}
+
+enum {
+    PARTS = 16,
+    PART_ROWS = 1 << 16 /* with fewer, a thread costs more than it gains */
+};
+
+typedef struct {
+    const mv_lives *lives;
+    uint32_t parts;
+    uint64_t count[PARTS];
+} counting;
+
+static void count_part(void *user, uint32_t part)
+{
+    counting *c = user;
+    uint64_t rows = c->lives->allocs.count;
+    mv_level_steps steps = {.lives = c->lives};
+
+    prepare_allocs(&steps, (uint32_t)(rows * part / c->parts),
+                   (uint32_t)(rows * (part + 1) / c->parts));
+    c->count[part] = steps.prepared_count;
 }
 
 static void prepare_segments(mv_level_steps *steps)
@@ -45,22 +69,35 @@ static void prepare_segments(mv_level_steps *steps)
 
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps)
 {
-    uint64_t of_allocs;
+    uint64_t of_allocs = 0;
+    counting c = {.lives = lives, .parts = 1 + lives->allocs.count / PART_ROWS};
 
-    *steps = (mv_level_steps){.lives = lives, .event = MV_NO_ROW};
-    prepare_allocs(steps);
-    of_allocs = steps->prepared_count;
+    c.parts = c.parts < PARTS ? c.parts : PARTS;
+    mv_parallel_for(c.parts, 0, count_part, &c);
+    for (uint32_t i = 0; i < c.parts; i++)
+        of_allocs += c.count[i];
+    *steps = (mv_level_steps){.lives = lives, .event = MV_NO_ROW, .prepared_count = of_allocs};
     prepare_segments(steps);
     steps->prepared = mv_push_array(arena, mv_level_step, steps->prepared_count);
     if (!steps->prepared)
         return false;
     steps->prepared_count = 0;
     if (of_allocs > 0)
-        prepare_allocs(steps);
+        prepare_allocs(steps, 0, lives->allocs.count);
     prepare_segments(steps);
     mv_sort_rows(arena, steps->prepared, steps->prepared_count, MV_RISING(mv_level_step, event),
                  MV_RISING(mv_level_step, kind), MV_RISING(mv_level_step, row));
     return true;
+}
+
+void mv_level_steps_seek(mv_level_steps *steps, uint32_t event)
+{
+    mv_bisect b = mv_bisect_over(0, steps->prepared_count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_narrow(&b, steps->prepared[b.middle].event < event);
+    steps->at = b.low;
+    steps->event = MV_NO_ROW;
 }
 
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc)

@@ -35,6 +35,9 @@ typedef struct {
 /* False when out of memory. */
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps);
 
+/* Goes to the changes by `event` and later ones. */
+void mv_level_steps_seek(mv_level_steps *steps, uint32_t event);
+
 static inline bool mv_is_free_action(uint8_t action)
 {
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;

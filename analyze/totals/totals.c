@@ -4,6 +4,7 @@
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/moment.h"
 #include "analyze/totals/totals_audit.h"
+#include "base/parallel_for.h"
 #include "base/sort.h"
 
 /* A pool of one kind: default or private, small or large. */
@@ -14,6 +15,11 @@ typedef struct {
 } pool_key;
 
 typedef struct {
+    mv_levels now;
+    mv_peak peak;
+} course;
+
+typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_totals *out;
@@ -21,11 +27,31 @@ typedef struct {
     bool knows_pools;        /* the file has the pool of some segment */
     uint32_t *slot_of;       /* [2 * (trace->pools.count + 1)] by pool_index: row of out->pools */
     uint32_t *segment_index; /* [lives->segments.count] pool_index of each */
-    mv_levels *levels;       /* [out->pool_count] now */
-    mv_levels kinds[2];      /* not kept if a kind is a pool */
-    bool kinds_are_pools;    /* each kind has at most one */
-    mv_levels all;
+    course *courses;      /* [FIRST_POOL + out->pool_count]: of all, of each kind, of each pool */
+    bool kinds_are_pools; /* each kind has at most one, and no course */
+    mv_level_steps steps;
+    struct walk *walks; /* [WALKS] */
 } totals_search;
+
+enum {
+    ALL,
+    FIRST_KIND,
+    FIRST_POOL = FIRST_KIND + 2,
+    WALKS = 16,
+    THREAD_EVENTS = 1 << 17 /* with fewer, a thread costs more than it gains */
+};
+
+/* Levels in a walk over a part of the events begin here, for those before it are not known yet. They
+ * may fall below; peaks begin at 0, below all of them. */
+#define WALK_LEVEL ((uint64_t)1 << 62)
+
+typedef struct walk {
+    totals_search *t;
+    uint32_t first, end;    /* events */
+    uint32_t row, last_row; /* of allocations, whose sums it takes */
+    course *courses;        /* as above */
+    uint64_t allocated, freed;
+} walk;
 
 /* ---- pools ------------------------------------------------------------------------------- */
 
@@ -145,8 +171,8 @@ static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
                  MV_FALLING(pool_key, kind)); /* small before large */
     t->out->pool_count = (uint32_t)count;
     t->out->pools = mv_push_array(arena, mv_pool_totals, count);
-    t->levels = mv_push_array(scratch, mv_levels, count);
-    if (!t->out->pools || !t->levels)
+    t->courses = mv_push_array(scratch, course, FIRST_POOL + count);
+    if (!t->out->pools || !t->courses)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         t->out->pools[i].kind = keys[i].kind;
@@ -169,34 +195,26 @@ static void raise_one(uint64_t *peak, uint32_t *at, uint64_t level, uint32_t eve
     }
 }
 
-static mv_peak peak_before(const mv_levels *before)
-{
-    return (mv_peak){*before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
-}
-
 static void start_levels(totals_search *t)
 {
     const mv_segment_lives *s = &t->lives->segments;
 
     for (uint32_t i = 0; i < t->lives->allocs.preexisting; i++) {
         uint32_t index = index_of_alloc(t, i);
-        mv_levels_add_before(&t->all, t->lives, i);
-        mv_levels_add_before(&t->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL], t->lives,
-                             i);
-        mv_levels_add_before(&t->levels[t->slot_of[index]], t->lives, i);
+        mv_levels_add_before(&t->courses[ALL].now, t->lives, i);
+        mv_levels_add_before(&t->courses[FIRST_KIND + index_kind(index)].now, t->lives, i);
+        mv_levels_add_before(&t->courses[FIRST_POOL + t->slot_of[index]].now, t->lives, i);
     }
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->birth[i] != MV_BEFORE)
             continue;
-        t->all.reserved += s->size[i];
-        t->kinds[s->kind[i]].reserved += s->size[i];
-        t->levels[t->slot_of[index_of_segment(t, i)]].reserved += s->size[i];
+        t->courses[ALL].now.reserved += s->size[i];
+        t->courses[FIRST_KIND + s->kind[i]].now.reserved += s->size[i];
+        t->courses[FIRST_POOL + t->slot_of[index_of_segment(t, i)]].now.reserved += s->size[i];
     }
-    t->out->peak = peak_before(&t->all);
-    for (uint32_t i = 0; i < 2; i++)
-        t->out->kinds[i].peak = peak_before(&t->kinds[i]);
-    for (uint32_t i = 0; i < t->out->pool_count; i++)
-        t->out->pools[i].peak = peak_before(&t->levels[i]);
+    for (uint32_t i = 0; i < FIRST_POOL + t->out->pool_count; i++)
+        t->courses[i].peak =
+            (mv_peak){t->courses[i].now, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
 }
 
 static void raise_used(mv_peak *peak, const mv_levels *now, uint32_t event)
@@ -218,110 +236,172 @@ static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
 }
 
 /* A change raises only the measures that it is about. */
-static void raise_by(mv_peak *peak, const mv_levels *now, const mv_level_step *step)
+static void change(course *c, const mv_lives *lives, const mv_level_step *step)
 {
+    mv_levels_apply(&c->now, lives, step);
     if (step->kind == MV_STEP_HOLD)
-        raise_reserved(peak, now, step->event);
-    else
-        raise_used(peak, now, step->event);
+        raise_reserved(&c->peak, &c->now, step->event);
+    else if (step->kind == MV_STEP_ALLOC)
+        raise_used(&c->peak, &c->now, step->event);
 }
 
-static void apply_step(totals_search *t, const mv_level_step *step)
+static void apply_step(walk *w, const mv_level_step *step)
 {
+    const totals_search *t = w->t;
     bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
-    bool is_rise = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_ALLOC;
     uint32_t index = is_segment ? t->segment_index[step->row] : index_of_alloc(t, step->row);
-    uint8_t kind = index_kind(index);
-    uint32_t slot = t->slot_of[index];
 
-    mv_levels_apply(&t->all, t->lives, step);
-    mv_levels_apply(&t->levels[slot], t->lives, step);
+    change(&w->courses[ALL], t->lives, step);
+    change(&w->courses[FIRST_POOL + t->slot_of[index]], t->lives, step);
     if (!t->kinds_are_pools)
-        mv_levels_apply(&t->kinds[kind], t->lives, step);
-    if (!is_rise)
-        return;
-    raise_by(&t->out->peak, &t->all, step);
-    raise_by(&t->out->pools[slot].peak, &t->levels[slot], step);
-    if (!t->kinds_are_pools)
-        raise_by(&t->out->kinds[kind].peak, &t->kinds[kind], step);
+        change(&w->courses[FIRST_KIND + index_kind(index)], t->lives, step);
 }
 
-static void begin_block(mv_levels *now, mv_peak *peak, const mv_alloc_lives *a, uint32_t row,
-                        uint32_t event)
+static void begin_block(course *c, const mv_alloc_lives *a, uint32_t row, uint32_t event)
 {
-    now->allocated += a->block[row];
-    now->active += a->block[row];
-    now->requested += a->requested[row];
-    raise_used(peak, now, event);
+    c->now.allocated += a->block[row];
+    c->now.active += a->block[row];
+    c->now.requested += a->requested[row];
+    raise_used(&c->peak, &c->now, event);
 }
 
-static void end_block(mv_levels *now, const mv_alloc_lives *a, uint32_t row)
+static void end_block(course *c, const mv_alloc_lives *a, uint32_t row)
 {
-    now->allocated -= a->block[row];
-    now->active -= a->block[row];
-    now->requested -= a->requested[row];
+    c->now.allocated -= a->block[row];
+    c->now.active -= a->block[row];
+    c->now.requested -= a->requested[row];
 }
 
 /* Of events without prepared changes, those that nearly all are: an alloc, and a free with its
  * completion. Does what apply_step would, and returns the number of events; 0: it is another one. */
-static uint32_t apply_usual(totals_search *t, const mv_level_steps *steps, uint32_t event)
+static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event)
 {
+    const totals_search *t = w->t;
     const mv_lives *lives = t->lives;
     const mv_alloc_lives *a = &lives->allocs;
     const uint8_t *action = lives->events.action + event;
-    uint32_t row = mv_level_own_row(lives, event), index, slot, kind;
+    uint32_t row = mv_level_own_row(lives, event), index;
+    course *pool, *kind;
     bool begins = *action == MV_ACTION_ALLOC;
 
     if (row == MV_NO_ROW ||
-        (!begins && (a->freed[row] != event || a->completed[row] != event + 1 ||
-                     lives->alloc_of[event + 1] != row || action[1] != MV_ACTION_FREE_COMPLETED ||
-                     mv_level_steps_prepared(steps, event + 1))))
+        (!begins &&
+         (event + 1 >= w->end || a->freed[row] != event || a->completed[row] != event + 1 ||
+          lives->alloc_of[event + 1] != row || action[1] != MV_ACTION_FREE_COMPLETED ||
+          mv_level_steps_prepared(steps, event + 1))))
         return 0;
     index = index_of_alloc(t, row);
-    slot = t->slot_of[index];
-    kind = index_kind(index);
+    pool = &w->courses[FIRST_POOL + t->slot_of[index]];
+    kind = &w->courses[FIRST_KIND + index_kind(index)];
     if (begins) {
-        begin_block(&t->all, &t->out->peak, a, row, event);
-        begin_block(&t->levels[slot], &t->out->pools[slot].peak, a, row, event);
+        begin_block(&w->courses[ALL], a, row, event);
+        begin_block(pool, a, row, event);
         if (!t->kinds_are_pools)
-            begin_block(&t->kinds[kind], &t->out->kinds[kind].peak, a, row, event);
+            begin_block(kind, a, row, event);
         return 1;
     }
-    end_block(&t->all, a, row);
-    end_block(&t->levels[slot], a, row);
+    end_block(&w->courses[ALL], a, row);
+    end_block(pool, a, row);
     if (!t->kinds_are_pools)
-        end_block(&t->kinds[kind], a, row);
+        end_block(kind, a, row);
     return 2;
+}
+
+static void walk_part(void *user, uint32_t part)
+{
+    totals_search *t = user;
+    walk *w = &t->walks[part];
+    const mv_alloc_lives *a = &t->lives->allocs;
+    mv_level_steps steps = t->steps;
+    mv_level_step step;
+
+    mv_level_steps_seek(&steps, w->first);
+    for (uint32_t i = w->first, usual; i < w->end; i += usual ? usual : 1) {
+        usual = mv_level_steps_prepared(&steps, i) ? 0 : apply_usual(w, &steps, i);
+        while (usual == 0 && mv_level_steps_next(&steps, i, &step))
+            apply_step(w, &step);
+    }
+    for (uint32_t i = w->row; i < w->last_row; i++) {
+        w->allocated += a->block[i];
+        if (a->freed[i] != MV_NEVER)
+            w->freed += a->block[i];
+    }
+}
+
+static bool prepare_walks(mv_arena *scratch, totals_search *t)
+{
+    uint32_t events = t->lives->events.count, rows = t->lives->allocs.count;
+    uint32_t courses = FIRST_POOL + t->out->pool_count;
+    const mv_levels level = {WALK_LEVEL, WALK_LEVEL, WALK_LEVEL, WALK_LEVEL};
+
+    t->walks = mv_push_array(scratch, walk, WALKS);
+    for (uint32_t i = 0; t->walks && i < WALKS; i++) {
+        course *own = mv_push_array(scratch, course, courses);
+        if (!own)
+            return false;
+        for (uint32_t k = 0; k < courses; k++)
+            own[k].now = level;
+        t->walks[i] = (walk){t,
+                             (uint32_t)((uint64_t)events * i / WALKS),
+                             (uint32_t)((uint64_t)events * (i + 1) / WALKS),
+                             (uint32_t)((uint64_t)rows * i / WALKS),
+                             (uint32_t)((uint64_t)rows * (i + 1) / WALKS),
+                             own,
+                             0,
+                             0};
+    }
+    return t->walks != NULL;
+}
+
+/* Adds the course of a later part. */
+static void join_one(uint64_t *now, uint64_t *peak, uint32_t *at, uint64_t end, uint64_t most,
+                     uint32_t event)
+{
+    if (most > 0)
+        raise_one(peak, at, *now + (most - WALK_LEVEL), event);
+    *now += end - WALK_LEVEL;
+}
+
+static void join_course(course *to, const course *by)
+{
+    mv_levels *now = &to->now, *peak = &to->peak.bytes;
+    const mv_levels *end = &by->now, *most = &by->peak.bytes;
+
+    join_one(&now->allocated, &peak->allocated, &to->peak.allocated_event, end->allocated,
+             most->allocated, by->peak.allocated_event);
+    join_one(&now->active, &peak->active, &to->peak.active_event, end->active, most->active,
+             by->peak.active_event);
+    join_one(&now->requested, &peak->requested, &to->peak.requested_event, end->requested,
+             most->requested, by->peak.requested_event);
+    join_one(&now->reserved, &peak->reserved, &to->peak.reserved_event, end->reserved,
+             most->reserved, by->peak.reserved_event);
 }
 
 static bool walk_events(mv_arena *scratch, totals_search *t)
 {
-    mv_level_steps steps;
-    mv_level_step step;
+    mv_totals *out = t->out;
+    uint32_t threads = mv_parallel_for_threads(1 + t->lives->events.count / THREAD_EVENTS, 0);
 
-    if (!mv_level_steps_init(scratch, t->lives, &steps))
+    if (!mv_level_steps_init(scratch, t->lives, &t->steps) || !prepare_walks(scratch, t))
         return false;
     start_levels(t);
-    for (uint32_t i = 0, usual; i < t->lives->events.count; i += usual ? usual : 1) {
-        usual = mv_level_steps_prepared(&steps, i) ? 0 : apply_usual(t, &steps, i);
-        while (usual == 0 && mv_level_steps_next(&steps, i, &step))
-            apply_step(t, &step);
+    mv_parallel_for(WALKS, threads, walk_part, t);
+    for (uint32_t i = 0; i < WALKS; i++) {
+        for (uint32_t k = 0; k < FIRST_POOL + out->pool_count; k++)
+            join_course(&t->courses[k], &t->walks[i].courses[k]);
+        out->total.allocated += t->walks[i].allocated;
+        out->total.freed += t->walks[i].freed;
     }
-    t->found.end = t->all;
-    for (uint32_t i = 0; t->kinds_are_pools && i < t->out->pool_count; i++)
-        t->out->kinds[t->out->pools[i].kind].peak = t->out->pools[i].peak;
+    t->found.end = t->courses[ALL].now;
+    out->peak = t->courses[ALL].peak;
+    for (uint32_t i = 0; i < 2; i++)
+        out->kinds[i].peak = t->courses[FIRST_KIND + i].peak;
+    for (uint32_t i = 0; i < out->pool_count; i++) {
+        out->pools[i].peak = t->courses[FIRST_POOL + i].peak;
+        if (t->kinds_are_pools)
+            out->kinds[out->pools[i].kind].peak = out->pools[i].peak;
+    }
     return true;
-}
-
-static void sum_ever(totals_search *t)
-{
-    const mv_alloc_lives *a = &t->lives->allocs;
-
-    for (uint32_t i = 0; i < a->count; i++) {
-        t->out->total.allocated += a->block[i];
-        if (a->freed[i] != MV_NEVER)
-            t->out->total.freed += a->block[i];
-    }
 }
 
 /* ---- the final heap ---------------------------------------------------------------------- */
@@ -472,7 +552,6 @@ mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     mv_arena_init(&scratch, arena->budget);
     is_done = make_pools(arena, &scratch, &t) && walk_events(&scratch, &t);
     if (is_done) {
-        sum_ever(&t);
         sum_final(&t);
         sum_heapless(&t);
         raise_to_final(&t);

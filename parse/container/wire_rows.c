@@ -6,7 +6,7 @@
 #include "parse/container/wire_load.h"
 
 enum {
-    MOST_THREADS = 4,
+    MOST_THREADS = 16,
     /* A thread costs some 50 microseconds to start: as long as decoding about this many bytes. */
     BYTES_A_THREAD = 4 << 20
 };

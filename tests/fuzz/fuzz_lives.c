@@ -8,6 +8,7 @@
 #include "analyze/totals/host_totals.h"
 #include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
+#include "tests/fixture/sweeps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,8 +137,11 @@ static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
     mv_totals totals;
     mv_leaks leaks;
     mv_lives lives;
+    uint32_t spans = 3;
     mv_err err;
 
+    if (mvt_sweep_difference(arena, trace, device, &spans))
+        fail("spans have other lives");
     if (mv_lives_find(arena, trace, device, &lives, &err) != MV_OK ||
         mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK ||
         mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK ||
