@@ -300,7 +300,7 @@ static mv_code write_file(program *p, const char *path, mv_err *err)
     mv_write_opts opts = {0};
     mv_sink sink;
 
-    opts.digests = mv_digests_make(&p->arena, &p->trace, err);
+    opts.digests = mv_digests_make(&p->arena, &p->trace, &opts.spans, err);
     if (!opts.digests || mv_sink_open(&sink, path, err) != MV_OK)
         return err->code;
     if (mv_snapshot_write(&p->arena, &p->trace, &opts, &sink, err) == MV_OK)

@@ -48,6 +48,7 @@ static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
     X(INDEX, 3, "index")                  \
     X(DIGEST, 4, "digest")                \
     X(OPENING, 5, "opening")              \
+    X(LIVING, 6, "living")                \
     X(STRINGS, 16, "strings")             \
     X(STRING_BYTES, 17, "string bytes")   \
     X(FRAMES, 18, "frames")               \

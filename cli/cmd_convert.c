@@ -77,7 +77,8 @@ typedef struct {
 
 /* The digests of a container, which make `info` quick. NULL, and the file is without them, if sums are
  * too large or memory is short: a conversion needs much less of it. */
-static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_fn *write)
+static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_fn *write,
+                                     const mv_spans **spans)
 {
     bool lacked = cli->budget.lacked;
     const mv_digest *digests;
@@ -85,7 +86,7 @@ static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_f
 
     if (write != mv_snapshot_write || mv_sums_check(trace, &ignored) != MV_OK)
         return NULL;
-    digests = mv_digests_make(&cli->arena, trace, &ignored);
+    digests = mv_digests_make(&cli->arena, trace, spans, &ignored);
     cli->budget.lacked = lacked;
     return digests;
 }
@@ -95,6 +96,7 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
     const char *path = out_of(cli), *input = mv_input_name(cli);
     const char *slash = strrchr(input, '/');
     mv_progress progress;
+    const mv_spans *spans = NULL;
     mv_sink sink;
     mv_err err = {.offset = MV_NO_OFFSET};
 
@@ -105,8 +107,9 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, writ
     mv_progress_start(&progress, "memviz: writing", mv_option_given(&cli->options, MV_HAS(QUIET)));
     mv_write_opts opts = {.progress = mv_progress_show,
                           .user = &progress,
-                          .digests = find_digests(cli, trace, write),
+                          .digests = find_digests(cli, trace, write, &spans),
                           .name = slash && slash[1] ? slash + 1 : input};
+    opts.spans = spans;
     if ((write ? write(&cli->scratch, trace, &opts, &sink, &err)
                : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)
         mv_sink_commit(&sink, &err);

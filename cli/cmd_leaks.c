@@ -20,6 +20,7 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
+#include "parse/model/living.h"
 
 /* Rows of each list in text without --limit; other lines. */
 #define TEXT_ROWS   10
@@ -83,23 +84,23 @@ static const mv_leaks *first_of_all(const leak_report *r)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                                      \
-    MEMBER("device", device)                                                   \
-    MEMBER("bytes", leak->bytes)                                               \
-    MEMBER("blocks", leak->blocks)                                             \
-    MEMBER("own_threads", leak->own_threads)                                   \
-    MEMBER("bytes_per_step", leak->bytes_per_step)                             \
-    MEMBER("first_event", leak->first_event)                                   \
-    MEMBER("last_event", leak->last_event)                                     \
-    MEMBER("confidence", leak->confidence)                                     \
-    MEMBER("kind", mv_leak_kind_name(leak->kind))                              \
-    MEMBER("evidence", leak->evidence)                                         \
-    MEMBER("library", leak->library)                                           \
-    MEMBER("lines", leak->lines)                                               \
-    MEMBER("culprit", label)                                                   \
-    MEMBER("op", mv_value_known(r->trace, r->trace->tags.op[tag.row]))         \
-    MEMBER("shapes", mv_value_known(r->trace, r->trace->tags.shapes[tag.row])) \
-    MEMBER("frames", mv_value_frames(r->trace, leak->stack))                   \
+#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                                       \
+    MEMBER("device", device)                                                    \
+    MEMBER("bytes", leak->bytes)                                                \
+    MEMBER("blocks", leak->blocks)                                              \
+    MEMBER("own_threads", leak->own_threads)                                    \
+    MEMBER("bytes_per_step", leak->bytes_per_step)                              \
+    MEMBER("first_event", mv_event_number(r->trace, device, leak->first_event)) \
+    MEMBER("last_event", mv_event_number(r->trace, device, leak->last_event))   \
+    MEMBER("confidence", leak->confidence)                                      \
+    MEMBER("kind", mv_leak_kind_name(leak->kind))                               \
+    MEMBER("evidence", leak->evidence)                                          \
+    MEMBER("library", leak->library)                                            \
+    MEMBER("lines", leak->lines)                                                \
+    MEMBER("culprit", label)                                                    \
+    MEMBER("op", mv_value_known(r->trace, r->trace->tags.op[tag.row]))          \
+    MEMBER("shapes", mv_value_known(r->trace, r->trace->tags.shapes[tag.row]))  \
+    MEMBER("frames", mv_value_frames(r->trace, leak->stack))                    \
     MEMBER("advice", leak->advice)
 
 /* The tag of the leak's newest block. */
@@ -344,29 +345,31 @@ static const mv_table held_table = {MV_TABLE(HELD_LINE_FIELDS, list_held)};
     MEMBER("in_progress.bytes", (in_progress)->bytes) \
     MEMBER("in_progress.blocks", (in_progress)->blocks)
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
-    MEMBER("device", device)                                                                      \
-    MEMBER("verdict", mv_leak_verdict_name(found->verdict))                                       \
-    MEMBER("why", found->why)                                                                     \
-    MEMBER("settle", found->settle)                                                               \
-    STEPS_FIELDS(MEMBER, &found->steps)                                                           \
-    MEMBER("live_bytes", found->live_bytes)                                                       \
-    MEMBER("leaked_bytes", found->leaked_bytes)                                                   \
-    MEMBER("retained_bytes", found->retained_bytes)                                               \
-    MEMBER("exit_event", mv_value_if(found->exit_event < mv_trace_events(r->trace, device).count, \
-                                     mv_value_u64(found->exit_event)))                            \
-    MEMBER("preexisting_bytes", found->preexisting_bytes)                                         \
-    MEMBER("residual", r->residual[device - r->first].bytes)                                      \
-    FLOOR_FIELDS(MEMBER, &found->floor)                                                           \
-    HELD_FIELDS(MEMBER, &r->held[device - r->first])                                              \
-    IN_PROGRESS_FIELDS(MEMBER, &found->in_progress)                                               \
-    MEMBER("outlook.capacity", mv_value_bytes(outlook->capacity))                                 \
-    MEMBER("outlook.capacity_exact",                                                              \
-           mv_value_bool(outlook->capacity != MV_NO_BYTES && !outlook->is_least))                 \
-    MEMBER("outlook.source", outlook->source)                                                     \
-    MEMBER("outlook.steps", mv_value_bytes(outlook->steps))                                       \
-    MEMBER("outlook.time_us", mv_value_time(outlook->time_us))                                    \
-    MEMBER("outlook.oom_event", mv_value_event(outlook->oom_event))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                 \
+    MEMBER("device", device)                                                                \
+    MEMBER("verdict", mv_leak_verdict_name(found->verdict))                                 \
+    MEMBER("why", found->why)                                                               \
+    MEMBER("settle", found->settle)                                                         \
+    STEPS_FIELDS(MEMBER, &found->steps)                                                     \
+    MEMBER("live_bytes", found->live_bytes)                                                 \
+    MEMBER("leaked_bytes", found->leaked_bytes)                                             \
+    MEMBER("retained_bytes", found->retained_bytes)                                         \
+    MEMBER("exit_event",                                                                    \
+           mv_value_if(found->exit_event < mv_trace_events(r->trace, device).count,         \
+                       mv_value_u64(mv_event_number(r->trace, device, found->exit_event)))) \
+    MEMBER("preexisting_bytes", found->preexisting_bytes)                                   \
+    MEMBER("residual", r->residual[device - r->first].bytes)                                \
+    FLOOR_FIELDS(MEMBER, &found->floor)                                                     \
+    HELD_FIELDS(MEMBER, &r->held[device - r->first])                                        \
+    IN_PROGRESS_FIELDS(MEMBER, &found->in_progress)                                         \
+    MEMBER("outlook.capacity", mv_value_bytes(outlook->capacity))                           \
+    MEMBER("outlook.capacity_exact",                                                        \
+           mv_value_bool(outlook->capacity != MV_NO_BYTES && !outlook->is_least))           \
+    MEMBER("outlook.source", outlook->source)                                               \
+    MEMBER("outlook.steps", mv_value_bytes(outlook->steps))                                 \
+    MEMBER("outlook.time_us", mv_value_time(outlook->time_us))                              \
+    MEMBER("outlook.oom_event",                                                             \
+           mv_value_event(mv_event_number(r->trace, device, outlook->oom_event)))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -426,7 +429,7 @@ static const char *moment_text(const leak_report *r, uint32_t device, uint32_t e
     bool has_time = event < e.count && e.time_us[event] != MV_NO_TIME && r->start_us != MV_NO_TIME;
 
     *text = 0;
-    mv_prose_add(text, 64, "event %u", event);
+    mv_prose_add(text, 64, "event %u", mv_event_number(r->trace, device, event));
     if (has_time)
         mv_prose_add(text, 64, " (%.3f s)", (double)(e.time_us[event] - r->start_us) / 1e6);
     return text;
@@ -599,7 +602,7 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
     if (found->exit_event < mv_trace_events(r->trace, device).count) {
         snprintf(text, sizeof text,
                  "the end is event %u, where the program's exit begins to free everything",
-                 found->exit_event);
+                 mv_event_number(r->trace, device, found->exit_event));
         put_line(r, text);
     }
     put_line(r, mv_leak_outlook_text(r->trace, device, &r->outlook[device - r->first], text,
@@ -633,7 +636,7 @@ static void put_device(const void *all, uint32_t device)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Events of a window have the numbers that they have in the trace. */
+/* Events of a window get the rows that they have in the trace. */
 static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *lives,
                      uint32_t first, uint32_t events)
 {

@@ -16,6 +16,7 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
+#include "parse/model/living.h"
 
 /* Rows in text without --limit, and characters of source next to them. */
 #define TEXT_ROWS   20
@@ -255,6 +256,8 @@ static bool find_device(line_report *r, uint32_t device)
     else if (err.code == MV_OK && mv_grouping_find(&r->cli->arena, r->trace, &lives, r->kinds,
                                                    mv_by_what(r->cli), &grouping, &err) == MV_OK)
         mv_lines_by(&r->cli->arena, r->trace, &lives, &grouping, window, found, &err);
+    for (uint32_t i = 0; err.code == MV_OK && i < found->count; i++)
+        found->lines[i].peak_event = mv_event_number(r->trace, device, found->lines[i].peak_event);
     if (err.code == MV_OK)
         mv_doubts_find(r->cli, &lives, MV_DOUBTED_PEAK, &r->doubts[device - r->first], &err);
     mv_arena_release(&arena);

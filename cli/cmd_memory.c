@@ -18,6 +18,7 @@
 #include "cli/report/doubts.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
+#include "parse/model/living.h"
 
 enum {
     TEXT_ROWS = 30,
@@ -355,6 +356,7 @@ static bool find_device(tree_report *r, uint32_t device, device_tree *out)
             mv_rest_find(cli, device, out->at.time_us, out->at.bytes.reserved, &out->rest, &err);
         if (is_named && err.code == MV_OK)
             mv_doubts_find(cli, &lives, doubted(cli, &lives, out->at.event), &out->doubts, &err);
+        out->at.event = mv_event_number(r->drawing.trace, device, out->at.event);
     }
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);

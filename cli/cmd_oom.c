@@ -15,6 +15,7 @@
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 #include "parse/model/digest.h"
+#include "parse/model/living.h"
 
 /* Rows of each list in text without --limit; other lines. */
 #define TEXT_ROWS   8
@@ -381,14 +382,18 @@ static void put_device(const oom_report *r, uint32_t index)
 /* ---- both -------------------------------------------------------------------------------- */
 
 /* The answer where the digest of a device's events shows that no request failed. */
-static bool tell_served(oom_report *r, uint32_t index, mv_err *err)
+static bool tell_served(oom_report *r, uint32_t index, mv_window window, mv_err *err)
 {
-    const mv_digest *digest = &r->trace->digests[r->first + index];
+    uint32_t device = r->first + index;
+    const mv_digest *digest = &r->trace->digests[device];
 
-    r->lives[index] = (mv_lives){.device = r->first + index,
+    window.first = mv_event_number(r->trace, device, window.first);
+    window.end = mv_event_number(r->trace, device, window.end);
+    r->lives[index] = (mv_lives){.device = device,
                                  .history = (mv_history_kind)digest->history,
-                                 .history_why = digest->history_why};
-    return mv_ooms_words(&r->cli->arena, &r->lives[index], MV_ALL_EVENTS, &r->found[index]) ||
+                                 .history_why = digest->history_why,
+                                 .events.count = mv_event_total(r->trace, device)};
+    return mv_ooms_words(&r->cli->arena, &r->lives[index], window, &r->found[index]) ||
            mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") == MV_OK;
 }
 
@@ -397,10 +402,11 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
     mv_lives *lives = &r->lives[index];
     mv_window window;
 
+    if (!mv_window_find(r->cli, r->trace, r->first + index, &window))
+        return false;
     if (r->trace->digests && mv_trace_events(r->trace, r->first + index).count > 0)
-        return tell_served(r, index, err);
-    if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
-        !mv_window_find(r->cli, r->trace, r->first + index, &window))
+        return tell_served(r, index, window, err);
+    if (mv_lives_find_ranked(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK)
         return false;
     if (r->is_of_calls)
         return mv_refused_calls_find(&r->cli->arena, r->read, lives, &r->sites, window,

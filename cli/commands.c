@@ -75,6 +75,7 @@ const mv_command mv_commands[] = {
         .name = "stats",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_stats,
+        .reads_part = MV_PART_DEVICE,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .report = &mv_report_stats,
         .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(LIMIT) |
@@ -97,7 +98,7 @@ const mv_command mv_commands[] = {
         .name = "trace",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_trace,
-        .reads_part = true,
+        .reads_part = MV_PART_EVENTS,
         .report = &mv_report_trace,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | MV_HAS(WITH) |
                    RANGE_OPTIONS,
@@ -117,6 +118,7 @@ const mv_command mv_commands[] = {
         .name = "leaks",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_leaks,
+        .reads_part = MV_PART_LIVING,
         .report = &mv_report_leaks,
         .gates = MV_GATES(LEAK) | MV_GATES(UNKNOWN),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS |
@@ -139,6 +141,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_SEVERAL,
         .alias = "compare",
         .run = mv_cmd_diff,
+        .reads_part = MV_PART_DEVICE,
         .report = &mv_report_diff,
         .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | GATE_OPTIONS |
@@ -165,6 +168,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "who table",
         .run = mv_cmd_peak,
+        .reads_part = MV_PART_DEVICE,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | GATE_OPTIONS | MV_HAS(OUTPUT) |
@@ -194,6 +198,7 @@ const mv_command mv_commands[] = {
         .name = "lines",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_lines,
+        .reads_part = MV_PART_LIVING,
         .report = &mv_report_lines,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | MV_HAS(BY) |
                    MV_HAS(WITH) | RANGE_OPTIONS,
@@ -215,6 +220,7 @@ const mv_command mv_commands[] = {
         .name = "fragmentation",
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_fragmentation,
+        .reads_part = MV_PART_DEVICE,
         .needs = SEGMENTS,
         .report = &mv_report_fragmentation,
         .gates = MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) | MV_GATES(RESERVED),
@@ -238,6 +244,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_PICTURES,
         .also_tried = "flamegraph flame tree heap",
         .run = mv_cmd_memory,
+        .reads_part = MV_PART_MOMENT,
         .report = &mv_report_memory,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |
                    MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) |
@@ -315,6 +322,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_oom,
         .needs = SEGMENTS,
         .needs_failures = true,
+        .reads_part = MV_PART_LIVING,
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
         .options = REPORT_OPTIONS | GATE_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) |
@@ -329,10 +337,9 @@ const mv_command mv_commands[] = {
             "unknown. Then what the step would still have requested, the lines that pin or hold the"
             " memory, and the smallest change with which the request would have succeeded. A "
             "setting is advised only if a replay with it served the request. A capture also shows "
-            "the "
-            "calls that the device refused; for a program without PyTorch, it shows only these, "
-            "with the"
-            " verdict capacity, outside or unknown. Without a snapshot, pass the text of the error,"
+            "the calls that the device refused; for a program without PyTorch, it shows only "
+            "these, with the verdict capacity, outside or unknown. Without a snapshot, pass the "
+            "text of the error,"
             " a log that contains it (- is standard input), or the table of "
             "torch.cuda.memory_summary(). The figures in it are added up, and the verdict is limit,"
             " capacity or outside_pytorch where they prove it.\n",
@@ -346,6 +353,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "minimum bound ideal pack",
         .run = mv_cmd_floor,
+        .reads_part = MV_PART_DEVICE,
         .report = &mv_report_floor,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
         .least_files = 1,
@@ -353,11 +361,10 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the least memory that any allocator could have reserved",
         .help =
-            "Splits the reserved memory at its peak into what any allocator needs, what is kept\n"
-            "apart in streams and pools, and what placement, segments and the cache add. The\n"
-            "first is a bound: the most bytes in use at once. Beside it is the size of a "
-            "placement\n"
-            "of all blocks that was found and checked; if both are equal, no better one exists.\n",
+            "Splits the reserved memory at its peak into what any allocator needs, what is kept "
+            "apart in streams and pools, and what placement, segments and the cache add. The first "
+            "is a bound: the most bytes in use at once. Beside it is the size of a placement of "
+            "all blocks that was found and checked; if both are equal, no better one exists.\n",
         .example = "memviz floor train.pickle\n"
                    "memviz floor --json train.pickle | jq '.devices[0].lower'\n",
     },
@@ -366,6 +373,7 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "simulate replay",
         .run = mv_cmd_whatif,
+        .reads_part = MV_PART_DEVICE,
         .needs = SEGMENTS,
         .report = &mv_report_whatif,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
@@ -375,21 +383,18 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the effect of other PYTORCH_CUDA_ALLOC_CONF settings, or of other code",
         .help =
-            "Replays the trace on a simulation of PyTorch's allocator: how much memory each "
-            "--conf\n"
-            "would have taken from the device at its peak, and with how many calls. --conf ''\n"
-            "means the defaults. Without --conf a set of settings is tried and ranked. --capacity\n"
-            "limits the memory of the device, or of the process; then failures and garbage\n"
-            "collection are replayed too. The recorded run itself is replayed first; if the\n"
-            "replay does not match it, no advice is given. --drop, --scale and the other changes\n"
-            "edit what the program requested before it is replayed; all of them make one run, and\n"
-            "what each assumes is printed. F is a filter, as --filter of other commands takes "
-            "it.\n"
-            "--target looks for the cheapest changes that keep the run within SIZE: settings,\n"
-            "empty_cache(), recomputing the loops over modules and moving activations to the\n"
-            "host, each replayed. --target oom looks for those that serve the request that "
-            "failed\n"
-            "and leave room for the rest of the step.\n",
+            "Replays the trace on a simulation of PyTorch's allocator: how much memory each --conf "
+            "would have taken from the device at its peak, and with how many calls. --conf '' "
+            "means the defaults. Without --conf a set of settings is tried and ranked. --capacity "
+            "limits the memory of the device, or of the process; then failures and garbage "
+            "collection are replayed too. The recorded run itself is replayed first; if the replay "
+            "does not match it, no advice is given. --drop, --scale and the other changes edit "
+            "what the program requested before it is replayed; all of them make one run, and what "
+            "each assumes is printed. F is a filter, as --filter takes it. --target looks for the "
+            "cheapest changes that keep the run within SIZE: settings, empty_cache(), recomputing "
+            "the loops over modules and moving activations to the host, each replayed. --target "
+            "oom looks for those that serve the request that failed and leave room for the rest of "
+            "the step.\n",
         .example = "memviz whatif train.pickle\n"
                    "memviz whatif --recompute 'site:model.py:62' --drop aux_loss train.pickle\n"
                    "memviz whatif --target 20GiB train.pickle\n"
@@ -640,16 +645,14 @@ const mv_command mv_commands[] = {
         .arguments = "[--] python SCRIPT...",
         .summary = "predict the GPU memory of a PyTorch program without a GPU",
         .help =
-            "Runs a Python program unchanged, on a machine with or without a GPU, until its\n"
+            "Runs a Python program unchanged, on a machine with or without a GPU, until its "
             "optimizers have made --steps N steps. Tensors on the GPU take no memory and nothing "
-            "is\n"
-            "computed; what the program would have allocated and reserved is written as a "
-            "snapshot\n"
-            "to -o F.pickle (default: memviz.dry-run.pickle; %p: pid, %r: rank, %h: host), which\n"
-            "every report reads. The last lines report what the answer is based on and whether it "
-            "fits\n"
-            "--gpu, a name such as a100-40gb or a number of MiB. --ranks N predicts for one of N\n"
-            "ranks, whose collectives do nothing. It needs PyTorch 2.2 or later.\n",
+            "is computed; what the program would have allocated and reserved is written as a "
+            "snapshot to -o F.pickle (default: memviz.dry-run.pickle; %p: pid, %r: rank, %h: "
+            "host), which every report reads. The last lines report what the answer is based on "
+            "and whether it fits --gpu, a name such as a100-40gb or a number of MiB. --ranks N "
+            "predicts for one of N ranks, whose collectives do nothing. It needs PyTorch 2.2 or "
+            "later.\n",
         .example = "memviz dry-run -- python train.py --batch 32\n"
                    "memviz dry-run --expect --gpu a100-40gb -- python train.py\n",
     },
@@ -691,18 +694,14 @@ const mv_command mv_commands[] = {
         .arguments = "PID|FILE...",
         .summary = "who holds memory now, in programs that are being recorded",
         .help =
-            "What a program under memviz run holds at this moment: the device's memory in use, "
-            "by\n"
-            "library, allocated and reserved; the lines that hold most, how much each has grown "
-            "in\n"
-            "the last 5 minutes, and the age of its oldest block; and the leak verdict so far. "
-            "PID\n"
+            "What a program under memviz run holds at this moment: the device's memory in use, by "
+            "library, allocated and reserved; the lines that hold most, how much each has grown in "
+            "the last 5 minutes, and the age of its oldest block; and the leak verdict so far. PID "
             "is the program's process, or memviz run's for all processes of its run. FILE is a "
-            "live\n"
-            "file (NAME.PID.live) or a finished recording, which is shown as it was at its end.\n"
-            "--older 5m shows what is old and still alive, which needs no notion of steps. On a\n"
-            "terminal it is drawn again each second. --metrics serves the figures for Prometheus.\n"
-            "The program is neither stopped nor slowed.\n",
+            "live file (NAME.PID.live) or a finished recording, which is shown as it was at its "
+            "end. --older 5m shows what is old and still alive, which needs no notion of steps. On "
+            "a terminal it is drawn again each second. --metrics serves the figures for "
+            "Prometheus. The program is neither stopped nor slowed.\n",
         .example = "memviz top 4711\n"
                    "memviz top --older 10m --json 4711 | jq '.devices[0].lines[0]'\n"
                    "memviz top --once run.*.live\n",
@@ -773,16 +772,14 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "a snapshot for Perfetto, speedscope, SQLite or a spreadsheet",
         .help =
-            "Writes the contents of the file for another tool to -o OUT, or to standard output with"
-            " -o -. --format chooses the tool:\n"
-            "  perfetto    totals, annotations, out-of-memory events    ui.perfetto.dev\n"
-            "  speedscope  who holds memory at the end or at the moment of --at, and who\n"
-            "              allocated how much in all                    speedscope.app\n"
-            "  folded      who holds memory, as folded stacks           flamegraph.pl\n"
-            "  csv         one table, chosen by --table\n"
-            "  sqlite      all tables, for sqlite3 and pandas\n"
-            "Without --format the suffix of OUT decides: .perfetto-trace or .pftrace, .json "
-            "(speedscope), .folded, .csv, .sqlite or .db.\n",
+            "Writes the contents of the file for another tool to -o OUT, or to standard output "
+            "with -o -. --format chooses the tool:   perfetto    totals, annotations, "
+            "out-of-memory events    ui.perfetto.dev   speedscope  who holds memory at the end or "
+            "at the moment of --at, and who               allocated how much in all                "
+            "    speedscope.app   folded      who holds memory, as folded stacks           "
+            "flamegraph.pl   csv         one table, chosen by --table   sqlite      all tables, "
+            "for sqlite3 and pandas Without --format the suffix of OUT decides: .perfetto-trace or "
+            ".pftrace, .json (speedscope), .folded, .csv, .sqlite or .db.\n",
         .example = "memviz export train.pickle -o train.perfetto-trace\n"
                    "memviz export --at peak train.pickle -o peak.speedscope.json\n"
                    "memviz export train.pickle -o train.sqlite\n"

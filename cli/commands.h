@@ -67,6 +67,15 @@ typedef enum {
     MV_COMMAND_GROUP_LIST(MV_COMMAND_GROUP_ENUM) MV_COMMAND_GROUP_COUNT
 } mv_command_group;
 
+/* The events that a command needs, where a file allows it to read only those (mv_read_opts.part). */
+typedef enum {
+    MV_PART_NONE,   /* all */
+    MV_PART_DEVICE, /* those of --device */
+    MV_PART_EVENTS, /* those in the window, of that device */
+    MV_PART_LIVING, /* and what was alive before it */
+    MV_PART_MOMENT  /* the event of --at, or the last one, and what was alive before it */
+} mv_part_use;
+
 struct mv_command {
     const char *name;
     const char *alias; /* another name, or NULL */
@@ -90,7 +99,7 @@ struct mv_command {
     bool takes_words;     /* its arguments are not files */
     bool takes_sizes;     /* its arguments are FILE=N; --at names sizes, too */
     bool adds_nothing;    /* accepts files whose sums would overflow */
-    bool reads_part;      /* needs only the events between --from and --to: mv_read_opts.part */
+    uint8_t reads_part;   /* mv_part_use: mv_read_opts.part */
     bool needs_no_events; /* a digest of them suffices: parse/model/digest.h */
     bool needs_failures;  /* ... if it shows that no request failed */
     bool lists_notes;     /* its report contains the notes about damage */

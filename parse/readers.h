@@ -17,6 +17,8 @@ typedef struct {
     uint32_t device;
     uint64_t first, end;
     int64_t from_us, to_us; /* 0: `first` and `end` are numbers */
+    bool has_living; /* the part is to be analyzed like a whole trace: with what was alive before
+                      * it, and the event before `first`, up to the end (mv_trace.living) */
 } mv_read_part;
 
 typedef struct {

@@ -3,7 +3,7 @@
 #ifndef MV_WRITERS_H
 #define MV_WRITERS_H
 
-#include "parse/model/digest.h"
+#include "parse/model/living.h"
 #include "parse/readers.h"
 #include "parse/source/sink.h"
 
@@ -14,6 +14,8 @@ typedef struct {
                        * events */
     const mv_digest *digests; /* [device_count] for the container (analyze/lives/digests.h); NULL:
                                * without them */
+    const mv_spans *spans;    /* [device_count] for what is alive before parts of the events; NULL:
+                               * without, as without digests */
     const char *name;         /* of the input file, for a format that stores it; NULL: none */
 } mv_write_opts;
 

@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "parse/model/living.h"
 
 const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size)
 {
@@ -46,7 +47,8 @@ const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
     mv_size_text(capacity, outlook->capacity);
     if (outlook->oom_event != MV_NEVER) {
         bool is_known = outlook->capacity != MV_NO_BYTES;
-        snprintf(out, size, "memory ran out at event %u%s%s%s%s%s", outlook->oom_event,
+        snprintf(out, size, "memory ran out at event %u%s%s%s%s%s",
+                 mv_event_number(trace, device, outlook->oom_event),
                  time_of(time, trace, device, outlook->oom_event), is_known ? ", with " : "",
                  is_known && outlook->is_least ? "at least " : "", is_known ? capacity : "",
                  is_known ? " in all" : "");

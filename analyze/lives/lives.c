@@ -19,7 +19,7 @@ static mv_code build(mv_lives_sweep *r, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments of the final heap");
     if (!mv_lives_history(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "annotations");
-    return MV_OK;
+    return r->trace->living ? mv_lives_of_part(r, err) : MV_OK;
 }
 
 static mv_code find(mv_lives_sweep *r, uint32_t device, mv_err *err)

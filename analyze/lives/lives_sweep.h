@@ -94,6 +94,10 @@ bool mv_lives_apply(mv_lives_sweep *r);
 bool mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);
 
+/* lives_part.c: of a part (parse/model/living.h), what its events alone do not show. MV_CORRUPT if
+ * these contradict what was alive before them. */
+mv_code mv_lives_of_part(mv_lives_sweep *r, mv_err *err);
+
 /* ---- shared by the files of the sweep ----------------------------------------------------- */
 
 /* lives_segments.c: segments before the first event, and segment events. */

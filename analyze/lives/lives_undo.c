@@ -2,6 +2,7 @@
 #include "analyze/lives/lives_sweep.h"
 #include "base/grow.h"
 #include "base/parallel_for.h"
+#include "parse/model/living.h"
 
 static uint32_t *filled(mv_arena *arena, uint32_t count)
 {
@@ -12,12 +13,20 @@ static uint32_t *filled(mv_arena *arena, uint32_t count)
     return column;
 }
 
+/* Whether there are such events; in a part, before it, too. */
+static bool has_action(const mv_lives_sweep *r, mv_action action)
+{
+    return r->trace->living && r->lives->device < r->trace->device_count
+               ? r->trace->digests[r->lives->device].count[action] > 0
+               : mv_events_have(&r->ev, action);
+}
+
 static void find_actions(mv_lives_sweep *r)
 {
-    r->adds_segments = mv_events_have(&r->ev, MV_ACTION_SEGMENT_ALLOC) ||
-                       mv_events_have(&r->ev, MV_ACTION_SEGMENT_MAP);
-    r->has_requested = mv_events_have(&r->ev, MV_ACTION_FREE_REQUESTED);
-    r->has_completed = mv_events_have(&r->ev, MV_ACTION_FREE_COMPLETED);
+    r->adds_segments =
+        has_action(r, MV_ACTION_SEGMENT_ALLOC) || has_action(r, MV_ACTION_SEGMENT_MAP);
+    r->has_requested = has_action(r, MV_ACTION_FREE_REQUESTED);
+    r->has_completed = has_action(r, MV_ACTION_FREE_COMPLETED);
 }
 
 static void place_final_heap(mv_lives_sweep *r, uint32_t device)
@@ -43,6 +52,7 @@ static void place_final_heap(mv_lives_sweep *r, uint32_t device)
 
 bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
 {
+    mv_living living = mv_living_of(r->trace, device);
     mv_arena *scratch = r->scratch;
     uint32_t count;
 
@@ -51,7 +61,7 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     /* another level in a snapshot is pinned memory, where a segment is a block */
     r->fills =
         mv_trace_allocator(r->trace) || (r->trace->origin.level && !mv_trace_is_captured(r->trace));
-    r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0;
+    r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0 || living.first > 0;
     r->recorded = r->ev.count + r->trace->notes[MV_NOTE_THINNED].count;
     r->rules = mv_block_rules_of(r->trace);
     if (mv_address_ranks_find(r->keeps_ranks ? r->arena : scratch, r->trace, device, &r->ranks,
@@ -59,7 +69,7 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
         return false;
     count = r->ranks.count;
     find_actions(r);
-    r->lives->has_no_heap = mv_trace_is_missing_heap(r->trace);
+    r->lives->has_no_heap = mv_trace_is_missing_heap(r->trace) || living.is_cut;
     r->final_block = filled(scratch, count);
     r->first_free = filled(scratch, count);
     r->places = mv_push_array(scratch, mv_lives_place, count);
@@ -72,7 +82,8 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
         mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u addresses", count);
         return false;
     }
-    place_final_heap(r, device);
+    if (!living.is_cut)
+        place_final_heap(r, device);
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "parse/model/living.h"
 
 enum { CALLS_IN_DISORDER = 64 }; /* more threads than these do not call at once */
 
@@ -16,14 +17,24 @@ static int64_t earlier(int64_t a, int64_t b)
     return a == MV_NO_TIME || (b != MV_NO_TIME && b < a) ? b : a;
 }
 
+/* Time of a device's first or last event; MV_NO_TIME: it has none. Before a part, times ascend. */
+static int64_t time_of_end(const mv_trace *trace, uint32_t device, bool is_last)
+{
+    const mv_events *e = &trace->devices[device].events;
+    mv_living l = mv_living_of(trace, device);
+
+    if (mv_living_is_part(&l))
+        return is_last ? trace->digests[device].last_us : trace->digests[device].first_us;
+    return e->count == 0 ? MV_NO_TIME : e->time_us[is_last ? e->count - 1 : 0];
+}
+
 /* The first event of any device. */
 static int64_t first_event(const mv_trace *trace)
 {
     int64_t start = MV_NO_TIME;
 
     for (uint32_t i = 0; i < trace->device_count; i++)
-        if (trace->devices[i].events.count > 0)
-            start = earlier(start, trace->devices[i].events.time_us[0]);
+        start = earlier(start, time_of_end(trace, i, false));
     return start;
 }
 
@@ -57,8 +68,9 @@ int64_t mv_position_start_us(const mv_trace *trace)
 static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
     mv_events events = mv_trace_events(trace, device);
-    uint32_t i =
-        trace->openings && device < trace->device_count ? trace->openings[device].event : 0;
+    uint32_t i = trace->openings && device < trace->device_count
+                     ? trace->openings[device].event
+                     : mv_living_of(trace, device).count;
 
     while (i < events.count && events.time_us[i] < time_us)
         i++;
@@ -274,10 +286,12 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
                  x);
         return false;
     }
-    if (number >= events.count)
+    if (number >= mv_event_total(trace, device)) {
         *out = (mv_position){events.count, events.count};
-    else
-        *out = (mv_position){(uint32_t)number, (uint32_t)number + 1};
+    } else {
+        out->event = mv_row_of_event(trace, device, (uint32_t)number);
+        out->after = out->event + 1;
+    }
     return true;
 }
 
@@ -289,8 +303,7 @@ static int64_t length_us(const mv_trace *trace)
     int64_t start = mv_position_start_us(trace), last = MV_NO_TIME;
 
     for (uint32_t i = 0; i < trace->device_count; i++) {
-        const mv_events *e = &trace->devices[i].events;
-        int64_t time = e->count ? e->time_us[e->count - 1] : MV_NO_TIME;
+        int64_t time = time_of_end(trace, i, true);
         if (time != MV_NO_TIME && start != MV_NO_TIME && time >= start &&
             (last == MV_NO_TIME || time - start > last))
             last = time - start;
@@ -305,19 +318,18 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
     uint32_t most = first;
 
     for (uint32_t i = first; i < end; i++)
-        if (mv_trace_events(trace, i).count > mv_trace_events(trace, most).count)
+        if (mv_event_total(trace, i) > mv_event_total(trace, most))
             most = i;
-    if (mv_trace_events(trace, most).count == 0) {
+    if (mv_event_total(trace, most) == 0) {
         mv_text_append(why, size, "; the file has no events%s",
                        trace->device_count > 1 ? " there" : "");
         return;
     }
     if (trace->device_count > 1)
         mv_text_append(why, size, "; device %u has events 0 to %u", most,
-                       mv_trace_events(trace, most).count - 1);
+                       mv_event_total(trace, most) - 1);
     else
-        mv_text_append(why, size, "; the file has events 0 to %u",
-                       mv_trace_events(trace, most).count - 1);
+        mv_text_append(why, size, "; the file has events 0 to %u", mv_event_total(trace, most) - 1);
     if (length != MV_NO_TIME)
         mv_text_append(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
@@ -329,7 +341,7 @@ enum { ROUNDED_US = 1000 };
 bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x, char *why,
                            uint32_t why_size)
 {
-    uint32_t events = mv_trace_events(trace, device).count;
+    uint32_t events = mv_event_total(trace, device);
     int64_t time, length = length_us(trace);
     bool is_beyond = false;
     uint64_t number;

@@ -44,6 +44,16 @@ static uint32_t add_line(line_search *p, mv_stack_id stack)
     return p->of_frame[slot] - 1;
 }
 
+/* Whether an allocation is held or made in the window. Others do not count, so that a part of a
+ * trace gives the same lines. */
+static bool is_in_window(const line_search *p, uint32_t alloc)
+{
+    uint32_t birth = p->lives->allocs.birth[alloc];
+
+    return (birth >= p->window.first && birth < p->window.end) ||
+           mv_alloc_is_allocated(p->lives, alloc, p->window.first - 1);
+}
+
 /* Finds the lines of stacks with allocations only. */
 static bool make_lines(mv_arena *arena, mv_arena *scratch, line_search *p)
 {
@@ -59,7 +69,7 @@ static bool make_lines(mv_arena *arena, mv_arena *scratch, line_search *p)
         p->of_stack[i] = MV_NO_ROW;
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t *line = &p->of_stack[a->stack[i].row < stacks ? a->stack[i].row : stacks];
-        if (*line == MV_NO_ROW)
+        if (*line == MV_NO_ROW && is_in_window(p, i))
             *line = add_line(p, a->stack[i]);
     }
     p->bytes = mv_push_array(scratch, uint64_t, p->out->count);

@@ -13,6 +13,7 @@
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
+#include "cli/input/moment_option.h"
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/model/sums.h"
@@ -81,15 +82,52 @@ static void name_other_tool(const char *path, mv_err *err)
                     "record them with memviz run -- CMD, or memviz.record");
 }
 
+/* Whether --at names a position, not a kind of moment. */
+static bool names_place(const mv_cli *cli)
+{
+    return cli->options.at && mv_position_is_valid(cli->options.at);
+}
+
+/* The position from which on the events are needed; NULL: the first one. */
+static const char *part_begin(const mv_cli *cli)
+{
+    static const char last[] = "18446744073709551615"; /* the last part will do */
+    const mv_options *o = &cli->options;
+
+    if (cli->command->reads_part == MV_PART_DEVICE)
+        return NULL;
+    if (cli->command->reads_part != MV_PART_MOMENT)
+        return o->from;
+    if (!o->at || strcmp(o->at, "end") == 0)
+        return o->to ? o->to : last;
+    if (mv_at_is_peak(cli))
+        return o->from;
+    return names_place(cli) && !o->from && !o->to ? o->at : NULL;
+}
+
+/* Whether the report depends on all events: a picture, groups, or what matches a filter. */
+static bool shows_all(const mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+    bool draws =
+        o->output && cli->command->writes_file && !mv_text_has_ending(o->output, ".folded");
+
+    return draws || mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
+}
+
 /* Whether only a part of the events is needed: none on other levels, and none of a joined file. */
 static bool needs_part(const mv_cli *cli, const char *path)
 {
     const mv_options *o = &cli->options;
+    bool is_window = cli->command->reads_part == MV_PART_EVENTS;
     struct stat st;
 
-    return cli->command->reads_part && !cli->kept && !o->level && !o->with &&
-           (o->from || o->to || o->device != MV_ALL_DEVICES) && stat(path, &st) == 0 &&
-           S_ISREG(st.st_mode);
+    if (cli->command->reads_part == MV_PART_NONE || cli->kept || o->level || o->with ||
+        (!is_window && shows_all(cli)))
+        return false;
+    return (part_begin(cli) || o->device != MV_ALL_DEVICES ||
+            (o->to && cli->command->reads_part != MV_PART_DEVICE)) &&
+           stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Whether a digest of the events may suffice for the command: not in a window of them, and not of a
@@ -117,11 +155,20 @@ static bool find_part(const mv_cli *cli, const mv_trace *trace, mv_read_part *pa
 {
     const mv_options *o = &cli->options;
 
-    *part = (mv_read_part){.device = MV_NO_ROW, .end = UINT64_MAX};
+    *part = (mv_read_part){.device = MV_NO_ROW,
+                           .end = UINT64_MAX,
+                           .has_living = cli->command->reads_part != MV_PART_EVENTS};
     if (o->device != MV_ALL_DEVICES && o->device < MV_NO_ROW)
         part->device = (uint32_t)o->device;
-    return find_place(trace, o->from, &part->first, &part->from_us) &&
-           find_place(trace, o->to, &part->end, &part->to_us);
+    if (!find_place(trace, part_begin(cli), &part->first, &part->from_us))
+        return false;
+    if (cli->command->reads_part == MV_PART_DEVICE)
+        return true;
+    if (cli->command->reads_part != MV_PART_MOMENT || part_begin(cli) != o->at)
+        return find_place(trace, o->to, &part->end, &part->to_us);
+    part->end = part->first + 1;
+    part->to_us = part->from_us;
+    return true;
 }
 
 /* Reads only the events that are needed, where the file allows it. Times and annotations are found

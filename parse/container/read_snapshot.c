@@ -157,7 +157,7 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
             load->chunks[kept++] = chunk;
             continue;
         }
-        if (chunk.head.kind == MV_WIRE_OPENING) {
+        if (chunk.head.kind == MV_WIRE_OPENING || chunk.head.kind == MV_WIRE_LIVING) {
             if (!mv_append(&load->scratch, load->openings, load->opening_count,
                            load->opening_capacity, chunk))
                 return mv_fail(err, MV_NOMEM, chunk.at, "%s", "openings");
@@ -320,7 +320,7 @@ static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
                        (unsigned long long)t->declared_rows);
     if (t->rows > UINT64_MAX / 1024)
         return mv_fail(err, MV_NOMEM, at, "%s", mv_wire_kind_name(layout->kind));
-    if (load->digests && !load->starts && layout->kind == MV_WIRE_EVENTS)
+    if (load->digests && !load->starts && !load->living && layout->kind == MV_WIRE_EVENTS)
         return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
@@ -349,14 +349,23 @@ static void make_first_rows(mv_load *load)
             tables[i]->rows = 1;
 }
 
+/* Room for all events, or for all other tables. */
+static mv_code make_rooms(mv_load *load, bool of_events, mv_err *err)
+{
+    mv_code code = MV_OK;
+
+    for (uint32_t i = 0; i < load->table_count && code == MV_OK; i++)
+        if ((load->tables[i].layout->kind == MV_WIRE_EVENTS) == of_events)
+            code = make_room(load, &load->tables[i], err);
+    return code;
+}
+
 static mv_code prepare_tables(mv_load *load, mv_err *err)
 {
     mv_code code = list_tables(load, err);
 
-    if (code == MV_OK && load->digests && load->part)
-        code = mv_part_find(load, err);
-    for (uint32_t i = 0; i < load->table_count && code == MV_OK; i++)
-        code = make_room(load, &load->tables[i], err);
+    if (code == MV_OK)
+        code = make_rooms(load, false, err);
     if (code != MV_OK)
         return code;
     make_first_rows(load);
@@ -364,7 +373,13 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
         if (mv_ref_kind(ref))
             load->limits[ref] = (uint32_t)mv_load_find(load, mv_ref_kind(ref))->rows;
     load->limits[MV_REF_CALL] = load->has_totals ? load->totals.calls : MV_NO_CALL;
-    return MV_OK;
+    if (load->digests && load->part)
+        code = mv_part_find(load, err);
+    if (code == MV_OK)
+        code = make_rooms(load, true, err);
+    if (code == MV_OK && load->living)
+        mv_part_begin(load);
+    return code;
 }
 
 /* ---- checks ------------------------------------------------------------------------------ */
@@ -546,6 +561,7 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
     out->calls = load->totals.calls;
     out->digests = load->digests;
     out->openings = load->starts;
+    out->living = load->living;
     out->device_count = load->totals.devices;
     if (!load->has_totals && events)
         out->device_count = events->device + 1;
@@ -575,11 +591,13 @@ static mv_code load_tables(mv_load *load, mv_err *err)
         code = mv_rows_decode(load, err);
     if (code != MV_OK || !load->digests || !has_lost_chunk(load))
         return code;
+    if (load->living) {
+        load->needs_whole = true;
+        return mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "events");
+    }
     load->digests = NULL;
     load->starts = NULL;
-    for (uint32_t i = 0; i < load->table_count && code == MV_OK; i++)
-        if (load->tables[i].layout->kind == MV_WIRE_EVENTS)
-            code = make_room(load, &load->tables[i], err);
+    code = make_rooms(load, true, err);
     return code == MV_OK ? mv_rows_decode(load, err) : code;
 }
 
@@ -589,7 +607,7 @@ static mv_code load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, 
 
     if (code == MV_OK)
         code = read_small_chunks(load, err);
-    if (code == MV_OK && opts && (opts->digest_suffices || opts->part))
+    if (code == MV_OK && opts && (opts->digest_suffices || load->part))
         code = mv_digests_take(load, err);
     if (opts && opts->needs_failures && mv_digests_may_show_failures(load))
         load->digests = NULL;
@@ -621,18 +639,17 @@ static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out,
     return code;
 }
 
-mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
-                         mv_trace *out, mv_err *err)
+/* *again: only all events show what is damaged. */
+static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const mv_read_opts *opts,
+                         const mv_read_part *part, mv_trace *out, bool *again, mv_err *err)
 {
     mv_load load = {
-        .arena = arena, .build = {.arena = arena, .trace = out}, .part = opts ? opts->part : NULL};
-    mv_code code = mv_source_rest(source, &load.file, err);
+        .file = file, .arena = arena, .build = {.arena = arena, .trace = out}, .part = part};
+    mv_code code;
 
-    if (code != MV_OK)
-        return code;
     *out = (mv_trace){.origin = {.format = MV_FORMAT_BIN,
                                  .file_bytes = mv_source_file_bytes(source),
-                                 .data_bytes = load.file.length,
+                                 .data_bytes = file.length,
                                  .compression = mv_source_compression(source)}};
     mv_arena_init(&load.scratch, arena->budget);
     code = check_header(&load, err);
@@ -640,6 +657,24 @@ mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts 
         code = mv_live_probe(load.file) ? load_live(&load, opts, out, err)
                                         : load_all(&load, opts, out, err);
     mv_arena_release(&load.scratch);
+    *again = load.needs_whole;
+    return code;
+}
+
+mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                         mv_trace *out, mv_err *err)
+{
+    mv_span file;
+    bool again;
+    mv_code code = mv_source_rest(source, &file, err);
+
+    if (code != MV_OK)
+        return code;
+    code = read_file(arena, source, file, opts, opts ? opts->part : NULL, out, &again, err);
+    if (again) {
+        *err = (mv_err){.offset = MV_NO_OFFSET};
+        code = read_file(arena, source, file, opts, NULL, out, &again, err);
+    }
     if (code == MV_OK && opts && opts->progress)
         opts->progress(opts->user, mv_source_file_read(source), mv_source_file_read(source));
     return code;

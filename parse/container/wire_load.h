@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "parse/container/wire_column.h"
+#include "parse/container/wire_living.h"
 #include "parse/model/build.h"
 #include "parse/model/digest.h"
 #include "parse/model/tables.h"
@@ -61,13 +62,16 @@ typedef struct {
 
     const uint8_t *stored_digests; /* [stored_digest_count] of mv_wire_digest, unaligned */
     uint32_t stored_digest_count;
-    mv_chunk *openings; /* [opening_count] in file order */
+    mv_chunk *openings; /* [opening_count] OPENING and LIVING, in file order */
     uint32_t opening_count, opening_capacity;
     const mv_read_part *part; /* NULL: none is wanted */
     mv_part_rows *rows;       /* [totals.devices] of the part; NULL: there is none */
     mv_opening *starts;       /* [totals.devices] of the part; NULL: there is none */
-    mv_digest *digests; /* [totals.devices] events are not decoded: they have no columns. NULL: they
-                         * are */
+    mv_living *living;        /* [totals.devices] likewise, for part->has_living */
+    mv_living_columns *alive; /* [totals.devices] the rows before the part */
+    bool needs_whole;   /* an event of such a part is damaged: which others are is not known */
+    mv_digest *digests; /* [totals.devices] events are not decoded: they have no columns, unless
+                         * `living` is set. NULL: they are */
 
     bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
@@ -97,6 +101,8 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
 {
     if (!load->digests || head->kind != MV_WIRE_EVENTS)
         return false;
+    if (load->living)
+        return head->count == 0;
     if (!load->starts)
         return true;
     if (head->first_row == 0 || head->first_row + head->count == head->table_rows)
@@ -107,9 +113,13 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
 }
 
 /* Sets load->rows and load->starts, for load->part: the last sound opening of each device that is
- * not after its rows. Drops load->digests if all events have to be read. After the chunks were
- * given to the tables. MV_NOMEM only. */
+ * not after its rows. Or load->living, and removes the events before it from load->tables. Drops
+ * load->digests if all events have to be read. After the chunks were given to the tables, and those
+ * other than EVENTS have their limits. MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
+
+/* Copies load->alive to the first rows of EVENTS, which have room. */
+void mv_part_begin(mv_load *load);
 
 /* Sets load->digests if the file has a sound digest of each device with events. MV_NOMEM only. */
 mv_code mv_digests_take(mv_load *load, mv_err *err);
@@ -119,6 +129,9 @@ bool mv_digests_may_show_failures(const mv_load *load);
 
 /* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */
 mv_code mv_rows_decode(mv_load *load, mv_err *err);
+
+/* Decodes one chunk into a table that is not of these. MV_NOMEM, MV_CORRUPT, MV_RANGE. */
+mv_code mv_rows_decode_chunk(mv_load *load, const mv_load_table *t, mv_chunk *chunk);
 
 /* Drops or blanks lost rows and makes every reference to them "unknown". MV_NOMEM only. */
 mv_code mv_rows_repair(mv_load *load, mv_err *err);

@@ -88,7 +88,7 @@ static mv_code find_starts(mv_load *load, mv_err *err)
         uint32_t device = chunk->head.device;
         const uint8_t *payload;
         mv_code code;
-        if (device >= load->totals.devices || has[device] ||
+        if (chunk->head.kind != MV_WIRE_OPENING || device >= load->totals.devices || has[device] ||
             chunk->head.first_row > load->rows[device].first ||
             (load->part->device != MV_NO_ROW && load->part->device != device))
             continue;
@@ -103,6 +103,205 @@ static mv_code find_starts(mv_load *load, mv_err *err)
     }
     load->starts = starts;
     return MV_OK;
+}
+
+/* ---- with what is alive ------------------------------------------------------------------ */
+
+enum { COMPLETE = 0 }; /* mv_digest.history */
+
+/* Rows that can begin what is alive, in order of their events; blocks from before the first event
+ * are last. */
+static bool are_beginnings(const mv_living_columns *rows, uint32_t first)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < rows->rows.count; i++) {
+        uint32_t event = rows->event[i];
+        uint8_t action = rows->rows.action[i];
+        if (event < last || (event >= first && event != MV_NO_ROW) ||
+            (action != MV_ACTION_ALLOC &&
+             (event == MV_NO_ROW ||
+              (action != MV_ACTION_FREE_REQUESTED && action != MV_ACTION_SEGMENT_ALLOC &&
+               action != MV_ACTION_SEGMENT_MAP))))
+            return false;
+        last = event;
+    }
+    return true;
+}
+
+/* Decodes a LIVING chunk into rows and `out`. MV_NOMEM; other failures: it is of no use. */
+static mv_code read_living(mv_load *load, const mv_chunk *from, mv_living_columns *rows,
+                           mv_living *out)
+{
+    mv_table_column columns[MV_TABLE_COLUMNS];
+    mv_model_table layout;
+    mv_load_table t = {.layout = mv_living_layout(&layout, columns)};
+    mv_chunk chunk = *from;
+    uint32_t count = chunk.head.count;
+    mv_code code;
+
+    if (count == 0 || count > MV_WIRE_CHUNK_ROWS || chunk.head.first_row >= MV_NO_ROW)
+        return MV_CORRUPT;
+    chunk.head.first_row = 0;
+    rows->rows.count = count;
+    for (uint32_t i = 0; i < layout.column_count; i++) {
+        t.columns[i] = mv_arena_push(load->arena, count, columns[i].size);
+        if (!t.columns[i])
+            return MV_NOMEM;
+        mv_column_set(rows, &columns[i], t.columns[i]);
+    }
+    code = mv_rows_decode_chunk(load, &t, &chunk);
+    if (code == MV_OK && !are_beginnings(rows, (uint32_t)from->head.first_row))
+        code = MV_CORRUPT;
+    *out = (mv_living){.first = (uint32_t)from->head.first_row, .block = rows->block};
+    while (out->count < count && rows->event[out->count] != MV_NO_ROW)
+        out->count++;
+    out->older = count - out->count;
+    out->older_addr = rows->rows.addr + out->count;
+    out->older_block = rows->block + out->count;
+    return code;
+}
+
+/* What is alive before the part of each device, from the last sound chunk before the event before
+ * it; none: its events are read from the first on. *is_certain: the devices with such chunks. */
+static mv_code find_living(mv_load *load, bool *is_certain)
+{
+    for (uint32_t i = load->opening_count; i-- > 0;) {
+        const mv_chunk *chunk = &load->openings[i];
+        uint32_t device = chunk->head.device;
+        mv_code code;
+        if (chunk->head.kind != MV_WIRE_LIVING || device >= load->totals.devices ||
+            (load->part->device != MV_NO_ROW && load->part->device != device))
+            continue;
+        is_certain[device] = true;
+        if (load->living[device].first > 0 || chunk->head.first_row >= load->rows[device].first)
+            continue;
+        code = read_living(load, chunk, &load->alive[device], &load->living[device]);
+        if (code == MV_NOMEM)
+            return code;
+        if (code != MV_OK)
+            load->living[device] = (mv_living){0};
+    }
+    return MV_OK;
+}
+
+/* Whether a chunk begins at the part. */
+static bool begins_chunk(const mv_load_table *t, uint32_t first)
+{
+    for (uint32_t i = 0; i < t->chunk_count; i++)
+        if (t->chunks[i].head.first_row == first)
+            return true;
+    return false;
+}
+
+/* The row from which on the events may be left out; UINT64_MAX: none. From an empty heap on, events
+ * suffice where lives are certain. */
+static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
+{
+    mv_part_rows rows = load->rows[t->device];
+
+    if (load->digests[t->device].history != COMPLETE)
+        return UINT64_MAX;
+    for (uint32_t i = 0; i < t->chunk_count; i++)
+        if (t->chunks[i].head.first_row > rows.first && t->chunks[i].head.first_row > rows.end)
+            return t->chunks[i].head.first_row;
+    return UINT64_MAX;
+}
+
+/* Removes the chunks outside the part; the others move to behind the rows of what is alive. */
+static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
+{
+    mv_living l = load->living[t->device];
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < t->chunk_count; i++) {
+        mv_chunk chunk = t->chunks[i];
+        if (chunk.head.first_row < l.first || chunk.head.first_row >= end)
+            continue;
+        chunk.head.first_row += (uint64_t)l.count - l.first;
+        t->chunks[kept++] = chunk;
+    }
+    for (uint32_t i = kept; i < t->chunk_count; i++)
+        t->chunks[i].head.count = 0;
+    t->chunk_count = kept;
+    if (l.is_cut)
+        t->rows = t->declared_rows = end;
+    t->rows = t->rows - l.first + l.count;
+    t->declared_rows -= l.first;
+}
+
+/* Whether all events of a device are in the file, in order of time, and some are allocations. */
+static bool is_whole(const mv_load *load, const mv_load_table *t)
+{
+    const mv_digest *d = &load->digests[t->device];
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < t->chunk_count; i++)
+        rows += t->chunks[i].head.count;
+    return rows == t->declared_rows && rows == t->rows && rows < MV_NO_ROW && d->unsorted == 0 &&
+           d->count[MV_ACTION_ALLOC] > 0;
+}
+
+/* Whether lives follow from the events of a part: no other table counts events. */
+static bool allows_living(const mv_load *load)
+{
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        const mv_load_table *t = &load->tables[i];
+        uint16_t kind = t->layout->kind;
+        if (kind == MV_WIRE_EVENTS && !is_whole(load, t))
+            return false;
+        if ((kind == MV_WIRE_API_CALLS || kind == MV_WIRE_HEAP_CALLS || kind == MV_WIRE_FACTS) &&
+            t->declared_rows > 0)
+            return false;
+    }
+    return true;
+}
+
+static mv_code find_all_living(mv_load *load, mv_err *err)
+{
+    uint32_t devices = load->totals.devices;
+    bool leaves = false, *is_certain = mv_push_array(&load->scratch, bool, devices);
+
+    if (!allows_living(load)) {
+        load->digests = NULL;
+        return MV_OK;
+    }
+    load->living = mv_push_array(load->arena, mv_living, devices);
+    load->alive = mv_push_array(&load->scratch, mv_living_columns, devices);
+    if (!load->living || !load->alive || !is_certain || find_living(load, is_certain) != MV_OK)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", devices);
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        mv_load_table *t = &load->tables[i];
+        uint64_t end;
+        if (t->layout->kind != MV_WIRE_EVENTS)
+            continue;
+        if (!begins_chunk(t, load->living[t->device].first))
+            load->living[t->device] = (mv_living){0};
+        if (load->part->device != MV_NO_ROW && load->part->device != t->device)
+            load->living[t->device].first = (uint32_t)t->rows;
+        end = is_certain[t->device] ? find_cut(load, t) : UINT64_MAX;
+        load->living[t->device].total = (uint32_t)t->rows;
+        load->living[t->device].is_cut = end < t->rows;
+        leaves = leaves || mv_living_is_part(&load->living[t->device]);
+        leave_out(load, t, end);
+    }
+    if (!leaves)
+        load->digests = NULL, load->living = NULL;
+    return MV_OK;
+}
+
+void mv_part_begin(mv_load *load)
+{
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        mv_load_table *t = &load->tables[i];
+        if (t->layout->kind != MV_WIRE_EVENTS || load->living[t->device].count == 0)
+            continue;
+        for (uint32_t k = 0; k < t->layout->column_count; k++) {
+            const mv_table_column *c = &t->layout->columns[k];
+            memcpy(t->columns[k], mv_column_of(&load->alive[t->device].rows, c),
+                   (uint64_t)load->living[t->device].count * c->size);
+        }
+    }
 }
 
 mv_code mv_part_find(mv_load *load, mv_err *err)
@@ -120,5 +319,5 @@ mv_code mv_part_find(mv_load *load, mv_err *err)
         load->digests = NULL;
         return MV_OK;
     }
-    return find_starts(load, err);
+    return load->part->has_living ? find_all_living(load, err) : find_starts(load, err);
 }

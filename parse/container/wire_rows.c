@@ -238,3 +238,18 @@ mv_code mv_rows_decode(mv_load *load, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
     return MV_OK;
 }
+
+mv_code mv_rows_decode_chunk(mv_load *load, const mv_load_table *t, mv_chunk *chunk)
+{
+    job j = {.load = load};
+    worker alone = {.job = &j,
+                    .column = mv_arena_push(&load->scratch, chunk->head.count, sizeof(uint64_t))};
+    const uint8_t *payload;
+    mv_code code = mv_chunk_open_alone(load, &chunk->head, chunk->at, &payload);
+
+    if (code == MV_OK && !alone.column)
+        code = MV_NOMEM;
+    if (code == MV_OK)
+        code = decode_columns(&alone, t, chunk, (mv_span){payload, chunk->head.raw_bytes});
+    return code == MV_OK && chunk->bad_column ? MV_RANGE : code;
+}

@@ -2,6 +2,7 @@
  * mv_tables, INDEX, footer. The bytes depend on the trace alone (and on the version of zstd). */
 #include "base/grow.h"
 #include "parse/container/wire_column.h"
+#include "parse/container/wire_living.h"
 #include "parse/container/wire_opening.h"
 #include "parse/model/tables.h"
 #include "parse/writers.h"
@@ -11,8 +12,11 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Openings take at most one byte in this many. */
-enum { OPENING_SHARE = 10 };
+/* Openings take at most one byte in this many, and so do chunks of what is alive. */
+enum { OPENING_SHARE = 20 };
+
+/* Bytes of a row of what is alive; generate_2m and gpt_250k_all have 5 to 10. */
+enum { LIVING_BYTES = 10 };
 
 /* zstd level: 9 makes generate_2m (2 million events) a tenth smaller in twice the time, 16 a fifth
  * smaller in 1 s more, 19 hardly smaller in 2 s more. */
@@ -116,21 +120,31 @@ static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t row
 
 typedef struct {
     const mv_model_table *table;
-    uint32_t device;
     uint64_t rows;
     uint64_t next_call;
 } table_state;
 
+/* Bytes of chunks of one kind: all, the last one. */
 typedef struct {
+    uint64_t written, last;
+} spent;
+
+typedef struct {
+    mv_arena arena;
     mv_openings openings;
-    uint64_t begin, written, last; /* byte of the first chunk; bytes of openings: all, the last */
+    bool has_living; /* the lives of the device are known */
+    mv_living_now living;
+    uint64_t begin; /* byte of the first chunk */
+    spent on_openings, on_living;
 } opening_state;
 
-/* The values of rows first to first + count - 1, and the end of the previous rows. */
-static mv_column_values values_of(const snapshot *s, table_state *t, const mv_table_column *column,
+/* The values of rows first to first + count - 1 of a table's struct, and the end of the previous
+ * rows. */
+static mv_column_values values_of(const void *rows, table_state *t, const mv_table_column *column,
                                   uint64_t first, uint32_t count)
 {
-    const uint8_t *all = mv_table_values(s->trace, t->table, t->device, column);
+    const uint8_t *all =
+        (const uint8_t *)mv_column_of(rows, column) + (column->is_end ? column->size : 0);
     mv_column_values in = {
         .values = all + first * column->size,
         .count = count,
@@ -149,7 +163,8 @@ static mv_column_values values_of(const snapshot *s, table_state *t, const mv_ta
     return in;
 }
 
-static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t count)
+static bool write_rows(snapshot *s, table_state *t, const void *rows, uint64_t first,
+                       uint32_t count, const mv_wire_chunk *chunk)
 {
     const mv_model_table *table = t->table;
     uint64_t at = table->column_count * sizeof(mv_wire_column);
@@ -161,7 +176,7 @@ static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t cou
         return false;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mv_table_column *column = &table->columns[i];
-        mv_column_values in = values_of(s, t, column, first, count);
+        mv_column_values in = values_of(rows, t, column, first, count);
         mv_wire_column head;
         uint64_t bytes = mv_column_encode(&in, s->work, &head, s->raw + at);
 
@@ -171,77 +186,113 @@ static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t cou
         memset(s->raw + at + bytes, 0, mv_wire_aligned(bytes) - bytes);
         at += mv_wire_aligned(bytes);
     }
-    return write_chunk(s,
-                       (mv_wire_chunk){.kind = table->kind,
-                                       .device = t->device,
-                                       .count = count,
-                                       .first_row = first,
-                                       .table_rows = t->rows},
-                       at);
+    return write_chunk(s, *chunk, at);
 }
 
-/* Writes the opening of the next chunk of events, if a tenth of what was written since the last one
- * has room for it. */
-static bool write_opening(snapshot *s, opening_state *o, const table_state *t, uint64_t first)
-{
-    uint64_t room = mv_opening_room(&o->openings), begin = position(s), bytes;
-    uint64_t allowed = (begin - o->begin) / OPENING_SHARE;
+/* ---- openings ---------------------------------------------------------------------------- */
 
-    if (!room || o->written + (o->last ? o->last : room / 4) > allowed)
+static bool init_openings(snapshot *s, opening_state *o, uint32_t device)
+{
+    const mv_events *events = &s->trace->devices[device].events;
+
+    *o = (opening_state){.begin = position(s)};
+    mv_arena_init(&o->arena, s->arena->budget);
+    mv_openings_init(&o->openings, &o->arena, events);
+    o->has_living = s->opts->spans && s->opts->spans[device].is_known;
+    return !o->has_living || mv_living_init(&o->living, &o->arena, events, &s->opts->spans[device]);
+}
+
+static bool pass(opening_state *o, uint32_t count)
+{
+    return mv_openings_pass(&o->openings, count) &&
+           (!o->has_living || mv_living_pass(&o->living, count));
+}
+
+/* Whether another chunk of a kind fits into its share of the bytes since the first chunk. The first
+ * one takes about `bytes`. */
+static bool can_afford(const snapshot *s, const opening_state *o, const spent *on, uint64_t bytes)
+{
+    uint64_t next = on->last ? on->last : bytes;
+
+    return on->written + next <= (position(s) - o->begin) / OPENING_SHARE;
+}
+
+static void spend(const snapshot *s, spent *on, uint64_t begin)
+{
+    on->last = position(s) - begin;
+    on->written += on->last;
+}
+
+static bool write_living(snapshot *s, opening_state *o, mv_wire_chunk head)
+{
+    mv_table_column columns[MV_TABLE_COLUMNS];
+    mv_model_table layout;
+    table_state t = {.table = mv_living_layout(&layout, columns)};
+    uint64_t begin = position(s), most = mv_living_rows(&o->living);
+    mv_arena_mark here = mv_arena_here(&o->arena);
+    mv_living_columns rows;
+    bool is_written;
+
+    if (most > MV_WIRE_CHUNK_ROWS || !can_afford(s, o, &o->on_living, most * LIVING_BYTES))
         return true;
-    if (!mv_room_for(s->arena, s->raw, room, s->raw_capacity))
-        return false;
-    bytes = mv_opening_encode(&o->openings, s->work, s->raw);
-    if (!bytes || !write_chunk(s,
-                               (mv_wire_chunk){.kind = MV_WIRE_OPENING,
-                                               .device = t->device,
-                                               .count = o->openings.count,
-                                               .first_row = first,
-                                               .table_rows = t->rows},
-                               bytes))
-        return false;
-    o->last = position(s) - begin;
-    o->written += o->last;
-    return true;
-}
-
-/* The events of a device. With digests, readers of a part need openings, too. */
-static bool write_events(snapshot *s, table_state *t)
-{
-    opening_state o = {.begin = position(s)};
-    bool has_openings = s->opts && s->opts->digests, is_written = true;
-    mv_arena own;
-
-    mv_arena_init(&own, s->arena->budget);
-    mv_openings_init(&o.openings, &own, &s->trace->devices[t->device].events);
-    for (uint64_t first = 0; first < t->rows && is_written; first += t->table->chunk_rows) {
-        uint64_t left = t->rows - first;
-        uint32_t count = left < t->table->chunk_rows ? (uint32_t)left : t->table->chunk_rows;
-        is_written = (!has_openings || write_opening(s, &o, t, first)) &&
-                     write_rows(s, t, first, count) &&
-                     (!has_openings || mv_openings_pass(&o.openings, count));
-        s->events_done += count;
-        if (is_written && s->opts && s->opts->progress)
-            s->opts->progress(s->opts->user, s->events_done, s->events_total);
-    }
-    mv_arena_release(&own);
+    is_written = mv_living_columns_make(&o->living, &o->arena, &rows);
+    head.kind = MV_WIRE_LIVING;
+    head.count = is_written ? rows.rows.count : 0;
+    if (head.count > 0)
+        is_written = write_rows(s, &t, &rows, 0, head.count, &head);
+    mv_arena_rewind(&o->arena, here);
+    spend(s, &o->on_living, begin);
     return is_written;
 }
 
+/* Writes the openings of the next chunk of events that their shares have room for. */
+static bool write_opening(snapshot *s, opening_state *o, mv_wire_chunk head)
+{
+    uint64_t room = mv_opening_room(&o->openings), begin = position(s), bytes;
+    mv_wire_chunk of_living = head;
+
+    if (room > 0 && can_afford(s, o, &o->on_openings, room / 4)) {
+        if (!mv_room_for(s->arena, s->raw, room, s->raw_capacity))
+            return false;
+        bytes = mv_opening_encode(&o->openings, s->work, s->raw);
+        head.kind = MV_WIRE_OPENING;
+        head.count = o->openings.count;
+        if (!bytes || !write_chunk(s, head, bytes))
+            return false;
+        spend(s, &o->on_openings, begin);
+    }
+    return !o->has_living || write_living(s, o, of_living);
+}
+
+/* With digests, readers of a part need openings among the events, too. */
 static bool write_table(snapshot *s, const mv_model_table *table, uint32_t device)
 {
-    table_state t = {.table = table, .device = device};
+    const void *rows = mv_table_of(s->trace, table, device);
+    table_state t = {.table = table, .rows = mv_table_rows(s->trace, table, device)};
+    bool is_events = table->kind == MV_WIRE_EVENTS, is_written = true;
+    bool has_openings = is_events && s->opts && s->opts->digests;
+    opening_state o = {0};
 
-    t.rows = mv_table_rows(s->trace, table, device);
-    if (table->kind == MV_WIRE_EVENTS)
-        return write_events(s, &t);
-    for (uint64_t first = 0; first < t.rows; first += table->chunk_rows) {
+    if (has_openings)
+        is_written = init_openings(s, &o, device);
+    for (uint64_t first = 0; first < t.rows && is_written; first += table->chunk_rows) {
         uint64_t left = t.rows - first;
-        uint32_t count = left < table->chunk_rows ? (uint32_t)left : table->chunk_rows;
-        if (!write_rows(s, &t, first, count))
-            return false;
+        mv_wire_chunk head = {.kind = table->kind,
+                              .device = device,
+                              .count =
+                                  left < table->chunk_rows ? (uint32_t)left : table->chunk_rows,
+                              .first_row = first,
+                              .table_rows = t.rows};
+        is_written = (!has_openings || write_opening(s, &o, head)) &&
+                     write_rows(s, &t, rows, first, head.count, &head) &&
+                     (!has_openings || pass(&o, head.count));
+        s->events_done += is_events ? head.count : 0;
+        if (is_events && is_written && s->opts && s->opts->progress)
+            s->opts->progress(s->opts->user, s->events_done, s->events_total);
     }
-    return true;
+    if (has_openings)
+        mv_arena_release(&o.arena);
+    return is_written;
 }
 
 /* Calls `visit` for each table, once per device for EVENTS, until it returns false. */

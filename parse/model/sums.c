@@ -80,10 +80,11 @@ static void add_digest(sum *sums, const mv_digest *d)
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err)
 {
     sum sums[SUMS] = {0};
-    bool skips_events = !trace->digests && is_small(trace);
+    bool has_events = !trace->digests || trace->living,
+         skips_events = has_events && is_small(trace);
 
     for (uint32_t i = 0; i < trace->device_count; i++)
-        if (trace->digests)
+        if (!has_events)
             add_digest(sums, &trace->digests[i]);
         else if (!skips_events)
             add_events(sums, &trace->devices[i].events);

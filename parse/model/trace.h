@@ -567,12 +567,15 @@ typedef struct mv_trace {
 
     uint32_t device_count;           /* lists in device_traces: index = ordinal; 0 if it is empty */
     mv_device *devices;              /* [device_count] */
-    const struct mv_digest *digests; /* [device_count] only if the reader left events out: there are
-                                      * no columns (mv_read_opts.digest_suffices), or with
-                                      * `openings` rows of a part, the first and the last one; the
-                                      * others are zero */
+    const struct mv_digest *digests; /* [device_count] of all events, only if the reader left some
+                                      * out: there are no columns (mv_read_opts.digest_suffices), or
+                                      * with `openings` rows of a part, the first and the last one;
+                                      * the others are zero. See also `living` */
     const mv_opening *openings;      /* [device_count] of a part (mv_read_opts.part); else NULL */
-    uint32_t calls;                  /* calls are numbered from 0 up to here */
+    const struct mv_living *living; /* [device_count] of a part that is analyzed like a whole trace:
+                                      * its rows are not numbered like the events
+                                      * (parse/model/living.h); else NULL */
+    uint32_t calls;                 /* calls are numbered from 0 up to here */
 
     mv_segments segments;
     mv_blocks blocks; /* of segments and of host_segments */

@@ -100,7 +100,7 @@ static void make_odd(void)
     mvt_alloc(t, .addr = 0x10000, .bytes = 512, .stack = "step:train.py:7", .time_us = 40);
     mvt_free(t, .addr = 0x10000, .bytes = 512, .time_us = 30);
     trace = mvt_done(t);
-    opts.digests = mv_digests_make(mvt_memory(), trace, &err);
+    opts.digests = mv_digests_make(mvt_memory(), trace, NULL, &err);
     cr_assert_not_null(opts.digests);
     snprintf(path, sizeof path, "%s/odd.bin", mvt_folder_path());
     mvt_ok(mv_sink_open(&sink, path, &err));

@@ -32,16 +32,102 @@ static const mv_trace *make_trace(void)
     return mvt_done(t);
 }
 
-static void write_whole_and_parts(void)
+typedef struct {
+    uint64_t base, size, requested;
+    uint32_t device, waits_until; /* the event that completes its free; 0: it does not wait */
+    bool is_held, is_used;
+} slot;
+
+static void alloc_or_free(mvt_trace *t, slot *s, uint32_t *event)
 {
-    const mv_trace *trace = make_trace();
-    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, mvt_err())};
+    static const char *const stacks[] = {"step:train.py:7;main:train.py:20",
+                                         "load:data.py:3;main:train.py:20",
+                                         "keep:train.py:9;main:train.py:20"};
+    bool is_large = s->size > 2 << 20;
+    uint64_t kind = s->base >> 28;
+
+    if (!s->is_held) {
+        mvt_segment_alloc(t, .device = s->device, .addr = s->base, .bytes = s->size,
+                          .stack = stacks[kind % 3]);
+        s->is_held = true;
+        ++*event;
+    }
+    if (!s->is_used) {
+        /* a large block gets its segment's rest of half a MiB, too */
+        s->requested = is_large ? s->size - (512 << 10) : 512 + (*event % 700) * 512 - 12;
+        mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
+                  .stack = stacks[(kind + *event) % 3]);
+    } else {
+        mvt_event(t, MV_ACTION_FREE_REQUESTED,
+                  (mvt_event_args){.device = s->device, .addr = s->base});
+        s->waits_until = *event + (kind % 5 == 0 ? 40 : 1);
+    }
+    s->is_used = !s->is_used;
+    ++*event;
+}
+
+/* Some 2.2 chunks of events, whose lives have no doubts: blocks in segments of their own, of which
+ * some wait for a stream and some stay; device 1 was in use before. */
+static const mv_trace *make_heap(void)
+{
+    enum { SLOTS = 96, HALF = SLOTS / 2, STAY = 12 };
+    mvt_trace *t = mvt_new();
+    slot slots[SLOTS] = {{0}};
+    uint64_t seed = 3;
+
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i] = (slot){.base = 0x7f0000000000 + ((uint64_t)i << 28),
+                          .size = i % 4 == 0 ? 20 << 20 : 2 << 20,
+                          .device = i >= HALF};
+    for (uint32_t i = HALF; i < HALF + 4; i++)
+        slots[i].is_held = slots[i].is_used = true, slots[i].requested = slots[i].size;
+    for (uint32_t event = 0; event < 2 * CHUNK + CHUNK / 4;) {
+        uint32_t at = (uint32_t)(mvt_random_next(&seed) % SLOTS);
+        slot *s = &slots[at];
+        bool stays = at % STAY == 3 && s->is_used;
+        for (uint32_t i = 0; i < SLOTS; i++)
+            if (slots[i].waits_until && slots[i].waits_until <= event) {
+                mvt_event(t, MV_ACTION_FREE_COMPLETED,
+                          (mvt_event_args){.device = slots[i].device, .addr = slots[i].base});
+                slots[i].waits_until = 0;
+                event++;
+            }
+        if (s->waits_until == 0 && !stays && (at % STAY != 3 || event > at * 2000))
+            alloc_or_free(t, s, &event);
+        if (event % 1000 == 0)
+            mvt_mark(t, "step", 0);
+    }
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        const slot *s = &slots[i];
+        uint64_t block = s->size > 2 << 20 ? s->size : (s->requested + 511) / 512 * 512;
+        mv_block_state state = s->waits_until ? MV_BLOCK_PENDING_FREE
+                               : s->is_used   ? MV_BLOCK_ALLOCATED
+                                              : MV_BLOCK_INACTIVE;
+        if (!s->is_held)
+            continue;
+        mvt_segment(t, .device = s->device, .addr = s->base, .bytes = s->size,
+                    .small = s->size == 2 << 20);
+        if (state == MV_BLOCK_INACTIVE)
+            block = 0;
+        else
+            mvt_block(t, .bytes = block, .requested = s->requested, .state = state);
+        if (block < s->size)
+            mvt_block(t, .bytes = s->size - block, .state = MV_BLOCK_INACTIVE);
+    }
+    return mvt_done(t);
+}
+
+static void write_whole_and_parts(const mv_trace *trace)
+{
+    const mv_spans *spans = NULL;
+    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err())};
     char path[4096];
     mv_span file;
     mv_sink sink;
     mvt_container *c;
 
     cr_assert_not_null(opts.digests);
+    opts.spans = spans;
     snprintf(path, sizeof path, "%s/parts.bin", mvt_folder_path());
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
@@ -63,15 +149,20 @@ static void take_name_away(char *report)
         memcpy(end - 5, "trace", 5);
 }
 
-static void check_window(const char *part, const char *window)
+static void check_report(const char *part, const char *command, const char *window)
 {
-    mvt_run whole = mvt_here("$MEMVIZ trace -q %s whole.bin", window);
-    mvt_run is = mvt_here("$MEMVIZ trace -q %s %s", window, part);
+    mvt_run whole = mvt_here("$MEMVIZ %s -q %s whole.bin", command, window);
+    mvt_run is = mvt_here("$MEMVIZ %s -q %s %s", command, window, part);
 
-    cr_expect_eq(whole.status, is.status, "%s", window);
+    cr_expect_eq(whole.status, is.status, "%s %s", command, window);
     take_name_away(whole.out);
     take_name_away(is.out);
-    mvt_same_text(whole.out, is.out, "%s", window);
+    mvt_same_text(whole.out, is.out, "%s %s", command, window);
+}
+
+static void check_window(const char *part, const char *window)
+{
+    check_report(part, "trace", window);
 }
 
 static uint32_t rows_read(const char *name, mv_read_part part, uint32_t device)
@@ -120,7 +211,7 @@ LongTest(parts, a_window_is_as_from_the_whole)
     char random[80];
     uint64_t seed = 9;
 
-    write_whole_and_parts();
+    write_whole_and_parts(make_trace());
     for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++)
         check_window("parts.bin", windows[i]);
     for (unsigned i = 0; i < 8; i++) {
@@ -135,7 +226,7 @@ LongTest(parts, only_the_chunks_of_the_window_are_read)
 {
     mv_read_part part = {.device = MV_NO_ROW, .first = 200000, .end = 200010};
 
-    write_whole_and_parts();
+    write_whole_and_parts(make_trace());
     cr_expect_gt(rows_read("whole.bin", part, 0), 4 * CHUNK);
     cr_expect_lt(rows_read("parts.bin", part, 0), 4 * CHUNK);
     part.device = 1;
@@ -147,22 +238,82 @@ LongTest(parts, only_the_chunks_of_the_window_are_read)
     cr_expect_lt(rows_read("parts.bin", part, 1), CHUNK);
 }
 
+/* Writes a copy whose first chunk of a kind is damaged. */
+static void spoil(uint16_t kind)
+{
+    mv_span file = mvt_folder_read("parts.bin");
+    mvt_container *c = mvt_take_apart(mvt_memory(), file);
+    uint64_t at = mvt_chunk_of(c, kind)->at + sizeof(mv_wire_chunk) + 4;
+
+    ((uint8_t *)file.data)[at] ^= 1;
+    mvt_folder_put("spoil.bin", file);
+    if (kind == MV_WIRE_EVENTS)
+        mvt_folder_put("whole.bin", file);
+    free((void *)file.data);
+}
+
 /* A damaged opening costs the chunks up to it, and a damaged chunk of the window the whole file. */
 LongTest(parts, damage_changes_no_answer)
 {
     static const uint16_t kinds[] = {MV_WIRE_OPENING, MV_WIRE_EVENTS};
 
-    write_whole_and_parts();
+    write_whole_and_parts(make_trace());
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        mv_span file = mvt_folder_read("parts.bin");
-        mvt_container *c = mvt_take_apart(mvt_memory(), file);
-        uint64_t at = mvt_chunk_of(c, kinds[i])->at + sizeof(mv_wire_chunk) + 4;
-
-        ((uint8_t *)file.data)[at] ^= 1;
-        mvt_folder_put("spoil.bin", file);
-        if (kinds[i] == MV_WIRE_EVENTS)
-            mvt_folder_put("whole.bin", file);
+        spoil(kinds[i]);
         check_window("spoil.bin", "--from 140000 --to 140100");
-        free((void *)file.data);
     }
+}
+
+/* Reports on a window need what was alive before it; they are as from the whole. */
+LongTest(parts, reports_on_a_window_are_as_from_the_whole)
+{
+    static const char *const windows[] = {"--from 140000",
+                                          "--from 133000 --to 139000 --device 0",
+                                          "--from 1.2s --to 1.3s",
+                                          "--from @step#130",
+                                          "--from 140000 --to 139000",
+                                          "--from 9000000",
+                                          "--device 1"};
+    static const char *const moments[] = {
+        "",           "--to 140000", "--at 138000 --device 1", "--at peak --from 135000",
+        "--at 1.35s", "--at oom",    "--at 2 --from 140000"};
+    static const char *const of_device[] = {"stats", "peak",   "fragmentation",
+                                            "floor", "whatif", "oom --from 140000"};
+    mv_read_part part = {.device = MV_NO_ROW, .first = 140000, .has_living = true};
+
+    write_whole_and_parts(make_heap());
+    cr_assert_lt(rows_read("parts.bin", part, 0), CHUNK);
+    cr_assert_lt(rows_read("parts.bin", part, 1), CHUNK);
+    for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++) {
+        check_report("parts.bin", i % 2 ? "leaks" : "leaks --json", windows[i]);
+        check_report("parts.bin", i % 2 ? "lines --json" : "lines", windows[i]);
+    }
+    for (unsigned i = 0; i < sizeof moments / sizeof *moments; i++)
+        check_report("parts.bin", i % 2 ? "memory" : "memory --json --limit 0", moments[i]);
+    for (unsigned i = 0; i < sizeof of_device / sizeof *of_device; i++)
+        check_report("parts.bin", of_device[i], "--json --device 1");
+    spoil(MV_WIRE_LIVING);
+    check_report("spoil.bin", "leaks", windows[0]);
+    spoil(MV_WIRE_EVENTS);
+    check_report("spoil.bin", "lines", "--from 10 --to 100");
+}
+
+/* What was alive on one device is said of another. */
+LongTest(parts, a_part_that_contradicts_itself_is_an_error)
+{
+    mvt_container *c;
+    mv_span file;
+    mvt_run run;
+
+    write_whole_and_parts(make_heap());
+    file = mvt_folder_read("parts.bin");
+    c = mvt_take_apart(mvt_memory(), file);
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->chunks[i].head.kind == MV_WIRE_LIVING)
+            c->chunks[i].head.device = 0;
+    mvt_folder_put("odd.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
+    free((void *)file.data);
+    run = mvt_here("$MEMVIZ lines --device 0 --from 66000 odd.bin");
+    cr_expect_eq(run.status, 1);
+    cr_expect(strstr(run.err, "contradict what the file says was alive"), "%s", run.err);
 }
