@@ -1,21 +1,24 @@
 // The program in WebAssembly, and its imports from JavaScript. `host` has read(blob, from, to), which
-// returns bytes synchronously, copy(text), written(name) and progress(file, share).
+// returns bytes synchronously, copy(text), written(name) and progress(file, share). With `pauses`, progress may
+// return a promise, for which a turn waits: other functions may be called in the meantime, but no other turn.
 class Core {
   constructor(module, host) {
     const text = (at, length) => new TextDecoder().decode(new Uint8Array(this.memory.buffer, at >>> 0, length));
     this.host = host;
+    const progress = (file, share) => host.progress(file, share);
     this.blobs = []; // by file number
     this.instance = new WebAssembly.Instance(module, {
       page: {
         now: () => performance.now(),
         stop: status => { throw new Error('memviz ended with status ' + status); },
         read: (number, from, to, count) => this.read(number, from, to >>> 0, count),
-        progress: (file, share) => host.progress(file, share),
+        progress: host.pauses ? new WebAssembly.Suspending(progress) : progress,
         copy: (at, length) => host.copy(text(at, length)),
         written: (at, length) => host.written(text(at, length)),
       },
     });
     this.exports = this.instance.exports;
+    this.turn = host.pauses ? WebAssembly.promising(this.exports.mv_web_turn) : this.exports.mv_web_turn;
     this.memory = this.exports.memory;
     this.exports._initialize();
     this.texts = this.exports.mv_web_texts() >>> 0;

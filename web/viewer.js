@@ -5,11 +5,11 @@ const QUIET_MS = 150;   // after an event, the slow stages of loading wait this 
 const MEMORY = 'out of memory: a page can use at most 4 GiB, and some browsers allow less. Use memviz on the machine itself, which has no such limit.';
 const reader = new FileReaderSync();
 let core, canvas, context, width = 1, height = 1, files = [], isCalm = false;
-let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', spoken = '', isMeasured = false;
+let wantsFrame = false, asked = 0, hasInput = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', spoken = '', isMeasured = false;
 
 const say = message => self.postMessage(message);
 const frame = self.requestAnimationFrame ? f => self.requestAnimationFrame(f) : f => setTimeout(f, 16);
-const pump = new MessageChannel();
+const pump = new MessageChannel(), rest = new MessageChannel();
 
 function stop(error) {
   if (isStopped) return;
@@ -39,7 +39,7 @@ function show(drawn) {
 
 const paint = guarded(() => {
   const begin = isMeasured ? performance.now() : 0;
-  wantsFrame = false;
+  wantsFrame = hasInput = false;
   if (!core) return;
   show(core.frame(width, height, isCalm ? 0 : performance.now()));
   const state = core.exports.mv_web_state();
@@ -53,7 +53,8 @@ const paint = guarded(() => {
 function askFrame() {
   if (wantsFrame || isStopped) return;
   wantsFrame = true;
-  frame(paint);
+  const number = ++asked;
+  frame(() => { if (wantsFrame && number === asked) paint(); });
 }
 
 // Sends the page the data that it shows outside the canvas.
@@ -87,15 +88,34 @@ function turnSoon() {
   else later = setTimeout(turns, quiet);
 }
 
-const turns = guarded(() => {
-  const end = performance.now() + TURN_MS;
+let turnEnd = 0;
+
+async function work() {
+  if (isStopped) return;
   let did = false, more = true;
+  isPosted = true; // until it ends: there is one turn at a time
+  if (hasInput) paint(); // a browser may delay its frames while pieces of work follow each other
+  turnEnd = performance.now() + TURN_MS;
+  while (more && performance.now() < turnEnd) did = (more = !!await core.turn()) || did;
   isPosted = false;
-  while (more && performance.now() < end) did = (more = !!core.exports.mv_web_turn()) || did;
   if (did) askFrame();
   if (more) turnSoon(); // also in a hidden tab, which has no frames
-});
+}
+const turns = () => work().catch(stop);
 pump.port1.onmessage = turns;
+
+// In the middle of reading a file: what has happened since comes first, and its frame.
+function pause() {
+  if (performance.now() < turnEnd) return undefined;
+  return new Promise(done => {
+    rest.port1.onmessage = () => {
+      if (hasInput) paint();
+      turnEnd = performance.now() + TURN_MS;
+      done();
+    };
+    rest.port2.postMessage(0);
+  });
+}
 
 // Without a file, a small one is read again and again, so that the browser has fast code for reading a
 // long one (web/warm.h).
@@ -112,7 +132,11 @@ const warm = guarded(() => {
 
 const host = {
   read: (blob, from, to) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to))),
-  progress: (file, share) => say({progress: [files[file], share]}),
+  pauses: !!WebAssembly.Suspending,
+  progress(file, share) {
+    say({progress: [files[file], share]});
+    return this.pauses ? pause() : undefined;
+  },
   copy: text => say({copy: text}),
   written(name) {
     const bytes = core.bytes(name);
@@ -198,5 +222,6 @@ self.onmessage = guarded(({data}) => {
     if (name !== 'open' && name !== 'session') lastEvent = performance.now();
     does[name](data[name]);
   }
+  hasInput = true;
   askFrame();
 });

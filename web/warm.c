@@ -19,7 +19,8 @@ static bool prepare(mv_budget *budget, const mv_trace *trace, bool has_reports)
     is_shown = mv_document_borrow(&d, trace, &none, budget, &err) == MV_OK;
     if (is_shown) {
         d.devices->has_lives = false;
-        mv_document_show(&d, 0, budget);
+        while (mv_document_show(&d, 0, budget))
+            continue;
         is_shown = atomic_load_explicit(&d.devices->stage, memory_order_relaxed) == MV_DEVICE_SHOWN;
     }
     is_shown =

@@ -606,21 +606,74 @@ static bool measure_floor(mv_leak_state *w, mv_err *err)
     return w->explained && w->is_explained && mv_leak_floor_rises(w, NULL);
 }
 
-static bool find(mv_leak_state *w, mv_err *err)
-{
-    no_growth o;
+/* ---- the pieces --------------------------------------------------------------------------- */
 
+typedef enum { FIND_STEPS, FIND_FLOOR, FIND_PILES, FIND_GROWTH, FINISH } piece;
+
+struct mv_leak_search {
+    mv_leak_state state;
+    const mv_lives *lives; /* with the program's exit */
+    mv_lives before;       /* without it */
+    mv_arena scratch;
+    piece next;
+};
+
+mv_leak_search *mv_leak_search_begin(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                     mv_leaks *out)
+{
+    mv_leak_search *s = mv_push_struct(arena, mv_leak_search);
+
+    if (!s)
+        return NULL;
+    *out =
+        (mv_leaks){.lacks = "", .why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
+    *s = (mv_leak_search){.lives = lives};
+    mv_arena_init(&s->scratch, arena->budget);
+    s->state = (mv_leak_state){.arena = arena,
+                               .scratch = &s->scratch,
+                               .trace = trace,
+                               .lives = &s->before,
+                               .waiting = MV_NO_ROW,
+                               .seldom = MV_NO_ROW,
+                               .out = out};
+    return s;
+}
+
+static mv_code find_steps(mv_leak_search *s, mv_err *err)
+{
+    mv_leak_state *w = &s->state;
+    mv_code code = mv_steps_find(w->arena, w->trace, s->lives, &w->out->steps, err);
+
+    if (code == MV_OK)
+        code = mv_lives_before_exit(&s->scratch, w->trace, s->lives, &s->before, err);
+    return code == MV_OK ? mv_sites_find(&s->scratch, w->trace, &w->sites, err) : code;
+}
+
+static bool find_floor(mv_leak_state *w, mv_err *err)
+{
     w->uses = mv_push_array(w->scratch, mv_site_use, w->sites.count);
     w->out->is_leaked = mv_push_array(w->arena, uint8_t, w->lives->allocs.count);
     if (!w->uses || !w->out->is_leaked ||
         !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
         return false;
     mv_leak_sites_count(w);
-    if (!mv_piles_find(w) || (w->out->floor.rises && !mv_made_once_explain(w)))
+    return true;
+}
+
+static bool find_growth(mv_leak_state *w)
+{
+    if (w->out->floor.rises && !mv_made_once_explain(w))
         return false;
     if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_evaluate(w))
         return false;
     add_retained(w);
+    return true;
+}
+
+static bool finish(mv_leak_state *w)
+{
+    no_growth o;
+
     if (!find_in_progress(w) || !mv_own_threads_join(w) || !list_leaks(w) || !list_retained(w) ||
         !mv_older_find(w) || !look_without_growth(w, &o))
         return false;
@@ -631,29 +684,49 @@ static bool find(mv_leak_state *w, mv_err *err)
     return w->out->why != NULL;
 }
 
+mv_code mv_leak_search_some(mv_leak_search *s, bool *again, mv_err *err)
+{
+    mv_leak_state *w = &s->state;
+    bool has_memory = true;
+
+    *again = s->next != FINISH;
+    switch (s->next++) {
+    case FIND_STEPS:
+        return find_steps(s, err);
+    case FIND_FLOOR:
+        has_memory = find_floor(w, err);
+        break;
+    case FIND_PILES:
+        has_memory = mv_piles_find(w);
+        break;
+    case FIND_GROWTH:
+        has_memory = find_growth(w);
+        break;
+    case FINISH:
+        has_memory = finish(w);
+        break;
+    }
+    if (!has_memory)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
+    return *again ? MV_OK : mv_driver_growth_join(w->arena, w->trace, s->lives, w->out, err);
+}
+
+void mv_leak_search_end(mv_leak_search *s)
+{
+    if (s)
+        mv_arena_release(&s->scratch);
+}
+
 mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_leaks *out,
                       mv_err *err)
 {
-    mv_arena scratch;
-    mv_lives before;
-    mv_leak_state w = {
-        .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
-    mv_code code;
+    mv_leak_search *s = mv_leak_search_begin(arena, trace, lives, out);
+    mv_code code = s ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
 
-    w.waiting = w.seldom = MV_NO_ROW;
-    *out =
-        (mv_leaks){.lacks = "", .why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
-    code = mv_steps_find(arena, trace, lives, &out->steps, err);
-    if (code != MV_OK)
-        return code;
-    mv_arena_init(&scratch, arena->budget);
-    code = mv_lives_before_exit(&scratch, trace, lives, &before, err);
-    if (code == MV_OK)
-        code = mv_sites_find(&scratch, trace, &w.sites, err);
-    if (code == MV_OK && !find(&w, err))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
-    mv_arena_release(&scratch);
-    return code == MV_OK ? mv_driver_growth_join(arena, trace, lives, out, err) : code;
+    for (bool again = true; code == MV_OK && again;)
+        code = mv_leak_search_some(s, &again, err);
+    mv_leak_search_end(s);
+    return code;
 }
 
 mv_leak_verdict mv_leak_verdict_join(mv_leak_verdict a, mv_leak_verdict b)

@@ -181,6 +181,14 @@ typedef struct {
 mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_leaks *out,
                       mv_err *err);
 
+/* The same in pieces: begin, then mv_leak_search_some until *again is false or it fails. `end`
+ * releases what the search alone needed; NULL is allowed. NULL: out of memory. */
+typedef struct mv_leak_search mv_leak_search;
+mv_leak_search *mv_leak_search_begin(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                     mv_leaks *out);
+mv_code mv_leak_search_some(mv_leak_search *search, bool *again, mv_err *err);
+void mv_leak_search_end(mv_leak_search *search);
+
 /* When the leaks will have filled the device if they continue at the same rate. */
 typedef struct {
     uint64_t capacity; /* bytes that the allocator can use; MV_NO_BYTES: not known */

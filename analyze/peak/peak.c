@@ -244,26 +244,30 @@ void mv_peak_search_end(mv_peak_search *s)
 mv_code mv_peak_search_some(mv_peak_search *s, bool *again, mv_err *err)
 {
     mv_attribution *out = s->t.out;
-    mv_code code;
+    bool has_memory;
 
     *again = true;
     switch (s->pieces++) {
     case 0:
-        code = mv_sites_find(&s->scratch, s->t.trace, &s->t.sites, err);
-        return code != MV_OK ? code
-                             : mv_categories_find(s->arena, s->t.trace, s->t.lives, s->opts.kinds,
-                                                  s->opts.rules, &out->categories, err);
+        return mv_sites_find(&s->scratch, s->t.trace, &s->t.sites, err);
     case 1:
-        if (!make_parts(s->arena, &s->scratch, &s->t))
-            break;
+        return mv_categories_find(s->arena, s->t.trace, s->t.lives, s->opts.kinds, s->opts.rules,
+                                  &out->categories, err);
+    case 2:
+        has_memory = make_parts(s->arena, &s->scratch, &s->t);
+        break;
+    case 3:
         return mv_curve_find(s->arena, s->t.lives, s->opts.window, out->part_of, out->curve.parts,
                              &out->curve, err);
+    case 4:
+        has_memory = make_sites(s->arena, &s->scratch, &s->t, s->at);
+        break;
     default:
         *again = false;
-        if (!make_sites(s->arena, &s->scratch, &s->t, s->at) || !find_marginals(&s->scratch, out))
-            break;
-        return MV_OK;
+        has_memory = find_marginals(&s->scratch, out);
     }
+    if (has_memory)
+        return MV_OK;
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites at the peak");
 }
 

@@ -26,6 +26,14 @@ mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, con
     return sheet;
 }
 
+mv_box mv_chrome_help(mv_ui *ui, mv_box sheet, uint32_t colour, const char *text)
+{
+    mv_ui_lines style = {
+        .size = MV_UI_TEXT, .line = MV_UI_LINE, .colour = colour, .most = 3, .gap = " "};
+
+    return mv_ui_paragraph(ui, sheet, &style, text);
+}
+
 void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown)
 {
     mv_chrome *c = view->chrome;

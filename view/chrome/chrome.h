@@ -130,6 +130,8 @@ mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_
 /* Paints an overlay's sheet with a title in the middle of `box`; returns the box for its content.
  */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
+/* Words of help at its top; returns the rest. */
+mv_box mv_chrome_help(mv_ui *ui, mv_box sheet, uint32_t colour, const char *text);
 
 /* Scrolls the list so that its selected row is one of the `shown` rows. */
 void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown);

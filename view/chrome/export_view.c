@@ -13,12 +13,11 @@ static void paint_field(mv_view *view, mv_box box, const char *title, mv_text_fi
                         const char *help)
 {
     mv_ui *ui = &view->ui;
-    mv_box sheet = mv_chrome_sheet(view, box, 680, 126, title);
+    mv_box sheet = mv_chrome_sheet(view, box, 680, 144, title);
 
     mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), field, true, "");
     mv_box_cut_top(&sheet, mv_ui_px(ui, 6));
-    mv_ui_text(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, MV_UI_LINE)), MV_UI_TEXT,
-               ui->theme->faint_text, MV_ANCHOR_START, help);
+    sheet = mv_chrome_help(ui, sheet, ui->theme->faint_text, help);
     if (*view->message)
         mv_ui_text(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, MV_UI_LINE)), MV_UI_TEXT,
                    view->is_alarm ? ui->theme->alarm : ui->theme->text, MV_ANCHOR_START,

@@ -169,6 +169,10 @@ static void paint_picture_row(mv_view *view, mv_box box, uint32_t row)
 
 void mv_help_paint(mv_view *view, mv_box box)
 {
+    static const char *const feet[] = {
+        "The mouse: wheel zooms, Shift+drag moves, drag selects, click pins, double-click fits. "
+        "Escape: back",
+        "wheel zooms, drag selects, click pins \xc2\xb7 Escape: back"};
     mv_ui *ui = &view->ui;
     mv_chrome *c = view->chrome;
     mv_command_id ids[MV_DO_COUNT + 1];
@@ -197,6 +201,5 @@ void mv_help_paint(mv_view *view, mv_box box)
             paint_picture_row(view, cell, i - commands);
     }
     mv_ui_text(ui, foot, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
-               "The mouse: wheel zooms, Shift+drag moves, drag selects, click pins, double-click "
-               "fits. Escape: back");
+               mv_ui_longest(ui, MV_UI_TEXT, foot.w, feet, 2));
 }

@@ -5,7 +5,7 @@
 #include "view/frame/device_rows.h"
 #include "viz/scene/axis.h"
 
-enum { ROW = 22, TITLE = 170, WIDTH = 560, NOTE_TITLE = 330, NOTES_WIDTH = 760 };
+enum { ROW = 22, TITLE = 216, WIDTH = 860, NOTE_TITLE = 330, LEAST_HELP = 180 };
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
 /* ---- painting ---------------------------------------------------------------------------- */
 
 /* Under the button that opened it, or in the middle if that button is not visible. */
-static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
+static mv_box place_of(mv_view *view, mv_box all, uint32_t rows, float width)
 {
     static const mv_command_id buttons[] = {
         [MV_MENU_VIEWS] = MV_DO_view_menu,     [MV_MENU_LEVELS] = MV_DO_level_menu,
@@ -149,8 +149,7 @@ static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
         [MV_MENU_BOOKMARKS] = MV_DO_bookmarks, [MV_MENU_HERE] = MV_DO_here_menu};
     mv_ui *ui = &view->ui;
     float pad = mv_ui_px(ui, 8);
-    bool is_of_notes = view->desk->menu == MV_MENU_BOOKMARKS;
-    mv_box box = {.w = fminf(mv_ui_px(ui, is_of_notes ? NOTES_WIDTH : WIDTH), all.w - 2 * pad),
+    mv_box box = {.w = fminf(fminf(width, mv_ui_px(ui, WIDTH)), all.w - 2 * pad),
                   .h = fminf((float)rows * mv_ui_px(ui, ROW) + 2 * pad, all.h)};
 
     box.x = roundf(all.x + (all.w - box.w) / 2);
@@ -191,7 +190,8 @@ static void paint_row(mv_view *view, mv_box line, const mv_menu_row *row, bool i
                                          is_of_note ? line.w * 2 / 3 : line.w));
     title.w -= mv_ui_px(ui, 8);
     mv_ui_text(ui, title, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, row->title);
-    mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, row->help);
+    if (line.w >= mv_ui_px(ui, LEAST_HELP) || is_of_note)
+        mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, row->help);
 }
 
 void mv_menu_paint(mv_view *view, mv_box all)
@@ -199,9 +199,14 @@ void mv_menu_paint(mv_view *view, mv_box all)
     mv_ui *ui = &view->ui;
     mv_menu_row rows[MV_MENU_MOST];
     uint32_t count = mv_menu_rows(view, rows), shown;
-    mv_box box = place_of(view, all, count ? count : 1);
-    float pad = mv_ui_px(ui, 8);
+    float pad = mv_ui_px(ui, 8), width = 0;
+    mv_box box;
 
+    for (uint32_t i = 0; i < count; i++)
+        width = fmaxf(width, mv_ui_text_width(ui, MV_UI_TEXT, rows[i].help));
+    width = view->desk->menu == MV_MENU_BOOKMARKS ? mv_ui_px(ui, WIDTH)
+                                                  : width + mv_ui_px(ui, TITLE + 10) + 3 * pad;
+    box = place_of(view, all, count ? count : 1, width);
     mv_ui_fill(ui, box, ui->theme->background);
     mv_ui_frame(ui, box, ui->theme->faint_text);
     mv_ui_zone(ui, box, MV_DO_NOTHING, 0, "");

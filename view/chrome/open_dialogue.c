@@ -180,14 +180,13 @@ void mv_open_paint(mv_view *view, mv_box box)
     mv_open_dialogue *open = &view->chrome->open;
     bool has_files = view->opts.files != NULL;
     mv_box sheet =
-        mv_chrome_sheet(view, box, WIDTH, 100 + (has_files ? ROWS * ROW + 8 : 0), "Open a file");
+        mv_chrome_sheet(view, box, WIDTH, 110 + (has_files ? ROWS * ROW + 8 : 0), "Open a file");
 
     mv_open_rows(open, view->opts.files);
     mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), &open->field, true, "");
     mv_box_cut_top(&sheet, mv_ui_px(ui, 4));
-    mv_ui_text(
-        ui, mv_box_cut_top(&sheet, mv_ui_px(ui, MV_UI_LINE)), MV_UI_TEXT,
-        *view->message ? ui->theme->alarm : ui->theme->faint_text, MV_ANCHOR_START,
+    sheet = mv_chrome_help(
+        ui, sheet, *view->message ? ui->theme->alarm : ui->theme->faint_text,
         *view->message ? view->message
         : has_files
             ? "Type a name, then Enter; Tab completes. Files can also be dropped on the window."

@@ -203,44 +203,74 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 
 /* ---- data for a picture ------------------------------------------------------------------ */
 
-static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
+/* Pieces of a device's work, short even for a long trace. A piece that is not finished sets
+ * *again. */
+enum { SOME_EVENTS = 1 << 18 /* at most 40 ms in a browser */ };
+
+typedef mv_code piece_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
+
+static mv_code find_pyramid(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
-    mv_arena *arena = &v->arena;
     mv_pyramid_reader reader;
     mv_extent all;
-    mv_code code;
 
-    if ((!v->has_lives &&
-         (code = mv_lives_find_ranked(arena, &d->trace, v->device, &v->lives, err)) != MV_OK) ||
-        (code = mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err)) != MV_OK ||
-        (code = mv_pyramid_find(arena, &v->lives, &v->pyramid, err)) != MV_OK ||
-        (code = mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err)) != MV_OK ||
-        (code = mv_index_make(arena, &v->segment_lives, MV_INDEX_ALLOCATED, &v->segment_index,
-                              err)) != MV_OK ||
-        (code = mv_trace_marks_find(arena, &d->trace, &v->lives, &v->trace_marks, err)) != MV_OK)
-        return code;
-    v->calls = mv_level_reserves(&d->trace) ? 0 : mv_call_count(&d->trace, &v->lives.events);
+    if (!v->pyramid.lives && mv_pyramid_begin(&v->arena, &v->lives, &v->pyramid, err) != MV_OK)
+        return err->code;
+    *again = mv_pyramid_some(&v->pyramid, SOME_EVENTS);
+    if (*again)
+        return MV_OK;
     v->pyramid.of_level = d->trace.origin.level != NULL;
     mv_pyramid_reader_init(&reader, &v->pyramid);
     all = mv_pyramid_range(&reader, MV_BEFORE, v->lives.events.count);
     v->peak = all.most.allocated;
     v->peak_event = all.allocated_event;
-    return mv_site_colours_find(arena, &d->trace, d->sites.kinds, &v->index, v->peak_event,
-                                &v->site_colours, err);
+    return MV_OK;
 }
 
-void mv_document_show(mv_document *d, uint32_t device_row, mv_budget *budget)
+enum { OF_PICTURE = 7 };
+
+static mv_code show(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    mv_arena *arena = &v->arena;
+
+    switch (v->pieces) {
+    case 0:
+        return v->has_lives ? MV_OK
+                            : mv_lives_find_ranked(arena, &d->trace, v->device, &v->lives, err);
+    case 1:
+        return mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err);
+    case 2:
+        return find_pyramid(d, v, again, err);
+    case 3:
+        return mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err);
+    case 4:
+        return mv_index_make(arena, &v->segment_lives, MV_INDEX_ALLOCATED, &v->segment_index, err);
+    case 5:
+        v->calls = mv_level_reserves(&d->trace) ? 0 : mv_call_count(&d->trace, &v->lives.events);
+        return mv_trace_marks_find(arena, &d->trace, &v->lives, &v->trace_marks, err);
+    default:
+        return mv_site_colours_find(arena, &d->trace, d->sites.kinds, &v->index, v->peak_event,
+                                    &v->site_colours, err);
+    }
+}
+
+bool mv_document_show(mv_document *d, uint32_t device_row, mv_budget *budget)
 {
     mv_document_device *v = &d->devices[device_row];
+    bool again = false;
 
     set_stage(&v->stage, MV_DEVICE_BUILDING_LIFETIMES);
-    if (show(d, v, &v->failure) == MV_OK) {
-        set_stage(&v->stage, MV_DEVICE_SHOWN);
-        return;
+    if (show(d, v, &again, &v->failure) != MV_OK) {
+        mv_arena_release(&v->arena);
+        mv_arena_init(&v->arena, budget);
+        set_stage(&v->stage, MV_DEVICE_FAILED);
+        return false;
     }
-    mv_arena_release(&v->arena);
-    mv_arena_init(&v->arena, budget);
-    set_stage(&v->stage, MV_DEVICE_FAILED);
+    if (again || ++v->pieces < OF_PICTURE)
+        return true;
+    v->pieces = 0;
+    set_stage(&v->stage, MV_DEVICE_SHOWN);
+    return false;
 }
 
 /* ---- reports ----------------------------------------------------------------------------- */
@@ -299,16 +329,23 @@ static mv_code find_headline(const mv_document *d, mv_document_device *v, mv_err
     return v->badge ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "badge");
 }
 
-/* The reports, in pieces that are short even for a long trace. A piece that is not finished sets
- * *again. */
-typedef mv_code evaluate_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
-
-enum { GROWTH_EVENTS = 1 << 18 /* 40 ms in a browser */ };
+static void end_leaks(mv_document_device *v)
+{
+    mv_leak_search_end(v->leak_search);
+    v->leak_search = NULL;
+}
 
 static mv_code evaluate_leaks(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
-    (void)again;
-    return mv_leaks_find(&v->arena, &d->trace, &v->lives, &v->leaks, err);
+    mv_code code;
+
+    if (!v->leak_search)
+        v->leak_search = mv_leak_search_begin(&v->arena, &d->trace, &v->lives, &v->leaks);
+    code = v->leak_search ? mv_leak_search_some(v->leak_search, again, err)
+                          : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "leaks");
+    if (code != MV_OK || !*again)
+        end_leaks(v);
+    return code;
 }
 
 static mv_code evaluate_outlook(const mv_document *d, mv_document_device *v, bool *again,
@@ -327,7 +364,7 @@ static mv_code evaluate_growths(const mv_document *d, mv_document_device *v, boo
                                                   &v->growths, err);
     if (!v->growth_search)
         return err->code;
-    *again = mv_growth_search_some(v->growth_search, GROWTH_EVENTS);
+    *again = mv_growth_search_some(v->growth_search, SOME_EVENTS);
     return MV_OK;
 }
 
@@ -399,18 +436,18 @@ static mv_code evaluate_all(const mv_document *d, mv_document_device *v, bool *a
     return find_headline(d, v, err);
 }
 
-static evaluate_fn *const judges[] = {
+static piece_fn *const of_reports[] = {
     evaluate_leaks, evaluate_outlook, evaluate_growths, evaluate_fragmentation,
     evaluate_ooms,  evaluate_peak,    evaluate_all};
-enum { JUDGES = sizeof judges / sizeof *judges };
+enum { OF_REPORTS = sizeof of_reports / sizeof *of_reports };
 
 bool mv_document_run_reports(mv_document *d, uint32_t device_row)
 {
     mv_document_device *v = &d->devices[device_row];
     bool again = false;
-    mv_code code = judges[v->judged](d, v, &again, &v->failure);
+    mv_code code = of_reports[v->pieces](d, v, &again, &v->failure);
 
-    if (code == MV_OK && (again || ++v->judged < JUDGES))
+    if (code == MV_OK && (again || ++v->pieces < OF_REPORTS))
         return true;
     if (code == MV_OK)
         set_stage(&v->stage, MV_DEVICE_REPORTED);
@@ -447,6 +484,7 @@ void mv_document_release(mv_document *d)
     if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
         return;
     for (uint32_t i = 0; i < d->device_count; i++) {
+        end_leaks(&d->devices[i]);
         mv_growth_search_end(d->devices[i].growth_search);
         end_peak(&d->devices[i]);
         mv_arena_release(&d->devices[i].arena);

@@ -74,7 +74,8 @@ typedef struct {
     mv_attribution attribution; /* empty if has_lives; at the peak, without curve and parts; its
                                    categories cover all allocations */
     mv_headline headline;       /* of all reports */
-    uint32_t judged;            /* number of finished pieces; used by the loader only */
+    uint32_t pieces; /* finished: of the picture, then of the reports; used by the loader only */
+    mv_leak_search *leak_search;     /* used by the loader only, while it exists */
     mv_growth_search *growth_search; /* used by the loader only, while it exists */
     mv_segment_growths growths;      /* used by the loader only */
     mv_peak_search *peak_search;     /* used by the loader only, with the next two: */
@@ -122,9 +123,9 @@ void mv_document_save_outline(const mv_document *document, uint64_t least_events
 void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
 mv_code mv_document_borrow(mv_document *document, const mv_trace *trace, const mv_lives *lives,
                            mv_budget *budget, mv_err *err); /* instead of reading */
-void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
 
-/* Runs a piece of the reports; false: it was the last piece. */
+/* Runs a piece of a device's picture, or of its reports; false: it was the last piece. */
+bool mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
 bool mv_document_run_reports(mv_document *document, uint32_t device_row);
 
 /* The reports of a device at MV_DEVICE_REPORTED. */

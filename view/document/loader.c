@@ -50,7 +50,7 @@ static bool is_wanted(const mv_document *d, uint32_t row, int what)
     int stage = stage_of(&v->stage);
 
     if (what == SHOW)
-        return stage == MV_DEVICE_WAITING;
+        return stage == MV_DEVICE_WAITING || stage == MV_DEVICE_BUILDING_LIFETIMES;
     return stage == MV_DEVICE_SHOWN &&
            !atomic_load_explicit(&v->is_unevaluated, memory_order_relaxed);
 }
@@ -136,10 +136,9 @@ static void run(mv_loader *l, task t)
         if (t.document->has_saved)
             wake(l);
         mv_document_read(t.document, l->budget, (mv_read_opts){.progress = progress, .user = &r});
-    } else if (t.what == SHOW) {
-        mv_document_show(t.document, t.device_row, l->budget);
     } else {
-        while (mv_document_run_reports(t.document, t.device_row))
+        while (t.what == SHOW ? mv_document_show(t.document, t.device_row, l->budget)
+                              : mv_document_run_reports(t.document, t.device_row))
             if (l->is_cooperative)
                 return;
     }
@@ -285,7 +284,8 @@ mv_document *mv_loader_borrow(mv_loader *l, const char *name, const mv_trace *tr
     l->documents[l->count++] = d;
     if (mv_document_borrow(d, trace, lives, l->budget, &err) != MV_OK)
         return NULL;
-    mv_document_show(d, 0, l->budget);
+    while (mv_document_show(d, 0, l->budget))
+        ;
     if (stage_of(&d->devices->stage) == MV_DEVICE_SHOWN)
         while (mv_document_run_reports(d, 0))
             ;

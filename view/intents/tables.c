@@ -41,6 +41,7 @@ void mv_rows_typed(mv_view *view)
     memcpy(now->row_filter, text, mv_utf8_cut(text, sizeof now->row_filter - 1));
     memset(mv_view_write_desk(view)->table_scroll, 0, sizeof view->desk->table_scroll);
     mv_view_write_desk(view)->ledger_scroll = 0;
+    mv_view_write_desk(view)->table_cursor = MV_BEFORE;
     mv_change_end(view);
 }
 

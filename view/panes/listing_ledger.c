@@ -74,7 +74,7 @@ bool mv_listing_fill_ledger(mv_listing_maker *m)
 {
     static const mv_listing_column columns[COLUMNS] = {
         {"bytes", MV_CELL_SIGNED, 84}, {"share", MV_CELL_SHARE, 62},
-        {"count", MV_CELL_COUNT, 70},  {"who", MV_CELL_TEXT, 190},
+        {"count", MV_CELL_COUNT, 70},  {"who", MV_CELL_TEXT, 0},
         {"call", MV_CELL_TEXT, 180},   {"most of it for", MV_CELL_TEXT, 0}};
     mv_ledger_question q = mv_ledger_question_at(m->ask->document, m->ask->device, m->ask->event);
     const mv_ledger_answer *a = mv_ledger_moment_find(&m->scratch, NULL, &q);

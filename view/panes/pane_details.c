@@ -12,7 +12,7 @@
 #include "viz/scene/axis.h"
 
 enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 }; /* pixels at scale 1 */
-enum { SENTENCE_LINES = 3, SOURCE = 28 /* indent of a line of code */ };
+enum { SENTENCE_LINES = 16, SOURCE = 28 /* indent of a line of code */ };
 
 typedef struct {
     mv_view *view;
@@ -179,8 +179,8 @@ static void put_age(details_frame *p)
         return;
     span = mv_event_span_text(p->view->ui.frame, e, from, to);
     put_fact(p, "lifetime",
-             mv_panel_say(p->view, "%s%s events%s%s", is_known ? "" : "more than ",
-                          mv_axis_exact(to - from, count),
+             mv_panel_say(p->view, "%s%s event%s%s%s", is_known ? "" : "more than ",
+                          mv_axis_exact(to - from, count), to - from == 1 ? "" : "s",
                           span && e->time_us[from] != MV_NO_TIME ? ", " : "",
                           span && e->time_us[from] != MV_NO_TIME ? span : ""));
 }

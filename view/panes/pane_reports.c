@@ -9,10 +9,9 @@
 enum {
     KIND = 124, /* pixels at scale 1 */
     LEAST_CULPRIT = 120,
-    NARROW = 600, /* below, a row has its words under its line of code */
-    NARROW_KIND = 84,
-    MOST_LINES = 3,          /* of words, */
-    NARROW_LINES = 8,        /* and in a narrow pane */
+    NARROW = 600,            /* below, a row has its words under its line of code, */
+    INDENT = 12,             /* this far from its kind */
+    MOST_LINES = 16,         /* of a sentence */
     MOST_COOPERATIVE = 20000 /* events: the replays of more would take a page's thread too long */
 };
 
@@ -159,7 +158,11 @@ static void measure(reports_frame *p)
     float room, titles = 0;
 
     p->is_narrow = p->lines.box.w < mv_ui_px(p->ui, NARROW);
-    p->kind = mv_ui_px(p->ui, p->is_narrow ? NARROW_KIND : KIND);
+    p->kind = p->is_narrow ? 0 : mv_ui_px(p->ui, KIND);
+    for (uint32_t i = 0; i < p->count && p->is_narrow; i++)
+        p->kind =
+            fmaxf(p->kind, mv_ui_text_width(p->ui, MV_UI_TEXT, mv_finding_name(p->rows[i].kind)) +
+                               mv_ui_px(p->ui, MV_UI_PAD));
     room = p->lines.box.w - p->kind - mv_ui_px(p->ui, 3 * MV_UI_PAD);
     p->culprit = mv_ui_px(p->ui, LEAST_CULPRIT);
     for (uint32_t i = 0; i < p->count; i++) {
@@ -170,9 +173,10 @@ static void measure(reports_frame *p)
     p->culprit = p->is_narrow ? room : fminf(p->culprit, fmaxf(room - titles, room / 2));
 }
 
+/* Where words begin in lines of their own. */
 static float text_left(const reports_frame *p)
 {
-    return p->kind + mv_ui_px(p->ui, MV_UI_PAD + 4);
+    return (p->is_narrow ? mv_ui_px(p->ui, INDENT) : p->kind) + mv_ui_px(p->ui, MV_UI_PAD + 4);
 }
 
 /* Whether the line of code has its column; one that is too long is among the words. */
@@ -193,7 +197,7 @@ static const char *words_of(reports_frame *p, const mv_report_row *row)
  * code. */
 static bool is_stacked(reports_frame *p, const mv_report_row *row)
 {
-    float room = p->lines.box.w - text_left(p) - mv_ui_px(p->ui, MV_UI_PAD);
+    float room = p->lines.box.w - p->kind - mv_ui_px(p->ui, 2 * MV_UI_PAD + 4);
     bool has = has_column(p, row);
 
     if (p->is_narrow && has)
@@ -241,15 +245,14 @@ static void paint_line(reports_frame *p, const mv_report_row *row, mv_box line, 
 static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visible)
 {
     float left = text_left(p), width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
-    uint32_t most = p->is_narrow ? NARROW_LINES : MOST_LINES;
     const mv_theme *theme = p->ui->theme;
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
     const char *hint = hint_of(p, row);
 
     if (f)
-        mv_panel_wrap(&p->lines, left, width, theme->text, most, f->what);
+        mv_panel_wrap(&p->lines, left, width, theme->text, MOST_LINES, f->what);
     if (f && *f->advice)
-        mv_panel_wrap(&p->lines, left, width, theme->text, most,
+        mv_panel_wrap(&p->lines, left, width, theme->text, MOST_LINES,
                       mv_panel_say(p->view, "-> %s", f->advice));
     if (hint && is_visible && !p->ui->has_no_buttons)
         mv_panel_wrap(&p->lines, left, width, theme->faint_text, 1, hint);
@@ -271,14 +274,15 @@ static void paint_finding(reports_frame *p, uint32_t i)
     const mv_report_row *row = &p->rows[i];
     bool is_shown = i == p->view->now->report_row, is_over = is_stacked(p, row);
     float top = p->lines.y, left = text_left(p);
-    /* Without a line of code the words begin beside the kind. */
-    mv_box line = is_over && !has_column(p, row) ? next_line(p) : mv_panel_line(&p->lines);
+    /* Without a line of code the words begin beside the kind, if its column is theirs. */
+    bool is_beside = is_over && !p->is_narrow && !has_column(p, row);
+    mv_box line = is_beside ? next_line(p) : mv_panel_line(&p->lines);
 
     if (line.h > 0)
         paint_line(p, row, line, is_shown);
     if (is_over)
         mv_panel_wrap(&p->lines, left, p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD),
-                      p->ui->theme->text, NARROW_LINES, words_of(p, row));
+                      p->ui->theme->text, MOST_LINES, words_of(p, row));
     if (is_shown)
         paint_more(p, row, line.h > 0);
     if (p->lines.y > top)

@@ -12,14 +12,13 @@
 enum {
     LINE = 16,    /* for the texts above the rows, in pixels at scale 1 */
     WIDE = 1800,  /* from this width on, the event's effect has one line, otherwise two */
-    NARROW = 700, /* below, the event has three, and each of the sums two */
+    NARROW = 700, /* below, the event has three, and each of the sums two; the buttons have one */
     BUTTON = 118,
     BUTTON_IDEAL = 56,
     ROW = 15,          /* height of a row, approximately */
     EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
     MOST_EVENTS = 560, /* at least and at most */
     LEAST_ROWS = 560,  /* width of the rows beside it */
-    EVENT_NUMBER = 64,
     EVENT_ACTION = 96,
     EVENT_SIZE = 70
 };
@@ -38,7 +37,7 @@ typedef struct {
 
 static uint32_t event_lines(const mv_view *view, mv_box box)
 {
-    return box.w >= mv_ui_px(&view->ui, WIDE) ? 1 : box.w >= mv_ui_px(&view->ui, NARROW) ? 2 : 3;
+    return box.w >= mv_ui_px(&view->ui, WIDE) ? 1 : box.w >= mv_ui_px(&view->ui, NARROW) ? 2 : 4;
 }
 
 static uint32_t sum_lines(const mv_view *view, mv_box box)
@@ -299,7 +298,13 @@ static void paint_head(state_frame *p, mv_box head)
         "Hatched: freed, but a stream may still use it. Empty: free. Dark edge: lost to rounding. "
         "Grey bars: small blocks; the height shows how full they are.");
     event = mv_box_cut_top(&head, (float)most * mv_ui_px(p->ui, LINE));
-    paint_button(p, &event);
+    if (most > 2) { /* the buttons have a line of their own */
+        mv_box line = mv_box_cut_top(&event, mv_ui_px(p->ui, LINE));
+        paint_button(p, &line);
+        most--;
+    } else {
+        paint_button(p, &event);
+    }
     paint_lines(p, &event, most, theme->text, event_text(p));
     paint_lines(p, &head, more, theme->text, sums);
     paint_lines(p, &head, more, oom ? theme->alarm : theme->text, holes);
@@ -340,7 +345,7 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the events around the cursor --------------------------------------------------------- */
 
-static void paint_event(state_frame *p, mv_box line, uint32_t event)
+static void paint_event(state_frame *p, mv_box line, uint32_t event, float number_width)
 {
     const mv_events *e = &p->device->lives.events;
     const mv_theme *theme = p->ui->theme;
@@ -352,7 +357,7 @@ static void paint_event(state_frame *p, mv_box line, uint32_t event)
         mv_ui_fill(p->ui, line, theme->grid);
     if (is_cursor)
         mv_ui_fill(p->ui, (mv_box){line.x, line.y, mv_ui_px(p->ui, 3), line.h}, theme->outline);
-    cell = mv_box_cut_left(&line, mv_ui_px(p->ui, EVENT_NUMBER));
+    cell = mv_box_cut_left(&line, number_width);
     mv_ui_text(p->ui, cell, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
                mv_axis_exact(event, number));
     mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD));
@@ -376,6 +381,9 @@ static void paint_events(state_frame *p, mv_box pane)
     uint32_t count = p->device->lives.events.count, cursor = p->view->now->cursor, first;
     float h = mv_ui_px(p->ui, LINE);
     uint32_t room, columns;
+    char last[MV_TICK_TEXT];
+    float number = mv_ui_px(p->ui, MV_UI_PAD) +
+                   mv_ui_text_width(p->ui, MV_UI_SMALL, mv_axis_exact(count, last));
 
     cut_head(p->view, &pane);
     cut_legend(p->view, &pane, &columns);
@@ -390,7 +398,7 @@ static void paint_events(state_frame *p, mv_box pane)
                MV_ANCHOR_START, "events: click one, or turn the wheel");
     p->view->panels->heap_events = box;
     for (uint32_t i = first; i < count && i < first + room; i++)
-        paint_event(p, mv_box_cut_top(&box, h), i);
+        paint_event(p, mv_box_cut_top(&box, h), i, number);
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */

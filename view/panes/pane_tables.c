@@ -69,24 +69,36 @@ static const mv_listing_answer *ask(mv_view *view)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* Leaves out columns from the right until the texts have room. Returns the width of the rest. */
+static float leave_out(tables_frame *p, float used, float room, bool only_places)
+{
+    const mv_listing *t = &p->answer->table;
+
+    for (uint32_t c = t->column_count; c-- > 1 && used > room;) {
+        uint8_t kind = t->columns[c].kind;
+        if (t->columns[c].width == 0 || c == p->answer->question.sort || p->left_out >> c & 1 ||
+            (only_places && kind != MV_CELL_ADDR && kind != MV_CELL_TIME))
+            continue;
+        p->left_out |= 1u << c;
+        used -= mv_ui_px(p->ui, t->columns[c].width);
+    }
+    return used;
+}
+
 static void lay_columns(tables_frame *p)
 {
     const mv_listing *t = &p->answer->table;
     uint32_t wide = 0;
-    float used = 0;
+    float used = 0, room;
 
     for (uint32_t c = 0; c < t->column_count; c++) {
         used += mv_ui_px(p->ui, t->columns[c].width);
         wide += t->columns[c].width == 0;
     }
     p->left_out = 0;
-    for (uint32_t c = t->column_count;
-         c-- > 1 && wide && p->box.w < used + (float)wide * mv_ui_px(p->ui, LEAST_TEXT);) {
-        if (t->columns[c].width == 0 || c == p->answer->question.sort)
-            continue;
-        p->left_out |= 1u << c;
-        used -= mv_ui_px(p->ui, t->columns[c].width);
-    }
+    room = p->box.w - (float)wide * mv_ui_px(p->ui, LEAST_TEXT);
+    if (wide) /* addresses and times first */
+        used = leave_out(p, leave_out(p, used, room, true), room, false);
     p->rest = wide && p->box.w > used ? (p->box.w - used) / (float)wide : 0;
 }
 
@@ -115,8 +127,8 @@ static void paint_names(tables_frame *p, mv_box line)
         mv_box cell = column_box(p, &line, c);
         const char *name = t->columns[c].name;
         if (c == sort && t->cells)
-            name =
-                mv_panel_say(p->view, "%s %s", name, p->answer->question.is_ascending ? "^" : "v");
+            name = mv_panel_say(p->view, "%s %s", name,
+                                p->answer->question.is_ascending ? "\xe2\x96\xb4" : "\xe2\x96\xbe");
         mv_ui_text(p->ui, cell, MV_UI_SMALL, p->ui->theme->faint_text,
                    is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START, name);
         if (t->cells && t->kind != MV_LISTING_LEDGER && cell.w > 0)
@@ -190,7 +202,8 @@ static void follow_cursor(tables_frame *p)
     uint32_t cursor = p->view->now->cursor, row = row_of(p, cursor);
     uint32_t *first = &panels->table_first[MV_LISTING_EVENTS];
 
-    if (p->answer->table.kind != MV_LISTING_EVENTS || panels->table_cursor == cursor)
+    if (p->answer->table.kind != MV_LISTING_EVENTS || panels->table_cursor == cursor ||
+        strcmp(p->answer->question.rows, p->view->now->row_filter) != 0)
         return;
     panels->table_cursor = cursor;
     if (row < *first || row >= *first + p->room)

@@ -234,6 +234,20 @@ static void place_device(mv_plot *p, mv_box *rest)
         p->device_legend = mv_box_cut_bottom(&p->legend, height);
 }
 
+/* The picture with its axes and lanes, in what the legend leaves. */
+static void place_plot(mv_plot *p, mv_box rest)
+{
+    const mv_ui *ui = p->ui;
+
+    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
+    p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
+    p->ruler.x = rest.x;
+    p->ruler.w = rest.w;
+    p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
+    p->spikes = mv_box_cut_top(&rest, spikes_height(p));
+    p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
+}
+
 /* On paper the legend is always shown; the clock cannot be changed, so times are below events. */
 static void place_on_paper(mv_plot *p, mv_box rest)
 {
@@ -246,13 +260,7 @@ static void place_on_paper(mv_plot *p, mv_box rest)
     mv_box_cut_right(&rest, 2 * pad);
     place_device(p, &rest);
     p->times = mv_box_cut_bottom(&rest, has_times ? mv_ui_px(ui, PAPER_TIMES) : 0);
-    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
-    p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
-    p->ruler.x = rest.x;
-    p->ruler.w = rest.w;
-    p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
-    p->spikes = mv_box_cut_top(&rest, spikes_height(p));
-    p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
+    place_plot(p, rest);
 }
 
 /* Names at the left, lanes at the right, titles above them: no legend. */
@@ -295,13 +303,7 @@ static void place(mv_plot *p, mv_box box)
     mv_box_cut_right(&p->legend, pad);
     mv_box_cut_right(&rest, pad);
     place_device(p, &rest);
-    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
-    p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
-    p->ruler.x = rest.x;
-    p->ruler.w = rest.w;
-    p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
-    p->spikes = mv_box_cut_top(&rest, spikes_height(p));
-    p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
+    place_plot(p, rest);
 }
 
 static mv_pyramid_reader *levels_of(mv_plot *p)

@@ -172,6 +172,8 @@ struct mv_timeline_pane {
 
     mv_legend legend, counting; /* the shown legend; the legend being counted */
     mv_legend_rows legend_rows; /* of the last frame: a click selects one of them */
+    uint32_t legend_lines;      /* that the last one would fill, or 0: it decides how many columns
+                                 * a legend below the picture has */
     mv_drag drag;
     mv_box plot, map; /* of the last frame */
     mv_viewport at, map_at;

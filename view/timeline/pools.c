@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analyze/filter/isolate.h"
+#include "analyze/levels/levels.h"
 #include "base/grow.h"
 #include "base/sort.h"
 #include "view/timeline/viewport.h"
@@ -199,6 +200,7 @@ static bool find(finder *f, mv_err *err)
 {
     const mv_pools_query *q = f->ask;
     mv_pool_levels_opts opts = {.column_count = q->columns, .groups = 1};
+    uint32_t most = mv_level_reserves(&q->document->trace) ? q->envelopes : 1;
 
     if (!find_columns(f, err))
         return false;
@@ -206,7 +208,7 @@ static bool find(finder *f, mv_err *err)
     if (q->envelopes) {
         if (!find_matches(f, err) || (q->top && !find_largest(f, err)) || !find_groups(f) ||
             mv_envelopes_lay(f->arena, &q->document->trace, &q->device->lives, q->first, q->end,
-                             q->envelopes, &f->out->pools, err) != MV_OK)
+                             most, &f->out->pools, err) != MV_OK)
             return false;
         opts.envelopes = &f->out->pools;
         opts.group_of = f->group_of;

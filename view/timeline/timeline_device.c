@@ -317,7 +317,7 @@ static void paint_row(device_frame *f, mv_box *box, const char *name, const char
     row = mv_box_cut_top(box, mv_ui_px(ui, ROW));
     row.w -= f->p->is_legend_below ? mv_ui_px(ui, MV_UI_PAD) : 0;
     sign = mv_box_cut_left(&row, mv_ui_px(ui, 17));
-    value = mv_box_cut_right(&row, mv_ui_px(ui, 78));
+    value = mv_box_cut_right(&row, mv_ui_px(ui, 60));
     sign = is_line ? (mv_box){sign.x, roundf(sign.y + sign.h / 2), mv_ui_px(ui, 11), 2}
                    : (mv_box){sign.x, sign.y + 2, mv_ui_px(ui, 11), sign.h - 4};
     mv_ui_fill(ui, sign, colour);

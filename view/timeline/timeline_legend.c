@@ -17,7 +17,7 @@ enum {
     ROW = 19,
     SWATCH = 11,
     SHARE = 40,
-    AMOUNT = 64,
+    AMOUNT = 58,
     NARROW = 250,
     LEAST = 200,
     USUAL = 262,
@@ -31,7 +31,7 @@ enum {
 float mv_legend_width(const mv_view *view, float pane)
 {
     float scale = view->ui.scale, chosen = (float)view->desk->legend_width;
-    float width = chosen > 0 ? chosen : fminf(fmaxf(0.23f * pane / scale, USUAL), WIDE);
+    float width = chosen > 0 ? chosen : fminf(fmaxf(0.245f * pane / scale, USUAL), WIDE);
 
     width = roundf(fmaxf(width, LEAST) * scale);
     return pane >= 3.2f * USUAL * scale ? fminf(width, roundf(pane / 2)) : 0;
@@ -40,7 +40,8 @@ float mv_legend_width(const mv_view *view, float pane)
 mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns)
 {
     float width = mv_legend_width(view, pane->w), row = mv_ui_px(&view->ui, ROW);
-    float rows = fminf(floorf(pane->h * SHARE_BELOW / 100 / row), MOST_BELOW);
+    float rows = fminf(floorf(pane->h * SHARE_BELOW / 100 / row), MOST_BELOW), least, most;
+    uint32_t lines = view->sheet ? 0 : view->timeline->legend_lines;
     mv_box cut;
 
     *columns = 1;
@@ -48,8 +49,12 @@ mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns)
         return mv_box_cut_right(pane, width);
     cut = mv_box_cut_bottom(pane, rows < 2 ? 0 : rows * row + mv_ui_px(&view->ui, MV_UI_PAD));
     mv_box_cut_bottom(&cut, mv_ui_px(&view->ui, MV_UI_PAD));
-    *columns = (uint32_t)fmaxf(cut.w < 2 * mv_ui_px(&view->ui, LEAST_BELOW) ? 1 : 2,
-                               cut.w / mv_ui_px(&view->ui, BELOW));
+    least = cut.w < mv_ui_px(&view->ui, WIDE) && view->now->main != MV_MAIN_STATE ? 1 : 2;
+    most = cut.w < 2 * mv_ui_px(&view->ui, LEAST_BELOW) ? 1 : 2;
+    most = fmaxf(most, floorf(cut.w / mv_ui_px(&view->ui, BELOW)));
+    if (lines && rows >= 2)
+        most = fminf(most, fmaxf(least, ceilf((float)lines / rows))); /* State: its signs, too */
+    *columns = (uint32_t)most;
     return cut;
 }
 
@@ -433,24 +438,37 @@ mv_colouring mv_plot_colouring(const mv_plot *p)
     return colouring;
 }
 
-static void paint_colours(mv_plot *p, mv_box box)
+/* Notes the lines of a legend whose last row ends where `rest` begins; `more` had no room. */
+static void count_lines(mv_plot *p, mv_box rest, uint32_t more)
+{
+    uint32_t lines = rows_left(p, first_column(p)) - rows_left(p, rest) + more;
+
+    p->ui->is_animating = p->ui->is_animating || lines != p->pane->legend_lines;
+    p->pane->legend_lines = lines;
+}
+
+/* `before`: lines in columns in front of it. */
+static void paint_colours(mv_plot *p, mv_box box, uint32_t before)
 {
     mv_colouring colouring = mv_plot_colouring(p);
+    const mv_legend *l = &p->pane->legend;
+    uint32_t shown;
 
     p->pane->legend_rows.count = 0;
     update(p, &colouring);
-    if (!p->pane->legend.is_done || p->pane->legend.ask.device != p->device ||
-        p->pane->legend.ask.colours != mv_view_colour_key(p->view))
+    if (!l->is_done || l->ask.device != p->device || l->ask.colours != mv_view_colour_key(p->view))
         return;
     paint_title(p, &box);
     paint_rows(p, &box, &colouring);
+    shown = p->pane->legend_rows.count;
+    count_lines(p, box, before + (l->count > shown ? l->count - shown : 0));
 }
 
 void mv_plot_colours(mv_plot *p, mv_box box, uint32_t columns)
 {
     p->legend = box;
     p->legend_columns = columns;
-    paint_colours(p, first_column(p));
+    paint_colours(p, first_column(p), (uint32_t)(box.h / mv_ui_px(p->ui, ROW)));
 }
 
 bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT])
@@ -545,7 +563,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
         paint_area_keys(p, box);
     mv_plot_other_key(p, box);
     mv_plot_whatif_key(p, box);
-    if (p->legend_columns <= 1)
+    if (!p->is_legend_below)
         mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }
 
@@ -612,8 +630,10 @@ void mv_plot_legend(mv_plot *p)
     if (box.w <= 0 || box.h <= 0)
         return;
     paint_keys(p, &box);
-    if (is_by_fullness(p))
+    if (is_by_fullness(p)) {
         paint_use(p, &box);
-    else
-        paint_colours(p, box);
+        count_lines(p, box, 0);
+    } else {
+        paint_colours(p, box, 0);
+    }
 }

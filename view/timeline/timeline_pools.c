@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "view/timeline/plot.h"
+#include "viz/pictures/state_scene.h"
 #include "viz/scene/axis.h"
 
 enum {
@@ -126,8 +127,11 @@ static float y_of(const pools *s, uint32_t at, uint64_t bytes)
 
 static const char *name_of(const pools *s, const mv_pool_envelope *e)
 {
+    const char *of_level = mv_state_level_name(&s->p->ui->scene, s->p->trace);
     char label[MV_GROUP_LABEL];
 
+    if (of_level)
+        return of_level;
     if (e->pools > 1)
         return mv_scene_format(&s->p->ui->scene, "%u more pools", e->pools);
     mv_pool_label(s->p->trace, e->pool, label);
@@ -158,16 +162,22 @@ static void paint_label(pools *s, uint32_t at)
     float high = mv_ui_px(ui, LABEL);
     mv_box row = {s->box[at].x, s->box[at].y - high, s->box[at].w, high};
     char held[MV_SIZE_TEXT], used[MV_SIZE_TEXT];
+    const char *name = name_of(s, e), *texts[4];
     double raise = raise_of(s, at);
 
-    row.w =
-        mv_ui_text(ui, row, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START,
-                   mv_scene_format(
-                       &ui->scene, "%s: at most %s reserved, at most %s allocated%s", name_of(s, e),
-                       mv_size_text(held, e->held), mv_size_text(used, e->allocated),
-                       raise > 1.05 ? mv_scene_format(&ui->scene, ", drawn %.*f times as high",
-                                                      raise < 10 ? 1 : 0, raise)
-                                    : ""));
+    mv_size_text(held, e->held);
+    mv_size_text(used, e->allocated);
+    texts[1] = mv_scene_format(&ui->scene, "%s: at most %s reserved, at most %s allocated", name,
+                               held, used);
+    texts[0] = raise > 1.05 ? mv_scene_format(&ui->scene, "%s, drawn %.*f times as high", texts[1],
+                                              raise < 10 ? 1 : 0, raise)
+                            : texts[1];
+    texts[2] = mv_scene_format(&ui->scene, "%s: %s reserved, %s allocated", name, held, used);
+    texts[3] = mv_scene_format(&ui->scene, "%s: %s reserved", name, held);
+    if (!mv_level_reserves(s->p->trace))
+        texts[0] = texts[1] = mv_scene_format(&ui->scene, "%s: at most %s", name, used);
+    row.w = mv_ui_text(ui, row, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START,
+                       mv_ui_longest(ui, MV_UI_SMALL, row.w, texts, 4));
     mv_callouts_take(&s->p->callouts, row);
 }
 
@@ -301,8 +311,9 @@ static void paint_envelope(pools *s, uint32_t at, const mv_colouring *colouring)
     paint_reserved(s, at);
     paint_groups(s, at, colouring);
     paint_line(s, at, false, (mv_shape){.stroke = (theme->outline & ~0xffu) | 0xa0, .width = unit});
-    paint_line(s, at, true,
-               (mv_shape){.stroke = theme->reserved, .width = 1.6f * unit, .is_dashed = true});
+    if (mv_level_reserves(s->p->trace))
+        paint_line(s, at, true,
+                   (mv_shape){.stroke = theme->reserved, .width = 1.6f * unit, .is_dashed = true});
     mv_scene_unclip(&s->p->ui->scene);
     paint_label(s, at);
 }

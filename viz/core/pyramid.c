@@ -57,12 +57,12 @@ static bool alloc_nodes(mv_arena *arena, mv_pyramid *p)
     return true;
 }
 
-static void fill_buckets(mv_pyramid *p)
+static void fill_buckets(mv_pyramid *p, uint32_t end)
 {
-    mv_level_steps steps = p->steps;
-    mv_levels now = p->before;
+    mv_level_steps steps = p->rest;
+    mv_levels now = p->last;
 
-    for (uint32_t e = 0; e < p->events; e++) {
+    for (uint32_t e = p->filled; e < end; e++) {
         mv_extent *bucket = &p->extent[0][e / MV_PYRAMID_BUCKET], here;
         if (e % KEPT_EVERY == 0)
             p->kept[e / KEPT_EVERY] = now;
@@ -73,9 +73,13 @@ static void fill_buckets(mv_pyramid *p)
         else
             unite(bucket, &here);
     }
+    p->rest = steps;
+    p->last = now;
+    p->filled = end;
     /* Kept at the end of the last event even in the middle of a pair of buckets: an odd bucket is
      * replayed from its end. */
-    p->kept[(p->events + KEPT_EVERY - 1) / KEPT_EVERY] = now;
+    if (end == p->events)
+        p->kept[(p->events + KEPT_EVERY - 1) / KEPT_EVERY] = now;
 }
 
 static void fill_above(mv_pyramid *p)
@@ -90,7 +94,7 @@ static void fill_above(mv_pyramid *p)
         }
 }
 
-mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err)
+mv_code mv_pyramid_begin(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err)
 {
     *out = (mv_pyramid){.lives = lives, .events = lives->events.count};
     if (!mv_level_steps_init(arena, lives, &out->steps) || !alloc_nodes(arena, out))
@@ -100,11 +104,31 @@ mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out,
     for (uint32_t i = 0; i < lives->segments.count; i++)
         if (lives->segments.birth[i] == MV_BEFORE)
             out->before.reserved += lives->segments.size[i];
-    if (out->events) {
-        fill_buckets(out);
-        fill_above(out);
-    }
+    out->last = out->before;
+    out->rest = out->steps;
     return MV_OK;
+}
+
+bool mv_pyramid_some(mv_pyramid *p, uint32_t events)
+{
+    if (events < p->events - p->filled) {
+        fill_buckets(p, p->filled + events);
+        return true;
+    }
+    if (p->events) {
+        fill_buckets(p, p->events);
+        fill_above(p);
+    }
+    return false;
+}
+
+mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err)
+{
+    mv_code code = mv_pyramid_begin(arena, lives, out, err);
+
+    if (code == MV_OK)
+        mv_pyramid_some(out, out->events);
+    return code;
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */

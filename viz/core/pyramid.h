@@ -43,6 +43,9 @@ typedef struct {
     uint32_t length[MV_PYRAMID_MOST_LEVELS];   /* nodes of a level */
     mv_extent *extent[MV_PYRAMID_MOST_LEVELS]; /* [length[level]] */
     mv_levels *kept;                           /* before events 0, 128, 256 ... and at the end */
+    uint32_t filled;                           /* events so far, and the state after them */
+    mv_levels last;
+    mv_level_steps rest;
 } mv_pyramid;
 
 /* The position of one thread in a pyramid: the last bucket that it replayed. Any number of readers
@@ -56,6 +59,10 @@ typedef struct {
 /* One pass over the events. `arena` keeps the pyramid, which borrows `lives`. Fails only when out
  * of memory. */
 mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err);
+
+/* The same in pieces: begin, then some events at a time, until false. */
+mv_code mv_pyramid_begin(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err);
+bool mv_pyramid_some(mv_pyramid *pyramid, uint32_t events);
 
 void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid);
 

@@ -189,15 +189,14 @@ static const char *stream_name(const mv_state_scene *s, mv_stream_id stream)
                            (unsigned long long)streams->value[stream.row]);
 }
 
-/* The memory of a level without an allocator's pools; NULL: there are pools. */
-static const char *level_name(const mv_state_scene *s)
+const char *mv_state_level_name(mv_scene *scene, const mv_trace *trace)
 {
-    const mv_origin *origin = &s->trace->origin;
+    const mv_origin *origin = &trace->origin;
 
-    if (!origin->level || mv_level_reserves(s->trace))
+    if (!origin->level || mv_level_reserves(trace))
         return NULL;
     if (origin->is_heap)
-        return mv_scene_format(s->scene, "heap %s", origin->level);
+        return mv_scene_format(scene, "heap %s", origin->level);
     return mv_level_is_host(origin->level) ? "pinned memory" : "memory from calls of CUDA";
 }
 
@@ -209,8 +208,8 @@ const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment)
     mv_pool_id pool = segments->pool[row];
     const char *kind = mv_segment_kind_name((mv_segment_kind)segments->kind[row]);
 
-    if (level_name(s))
-        return level_name(s);
+    if (mv_state_level_name(s->scene, s->trace))
+        return mv_state_level_name(s->scene, s->trace);
     if (pool.row >= t->pools.count || (!t->pools.a[pool.row] && !t->pools.b[pool.row]))
         return mv_scene_format(s->scene, "%s pool, %s", kind,
                                stream_name(s, segments->stream[row]));
@@ -223,7 +222,8 @@ const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment)
 static const char *group_name(const mv_state_scene *s, const mv_state_group *group)
 {
     if (s->by_address)
-        return level_name(s) ? "all blocks, by address" : "all segments, by address";
+        return mv_state_level_name(s->scene, s->trace) ? "all blocks, by address"
+                                                       : "all segments, by address";
     if (group->pools > 1)
         return mv_scene_format(s->scene, "%u more pools and streams", group->pools);
     return mv_state_scene_name(s, s->place.state->order[group->segments]);
@@ -242,7 +242,7 @@ static const char *head_text(const mv_state_scene *s, uint32_t group, float size
             g->segment_count == 1 ? "" : "s", mv_size_text(used, g->allocated),
             g->pending ? ", pending " : "", g->pending ? mv_size_text(waiting, g->pending) : "",
             g->free ? ", free " : "", g->free ? mv_size_text(idle, g->free) : "");
-    if (level_name(s))
+    if (mv_state_level_name(s->scene, s->trace))
         return mv_scene_format(s->scene, "%s \xc2\xb7 %s in %s block%s", group_name(s, g),
                                mv_size_text(bytes, g->bytes),
                                mv_axis_exact(g->segment_count, count),
@@ -412,7 +412,7 @@ static void key_blocks(key_column *k)
         rect(s, (mv_box){at.x + at.w * 0.7f, at.y, at.w * 0.3f, at.h},
              (mv_shape){.fill = rounding_shade});
     }
-    if (s->seen.rest && key_line(k, "small blocks: height shows how full", &at))
+    if (s->seen.rest && key_line(k, "small blocks, by how full", &at))
         rect(s, (mv_box){at.x, at.y + at.h * 0.4f, at.w, at.h * 0.6f}, plain);
 }
 
@@ -446,8 +446,8 @@ static const char *size_of(const mv_state_scene *s, uint64_t bytes)
 
 static const char *describe_segment(const mv_state_scene *s, uint32_t segment)
 {
-    if (level_name(s))
-        return level_name(s);
+    if (mv_state_level_name(s->scene, s->trace))
+        return mv_state_level_name(s->scene, s->trace);
     return mv_scene_format(
         s->scene, "in %s segment of %s at 0x%llx, %s of it free\n%s",
         s->lives->segments.is_expandable[s->map->segment[segment]] ? "an expandable" : "a",

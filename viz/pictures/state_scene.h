@@ -70,6 +70,10 @@ const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box 
 /* "at 0x7f... in a segment of 20.0 MiB at 0x7f..., 3.00 MiB of it free", and its pool. */
 const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box);
 
+/* "memory from calls of CUDA": the memory of a level without an allocator's pools; NULL: it has
+ * pools. */
+const char *mv_state_level_name(mv_scene *scene, const mv_trace *trace);
+
 /* "large pool, default stream", "private small pool (1, 0), stream 0x7f00": the pool of a segment
  * of the map. */
 const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment);
