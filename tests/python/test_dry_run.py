@@ -136,7 +136,10 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(found.peak_reserved, 70 << 20)
         self.assertTrue(allocator.fits(found, 40 << 20))
         self.assertFalse(allocator.fits(found, (40 << 20) - 1))
-
+        for room, side in ((71, "fits"), (70, "fits without its cache"), (41, "fits without its cache"), (40, "may not fit"), (39, "does not fit")):
+            self.assertEqual(allocator.side(found, room << 20, 70 << 20, 70 << 20, 0.01), side)
+        self.assertEqual(allocator.side(found, 39 << 20, 70 << 20, 70 << 20, 0.15), "may not fit")
+        self.assertEqual(allocator.side(found, 69 << 20, 68 << 20, 72 << 20, 0.01), "may not fit")
 
     def test_addresses_fall_as_the_drivers_do(self):
         """In slots of 32 MiB, each below the one before; what is left of the lowest is taken first."""
@@ -338,6 +341,40 @@ class Programs(Runs):
         self.assertGreaterEqual(found["reserved"], found["allocated"])
         self.assertFalse(found["at_least"] or found["about"])
         self.assertTrue(found["reserved_least"] <= found["reserved"] <= found["reserved_most"])
+
+    def test_programs_that_once_ended_in_an_error(self):
+        """Operators without a fake kernel and with several results, packed sequences, transforms, and what inference mode leaves composed."""
+        import torch
+
+        def step():
+            x = torch.randn(6, 4, 8, device="cuda", requires_grad=True)
+            cell, norm = torch.nn.GRUCell(8, 8, device="cuda"), torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(8, 8, device="cuda"))
+            packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([6, 5, 4, 2]))
+            self.assertEqual(list(packed.data.size()), [17, 8])
+            back = torch.fft.irfft2(torch.fft.rfft2(x))
+            self.assertEqual((back.size(), back.dtype), (x.size(), torch.float32))
+            loss = torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.ones(4, 2, dtype=torch.long, device="cuda"), [6, 5, 4, 2], [2, 2, 1, 1])
+            (packed.data.sum() + back.sum() + loss + norm(cell(x[0])).sum()).backward()
+            with torch.inference_mode():
+                self.assertEqual(torch.nn.functional.linear(x, cell.weight_ih).sum().item(), 1.0)
+            self.assertTrue(x.grad.norm().isfinite() and not x.grad[0, 0, 0].isnan())
+            self.assertEqual(x.grad.size(), x.size())
+
+        found = memviz.dry_run(step)
+        self.assertFalse(found["at_least"] or any("condition" in note for note in found["notes"]), found["notes"])
+        self.assertTrue(found["about"])
+
+    def test_a_condition_on_computed_values_is_about(self):
+        import torch
+
+        def step(condition):
+            x = torch.randn(1000, device="cuda")
+            return lambda: torch.empty(1 << 20, device="cuda") if condition(x) else None
+
+        self.assertTrue(memviz.dry_run(lambda: step(lambda x: x.sum() > 0)())["about"])
+        finite = memviz.dry_run(lambda: step(lambda x: x.isfinite().all())())
+        self.assertFalse(finite["about"])
+        self.assertGreater(finite["allocated"], 1 << 22)
 
     def test_what_cudnn_chooses_is_about(self):
         import torch
