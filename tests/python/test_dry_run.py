@@ -364,6 +364,15 @@ class Programs(Runs):
         self.assertFalse(found["at_least"] or any("condition" in note for note in found["notes"]), found["notes"])
         self.assertTrue(found["about"])
 
+    def test_gradients_of_distances_take_a_value_for_each_pair_and_feature(self):
+        import torch
+
+        def step():
+            x = torch.randn(1000, 8, device="cuda", requires_grad=True)
+            torch.cdist(x, x).sum().backward()
+
+        self.assertGreater(memviz.dry_run(step)["allocated"], 1000 * 1000 * 4 * 8)
+
     def test_a_condition_on_computed_values_is_about(self):
         import torch
 

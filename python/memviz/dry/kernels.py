@@ -236,6 +236,8 @@ RULES: Dict[Any, Callable[..., List[int]]] = table(
     ("convolution", convolution),
     ("sum mean amax amin prod any all norm linalg_vector_norm", reduction),
     ("embedding_dense_backward", embedding_backward),
+    # DistanceKernel.cu, cdist_backward_kernel_impl(): a value for each pair and feature, before they are added
+    ("_cdist_backward", lambda recorder, device, args, kwargs, found: [nbytes(args[4]) * args[1].size(-1)]),
     # SpectralOps.cpp: cuFFT overwrites what it makes real values of, so it works on a copy
     ("_fft_r2c _fft_c2c", lambda recorder, *_: left_out(recorder, "cuFFT")),
     ("_fft_c2r", lambda recorder, device, args, kwargs, found: left_out(recorder, "cuFFT", nbytes(args[0]))),
