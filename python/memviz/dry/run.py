@@ -100,13 +100,16 @@ class DryRun:
         room, name = self.gpu.memory - beside, self.gpu.name
         least = "at least " if notes["not known"] else "about " if notes["rough"] else ""
         part, found = "what is known " if notes["not known"] else "", self.side(room)
-        fits = {"fits": f"{part}fits {name} with {size(room - most)} to spare", "may not fit": f"may not fit {name}",
+        fits = {"fits": f"{part}fits {name} with {size(room - most)} to spare",
+                "may not fit": f"may not fit {name}: it is within {self.off():.0%}, the error of such predictions, or the range",
                 "does not fit": f"does not fit {name}, by {size(self.worst().peak_reserved - room)}",
                 "fits without its cache": f"{part}fits {name} only because PyTorch gives its cache back"}[found]
         return (f"needs {least}{between(low, most)} reserved "
                 f"({between(low + beside, most + beside)} with the context{' and NCCL' * several}): {fits}")
+    def off(self) -> float:
+        return OFF_ROUGH if self.recorder.notes["rough"] else OFF
     def side(self, room: int) -> str:
-        return allocator.side(self.worst(), room, *self.reserved(), OFF_ROUGH if self.recorder.notes["rough"] else OFF)
+        return allocator.side(self.worst(), room, *self.reserved(), self.off())
 
 def size(count: int, like: int = 0) -> str:  # in the unit of the larger one
     gib, most = count / (1 << 30), max(count, like) / (1 << 30)
