@@ -140,6 +140,7 @@ class Arithmetic(unittest.TestCase):
             self.assertEqual(allocator.side(found, room << 20, 70 << 20, 70 << 20, 0.01), side)
         self.assertEqual(allocator.side(found, 39 << 20, 70 << 20, 70 << 20, 0.15), "may not fit")
         self.assertEqual(allocator.side(found, 69 << 20, 68 << 20, 72 << 20, 0.01), "may not fit")
+        self.assertEqual(allocator.side(found, 39 << 20, 39 << 20, 72 << 20, 0.01), "may not fit")
 
     def test_addresses_fall_as_the_drivers_do(self):
         """In slots of 32 MiB, each below the one before; what is left of the lowest is taken first."""
