@@ -374,6 +374,28 @@ class Programs(Runs):
 
         self.assertGreater(memviz.dry_run(step)["allocated"], 1000 * 1000 * 4 * 8)
 
+    def test_masks_formats_and_what_needs_a_gpu(self):
+        import torch
+
+        def step():
+            x, known = torch.randn(16, 32, device="cuda", requires_grad=True), torch.arange(16, device="cuda") > 5
+            self.assertEqual(x[known].size(), (10, 32))
+            x[known].sum().backward()
+            x.grad[known] = 0
+            self.assertEqual(f"{x.sum():.1f} {x.size()}", "1.0 torch.Size([16, 32])")
+            self.assertTrue(torch.allclose(x, x + 1) and not torch.equal(x, x + 1))
+            torch.nn.DataParallel(torch.nn.Linear(32, 32, device="cuda"))(x)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                torch.zeros(4, device="cuda")
+
+        memviz.dry_run(step)
+
+        def unknown():
+            x = torch.randn(16, 32, device="cuda", requires_grad=True)
+            x[x.sum(1) > 0].sum().backward()
+
+        self.assertTrue(memviz.dry_run(unknown)["at_least"])
+
     def test_a_condition_on_computed_values_is_about(self):
         import torch
 

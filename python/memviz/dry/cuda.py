@@ -116,6 +116,8 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     c.memory._record_memory_history = c.memory._dump_snapshot = nothing
     c.memory._set_allocator_settings = lambda text: active.configure(text)
     c.memory._snapshot = lambda device=None: take()
+    c.CUDAGraph, c.make_graphed_callables = type("CUDAGraph", (), {"__getattr__": always(nothing)}), lambda callables, *_, **__: callables
+    c.graph = lambda *_, **__: getattr(active, "note")("rough", "a CUDA graph has no pool of its own") or contextlib.nullcontext()
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
     c.cudart = always(types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing, cudaMemGetInfo=c.mem_get_info))
     torch.Generator = Generator
@@ -180,6 +182,7 @@ def modules() -> None:  # parameters are fake from the start, and keep their ide
                  "multiprocessing_context": None}
         init(self, *args, **{key: alone.get(key, value) for key, value in kwargs.items()})
     torch.nn.Parameter.__new__ = new
+    torch.nn.DataParallel.forward = lambda self, *args, **kwargs: self.module(*args, **kwargs)
     plain = torch.nn.Module._apply.__code__
     apply.__code__ = apply.__code__.replace(co_name="_apply", co_filename=plain.co_filename, co_firstlineno=plain.co_firstlineno)
     torch.nn.Module._apply = apply  # reports know parameters by its name in stacks
@@ -208,6 +211,7 @@ def tensors() -> None:
         data.__set__(self, new)
         self.fake_device = getattr(new, "fake_device", self.fake_device)
     FakeTensor.data = property(data.__get__, moved)
+    FakeTensor.__format__ = lambda self, spec: format(str(self) if self.dim() else self.item(), spec)
     fake_tensor.FakeTensorMode.__deepcopy__ = lambda self, _: self  # a copied tensor has a copy of what it refers to
     torch.UntypedStorage.resize_, torch.load, torch.Tensor.numpy = resized, loaded, array
     torch.save = lambda *_, **__: active.note("assumed", "torch.save() writes nothing", False)

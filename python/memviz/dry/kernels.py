@@ -41,7 +41,7 @@ def overloads(names: str) -> Set[Any]:  # every overload of these operators that
 def table(*rules: Tuple[str, Any]) -> Dict[Any, Any]:
     return {overload: rule for names, rule in rules for overload in overloads(names)}
 
-ADD, INDEX, NONZERO = aten.add.Tensor, aten.index.Tensor, aten.nonzero.default
+ADD, NONZERO, MASKED = aten.add.Tensor, aten.nonzero.default, overloads("index index_put index_put_ _index_put_impl_")
 SLICE_BACKWARD, ALIAS, LOCAL_SCALAR = aten.slice_backward.default, aten.alias.default, aten._local_scalar_dense.default
 DYNAMIC = overloads("nonzero masked_select _unique2 unique_dim unique_consecutive bincount repeat_interleave") - \
     {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}

@@ -249,9 +249,10 @@ class Recorder(TorchDispatchMode):
             self.forget(tensors[0])
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
-        if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
+        if func in kernels.MASKED and any(i is not None and i.dtype == torch.bool for i in args[1]):
             args = (args[0], [part for i in args[1] for part in  # x[mask] is x[mask.nonzero()]: a size that depends on values
-                              (kernels.NONZERO(i).unbind(1) if i is not None and i.dtype == torch.bool else (i,))])
+                              (self.__torch_dispatch__(kernels.NONZERO, (), (i,)).unbind(1)
+                               if i is not None and i.dtype == torch.bool else (i,))], *args[2:])
             tensors = leaves(args)
         if not all(isinstance(t, FakeTensor) for t in tensors):
             fake = self.fake.from_tensor
@@ -326,5 +327,5 @@ class Recorder(TorchDispatchMode):
         if not type(why).__name__.startswith(("Unsupported", "DataDependent", "DynamicOutput")) or not tensors and not may_skip:
             raise why
         self.note("not known", f"{func} has no fake kernel (torch.library.register_fake adds one)")
-        found = tuple(torch.empty_like(tensors[0]) for _ in func._schema.returns)
+        found = tuple("all" in func.__name__ if str(r.type) == "bool" else torch.empty_like(tensors[0]) for r in func._schema.returns)
         return found if len(found) > 1 else None if may_skip else found[0]
