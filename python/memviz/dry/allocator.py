@@ -270,11 +270,9 @@ def fits(source: Allocator, limit: int) -> bool:  # whether a program that alloc
 
 def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:
     """Whether it fits, if reserved bytes are at most `off` of them more or fewer than predicted; within that, nothing is decided."""
-    if most * (1 + off) <= room:
-        return "fits"
-    if least > room * (1 + off) and not fits(source, int(room * (1 + off))):
-        return "does not fit"
-    return "may not fit" if least <= room < most or not fits(source, int(room / (1 + off))) else "fits without its cache"
+    more = room * (1 + off)
+    return ("fits" if most * (1 + off) <= room else "does not fit" if least > more and not fits(source, int(more)) else
+            "may not fit" if least <= room < most or not fits(source, int(room / (1 + off))) else "fits without its cache")
 
 def others(source: Allocator) -> List[Allocator]:  # what it may take as well, by the GPU's time and the driver's addresses
     return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \

@@ -45,8 +45,8 @@ ADD, NONZERO, MASKED = aten.add.Tensor, aten.nonzero.default, overloads("index i
 SLICE_BACKWARD, ALIAS, LOCAL_SCALAR = aten.slice_backward.default, aten.alias.default, aten._local_scalar_dense.default
 DYNAMIC = overloads("nonzero masked_select _unique2 unique_dim unique_consecutive bincount repeat_interleave") - \
     {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
+FILLED = overloads("scatter_add scatter index_add index_put")  # in formulas, of subclasses: FunctionsManual.cpp, areAnyTensorSubclassLike()
 ANSWERS = overloads("all eq ne isnan isinf")
-COMPARED = overloads("eq ne")
 INDICES = overloads("topk argmax argmin multinomial sort randint")
 RANDOM = overloads("rand randn rand_like randn_like bernoulli bernoulli_ normal_ uniform_ multinomial native_dropout randint "
                    "randint_like random_ randperm")
@@ -72,7 +72,7 @@ def balanced(func: Any, args: Any, found: List[Any]) -> Any:  # indices that a r
             for t in found]
 
 def answer(func: Any, args: Any) -> Any:  # of finite values; isfinite() compares with infinity and with the tensor itself
-    if len(args) == 1 or func not in COMPARED:
+    if len(args) == 1 or func.__name__[:3] not in ("eq.", "ne."):
         return "all" in func.__name__ if len(args) == 1 else None
     is_same, other = args[0] is args[1], args[1]
     return ("eq" in func.__name__) == is_same if is_same or isinstance(other, float) and math.isinf(other) else None
@@ -232,7 +232,7 @@ def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[An
     return [size * outputs * blocks * step_out * each, 4 * grid] if blocks > 1 else []
 
 RULES: Dict[Any, Callable[..., List[int]]] = table(
-    ("mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular addmm _addmm_activation", product),
+    ("mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular addmm _addmm_activation affine_grid_generator", product),
     ("convolution", convolution),
     ("sum mean amax amin prod any all norm linalg_vector_norm", reduction),
     ("embedding_dense_backward", embedding_backward),

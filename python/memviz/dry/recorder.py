@@ -222,16 +222,18 @@ class Recorder(TorchDispatchMode):
             return self.scalar(args[0])
         if func is kernels.SLICE_BACKWARD and (args[3], args[5]) == (0, 1) and args[4] >= args[1][args[2]]:
             return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
-        takes = func is kernels.ADD and self.backward > 0 and self.adds_in_place(*args[:2])
+        takes = self.backward > 0 and (func in kernels.FILLED or func is kernels.ADD and self.is_sole(*args[:2])) and self.is_engines()
         return self.faked(func, tensors, args, kwargs, takes)
-    def adds_in_place(self, first: Any, second: Any) -> bool:
-        """Autograd's engine (not a formula of PyTorch's in Python: newer releases wrap dispatch) adds a second gradient in place
-        if no one else holds the first (input_buffer.cpp, can_accumulate_inplace()), but never to a tensor of a subclass, as fake
-        ones are. The first call sees a gradient that the engine alone holds: see DryRun.calibrate()."""
+    def is_engines(self) -> bool:
+        """Whether autograd's engine calls, and not a formula of PyTorch's in Python: newer releases wrap dispatch."""
         frame: Any = sys._getframe(2)
         while frame and ("/torch/_dynamo/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith("/torch/_compile.py")):
             frame = frame.f_back
-        if frame is None or frame.f_code is not self.engine or first.size() != second.size() or first._is_view():
+        return frame is not None and frame.f_code is self.engine
+    def is_sole(self, first: Any, second: Any) -> bool:
+        """The engine adds a second gradient in place if no one else holds the first (input_buffer.cpp, can_accumulate_inplace()), but
+        not to a subclass, as fake tensors are. The first call sees a gradient that it alone holds: see DryRun.calibrate()."""
+        if first.size() != second.size() or first._is_view():
             return False
         self.sole = first._use_count() if self.sole < 0 else self.sole
         return bool(first._use_count() <= self.sole)
