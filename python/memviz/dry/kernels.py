@@ -212,8 +212,9 @@ def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[An
     """Reduce.cuh, setReduceConfig(): a sum over many values and few outputs is split over blocks, which leave their parts in
     a buffer, and semaphores. Only sums over the leading dimensions (gradients of a bias) make it large."""
     value, outputs = args[0], found[0].numel()
+    cast = [value.numel() * 8] if found[0].dtype == torch.int64 != value.dtype else []  # ReduceOpsUtils.h, make_reduction(): a copy first
     if not outputs or outputs == value.numel() or not value.is_contiguous():
-        return []
+        return cast
     dims = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else None
     is_inner, inputs = not dims or any(d % value.dim() == value.dim() - 1 for d in dims), value.numel() // outputs
     vector = next(v for v in (4, 2, 1) if (inputs if is_inner else value.size(-1)) % v == 0)
@@ -224,12 +225,12 @@ def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[An
     width = min(wide, 512 // each // height)
     step_in, step_out = (width, 1) if is_inner else (1, width)
     if -(-inputs // step_in) < min(height * 16, 256):
-        return []
+        return cast
     values, grid = -(-inputs // (step_in * height)), -(-outputs // (each * step_out))
     target = recorder.gpu.processors * (2048 // (width * height))
     blocks = 1 if values < 256 or grid > target else max(min(-(-target // grid), -(-values // 16)), -(-values // 256))
     size = max(4, value.element_size())
-    return [size * outputs * blocks * step_out * each, 4 * grid] if blocks > 1 else []
+    return cast + ([size * outputs * blocks * step_out * each, 4 * grid] if blocks > 1 else [])
 
 RULES: Dict[Any, Callable[..., List[int]]] = table(
     ("mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular addmm _addmm_activation affine_grid_generator", product),

@@ -114,7 +114,6 @@ class DryRun:
 def size(count: int, like: int = 0) -> str:  # in the unit of the larger one
     gib, most = count / (1 << 30), max(count, like) / (1 << 30)
     return f"{gib:.1f} GiB" if most >= 10 else f"{gib:.2f} GiB" if most >= 1 else f"{count / (1 << 20):.0f} MiB"
-
 def between(low: int, most: int) -> str:
     return size(most) if size(low, most) == size(most) else f"{size(low, most)} to {size(most)}"
 
