@@ -185,8 +185,7 @@ static void put_text(const fit_report *r)
                           has_range(f) ? "a range instead of a figure" : "no figures", f->refused);
     if (f->allocs) {
         mv_prose_put_item(
-            r->out,
-            "exact functions of the size: %u of %u allocations; %u of %u stacks have no others",
+            r->out, "exact functions of the size: %u of %u allocations; in %u of %u stacks all are",
             f->exact, f->allocs, f->exact_sites, f->sites);
     }
     if (*f->note)

@@ -302,7 +302,7 @@ static bool is_missing_unit(const char *text, uint64_t bytes)
 }
 
 /* whatif --target oom: what the request that failed needed. */
-#define SHORTFALL "oom"
+static char shortfall[] = "oom";
 
 static bool may_be_shortfall(mv_option_set allowed, int id)
 {
@@ -312,7 +312,7 @@ static bool may_be_shortfall(mv_option_set allowed, int id)
 static bool is_shortfall(mv_options *o, mv_option_id id, const char *argument)
 {
     o->target = id == MV_OPTION_TARGET ? 0 : o->target;
-    return may_be_shortfall(o->allowed, (int)id) && strcmp(argument, SHORTFALL) == 0;
+    return may_be_shortfall(o->allowed, (int)id) && strcmp(argument, shortfall) == 0;
 }
 
 static bool take(mv_options *o, mv_option_id id, const char *argument)
@@ -501,7 +501,7 @@ bool mv_options_read(mv_option_set allowed, int argc, char **argv, mv_options *o
     optind = 0;
     while ((result = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
         if (result == ':' && may_be_shortfall(allowed, optopt - LONG_BASE)) {
-            optarg = (char[]){SHORTFALL};
+            optarg = shortfall;
             result = optopt;
         }
         if (result == '?' || result == ':') {

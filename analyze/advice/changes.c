@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/advice/variables.h"
 #include "analyze/code/culprit.h"
 #include "analyze/peak/layers.h"
 #include "analyze/steps/step_floor.h"
@@ -137,6 +138,8 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
     if (mv_categories_find(arena, trace, lives, kinds, NULL, &out->categories, err) != MV_OK ||
         mv_layers_find(arena, trace, lives, &out->categories, &out->layers, err) != MV_OK)
         return err->code;
+    if (!mv_variables_end(arena, trace, lives, kinds, &out->gone))
+        return no_memory(err);
     return mv_steps_find(arena, trace, lives, &out->steps, err);
 }
 
@@ -247,7 +250,8 @@ static mv_code empty_each(reading *r, mv_err *err)
 }
 
 /* The calls that a line makes of modules again and again; without such a line, runs of allocations
- * that match with none between them that does not. */
+ * that match with none between them that does not. A library's workspace, which the first of many
+ * calls creates, is of none. */
 static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_err *err)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -263,7 +267,8 @@ static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_e
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t bin;
         (*instance)[i] = MV_NO_ROW;
-        if (!r->rows[i] || a->birth[i] == MV_BEFORE)
+        if (!r->rows[i] || a->birth[i] == MV_BEFORE ||
+            facts->categories.of_alloc[i] == MV_CATEGORY_WORKSPACE)
             continue;
         bin = mv_steps_bin(&facts->steps, a->birth[i]);
         if (last_row == MV_NO_ROW || facts->layers.loop[i] != last_loop || bin != last_bin ||
@@ -316,13 +321,25 @@ static mv_code find_cut(reading *r, mv_err *err)
     return r->assumed ? MV_OK : no_memory(err);
 }
 
+/* How long what leaves is still held, and what does not come back. */
+static mv_code find_ends_of_use(reading *r, mv_err *err)
+{
+    const mv_code_facts *facts = facts_of(r, err);
+
+    if (!facts)
+        return err->code;
+    r->edit->gone = facts->gone;
+    return find_cut(r, err);
+}
+
 static mv_code offload(reading *r, mv_err *err)
 {
     r->edit->kind = MV_EDIT_OFFLOAD;
-    r->assumed = "each is on the host from the allocation after the next one until before the "
-                 "allocations that precede its free, since events do not show uses; blocks "
-                 "that are never freed stay, and each of the others is copied twice";
-    return match(r, err) == MV_OK ? find_cut(r, err) : err->code;
+    r->assumed = "each goes to the host at the allocation after the next one, or later, when the "
+                 "function returns whose variable may hold it, and comes back before the "
+                 "allocations that precede its free, since events do not show uses; blocks that "
+                 "are never freed stay, and each of the others is copied twice";
+    return match(r, err) == MV_OK ? find_ends_of_use(r, err) : err->code;
 }
 
 static mv_code recompute(reading *r, mv_err *err)
@@ -336,9 +353,9 @@ static mv_code recompute(reading *r, mv_err *err)
     r->about = mv_arena_printf(r->arena, "%u call%s, %s", calls, mv_plural(calls), count_rows(r));
     r->assumed =
         "what a call keeps for the backward pass, except its last allocation, is freed when "
-        "the call ends and made again in the same order before the backward pass uses it, "
-        "which takes the time of another forward pass";
-    return find_cut(r, err);
+        "no variable may hold it, at the latest when the call ends, and made again in the same "
+        "order before the backward pass uses it, which takes the time of another forward pass";
+    return find_ends_of_use(r, err);
 }
 
 static mv_code prealloc(reading *r, mv_err *err)

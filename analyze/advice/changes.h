@@ -50,6 +50,7 @@ typedef struct {
     mv_categories categories;
     mv_layers layers;
     mv_steps steps;
+    uint32_t *gone; /* analyze/advice/variables.h */
 } mv_code_facts;
 
 mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

@@ -321,12 +321,20 @@ static uint32_t begin_of_free(const op_runs *runs, uint32_t at)
     return runs->start[at] == 0 ? 0 : runs->start[runs->start[at] - 1];
 }
 
-/* The position of the second allocation after one: the first may have been made from it. */
-static uint32_t end_of_use(const mv_replay_script *s, const op_runs *runs, uint32_t at)
+/* The position of the second allocation after one, since the first may have been made from it; or
+ * where the program lets go of it. */
+static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint32_t *born,
+                           uint32_t at)
 {
-    uint32_t next = runs->next_alloc[at];
+    const mv_replay_script *s = e->out;
+    uint32_t next = runs->next_alloc[at], gone = 0;
 
-    return next < s->op_count ? runs->next_alloc[next] : next;
+    if (e->edit->gone) {
+        uint32_t row = e->edit->gone[s->ops[at].id];
+        gone = row == MV_NO_ROW || born[row] == MV_NO_ROW ? s->op_count : born[row];
+    }
+    next = next < s->op_count ? runs->next_alloc[next] : next;
+    return gone > next ? gone : next;
 }
 
 /* Of the allocations, or of the first free of each: op_count for those that were cut off. */
@@ -372,7 +380,7 @@ static void offload(edit_state *e)
         is_now[i] = i;
         if (!e->edit->rows[i] || born[i] == MV_NO_ROW || freed[i] == MV_NO_ROW)
             continue;
-        leaves = end_of_use(s, &runs, born[i]);
+        leaves = end_of_use(e, &runs, born, born[i]);
         if (is_unwound(&runs, born[i], freed[i])) {
             if (leaves >= runs.failure[freed[i]])
                 continue;
@@ -510,7 +518,7 @@ static void leave(call_list *l, late_ops *late, uint32_t at)
 {
     const mv_replay_op *op = &l->e->out->ops[at];
     const call_span *c = call_of(l, op->id);
-    uint32_t leaves = end_of_use(l->e->out, &l->runs, at);
+    uint32_t leaves = end_of_use(l->e, &l->runs, l->born, at);
 
     insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
 }

@@ -19,9 +19,9 @@ typedef enum {
     MV_EDIT_ONE_STREAM, /* all is on one stream, so no free waits for another */
     MV_EDIT_EMPTY,      /* empty_cache() is called before each event of `at` */
     MV_EDIT_FREE_EARLY, /* frees of `rows` do not wait for streams */
-    MV_EDIT_OFFLOAD,    /* `rows` are away from the allocation after the next one until before the
-                         * allocations that precede their frees; to the end, if a failed request
-                         * ended their use */
+    MV_EDIT_OFFLOAD,    /* `rows` are away from the allocation after the next one, or from `gone`,
+                         * until before the allocations that precede their frees; to the end, if a
+                         * failed request ended their use */
     MV_EDIT_RESIZE,     /* every row has the requested bytes of `sizes` */
     MV_EDIT_RECOMPUTE   /* `instance`: what a call keeps is freed when it ends, but for its last
                          * allocation, and made again before the first of its frees */
@@ -36,7 +36,10 @@ typedef struct {
     uint32_t at_count;
     const uint32_t *at;       /* [at_count] events, ascending */
     const uint32_t *instance; /* [allocs.count] the call that made it; MV_NO_ROW: none */
-    const uint8_t *cut; /* [allocs.count] 1: never freed because a failed request ended the run;
+    const uint32_t *gone; /* [allocs.count] OFFLOAD, RECOMPUTE: the row before whose allocation the
+                           * program lets go of it, if that is later; MV_NO_ROW: it never does.
+                           * NULL: not known */
+    const uint8_t *cut;   /* [allocs.count] 1: never freed because a failed request ended the run;
                          * NULL: none */
 } mv_edit;
 

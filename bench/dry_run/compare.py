@@ -39,14 +39,13 @@ def sizes(snapshot):
 
 def really(name, size, capacity):
     import torch
-    import programs
     torch.cuda.init()
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     if capacity:
         torch.cuda.set_per_process_memory_fraction(capacity / torch.cuda.get_device_properties(0).total_memory)
     if not os.environ.get("PLAIN"):
         torch.cuda.memory._record_memory_history(max_entries=1_000_000, stacks="python")
-    stopped(torch, programs, name, size)
+    stopped(torch, name, size)
     torch.cuda.synchronize()
     found = torch.cuda.memory._snapshot(), torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), None, []
     if torch.distributed.is_initialized():
@@ -59,9 +58,9 @@ class Done(BaseException):
     pass
 
 
-def stopped(torch, programs, name, size):
+def stopped(torch, name, size):
     """The program until the end of its last optimizer step, as a dry run does it."""
-    import unseen
+    import programs, strangers, unseen
     steps = {}
 
     def hook(optimizer, *_):
@@ -71,22 +70,18 @@ def stopped(torch, programs, name, size):
 
     sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(hook)
     with contextlib.suppress(Done):
-        getattr(unseen if name in unseen.NAMES else programs, name)(size)
+        next(getattr(module, name) for module in (programs, unseen, strangers) if hasattr(module, name))(size)
 
 
 def dryly(name, size, capacity, gpu):
     import torch
-    import programs
-    from memviz.dry import allocator as rules, run
+    from memviz.dry import run
     dry = run.DryRun("", gpu, ranks=int(os.environ.get("WORLD_SIZE", "0")))
     dry.start(ends_process=False)
-    stopped(torch, programs, name, size)
+    stopped(torch, name, size)
     allocator = dry.recorder.allocators[-1]
-    least, most = dry.reserved()
-    if least <= capacity < most:
-        raise MemoryError("MayNotFit")
-    if capacity and not rules.fits(allocator, capacity):
-        raise MemoryError("OutOfMemory")
+    if capacity and not dry.side(capacity).startswith("fits"):
+        raise MemoryError(dry.side(capacity))
     return dry.snapshot(), allocator.peak_allocated, allocator.peak_reserved, dry.reserved(), dry.report()
 
 
@@ -185,23 +180,23 @@ def sides(truth, names, jobs, out, gpu):
         low, high = int(found[name]["allocated"] * 0.98), int(found[name]["reserved"] * 1.02)
         cases += [(kind, name, 1, None, capacity) for capacity in (low, (low + high) // 2, high) for kind in ("dry", "real")]
     run_all(cases, jobs, out, 0, gpu)
-    lines, right = [], 0
+    lines, right, open_ = [], 0, 0
     for dry, real in zip(cases[::2], cases[1::2]):
         name, capacity = dry[1], dry[4]
         said = []
         for kind, *_ in (dry, real):
             path = stem_of(out, name, 1, None, kind) + f".{capacity >> 20}.json"
             error = json.load(open(path)).get("error", "") if os.path.exists(path) else "no result"
-            said.append("fits" if not error else "does not fit" if "OutOfMemory" in error else "may not fit" if "MayNotFit" in error else error)
+            said.append("fits" if not error else "does not fit" if "OutOfMemory" in error else error.partition(": ")[2])
         right += said[0] == said[1]
+        open_ += said[0] == "may not fit"
         lines.append(f"| {name} M | {capacity >> 20:,} | {said[0]} | {said[1]} |")
-    return lines + [f"{right} of {len(lines)} right"]
+    return lines + [f"{right} of {len(lines)} right, {open_} undecided, {len(lines) - right - open_} wrong"]
 
 
 def main():
     import torch  # noqa: F401  before the forks: each child starts with it
-    import programs
-    import unseen  # noqa: F401
+    import programs, strangers, unseen  # noqa: F401
     with contextlib.suppress(ImportError):
         import torchvision  # noqa: F401
         with contextlib.redirect_stderr(io.StringIO()):

@@ -136,7 +136,11 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(found.peak_reserved, 70 << 20)
         self.assertTrue(allocator.fits(found, 40 << 20))
         self.assertFalse(allocator.fits(found, (40 << 20) - 1))
-
+        for room, side in ((71, "fits"), (70, "fits without its cache"), (41, "fits without its cache"), (40, "may not fit"), (39, "does not fit")):
+            self.assertEqual(allocator.side(found, room << 20, 70 << 20, 70 << 20, 0.01), side)
+        self.assertEqual(allocator.side(found, 39 << 20, 70 << 20, 70 << 20, 0.15), "may not fit")
+        self.assertEqual(allocator.side(found, 69 << 20, 68 << 20, 72 << 20, 0.01), "may not fit")
+        self.assertEqual(allocator.side(found, 39 << 20, 39 << 20, 72 << 20, 0.01), "may not fit")
 
     def test_addresses_fall_as_the_drivers_do(self):
         """In slots of 32 MiB, each below the one before; what is left of the lowest is taken first."""
@@ -338,6 +342,84 @@ class Programs(Runs):
         self.assertGreaterEqual(found["reserved"], found["allocated"])
         self.assertFalse(found["at_least"] or found["about"])
         self.assertTrue(found["reserved_least"] <= found["reserved"] <= found["reserved_most"])
+
+    def test_programs_that_once_ended_in_an_error(self):
+        """Operators without a fake kernel and with several results, packed sequences, transforms, and what inference mode leaves composed."""
+        import torch
+
+        def step():
+            x = torch.randn(6, 4, 8, device="cuda", requires_grad=True)
+            cell, norm = torch.nn.GRUCell(8, 8, device="cuda"), torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(8, 8, device="cuda"))
+            packed = torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([6, 5, 4, 2]))
+            self.assertEqual(list(packed.data.size()), [17, 8])
+            back = torch.fft.irfft2(torch.fft.rfft2(x))
+            self.assertEqual((back.size(), back.dtype), (x.size(), torch.float32))
+            loss = torch.nn.functional.ctc_loss(x.log_softmax(-1), torch.ones(4, 2, dtype=torch.long, device="cuda"), [6, 5, 4, 2], [2, 2, 1, 1])
+            (packed.data.sum() + back.sum() + loss + norm(cell(x[0])).sum()).backward()
+            with torch.inference_mode():
+                self.assertEqual(torch.nn.functional.linear(x, cell.weight_ih).sum().item(), 1.0)
+            self.assertTrue(x.grad.norm().isfinite() and not x.grad[0, 0, 0].isnan())
+            self.assertEqual(x.grad.size(), x.size())
+
+        found = memviz.dry_run(step)
+        self.assertFalse(found["at_least"] or any("condition" in note for note in found["notes"]), found["notes"])
+        self.assertTrue(found["about"])
+
+    def test_gradients_of_distances_take_a_value_for_each_pair_and_feature(self):
+        import torch
+
+        def step():
+            x = torch.randn(1000, 8, device="cuda", requires_grad=True)
+            torch.cdist(x, x, p=1).sum().backward()
+
+        self.assertGreater(memviz.dry_run(step)["allocated"], 1000 * 1000 * 4 * 8)
+
+    def test_formulas_of_gradients_fill_zeros_in_place(self):
+        """PyTorch copies the zeros first if an argument is a tensor of a subclass, as fake ones are."""
+        import torch
+        which = torch.zeros(1, 1 << 20, dtype=torch.long)
+        takes = {"gather": lambda x, n: x.gather(0, n), "index": lambda x, n: x[n[0, :1]], "max": lambda x, n: x.max(0)[0],
+                 "index_select": lambda x, n: x.index_select(0, n[0, :1])}
+        for name, take in takes.items():
+            def step():
+                x = torch.zeros(8, 1 << 20, device="cuda", requires_grad=True)
+                take(x, which.cuda()).sum().backward()
+
+            self.assertLess(memviz.dry_run(step)["allocated"], 3 * (32 << 20), name)
+
+    def test_masks_formats_and_what_needs_a_gpu(self):
+        import torch
+
+        def step():
+            x, known = torch.randn(16, 32, device="cuda", requires_grad=True), torch.arange(16, device="cuda") > 5
+            self.assertEqual(x[known].size(), (10, 32))
+            x[known].sum().backward()
+            x.grad[known] = 0
+            self.assertEqual(f"{x.sum():.1f} {x.size()}", "1.0 torch.Size([16, 32])")
+            self.assertTrue(torch.allclose(x, x + 1) and not torch.equal(x, x + 1))
+            torch.nn.DataParallel(torch.nn.Linear(32, 32, device="cuda"))(x)
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                torch.zeros(4, device="cuda")
+
+        memviz.dry_run(step)
+
+        def unknown():
+            x = torch.randn(16, 32, device="cuda", requires_grad=True)
+            x[x.sum(1) > 0].sum().backward()
+
+        self.assertTrue(memviz.dry_run(unknown)["at_least"])
+
+    def test_a_condition_on_computed_values_is_about(self):
+        import torch
+
+        def step(condition):
+            x = torch.randn(1000, device="cuda")
+            return lambda: torch.empty(1 << 20, device="cuda") if condition(x) else None
+
+        self.assertTrue(memviz.dry_run(lambda: step(lambda x: x.sum() > 0)())["about"])
+        finite = memviz.dry_run(lambda: step(lambda x: x.isfinite().all())())
+        self.assertFalse(finite["about"])
+        self.assertGreater(finite["allocated"], 1 << 22)
 
     def test_what_cudnn_chooses_is_about(self):
         import torch

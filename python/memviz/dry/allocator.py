@@ -34,11 +34,9 @@ class Settings:
             self.divisions[start:end] = [int(value)] * (end - start)
         self.unknown = [f"{key}:{value}" for key, value in found.items()
                         if not IGNORED.match(key) or key == "backend" and value != "native"]
-
     def rounded(self, size: int) -> int:  # round_size()
         parts = self.divisions[min(15, max(0, size.bit_length() - 21))]
         return up(size, max(1, (1 << (size.bit_length() - 1)) // parts) if parts > 1 and size > ROUND * parts else ROUND)
-
     def snapshot(self) -> Dict[str, Any]:  # as torch.cuda.memory._snapshot() has them
         return {"PYTORCH_CUDA_ALLOC_CONF": self.text, "garbage_collection_threshold": 0.0, "expandable_segments": self.expandable,
                 "max_split_size": -1 if self.split_limit == math.inf else self.split_limit,
@@ -47,15 +45,12 @@ class Settings:
 class Block:
     """`segment` is the stack that reserved it, `origin` the first address of its expandable segment, or 0."""
     __slots__ = ("address", "size", "requested", "key", "before", "after", "state", "stack", "segment", "origin")
-
     def __init__(self, address: int, size: int, key: Key, segment: Stack, origin: int, state: str = FREE) -> None:
         self.address, self.size, self.key, self.state, self.requested = address, size, key, state, 0
         self.segment, self.origin, self.stack = segment, origin, []  # type: Stack, int, Stack
         self.before = self.after = None  # type: Optional[Block]
-
     def reach(self) -> int:  # bytes that it could grow to
         return self.size + (self.after.size if self.after and self.after.state == UNMAPPED else 0)
-
     def room(self, size: int) -> bool:  # whether it and the free and unmapped blocks after it are large enough
         block: Optional[Block] = self
         while block and block.state != USED and size > 0:
@@ -78,7 +73,6 @@ class Allocator:
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
         self.late: Dict[int, float] = {}  # events that free a block: when it is free if the GPU is slow, as an index of events
         self.pending: List[int] = []  # those whose time has not come
-
     def note(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
         if action not in ("alloc", "free_requested", "free_completed"):
             self.reserved += size if action in ("segment_alloc", "segment_map") else -size
@@ -87,15 +81,12 @@ class Allocator:
             self.events.append({"action": action, "addr": address, "size": size, "stream": stream, "compile_context": "N/A",
                                 "time_us": time.time_ns() // 1000, "user_metadata": "",
                                 **({} if stack is None else {"frames": stack})})
-
     def put(self, block: Block) -> None:
         by = block.size if block.state == FREE else 0
         bisect.insort(self.lists.setdefault((block.key, block.state), []), (by, block.address, block))
-
     def drop(self, block: Block) -> None:
         blocks = self.lists[block.key, block.state]
         del blocks[bisect.bisect_left(blocks, (block.size if block.state == FREE else 0, block.address))]
-
     def split(self, block: Block, size: int) -> None:  # the rest of a block becomes a block, if there is any
         if size < block.size:
             tail = Block(block.address + size, block.size - size, block.key, block.segment, block.origin, block.state)
@@ -103,7 +94,6 @@ class Allocator:
             if tail.after:
                 tail.after.before = tail
             self.put(tail)
-
     def settle(self, block: Block) -> Block:  # merges a block with neighbours of its state, and puts it into its list
         for other in (block.before, block.after):
             if other and other.state == block.state:
@@ -114,7 +104,6 @@ class Allocator:
                     low.after.before = low
         self.put(block)
         return block
-
     def take(self, key: Key, size: int) -> Optional[Block]:  # get_free_block()
         blocks, limit = self.lists.setdefault((key, FREE), []), self.settings.split_limit
         at = bisect.bisect_left(blocks, (size, 0))
@@ -123,10 +112,8 @@ class Allocator:
         if at == len(blocks) or size < limit <= blocks[at][0] or size >= limit and blocks[at][0] - size >= self.settings.slack:
             return None
         return blocks.pop(at)[2]
-
     def allows(self, more: int) -> bool:
         return self.limit is None or self.reserved + more <= self.limit
-
     def reserve(self, key: Key, size: int, stack: Stack) -> Block:
         total = SMALL_SEGMENT if size <= SMALL else self.settings.large if size < LARGE else up(size, ROUND_LARGE)
         if not self.allows(total):
@@ -134,7 +121,6 @@ class Allocator:
         if not self.allows(total):
             raise OutOfMemory(total)
         return self.segment(key, total, stack, FREE)
-
     def address(self, size: int) -> int:
         """The driver's: cudaMalloc() takes the lowest rest of a slot that is large enough, else a new slot below all others,
         as recordings on an H200 show, once it has filled what the context left free."""
@@ -150,7 +136,6 @@ class Allocator:
         if rest[1] > size:
             bisect.insort(self.rests, (rest[0] + size, rest[1] - size))
         return rest[0]
-
     def segment(self, key: Key, size: int, stack: Stack, state: str) -> Block:
         address = self.address(up(size, ROUND_LARGE))
         block = Block(address, size, key, stack, address if state == UNMAPPED else 0, state)
@@ -158,11 +143,9 @@ class Allocator:
         if state == FREE:
             self.note("segment_alloc", block.address, size, key[1], stack)
         return block
-
     # Expandable segments: try_allocate_expandable_block(), find_expandable_block(), map_block()
     def page(self, key: Key) -> int:
         return SMALL_SEGMENT if key[0] else self.settings.large
-
     def place(self, key: Key, size: int, stack: Stack) -> Block:
         for _, _, space in self.lists.setdefault((key, UNMAPPED), []):
             start = space.before if space.before and space.before.state == FREE else space
@@ -171,7 +154,6 @@ class Allocator:
         block = self.segment(key, SPACE, stack, UNMAPPED)
         self.put(block)
         return block
-
     def expand(self, key: Key, size: int, stack: Stack) -> Block:
         for again in (True, False):
             block = self.place(key, size, stack)
@@ -186,7 +168,6 @@ class Allocator:
             block = self.map(block.after if held and block.after else block, size - held, stack)
         self.drop(block)
         return block
-
     def map(self, block: Block, size: int, stack: Stack) -> Block:
         size = min(up(size, self.page(block.key)), block.size)
         self.drop(block)
@@ -194,7 +175,6 @@ class Allocator:
         block.state, block.segment = FREE, stack
         self.note("segment_map", block.address, size, block.key[1], stack)
         return self.settle(block)
-
     def unmap(self, block: Block) -> None:  # the whole pages of a free block go back
         page = self.page(block.key)
         low = block.origin + up(block.address - block.origin, page)
@@ -211,7 +191,6 @@ class Allocator:
         block.state = UNMAPPED
         self.note("segment_unmap", low, high - low, block.key[1], None)
         self.settle(block)
-
     def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:  # none for no bytes: a null pointer and no event
         if not requested:
             return None
@@ -226,7 +205,6 @@ class Allocator:
         self.peak_allocated = max(self.peak_allocated, self.allocated)
         self.note("alloc", block.address, requested, stream, stack)
         return block
-
     def free(self, block: Block, is_late: bool = False) -> None:
         if is_late:
             self.pending.append(len(self.events) + 1)
@@ -235,11 +213,9 @@ class Allocator:
         self.note("free_completed", block.address, block.requested, block.key[1], None)
         block.state, block.stack, block.requested = FREE, [], 0
         self.settle(block)
-
     def waited(self, until: float = math.inf) -> None:  # the program has waited for what the GPU was given before an event
         self.late.update((at, len(self.events)) for at in self.pending if at < until)
         self.pending = [at for at in self.pending if at >= until]
-
     def release(self) -> None:  # empty_cache(): segments without a live block go back, large ones first
         for key, state in sorted(self.lists):
             for _, _, block in self.lists[key, state][:] if state == FREE else ():
@@ -250,7 +226,6 @@ class Allocator:
                     self.first.remove(block)
                     bisect.insort(self.rests, (block.address, up(block.size, ROUND_LARGE)))
                     self.note("segment_free", block.address, block.size, key[1], None)
-
     def segments(self) -> List[Dict[str, Any]]:  # as torch.cuda.memory_snapshot() has them
         found: List[Dict[str, Any]] = []
         for first in sorted(self.first, key=lambda block: block.address):
@@ -292,6 +267,12 @@ def fits(source: Allocator, limit: int) -> bool:  # whether a program that alloc
         return bool(replayed(source, limit))
     except OutOfMemory:
         return False
+
+def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:
+    """Whether it fits, if reserved bytes are at most `off` of them more or fewer than predicted; within that, nothing is decided."""
+    more = room * (1 + off)
+    return ("fits" if most * (1 + off) <= room else "does not fit" if least > more and not fits(source, int(more)) else
+            "may not fit" if least <= room < most or not fits(source, int(room / (1 + off))) else "fits without its cache")
 
 def others(source: Allocator) -> List[Allocator]:  # what it may take as well, by the GPU's time and the driver's addresses
     return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \

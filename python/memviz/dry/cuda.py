@@ -19,31 +19,24 @@ def always(value: Any) -> Callable[..., Any]:
 class Stream:
     """A stream is its number. Each has blocks of its own in the allocator; nothing waits."""
     new, device_type, query, wait_stream, wait_event = itertools.count(16, 16), 1, always(True), nothing, nothing
-
     def __init__(self, device: Any = None, priority: int = 0, stream_id: Any = None, **_: Any) -> None:
         self.stream_id = self.cuda_stream = next(Stream.new) if stream_id is None else stream_id
         self.device, self.priority, self.device_index = torch.device("cuda", index_of(device)), priority, index_of(device)
         self.outer: List[Tuple[int, int]] = []  # streams that were current, as it became so, and autograd's number
-
     def synchronize(self) -> None:
         active.each("waited")
-
     def record_event(self, event: Any = None) -> Any:
         event = event or Event()
         event.record()
         return event
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.stream_id == self.stream_id
-
     def __hash__(self) -> int:
         return hash(self.stream_id)
-
     def __enter__(self) -> "Stream":
         self.outer.append((active.stream, torch._C._autograd._get_sequence_nr()))
         active.stream = self.stream_id
         return self
-
     def __exit__(self, *_: Any) -> None:
         number = torch._C._autograd._get_sequence_nr()
         active.stream, start = self.outer.pop()
@@ -54,10 +47,8 @@ class Event:
     cuda_event = at = 0
     __init__ = wait = nothing
     query, elapsed_time = always(True), always(1.0)
-
     def record(self, stream: Any = None) -> None:
         self.at = len(allocator().events)
-
     def synchronize(self) -> None:
         active.each("waited", self.at)
 
@@ -125,6 +116,8 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     c.memory._record_memory_history = c.memory._dump_snapshot = nothing
     c.memory._set_allocator_settings = lambda text: active.configure(text)
     c.memory._snapshot = lambda device=None: take()
+    c.CUDAGraph, c.make_graphed_callables = type("CUDAGraph", (), {"__getattr__": always(nothing)}), lambda callables, *_, **__: callables
+    c.graph = lambda *_, **__: getattr(active, "note")("rough", "a CUDA graph has no pool of its own") or contextlib.nullcontext()
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
     c.cudart = always(types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing, cudaMemGetInfo=c.mem_get_info))
     torch.Generator = Generator
@@ -143,6 +136,9 @@ def functions(gpu: kernels.Gpu) -> None:  # what decides by the GPU in C++, befo
     F.linear = chosen(F.linear, functools.partial(kernels.linear, F.linear))
     for name in kernels.KINDS:
         setattr(torch._VF, name, chosen(getattr(torch._VF, name), functools.partial(kernels.rnn, active, name)))
+    pack = torch._VF._pack_padded_sequence
+    torch._VF._pack_padded_sequence, torch.ctc_loss = (chosen(pack, functools.partial(kernels.packed, active, pack)),
+                                                       chosen(torch.ctc_loss, functools.partial(kernels.ctc, active)))
     torch.nn.modules.rnn.RNNBase.flatten_parameters = flatten
 
 def chosen(plain: Any, fake: Any) -> Any:
@@ -162,11 +158,9 @@ def flatten(module: Any) -> None:  # cuDNN wants all weights of an RNN in one bu
 
 def modules() -> None:  # parameters are fake from the start, and keep their identity when a module moves
     parameter, init = torch.nn.Parameter.__new__, torch.utils.data.DataLoader.__init__
-
     def new(cls: Any, data: Any = None, requires_grad: bool = True, *rest: Any, **more: Any) -> Any:
         is_real = type(data) is torch.Tensor and data.device.type == "cpu"
         return parameter(cls, active.fake.from_tensor(data.detach()) if is_real else data, requires_grad, *rest, **more)
-
     def apply(self: Any, fn: Any, recurse: bool = True) -> Any:
         for module in self.children() if recurse else ():
             module._apply(fn)
@@ -183,13 +177,12 @@ def modules() -> None:  # parameters are fake from the start, and keep their ide
             old.grad = grad
         self._buffers.update((key, fn(buffer)) for key, buffer in self._buffers.items() if buffer is not None)
         return self
-
     def loader(self: Any, *args: Any, **kwargs: Any) -> None:
         alone = {"num_workers": 0, "pin_memory": False, "timeout": 0, "prefetch_factor": None, "persistent_workers": False,
                  "multiprocessing_context": None}
         init(self, *args, **{key: alone.get(key, value) for key, value in kwargs.items()})
-
     torch.nn.Parameter.__new__ = new
+    torch.nn.DataParallel.forward = lambda self, *args, **kwargs: self.module(*args, **kwargs)
     plain = torch.nn.Module._apply.__code__
     apply.__code__ = apply.__code__.replace(co_name="_apply", co_filename=plain.co_filename, co_firstlineno=plain.co_firstlineno)
     torch.nn.Module._apply = apply  # reports know parameters by its name in stacks
@@ -197,7 +190,6 @@ def modules() -> None:  # parameters are fake from the start, and keep their ide
 
 def tensors() -> None:
     load, data, numpy, resize = torch.load, torch.Tensor.data, torch.Tensor.numpy, torch.UntypedStorage.resize_
-
     def loaded(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
         """The file is mapped, so that nothing of it is read before it is used; then moved as the program wants."""
         with no_fake(), torch.utils._python_dispatch._disable_current_modes():
@@ -207,22 +199,19 @@ def tensors() -> None:
                 found = load(file, "cpu", *args, **kwargs)
         is_moved = "cuda" in str(map_location)
         return torch.utils._pytree.tree_map(lambda t: t.to("cuda") if is_moved and isinstance(t, torch.Tensor) else t, found)
-
     def array(self: Any, *args: Any, **kwargs: Any) -> Any:
         value = active.value(self)  # the tensor, if it is real
         with no_fake():
             return numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value, *args, **kwargs)
-
     def resized(self: Any, size: int) -> Any:  # FSDP frees parameters that it has gathered so, and takes their memory again
         resize(self, size)
         active.resized(self)
         return self
-
     def moved(self: Any, new: Any) -> None:  # the device of a fake tensor is an attribute
         data.__set__(self, new)
         self.fake_device = getattr(new, "fake_device", self.fake_device)
-
     FakeTensor.data = property(data.__get__, moved)
+    FakeTensor.__format__ = lambda self, spec: format(str(self) if self.dim() else self.item(), spec)
     fake_tensor.FakeTensorMode.__deepcopy__ = lambda self, _: self  # a copied tensor has a copy of what it refers to
     torch.UntypedStorage.resize_, torch.load, torch.Tensor.numpy = resized, loaded, array
     torch.save = lambda *_, **__: active.note("assumed", "torch.save() writes nothing", False)
@@ -254,17 +243,14 @@ def processes(ranks: int) -> None:  # one rank of several, whose collectives do 
     ddp = importlib.import_module("torch.nn.parallel.distributed").DistributedDataParallel
     c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
     make, init = ddp.__init__, c10d.init_process_group
-
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
         self.register_comm_hook(None, reduced)
         self.logger = type("Silent", (), {"__getattr__": always(nothing)})()  # DDP's own wants the GPU's timers
-
     def fake(backend: Any = "", init_method: Any = "", timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
         store = importlib.import_module("torch.testing._internal.distributed.fake_pg").FakeStore()
         init("fake", store=store, rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
              world_size=world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1")))
-
     ddp.__init__, torch.distributed.init_process_group, c10d.init_process_group = made, fake, fake
 
 def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any]) -> None:
@@ -273,14 +259,12 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     getattr(torch._C, "_set_only_lift_cpu_tensors", nothing)(True)  # torch.tensor(..., device="cuda") goes through the dispatcher
     torch.autograd.set_multithreading_enabled(False)
     engine = torch.autograd.Variable._execution_engine
-
     def run_backward(*args: Any, **kwargs: Any) -> Any:  # in the calling thread, but with handles of its own, as the real threads
         mode.backward += 1
         try:
             return engine.run_backward(*args, **kwargs)
         finally:
             mode.backward -= 1
-
     mode.engine = run_backward.__code__
     torch.autograd.Variable._execution_engine = types.SimpleNamespace(
         **{**{name: getattr(engine, name) for name in dir(engine) if name[0] != "_"}, "run_backward": run_backward})
@@ -289,9 +273,7 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     modules()
     tensors()
     processes(ranks)
-
     def compiled(model: Any = None, **_: Any) -> Any:
         mode.note("rough", "torch.compile() fuses operators; this is the code without it")
         return model if model is not None else (lambda f: f)
-
     torch.compile = compiled

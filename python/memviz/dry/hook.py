@@ -21,7 +21,6 @@ class Finder(importlib.abc.MetaPathFinder):
         spec = importlib.util.find_spec(name)
         if spec and spec.loader:
             load = spec.loader.exec_module
-
             def loaded(module: ModuleType) -> None:
                 load(module)
                 start()

@@ -16,7 +16,6 @@ class Gpu(NamedTuple):
     major: int
     minor: int
     processors: int  # multi_processor_count
-
     @property
     def memory(self) -> int:
         return int(self.gib * (1 << 30))
@@ -42,16 +41,17 @@ def overloads(names: str) -> Set[Any]:  # every overload of these operators that
 def table(*rules: Tuple[str, Any]) -> Dict[Any, Any]:
     return {overload: rule for names, rule in rules for overload in overloads(names)}
 
-ADD, INDEX, NONZERO = aten.add.Tensor, aten.index.Tensor, aten.nonzero.default
+ADD, NONZERO, MASKED = aten.add.Tensor, aten.nonzero.default, overloads("index index_put index_put_ _index_put_impl_")
 SLICE_BACKWARD, ALIAS, LOCAL_SCALAR = aten.slice_backward.default, aten.alias.default, aten._local_scalar_dense.default
 DYNAMIC = overloads("nonzero masked_select _unique2 unique_dim unique_consecutive bincount repeat_interleave") - \
     {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
-ALL = overloads("all")
+FILLED = overloads("scatter_add scatter index_add index_put")  # in formulas, of subclasses: FunctionsManual.cpp, areAnyTensorSubclassLike()
+ANSWERS = overloads("all eq ne isnan isinf")
 INDICES = overloads("topk argmax argmin multinomial sort randint")
 RANDOM = overloads("rand randn rand_like randn_like bernoulli bernoulli_ normal_ uniform_ multinomial native_dropout randint "
                    "randint_like random_ randperm")
 SCALED = overloads("_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_")
-LAST_FIRST = overloads("native_dropout")  # Dropout.cu: the mask is made before the result
+LAST_FIRST = overloads("native_dropout _thnn_fused_gru_cell")  # Dropout.cu, RNN.cu: the result is made last
 SEEDS_FIRST = overloads("_scaled_dot_product_cudnn_attention")  # attention.cu, _cudnn_attention_forward()
 BETWEEN = overloads("convolution_backward")
 # Seeds of attention are on the CPU outside of CUDA graphs; fake kernels put them on the GPU.
@@ -70,6 +70,12 @@ def balanced(func: Any, args: Any, found: List[Any]) -> Any:  # indices that a r
         choices = args[0].size(dim) if args[0].dim() else 1
     return [None if t.dtype != torch.int64 or t.numel() > 1 << 20 else torch.arange(t.numel()).remainder_(choices).view(t.size())
             for t in found]
+
+def answer(func: Any, args: Any) -> Any:  # of finite values; isfinite() compares with infinity and with the tensor itself
+    if len(args) == 1 or func.__name__[:3] not in ("eq.", "ne."):
+        return "all" in func.__name__ if len(args) == 1 else None
+    is_same, other = args[0] is args[1], args[1]
+    return ("eq" in func.__name__) == is_same if is_same or isinstance(other, float) and math.isinf(other) else None
 
 def half(func: Any, args: Any, kwargs: Any) -> Any:  # a stand-in for a result whose size is not known
     first, name = args[0], func.__name__
@@ -157,16 +163,29 @@ def cudnn_forward(query: Any, key: Any, value: Any, bias: Any, keeps: bool, *_: 
     sums = query.new_empty((*rows, 1) if keeps else (0,), dtype=torch.float32)
     return (out, sums, None, None, query.size(2), key.size(2), *seeds, None)
 
-def cudnn_gradients(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> Any:
-    return tuple(torch.empty_like(t) for t in (query, key, value))
-
 def grouped_product(a: Any, b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
     """Its fake kernel wants bfloat16; the GPU multiplies other types group by group."""
     size = ([offs.size(0)] if a.dim() == b.dim() == 2 else [a.size(0)] if a.dim() == b.dim() else []) + [a.size(-2), b.size(-1)]
     return a.new_empty(size, dtype=out_dtype or a.dtype)
 
-FAKES = table(("_grouped_mm", grouped_product), ("_scaled_dot_product_cudnn_attention", cudnn_forward),
-              ("_scaled_dot_product_cudnn_attention_backward", cudnn_gradients))
+def gru_gradients(grad: Any, workspace: Any, has_bias: bool) -> Any:  # RNN.cu: two for the gates, with their sums
+    made = [grad.new_empty(len(grad), 3 * grad.size(1)) for _ in range(2)]
+    return (*made, torch.empty_like(grad), *(grad.new_empty(3 * grad.size(1)) if has_bias else None for _ in range(2)))
+
+def spectrum(value: Any, dims: Any, _: int, what: Any) -> Any:  # what: the last size if it becomes real; of real values, whether of one side
+    size, is_real = list(value.size()), not isinstance(what, bool)
+    size[dims[-1]] = what if is_real else size[dims[-1]] // 2 + 1 if what and not value.is_complex() else size[dims[-1]]
+    return value.new_empty(size, dtype=value.dtype.to_real() if is_real else value.dtype.to_complex())
+
+FAKES = table(("_grouped_mm", grouped_product), ("_scaled_dot_product_cudnn_attention", cudnn_forward), ("_fft_r2c _fft_c2r _fft_c2c", spectrum),
+              ("_scaled_dot_product_cudnn_attention_backward", lambda grad, *args, **_: tuple(torch.empty_like(t) for t in args[:3])),
+              ("_thnn_fused_gru_cell", lambda gates, more, h, *_: (torch.empty_like(h), h.new_empty(len(h), 5 * h.size(1)))),
+              ("_thnn_fused_gru_cell_backward", gru_gradients),
+              ("_weight_norm_interface_backward", lambda grad, v, g, *_: (torch.empty_like(v), torch.empty_like(g))))
+
+def left_out(recorder: Any, library: str, *sizes: int) -> List[int]:
+    recorder.note("rough", f"{library}'s workspaces are left out")
+    return list(sizes)
 
 def cudnn_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> List[int]:
     batch, heads, length, width = args[1].size()
@@ -193,8 +212,9 @@ def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[An
     """Reduce.cuh, setReduceConfig(): a sum over many values and few outputs is split over blocks, which leave their parts in
     a buffer, and semaphores. Only sums over the leading dimensions (gradients of a bias) make it large."""
     value, outputs = args[0], found[0].numel()
+    cast = [value.numel() * 8] if found[0].dtype == torch.int64 != value.dtype else []  # ReduceOpsUtils.h, make_reduction(): a copy first
     if not outputs or outputs == value.numel() or not value.is_contiguous():
-        return []
+        return cast
     dims = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else None
     is_inner, inputs = not dims or any(d % value.dim() == value.dim() - 1 for d in dims), value.numel() // outputs
     vector = next(v for v in (4, 2, 1) if (inputs if is_inner else value.size(-1)) % v == 0)
@@ -205,18 +225,26 @@ def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[An
     width = min(wide, 512 // each // height)
     step_in, step_out = (width, 1) if is_inner else (1, width)
     if -(-inputs // step_in) < min(height * 16, 256):
-        return []
+        return cast
     values, grid = -(-inputs // (step_in * height)), -(-outputs // (each * step_out))
     target = recorder.gpu.processors * (2048 // (width * height))
     blocks = 1 if values < 256 or grid > target else max(min(-(-target // grid), -(-values // 16)), -(-values // 256))
     size = max(4, value.element_size())
-    return [size * outputs * blocks * step_out * each, 4 * grid] if blocks > 1 else []
+    return cast + ([size * outputs * blocks * step_out * each, 4 * grid] if blocks > 1 else [])
 
 RULES: Dict[Any, Callable[..., List[int]]] = table(
-    ("mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular addmm _addmm_activation", product),
+    ("mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular addmm _addmm_activation affine_grid_generator", product),
     ("convolution", convolution),
     ("sum mean amax amin prod any all norm linalg_vector_norm", reduction),
     ("embedding_dense_backward", embedding_backward),
+    # DistanceKernel.cu, cdist_backward_kernel_impl(): a value for each pair and feature, before they are added
+    ("_cdist_backward", lambda recorder, device, args, kwargs, found: [nbytes(args[4]) * args[1].size(-1)]),
+    # SpectralOps.cpp: cuFFT overwrites what it makes real values of, so it works on a copy
+    ("_fft_r2c _fft_c2c", lambda recorder, *_: left_out(recorder, "cuFFT")),
+    ("_fft_c2r", lambda recorder, device, args, kwargs, found: left_out(recorder, "cuFFT", nbytes(args[0]))),
+    ("linalg_cholesky_ex cholesky cholesky_solve cholesky_inverse linalg_inv_ex linalg_lu_factor_ex linalg_lu linalg_lu_solve _linalg_det "
+     "_linalg_solve_ex linalg_ldl_factor_ex linalg_qr geqrf ormqr _linalg_eigh linalg_eig _linalg_svd linalg_lstsq",
+     lambda recorder, *_: left_out(recorder, "cuSOLVER")),
     ("_scaled_dot_product_flash_attention_backward", flash_backward),
     ("_scaled_dot_product_efficient_attention_backward", efficient_backward),
     ("_scaled_dot_product_cudnn_attention_backward", cudnn_backward),
@@ -316,7 +344,6 @@ class Rnn(torch.autograd.Function):
         del work, copy
         ctx.recorder, ctx.weights, ctx.inputs, ctx.first = recorder, weights, (value, hx, cx), first
         return out.transpose(0, 1) if first else out, hy, cy
-
     @staticmethod
     def backward(ctx: Any, grad: Any, *_: Any) -> Any:
         value, device = ctx.inputs[0], ctx.inputs[0].fake_device.index or 0
@@ -345,3 +372,35 @@ def rnn(recorder: Any, kind: str, *args: Any) -> Any:
     value, hx, cx = autocast(value, hx, cx)
     out = Rnn.apply(recorder, kind, layers, dropout, 2 if both else 1, train, first, value, hx, cx, *weights)
     return out if kind == "lstm" else out[:2]
+
+class Made(torch.autograd.Function):
+    """The result of a function that has no fake kernel, and what it keeps, of which its backward pass makes as much again."""
+    @staticmethod
+    def forward(ctx: Any, value: Any, size: Any, *kept: Any) -> Any:
+        ctx.like, ctx.kept = value, [value.new_empty(each) for each in kept]
+        return value.new_empty(size)
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        made = [torch.empty_like(each) for each in (ctx.like, *ctx.kept)]
+        return (*made[:1], *[None] * len(made))
+
+def lengths_of(recorder: Any, lengths: Any, most: int) -> Any:  # a real tensor
+    known = recorder.value(lengths) if isinstance(lengths, torch.Tensor) else torch.tensor(lengths)
+    if known is None:
+        recorder.note("not known", "lengths of sequences that depend on computed values: all are taken as whole")
+    return torch.full((len(lengths),), most) if known is None else known
+
+def packed(recorder: Any, plain: Any, value: Any, lengths: Any, first: bool) -> Any:
+    """pack_padded_sequence(): PackedSequence.cpp, one tensor of all steps."""
+    with torch._subclasses.fake_tensor.unset_fake_temporarily():
+        known = lengths_of(recorder, lengths, value.size(int(first)))
+        steps = plain(torch.empty(*value.size()[:2], 1), known, first)[1]
+    return Made.apply(value, (int(known.sum()), *value.size()[2:])), steps
+
+def ctc(recorder: Any, value: Any, targets: Any, lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1, *_: Any) -> Any:
+    """LossCTC.cu: the logarithms of all paths forwards, and again backwards."""
+    with torch._subclasses.fake_tensor.unset_fake_temporarily():
+        most = int(lengths_of(recorder, target_lengths, targets.size(-1)).max())
+    batch = value.size(1) if value.dim() == 3 else 1
+    loss = Made.apply(value, (batch,), (batch, value.size(0), 2 * most + 1))
+    return (loss, loss.mean(), loss.sum())[reduction]

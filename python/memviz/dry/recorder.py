@@ -105,7 +105,6 @@ class Recorder(TorchDispatchMode):
         self.backward = self.ignores = 0  # depths: in autograd's engine, which has threads of its own; where nothing is recorded
         self.engine: Any = None  # the code that calls autograd's engine
         self.sole = -1  # references to a gradient that only the engine holds
-
     def stack(self) -> Stack:
         frame, keys = sys._getframe(2), []  # type: Any, List[Any]
         while frame:
@@ -117,13 +116,11 @@ class Recorder(TorchDispatchMode):
                 self.frames.setdefault((code, line), {"name": code.co_name, "filename": code.co_filename, "line": line})
                 for code, line in keys if not any(h in code.co_filename for h in HIDDEN)]
         return found
-
     def note(self, kind: str, reason: str, is_here: bool = True) -> None:  # a reason, and the line of the program that has it
         lines, stack = self.notes[kind].setdefault(reason, []), self.stack() if is_here else []
         user = [f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]]
         where = [f"{frame['filename']}:{frame['line']}" for frame in (user or stack)[:1]]
         lines += [line for line in where if len(lines) < MOST_NOTES and line not in lines]
-
     def configure(self, text: str) -> None:  # settings of the allocator, in the form of PYTORCH_CUDA_ALLOC_CONF
         try:
             settings = Settings(text)
@@ -134,49 +131,40 @@ class Recorder(TorchDispatchMode):
             each.settings = settings
         for setting in settings.unknown:
             self.note("assumed", f"the allocator's setting {setting} is left out", False)
-
     def take(self, device: int, size: int) -> Optional[Block]:
         if not self.is_configured:  # a program may set the variable after it imports torch
             self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
         return self.allocators[device].alloc(size, self.stream or self.forward_stream(), self.stack())
-
     def forward_stream(self) -> int:  # of the operator whose gradient is computed: the engine makes it the current one
         node = torch._C._current_autograd_node() if self.backward and self.sides else None
         number = node._sequence_nr() if node else -1
         _, end, stream = self.sides[bisect.bisect(self.sides, (number, math.inf, 0)) - 1] if node else (0, 0, 0)
         return stream if number < end else 0
-
     def hold(self, tensor: Any) -> None:
         if tensor.layout != torch.strided:
             return self.note("not known", "of a sparse tensor only the parts that are tensors are counted")
         storage, device = tensor.untyped_storage(), tensor.device.index or 0
         if storage._cdata not in self.live:
             self.watch(storage, self.take(device, storage.nbytes()), device)
-
     def watch(self, storage: Any, block: Optional[Block], device: int) -> None:
         key = storage._cdata
         self.live[key] = weakref.ref(storage, lambda _: self.free(key, *self.live.pop(key, NONE)[1:])), block, device
-
     def free(self, key: int, block: Optional[Block], device: int) -> None:
         if block:
             self.allocators[device].free(block, key in self.streams)
         self.streams.discard(key)
-
     def each(self, what: str, *args: Any) -> None:
         for allocator in self.allocators:
             getattr(allocator, what)(*args)
-
     def used_by(self, tensor: Any, stream: int) -> None:  # Tensor.record_stream()
         _, block, _ = self.live.get(tensor.untyped_storage()._cdata, NONE)
         if block and block.key[1] != stream:
             self.streams.add(tensor.untyped_storage()._cdata)
-
     def resized(self, storage: Any) -> None:  # the new memory is taken before the old one goes
         ref, old, device = self.live.get(storage._cdata, NONE)
         if ref is not None and (old.requested if old else 0) != storage.nbytes():
             self.live[storage._cdata] = ref, self.take(device, storage.nbytes()), device
             self.free(storage._cdata, old, device)
-
     def temporaries(self, device: int, sizes: List[int]) -> None:
         """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
         blocks: List[Optional[Block]] = []
@@ -186,21 +174,17 @@ class Recorder(TorchDispatchMode):
             else:
                 self.free(-1, blocks[-size - 1], device)
                 blocks[-size - 1] = None
-
     def workspace(self, device: int, kind: str, size: int) -> None:  # what a library keeps for each thread and stream
         if (device, self.stream, self.backward > 0, kind) not in self.workspaces:
             self.workspaces.add((device, self.stream, self.backward > 0, kind))
             self.take(device, size)
-
     def value(self, tensor: Any) -> Any:  # a real tensor with the values of this one, or None
         ref, value = self.values.get(id(tensor), (lambda: None, None))
         return tensor if not isinstance(tensor, FakeTensor) else value if ref() is tensor else None
-
     def know(self, tensor: Any, value: Any) -> None:
         if isinstance(tensor, FakeTensor) and isinstance(value, torch.Tensor) and value.numel() <= MOST_KNOWN:
             key = id(tensor)
             self.values[key] = weakref.ref(tensor, lambda _: self.values.pop(key, None)), value
-
     def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:  # for real, if all values are known
         known = {id(t): self.value(t) for t in tensors}
         if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN or known[id(t)] is None for t in tensors) or \
@@ -212,7 +196,6 @@ class Recorder(TorchDispatchMode):
                 return func(*args, **kwargs)
         except Exception:  # an operator that the CPU does not have: its values are not known
             return None
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is DEVICE and isinstance(args[0], FakeTensor):
             return args[0].fake_device
@@ -222,6 +205,11 @@ class Recorder(TorchDispatchMode):
             return NotImplemented  # a DTensor, say, whose operators on its parts come here
         if func is PINNED:
             return True  # DDP insists
+        if torch.is_inference_mode_enabled():  # where autograd does not take composed operators apart
+            with self:
+                out = func.decompose(*args, **(kwargs or {}))
+            if out is not NotImplemented:
+                return out
         kwargs = {key: value for key, value in (kwargs or {}).items() if key != "pin_memory"}  # pinning needs CUDA
         tensors, device = leaves(args, list(kwargs.values())), kwargs.get("device")
         if not any(isinstance(t, FakeTensor) for t in tensors) and (device is None or device.type != "cuda") and \
@@ -234,28 +222,27 @@ class Recorder(TorchDispatchMode):
             return self.scalar(args[0])
         if func is kernels.SLICE_BACKWARD and (args[3], args[5]) == (0, 1) and args[4] >= args[1][args[2]]:
             return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
-        takes = func is kernels.ADD and self.backward > 0 and self.adds_in_place(*args[:2])
+        takes = self.backward > 0 and (func in kernels.FILLED or func is kernels.ADD and self.is_sole(*args[:2])) and self.is_engines()
         return self.faked(func, tensors, args, kwargs, takes)
-
-    def adds_in_place(self, first: Any, second: Any) -> bool:
-        """Autograd's engine (not a formula of PyTorch's in Python: newer releases wrap dispatch) adds a second gradient in place
-        if no one else holds the first (input_buffer.cpp, can_accumulate_inplace()), but never to a tensor of a subclass, as fake
-        ones are. The first call sees a gradient that the engine alone holds: see DryRun.calibrate()."""
+    def is_engines(self) -> bool:
+        """Whether autograd's engine calls, and not a formula of PyTorch's in Python: newer releases wrap dispatch."""
         frame: Any = sys._getframe(2)
         while frame and ("/torch/_dynamo/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith("/torch/_compile.py")):
             frame = frame.f_back
-        if frame is None or frame.f_code is not self.engine or first.size() != second.size() or first._is_view():
+        return frame is not None and frame.f_code is self.engine
+    def is_sole(self, first: Any, second: Any) -> bool:
+        """The engine adds a second gradient in place if no one else holds the first (input_buffer.cpp, can_accumulate_inplace()), but
+        not to a subclass, as fake tensors are. The first call sees a gradient that it alone holds: see DryRun.calibrate()."""
+        if first.size() != second.size() or first._is_view():
             return False
         self.sole = first._use_count() if self.sole < 0 else self.sole
         return bool(first._use_count() <= self.sole)
-
     def inherit(self, tensor: Any, source: Any) -> None:
         old = source.untyped_storage()._cdata
         ref, block, device = self.live.get(old, NONE)
         if block:
             self.live[old] = ref, None, device
             self.watch(tensor.untyped_storage(), block, device)
-
     def faked(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, takes: bool = False) -> Any:
         values = None if func in kernels.RANDOM else self.computed(func, tensors, args, kwargs)
         if func in kernels.SCALED:
@@ -264,9 +251,10 @@ class Recorder(TorchDispatchMode):
             self.forget(tensors[0])
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
-        if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
+        if func in kernels.MASKED and any(i is not None and i.dtype == torch.bool for i in args[1]):
             args = (args[0], [part for i in args[1] for part in  # x[mask] is x[mask.nonzero()]: a size that depends on values
-                              (kernels.NONZERO(i).unbind(1) if i is not None and i.dtype == torch.bool else (i,))])
+                              (self.__torch_dispatch__(kernels.NONZERO, (), (i,)).unbind(1)
+                               if i is not None and i.dtype == torch.bool else (i,))], *args[2:])
             tensors = leaves(args)
         if not all(isinstance(t, FakeTensor) for t in tensors):
             fake = self.fake.from_tensor
@@ -280,11 +268,11 @@ class Recorder(TorchDispatchMode):
             with no_fake():
                 values = kernels.balanced(func, args, found)
             self.guesses = self.guesses or "rand" not in func.__name__
-            self.note("assumed", "indices that depend on computed values are spread evenly")
-        if values is None and func in kernels.ALL and not found[0].dim():
-            self.note("assumed", "what all() asks of computed values is true")
+            self.note("assumed", "indices by chance, and those that depend on computed values, are spread evenly")
+        if values is None and found and func in kernels.ANSWERS and kernels.answer(func, args) is not None:
+            self.note("assumed", "computed values are finite, and what all() asks of them is true")
             with no_fake():
-                values = torch.tensor(True)
+                values = torch.full(found[0].size(), kernels.answer(func, args)) if found[0].numel() <= MOST_KNOWN else None
         if values is not None:
             for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
                 self.know(tensor, value)
@@ -293,7 +281,6 @@ class Recorder(TorchDispatchMode):
                 self.inherit(found[0], args[0])
             self.charge(func, args, kwargs, found)
         return out
-
     def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
         if func in kernels.BETWEEN:
             return kernels.convolution_backward(self, args, found)
@@ -305,14 +292,12 @@ class Recorder(TorchDispatchMode):
                     self.hold(t)
         if device >= 0 and func in kernels.RULES:
             self.temporaries(device, kernels.RULES[func](self, device, args, kwargs, found))
-
     def forget(self, tensor: Any) -> None:  # after an in-place write of unknown values neither the tensor nor its views are known
         storage = tensor.untyped_storage()._cdata if isinstance(tensor, FakeTensor) and tensor.layout == torch.strided else None
         for key, (ref, _) in list(self.values.items()) if storage else ():
             other = ref()
             if other is None or other.layout == torch.strided and other.untyped_storage()._cdata == storage:
                 self.values.pop(key, None)
-
     def scalar(self, tensor: Any) -> Any:
         self.each("waited")
         value = self.value(tensor)
@@ -320,11 +305,10 @@ class Recorder(TorchDispatchMode):
             with no_fake():
                 return value.item()
         if tensor.dtype == torch.bool:
-            self.note("assumed", "a condition that depends on computed values is taken as false")
+            self.note("rough", "a condition that depends on computed values is taken as false")
         elif not tensor.is_floating_point() and not tensor.is_complex():
             self.note("not known", "an integer that depends on computed values is taken as 1")
         return False if tensor.dtype == torch.bool else 1.0 if tensor.is_floating_point() or tensor.is_complex() else 1
-
     def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:  # a size depends on values
         if values is None:
             self.note("not known", f"{func}: a size that depends on computed values; half is taken")
@@ -339,11 +323,11 @@ class Recorder(TorchDispatchMode):
             if on_gpu(made[-1]):
                 self.hold(made[-1])
         return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
-
     def unsupported(self, func: Any, tensors: List[Any], why: Exception) -> Any:
         """An operator without a fake kernel. One that only alters its arguments can be skipped, but for its temporaries."""
         may_skip = func._schema.is_mutable and not func._schema.returns
         if not type(why).__name__.startswith(("Unsupported", "DataDependent", "DynamicOutput")) or not tensors and not may_skip:
             raise why
         self.note("not known", f"{func} has no fake kernel (torch.library.register_fake adds one)")
-        return None if may_skip else torch.empty_like(tensors[0])
+        found = tuple("all" in func.__name__ if str(r.type) == "bool" else torch.empty_like(tensors[0]) for r in func._schema.returns)
+        return found if len(found) > 1 else None if may_skip else found[0]

@@ -8,11 +8,11 @@ from . import allocator, kernels
 CONTEXT = 756 << 20  # the CUDA context and the code of kernels: seen on an H100 after a bf16 matrix product and a convolution
 NCCL = 840 << 20  # a group and its first collective: seen on two H200s with NVLink, NCCL 2.28.9 (bench/dry_run/nccl_memory.py)
 STEPS = 3
+OFF, OFF_ROUGH = 0.01, 0.15  # of reserved bytes: more than any of 72 exact and 51 rough predictions was off (docs/dry-run.md, accuracy)
 KEEP: List[Any] = []  # what C++ has pointers to
 
 class DryRun:
     """One for each process, which it changes for good. `path` may be empty: nothing is written."""
-
     def __init__(self, path: str, gpu: Optional[str] = None, steps: int = STEPS, ranks: int = 0, expect: bool = False) -> None:
         from . import recorder
         from ..recording import host, rank
@@ -23,7 +23,6 @@ class DryRun:
         self.recorder = recorder.Recorder(int(os.environ.get("LOCAL_RANK", "0")) + 1, self.gpu)
         self.counts: Dict[int, int] = {}  # of steps, by optimizer
         self.peaks = 0, 0, 0  # events, least and most reserved bytes after them
-
     def start(self, ends_process: bool) -> None:
         import torch
         from . import cuda, recorder
@@ -36,7 +35,6 @@ class DryRun:
         if ends_process:
             self.count_steps()
             atexit.register(self.finish)
-
     def calibrate(self, torch: Any) -> None:
         """Runs a backward pass in which two gradients are added: whether one works, and Recorder.sole."""
         self.recorder.ignores += 1
@@ -46,7 +44,6 @@ class DryRun:
         self.recorder.ignores -= 1
         if self.recorder.sole < 0:
             raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
-
     def count_steps(self) -> None:  # the end of the N-th step of each optimizer is the end of the program: it has nothing to save
         def stepped(optimizer: Any, *_: Any) -> None:
             self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
@@ -56,18 +53,15 @@ class DryRun:
                 sys.stderr.flush()
                 os._exit(0)
         sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(stepped)
-
     def snapshot(self) -> Dict[str, Any]:
         allocators = self.recorder.allocators
         settings = {**allocators[0].settings.snapshot(), "dry_run": True, "dry_run_gpu": self.gpu.name, **self.doubts()}
         return {"segments": [s for a in allocators for s in a.segments()], "device_traces": [a.events for a in allocators],
                 "allocator_settings": settings, "external_annotations": []}
-
     def doubts(self) -> Dict[str, Any]:
         least, most = self.reserved()
         return {"dry_run_at_least": bool(self.recorder.notes["not known"]), "dry_run_about": bool(self.recorder.notes["rough"]),
                 "dry_run_reserved_least": least, "dry_run_reserved_most": most}
-
     def finish(self) -> None:
         if self.is_done:
             return
@@ -82,7 +76,6 @@ class DryRun:
             return print(self.verdict())
         for line in ["the program took no memory of a GPU: nothing to predict"] if is_empty else self.report():
             print(f"memviz: {line}", file=sys.stderr)
-
     def report(self) -> List[str]:
         lines = [f"{word}: {reason}{': ' * bool(where)}{', '.join(where[:3])}{' ...' * (len(where) > 3)}"
                  for word, reasons in self.recorder.notes.items() for reason, where in reasons.items()]
@@ -92,35 +85,37 @@ class DryRun:
             lines.append(f"between: {late}the addresses that the driver chooses decide which free memory is used again")
         events = f"{sum(len(a.events) for a in self.recorder.allocators):,} events, predicted: {self.path}"
         return lines + [self.verdict()] + [events] * bool(self.path)
-
     def worst(self) -> allocator.Allocator:
         return max(self.recorder.allocators, key=lambda a: a.peak_reserved)
-
     def reserved(self) -> Tuple[int, int]:  # bytes at the peak, at least and at most
         worst = self.worst()
         if self.peaks[0] != len(worst.events):
             peaks = [a.peak_reserved for a in (worst, *allocator.others(worst))]
             self.peaks = len(worst.events), min(peaks), max(peaks)
         return self.peaks[1:]
-
     def verdict(self) -> str:
         (low, most), notes, distributed = self.reserved(), self.recorder.notes, sys.modules["torch.distributed"]
         several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
         beside = CONTEXT + (NCCL if several else 0)
         room, name = self.gpu.memory - beside, self.gpu.name
         least = "at least " if notes["not known"] else "about " if notes["rough"] else ""
-        fits = (f"fits {name} with {size(room - most)} to spare" if most <= room else f"may not fit {name}" if low <= room else
-                f"fits {name} only because PyTorch gives its cache back" if allocator.fits(self.worst(), room) else
-                f"does not fit {name}, by {size(self.worst().peak_reserved - room)}")
+        part, found = "what is known " if notes["not known"] else "", self.side(room)
+        fits = {"fits": f"{part}fits {name} with {size(room - most)} to spare",
+                "may not fit": f"may not fit {name}: it is within {self.off():.0%}, the error of such predictions, or the range",
+                "does not fit": f"does not fit {name}, by {size(self.worst().peak_reserved - room)}",
+                "fits without its cache": f"{part}fits {name} only because PyTorch gives its cache back"}[found]
         return (f"needs {least}{between(low, most)} reserved "
                 f"({between(low + beside, most + beside)} with the context{' and NCCL' * several}): {fits}")
+    def off(self) -> float:
+        return OFF_ROUGH if self.recorder.notes["rough"] else OFF
+    def side(self, room: int) -> str:
+        return allocator.side(self.worst(), room, *self.reserved(), self.off())
 
-def size(count: int) -> str:
-    gib = count / (1 << 30)
-    return f"{gib:.1f} GiB" if gib >= 10 else f"{gib:.2f} GiB" if gib >= 1 else f"{count / (1 << 20):.0f} MiB"
-
+def size(count: int, like: int = 0) -> str:  # in the unit of the larger one
+    gib, most = count / (1 << 30), max(count, like) / (1 << 30)
+    return f"{gib:.1f} GiB" if most >= 10 else f"{gib:.2f} GiB" if most >= 1 else f"{count / (1 << 20):.0f} MiB"
 def between(low: int, most: int) -> str:
-    return size(most) if size(low) == size(most) else f"{size(low)} to {size(most)}"
+    return size(most) if size(low, most) == size(most) else f"{size(low, most)} to {size(most)}"
 
 def chosen_gpu(name: str) -> kernels.Gpu:  # a name of kernels.GPUS, or its memory in MiB
     if name.lower() in kernels.GPUS:
