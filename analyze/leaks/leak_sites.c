@@ -268,7 +268,7 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
         /* The steps may be layers of one pass, or they are a loop of lines that calls no module. If
          * the sizes differ, the loop may go over parameters; if each step keeps several blocks,
          * over layers that are not modules. */
-        w->is_doubtful = true;
+        w->is_loop = true;
         use->growth.kind = MV_GROWTH_MAYBE;
     }
 }
@@ -403,12 +403,44 @@ static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, 
     return biggest;
 }
 
+/* The floor without the blocks of lines that allocate nothing once the steps have begun. They can only
+ * free what they had, and that hides what another line keeps. False when memory is out. */
+static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint8_t *allocates = mv_push_array(w->scratch, uint8_t, w->sites.groups);
+    int64_t *changes = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), held = 0;
+    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    uint32_t from = 0;
+
+    if (!allocates || !changes || !least)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (mv_floor_holds(&w->floor, a, i, &from) && from > first)
+            allocates[w->sites.group[mv_site_of(&w->sites, a->stack[i])]] = 1;
+    from = 0;
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        if (mv_floor_holds(&w->floor, a, i, &from) &&
+            !allocates[w->sites.group[mv_site_of(&w->sites, a->stack[i])]]) {
+            changes[from] += (int64_t)a->block[i];
+            changes[mv_floor_bin(&w->floor, a->freed[i])] -= (int64_t)a->block[i];
+        }
+    for (uint32_t b = 0; b < w->floor.bins; b++) {
+        held += changes[b];
+        least[b] = w->floor.least[b] - (uint64_t)held;
+    }
+    *out = w->floor;
+    out->least = least;
+    return true;
+}
+
 /* Withdraws sites, those that keep the most first, until the floor no longer contradicts. `kept` is
  * sorted by site. */
 static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
-    mv_floor_proof proof;
+    mv_floor_proof proof, of_steps;
+    mv_floor rest;
 
     if (!born)
         return false;
@@ -425,6 +457,13 @@ static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t co
             return false;
         if (proof != MV_FLOOR_STAYS)
             return true;
+        if (w->offset == MV_NO_ROW) {
+            if (!floor_of_steps(w, first, &rest) ||
+                !mv_floor_prove(w->scratch, &rest, born, first, &of_steps))
+                return false;
+            w->offset = biggest;
+            w->is_hidden = of_steps == MV_FLOOR_RISES;
+        }
         w->uses[biggest].growth.kind = MV_GROWTH_NONE;
     }
 }

@@ -63,7 +63,11 @@ typedef struct {
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     uint32_t seldom;        /* a site that keeps a block now and then, and too few of them are
                              * known to be sure; MV_NO_ROW */
+    uint32_t offset;        /* the site that keeps the most in steps whose floor stays, because as
+                             * much is freed elsewhere; MV_NO_ROW: none */
+    bool is_hidden;         /* without the memory from before the steps, the floor rises */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
+    bool is_loop;           /* a site would grow, but the steps may be no steps: leak_sites.c */
     uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as
                              * before; MV_NO_ROW: none */
     bool is_nameless;       /* blocks without a stack grow */

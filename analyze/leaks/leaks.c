@@ -515,12 +515,34 @@ static const char *why_risen(mv_leak_state *w)
                            w->out->steps.count);
 }
 
+/* The line that keeps memory in steps whose floor stays. */
+static const char *kept_meanwhile(mv_leak_state *w)
+{
+    const mv_site_use *use = &w->uses[w->offset];
+    char label[160], text[MV_SIZE_TEXT];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[w->offset], label, sizeof label);
+    return mv_arena_printf(w->arena, "%s keeps memory step after step (%s in %u blocks)", label,
+                           mv_size_text(text, use->retained_bytes), use->retained);
+}
+
 static const char *why_clean(mv_leak_state *w)
 {
-    const char *risen = why_risen(w);
+    const char *risen = why_risen(w), *kept = "no line keeps memory step after step";
 
-    return risen ? mv_arena_printf(w->arena, "no line keeps memory step after step%s", risen)
-                 : NULL;
+    if (w->offset != MV_NO_ROW)
+        kept = mv_arena_printf(w->arena, "%s, but as much is freed elsewhere", kept_meanwhile(w));
+    return risen ? mv_arena_printf(w->arena, "%s%s", kept, risen) : NULL;
+}
+
+static void decide_with_hidden(mv_leak_state *w)
+{
+    set_unknown(w->out, "the set-up is freed",
+                mv_arena_printf(w->arena,
+                                "%s, hidden from the floor because memory from before the steps is "
+                                "freed meanwhile",
+                                kept_meanwhile(w)),
+                "record until nothing from before the steps is freed any more");
 }
 
 /* A line keeps a block now and then. */
@@ -573,11 +595,22 @@ static void decide(mv_leak_state *w, const no_growth *o)
             out, "too few steps",
             "memory was kept in several steps, but too few to distinguish growth from warm-up",
             RECORD_STEPS);
+    else if (w->is_loop)
+        set_unknown(out, "steps",
+                    w->is_one_pass
+                        ? "each of the inferred steps keeps memory, but they may be layers of one "
+                          "pass, since an earlier free still waits for a stream"
+                        : "each of the inferred steps keeps memory, but they may be a loop over "
+                          "parameters, layers or batch sizes: no module is called in them, and "
+                          "they keep blocks of several sizes or several blocks each",
+                    mark_steps(w));
     else if (w->waiting != MV_NO_ROW)
         decide_with_waiting(w);
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record longer: a cache stops growing once it is full");
+    else if (w->is_hidden)
+        decide_with_hidden(w);
     else if (out->steps.count > 0 && w->seldom != MV_NO_ROW)
         decide_with_seldom(w);
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
@@ -646,7 +679,7 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 
-    w.waiting = w.seldom = MV_NO_ROW;
+    w.waiting = w.seldom = w.offset = MV_NO_ROW;
     *out =
         (mv_leaks){.lacks = "", .why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
     code = mv_steps_find(arena, trace, lives, &out->steps, err);

@@ -39,6 +39,74 @@ static mvt_trace *ten_steps(uint64_t kept, const char *stack)
     return t;
 }
 
+/* Twelve steps that each keep 1 MiB and free a block of 3 MiB from before them; its line allocates
+ * a smaller one instead, or nothing. */
+static mv_leaks steps_that_free(bool replaced)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (uint64_t i = 0; i < 12; i++)
+        mvt_alloc(t, .addr = 0x30000000 + (i << 22), .bytes = 3 * MIB, .stack = "fetch:data.py:3");
+    for (uint64_t i = 0; i < 12; i++) {
+        mvt_alloc(t, .addr = 0x18000000, .bytes = 5 * MIB, .stack = "train:train.py:19");
+        mvt_alloc(t, .addr = 0x20000000 + (i << 20), .bytes = MIB, .stack = "train:train.py:20");
+        mvt_free(t, .addr = 0x30000000 + (i << 22));
+        if (replaced)
+            mvt_alloc(t, .addr = 0x30000000 + (i << 22), .bytes = MIB / 2,
+                      .stack = "fetch:data.py:3");
+        mvt_free(t, .addr = 0x18000000);
+        mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, frees_of_older_memory_do_not_hide_a_line_that_keeps_some)
+{
+    mv_leaks gone = steps_that_free(false), replaced = steps_that_free(true);
+
+    cr_expect_eq(gone.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_str_eq(gone.why, "train.py:20 train keeps memory step after step (12.0 MiB in 12 "
+                               "blocks), hidden from the floor because memory from before the "
+                               "steps is freed meanwhile");
+    cr_expect_eq(replaced.verdict, MV_VERDICT_CLEAN);
+    cr_expect_str_eq(replaced.why, "train.py:20 train keeps memory step after step (12.0 MiB in "
+                                   "12 blocks), but as much is freed elsewhere");
+}
+
+/* Captures for each of 32 batch sizes, the largest first, keep their outputs; the next round, if
+ * there is one, replaces them by larger ones. */
+static mv_leaks captures(uint32_t rounds)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:serve.py:1");
+    for (uint64_t i = 0; i < 32 * rounds; i++) {
+        uint64_t n = 32 - i % 32, at = 0x30000000 + i % 32 * MIB, rest = i / 32 % 2 * (MIB / 2);
+
+        mvt_alloc(t, .addr = 0x20000000, .bytes = n * 200000, .stack = "warm:run.py:7;main:s.py:3");
+        mvt_alloc(t, .addr = at + rest, .bytes = n * 8192 + i / 32 * 100000,
+                  .stack = "capture:graph.py:30;main:s.py:4");
+        if (i >= 32)
+            mvt_free(t, .addr = at + (MIB / 2 - rest));
+        mvt_free(t, .addr = 0x20000000);
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, outputs_of_graphs_captured_once_are_no_growing_line)
+{
+    mv_leaks once = captures(1), again = captures(3);
+
+    cr_expect_eq(once.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_gt(once.steps.count, 0);
+    cr_expect_not_null(strstr(once.why, "may be a loop over parameters, layers or batch sizes"),
+                       "%s", once.why);
+    cr_expect_eq(again.verdict, MV_VERDICT_LEAK, "%s", again.why);
+}
+
 Test(leaks, growth_is_reported_and_the_rest_is_retained)
 {
     mvt_trace *t = ten_steps(1000, "log:train.py:77;train:train.py:21");
