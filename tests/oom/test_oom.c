@@ -707,9 +707,10 @@ Test(oom, the_window_omits_outside_events)
 
 /* ---- memory of another pool or stream -------------------------------------------------------- */
 
-/* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 asks. The memory came
- * late, so that the need rose over the second half of the events. */
-static result asked_beside(uint32_t kept, uint64_t requested)
+/* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 asks, when the device
+ * has `device_free` left. The memory came late, so that the need rose over the second half of the
+ * events. */
+static result asked_beside(uint32_t kept, uint64_t requested, uint64_t device_free)
 {
     mvt_trace *t = mvt_new();
 
@@ -724,7 +725,7 @@ static result asked_beside(uint32_t kept, uint64_t requested)
     }
     for (uint32_t i = kept; i < 4; i++)
         mvt_free(t, .addr = 0x80000000 + i * 64 * MIB, .stream = 9);
-    mvt_oom(t, .addr = 4 * GIB, .bytes = requested);
+    mvt_oom(t, .addr = device_free, .bytes = requested);
     mvt_final_heap(t);
     return found(t);
 }
@@ -732,17 +733,48 @@ static result asked_beside(uint32_t kept, uint64_t requested)
 Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
 {
     const mv_oom *o;
-    result r = asked_beside(0, 200 * MIB);
+    result r = asked_beside(0, 200 * MIB, 4 * GIB);
 
     o = &r.found.ooms[0];
     cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
     cr_expect(o->outlook.joined_surely);
     cr_expect_gt(o->outlook.rise, o->outlook.limit - o->outlook.most);
     cr_expect_not_null(strstr(o->why, "within 276 MiB, which was reserved anyway"), "%s", o->why);
-    r = asked_beside(3, 120 * MIB); /* a block is in the way in one pool as well */
+    r = asked_beside(0, 200 * MIB, 40 * MIB); /* these 40 MiB were never reserved */
+    o = &r.found.ooms[0];
+    cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
+    cr_expect_not_null(strstr(o->why, "is served within 316 MiB"), "%s", o->why);
+    cr_expect_null(strstr(o->why, "reserved anyway"), "%s", o->why);
+    r = asked_beside(3, 120 * MIB, 4 * GIB); /* a block is in the way in one pool as well */
     o = &r.found.ooms[0];
     cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);
     cr_expect_not(o->outlook.joined_surely);
+}
+
+/* 40 segments of 34 MiB were in use, and 2 MiB of each still are. */
+Test(oom, memory_that_was_needed_once_does_not_overrule_a_replay)
+{
+    mvt_trace *t = mvt_new();
+    const mv_oom *o;
+    result r;
+
+    for (uint64_t at = 0x40000000; at < 0x40000000 + 40 * 64 * MIB; at += 64 * MIB) {
+        mvt_segment_alloc(t, .addr = at, .bytes = 34 * MIB);
+        mvt_alloc(t, .addr = at, .bytes = 34 * MIB);
+        mvt_free(t, .addr = at);
+        mvt_alloc(t, .addr = at, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = at + 2 * MIB, .bytes = 32 * MIB);
+    }
+    for (uint64_t at = 0x40000000; at < 0x40000000 + 40 * 64 * MIB; at += 64 * MIB)
+        mvt_free(t, .addr = at + 2 * MIB);
+    mvt_oom(t, .addr = 60 * MIB, .bytes = 200 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    o = &r.found.ooms[0];
+    cr_expect_gt(o->outlook.rise, o->outlook.limit - o->outlook.most);
+    cr_expect_gt(o->outlook.margin, (int64_t)o->outlook.rise);
+    cr_expect(o->outlook.tried && o->outlook.serves);
+    cr_expect_eq(o->verdict, MV_OOM_FRAGMENTATION, "%s", o->why);
 }
 
 /* ---- many failures --------------------------------------------------------------------------- */
