@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"
+#include "analyze/leaks/group_changes.h"
 #include "analyze/leaks/growing_block.h"
 #include "analyze/leaks/growing_line.h"
 #include "analyze/leaks/leak_state.h"
@@ -403,35 +404,41 @@ static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, 
     return biggest;
 }
 
-/* The floor without the blocks of lines that allocate nothing once the steps have begun. They can only
- * free what they had, and that hides what another line keeps. False when memory is out. */
+/* The floor without the lines that hold less and less from the first judged step on, such as data
+ * that was loaded before. They cannot free more than they have, and that hides what another line
+ * keeps. False when memory is out. */
 static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
-    uint8_t *allocates = mv_push_array(w->scratch, uint8_t, w->sites.groups);
-    int64_t *changes = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), held = 0;
-    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
-    uint32_t from = 0;
+    uint8_t *skip = mv_push_array(w->scratch, uint8_t, a->count);
+    int64_t *less = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), held = 0;
+    const mv_group_change *list;
+    uint32_t count;
 
-    if (!allocates || !changes || !least)
+    out->least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    if (!skip || !less || !out->least)
         return false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (mv_floor_holds(&w->floor, a, i, &from) && from > first)
-            allocates[w->sites.group[mv_site_of(&w->sites, a->stack[i])]] = 1;
-    from = 0;
-    for (uint32_t i = a->preexisting; i < a->count; i++)
-        if (mv_floor_holds(&w->floor, a, i, &from) &&
-            !allocates[w->sites.group[mv_site_of(&w->sites, a->stack[i])]]) {
-            changes[from] += (int64_t)a->block[i];
-            changes[mv_floor_bin(&w->floor, a->freed[i])] -= (int64_t)a->block[i];
+    memset(skip, 1, a->preexisting); /* they may be of any line */
+    list = mv_group_changes(w, a->block, skip, &count);
+    for (uint32_t i = 0, end; list && i < count; i = end) {
+        bool grows = false;
+
+        for (end = i; end < count && list[end].group == list[i].group;) {
+            uint32_t bin = list[end].bin;
+            int64_t by = 0;
+
+            for (; end < count && list[end].group == list[i].group && list[end].bin == bin; end++)
+                by += list[end].bytes;
+            grows = grows || (bin > first && by > 0);
         }
-    for (uint32_t b = 0; b < w->floor.bins; b++) {
-        held += changes[b];
-        least[b] = w->floor.least[b] - (uint64_t)held;
+        for (uint32_t k = i; !grows && k < end; k++)
+            less[list[k].bin] += list[k].bytes;
     }
-    *out = w->floor;
-    out->least = least;
-    return true;
+    for (uint32_t b = 0; b < w->floor.bins; b++) {
+        held += less[b];
+        out->least[b] = w->floor.least[b] - (uint64_t)held;
+    }
+    return list != NULL;
 }
 
 /* Withdraws sites, those that keep the most first, until the floor no longer contradicts. `kept` is
@@ -440,7 +447,7 @@ static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t co
 {
     uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
     mv_floor_proof proof, of_steps;
-    mv_floor rest;
+    mv_floor rest = w->floor;
 
     if (!born)
         return false;

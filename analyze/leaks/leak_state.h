@@ -65,7 +65,7 @@ typedef struct {
                              * known to be sure; MV_NO_ROW */
     uint32_t offset;        /* the site that keeps the most in steps whose floor stays, because as
                              * much is freed elsewhere; MV_NO_ROW: none */
-    bool is_hidden;         /* without the memory from before the steps, the floor rises */
+    bool is_hidden;         /* without the lines that hold less and less, the floor rises */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     bool is_loop;           /* a site would grow, but the steps may be no steps: leak_sites.c */
     uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as

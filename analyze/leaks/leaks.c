@@ -537,12 +537,11 @@ static const char *why_clean(mv_leak_state *w)
 
 static void decide_with_hidden(mv_leak_state *w)
 {
-    set_unknown(w->out, "the set-up is freed",
+    set_unknown(w->out, "steady steps",
                 mv_arena_printf(w->arena,
-                                "%s, hidden from the floor because memory from before the steps is "
-                                "freed meanwhile",
+                                "%s, hidden from the floor because other lines hold less and less",
                                 kept_meanwhile(w)),
-                "record until nothing from before the steps is freed any more");
+                "record until no line holds less than before");
 }
 
 /* A line keeps a block now and then. */
