@@ -67,11 +67,12 @@ typedef struct {
                              * much is freed elsewhere; MV_NO_ROW: none */
     bool is_hidden;         /* without the lines that hold less and less, the floor rises */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
-    bool is_loop;           /* a site would grow, but the steps may be no steps: leak_sites.c */
+    const char *loop;       /* why the steps may be no steps although a site would grow; NULL */
     uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as
                              * before; MV_NO_ROW: none */
     bool is_nameless;       /* blocks without a stack grow */
     bool is_one_pass;       /* the steps may be layers: leak_sites.c */
+    int direction;          /* -1, 1: the steps need ever less or more temporary memory */
     mv_leaks *out;
 } mv_leak_state;
 

@@ -594,15 +594,11 @@ static void decide(mv_leak_state *w, const no_growth *o)
             out, "too few steps",
             "memory was kept in several steps, but too few to distinguish growth from warm-up",
             RECORD_STEPS);
-    else if (w->is_loop)
-        set_unknown(out, "steps",
-                    w->is_one_pass
-                        ? "each of the inferred steps keeps memory, but they may be layers of one "
-                          "pass, since an earlier free still waits for a stream"
-                        : "each of the inferred steps keeps memory, but they may be a loop over "
-                          "parameters, layers or batch sizes: no module is called in them, and "
-                          "they keep blocks of several sizes or several blocks each",
-                    mark_steps(w));
+    else if (w->loop)
+        set_unknown(
+            out, "steps",
+            mv_arena_printf(w->arena, "each of the inferred steps keeps memory, but %s", w->loop),
+            mark_steps(w));
     else if (w->waiting != MV_NO_ROW)
         decide_with_waiting(w);
     else if (out->floor.rises)
