@@ -7,7 +7,6 @@
 #include "parse/model/shared_memory.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
-#include "tests/fixture/fixture_json.h"
 
 typedef struct {
     mv_lives lives;
@@ -411,6 +410,20 @@ Test(oom, a_run_at_its_level_is_fragmented_and_one_that_grows_is_not)
     expect(t, MV_OOM_CAPACITY);
 }
 
+/* What was needed once, in the second half of the events, does not count. */
+Test(oom, an_earlier_peak_does_not_make_holes_capacity)
+{
+    mvt_trace *t = holes_of(20, 2, 0);
+
+    for (uint64_t at = 0x40000000; at < 0x40000000 + 20 * 0x10000000ull; at += 0x10000000)
+        mvt_alloc(t, .addr = at + 2 * MIB, .bytes = 60 * MIB);
+    for (uint64_t at = 0x40000000; at < 0x40000000 + 20 * 0x10000000ull; at += 0x10000000)
+        mvt_free(t, .addr = at + 2 * MIB);
+    mvt_oom(t, .addr = 300 * MIB, .bytes = 320 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_FRAGMENTATION);
+}
+
 /* 1 MiB holes between small blocks are too small for 2 MiB. */
 Test(oom, holes_of_the_other_kind_make_no_suspect)
 {
@@ -663,48 +676,6 @@ Test(oom, figures_at_random_failures_are_those_of_the_heap)
     cr_expect_gt(ooms, 20);
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
-
-Test(oom, json_has_the_members_of_the_contract)
-{
-    cJSON *report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/oom_fragmented.pickle");
-    const cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
-
-    mvt_json_has(
-        oom, "event requested device_free reserved allocated free_in_cache largest_hole "
-             "verdict pinned_by advice frames smallest_change margin forecast limit limit_least "
-             "limit_most rise tried");
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(oom, "forecast")));
-    cr_expect_str_eq(mvt_json_text(oom, "verdict"), "fragmentation");
-    cr_expect_eq(mvt_json_number(oom, "requested"), 419430400);
-    cr_expect_eq(mvt_json_number(oom, "device_free"), 147116785664);
-    report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/gpt_train.pickle");
-    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
-}
-
-Test(oom, no_failure_is_reported_only_for_a_complete_history)
-{
-    static const char *const whole[] = {"gpt_train", "streams"};
-    static const char *const part[] = {"ring", "no_history", "late_start", "--to 100 gpt_train"};
-
-    for (uint32_t i = 0; i < sizeof whole / sizeof *whole; i++) {
-        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", whole[i]);
-        cr_expect_not_null(strstr(run.out, "no request failed"), "%s", run.out);
-    }
-    for (uint32_t i = 0; i < sizeof part / sizeof *part; i++) {
-        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", part[i]);
-        cr_expect_null(strstr(run.out, "no request failed"), "%s", run.out);
-        cr_expect_not_null(strstr(run.out, "none recorded"), "%s", run.out);
-    }
-}
-
-Test(oom, the_window_omits_outside_events)
-{
-    cJSON *report = mvt_json(0, "$MEMVIZ oom --json --to 150 $SNAPS/oom_fragmented.pickle");
-
-    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
-}
-
 /* ---- memory of another pool or stream -------------------------------------------------------- */
 
 /* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 asks, when the device
@@ -749,32 +720,6 @@ Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
     o = &r.found.ooms[0];
     cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);
     cr_expect_not(o->outlook.joined_surely);
-}
-
-/* 40 segments of 34 MiB were in use, and 2 MiB of each still are. */
-Test(oom, memory_that_was_needed_once_does_not_overrule_a_replay)
-{
-    mvt_trace *t = mvt_new();
-    const mv_oom *o;
-    result r;
-
-    for (uint64_t at = 0x40000000; at < 0x40000000 + 40 * 64 * MIB; at += 64 * MIB) {
-        mvt_segment_alloc(t, .addr = at, .bytes = 34 * MIB);
-        mvt_alloc(t, .addr = at, .bytes = 34 * MIB);
-        mvt_free(t, .addr = at);
-        mvt_alloc(t, .addr = at, .bytes = 2 * MIB);
-        mvt_alloc(t, .addr = at + 2 * MIB, .bytes = 32 * MIB);
-    }
-    for (uint64_t at = 0x40000000; at < 0x40000000 + 40 * 64 * MIB; at += 64 * MIB)
-        mvt_free(t, .addr = at + 2 * MIB);
-    mvt_oom(t, .addr = 60 * MIB, .bytes = 200 * MIB);
-    mvt_final_heap(t);
-    r = found(t);
-    o = &r.found.ooms[0];
-    cr_expect_gt(o->outlook.rise, o->outlook.limit - o->outlook.most);
-    cr_expect_gt(o->outlook.margin, (int64_t)o->outlook.rise);
-    cr_expect(o->outlook.tried && o->outlook.serves);
-    cr_expect_eq(o->verdict, MV_OOM_FRAGMENTATION, "%s", o->why);
 }
 
 /* ---- many failures --------------------------------------------------------------------------- */
