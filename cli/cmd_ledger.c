@@ -379,7 +379,8 @@ static bool read_refused(const ledger_report *r, uint32_t device, const char *at
 {
     mv_oom oom = {0};
 
-    snprintf(why, why_size, "no such out-of-memory event on device %u: %s", device, at);
+    snprintf(why, why_size, "no such out-of-memory event on device %u: %s; memviz oom lists them",
+             device, at);
     if (!mv_refused_call_read(&r->cli->budget, &r->named, device, at, MV_ALL_EVENTS, &oom, why,
                               why_size))
         return false;

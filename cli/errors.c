@@ -26,8 +26,10 @@ bool mv_errors_are_given(mv_cli *cli, mv_error_texts *out)
         return true;
     if (!strpbrk(given, " \n"))
         return false;
-    mv_complain_of(NULL, "neither a file nor the text of an out-of-memory error: '%.60s%s'", given,
-                   strlen(given) > 60 ? "..." : "");
+    mv_complain_of(NULL,
+                   "neither a file nor the text of an out-of-memory error: '%.60s%s'; pass the "
+                   "whole message, from the error's name on",
+                   given, strlen(given) > 60 ? "..." : "");
     return true;
 }
 

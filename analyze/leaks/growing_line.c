@@ -1,6 +1,7 @@
 #include "analyze/leaks/growing_line.h"
 
 #include "analyze/leaks/group_changes.h"
+#include "analyze/leaks/growth.h"
 
 /* A line must hold more at the floors of this many whole steps, without a fall, and in this share
  * of them. Conversations that end have been seen to last 9 and 30 turns; those with 30 were
@@ -33,12 +34,16 @@ static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t 
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), last = w->floor.bins - 2, rises = 0;
     int64_t held = 0, begun = 0;
+    uint32_t allocated = 0, freed = 0;
 
     for (uint32_t i = from, end; i < to && list[i].bin <= last; i = end) {
         int64_t by = 0;
 
-        for (end = i; end < to && list[end].bin == list[i].bin; end++)
+        for (end = i; end < to && list[end].bin == list[i].bin; end++) {
             by += list[end].bytes;
+            allocated += list[end].bytes > 0;
+            freed += list[end].bytes < 0;
+        }
         held += by;
         if (list[i].bin <= first)
             begun = held;
@@ -48,7 +53,8 @@ static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t 
     }
     out->group = list[from].group;
     out->bytes_per_step = (uint64_t)(held - begun) / (last - first);
-    return rises >= LEAST_RISES && rises >= RISING * (last - first) && 2 * older >= (uint64_t)held;
+    return rises >= LEAST_RISES && MV_KEPT_BY_CACHE * (uint64_t)freed > allocated - freed &&
+           rises >= RISING * (last - first) && 2 * older >= (uint64_t)held;
 }
 
 bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *count)

@@ -6,7 +6,9 @@
  *     user b         |----|---------|------     each block is replaced after a while; together they
  *     user c              |---------|------     hold more at each floor
  *
- * The tokens of one request look alike, but there each step replaces all blocks of the line. */
+ * The tokens of one request look alike, but there each step replaces all blocks of the line. A line
+ * that hardly frees any is judged by its births alone (growth.h): it may be a cache by key, or the
+ * outputs of CUDA graphs, one for each batch size. */
 #ifndef MV_GROWING_LINE_H
 #define MV_GROWING_LINE_H
 

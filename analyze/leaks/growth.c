@@ -33,10 +33,6 @@
  * chance. With three, recordings of conversations that all end would be unknown. */
 #define BINS_OF_SELDOM 4
 
-/* A cache keeps at least this many times more blocks than it has dropped until it has been full for
- * a while; then its bytes at the floors show that (net_growth.h). */
-#define KEPT_BY_CACHE 4
-
 /* Growth that began in the second half of the recording must continue for this many bins. */
 #define BINS_OF_LATE_GROWTH 6
 
@@ -157,7 +153,7 @@ static uint32_t bins_of(const mv_growth_site *s)
  * frees hardly a block, and entries differ in size. */
 static bool is_cache(const mv_growth_site *s)
 {
-    return !s->is_one_size && KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;
+    return !s->is_one_size && MV_KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;
 }
 
 static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint32_t last)

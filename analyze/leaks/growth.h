@@ -21,6 +21,10 @@
 
 #include "base/arena.h"
 
+/* A cache keeps at least this many times more blocks than it has dropped until it has been full for
+ * a while; then its bytes at the floors show that (net_growth.h). */
+#define MV_KEPT_BY_CACHE 4
+
 typedef struct {
     uint32_t marks;       /* the last bin: bins are 0 to marks */
     const uint32_t *born; /* [alive] bins in which the live blocks were born, ascending */

@@ -215,10 +215,11 @@ static const struct {
                         "objects created in %s are never released: look for a container or a "
                         "reference cycle that holds them, and break it or call gc.collect()"},
     [MV_LEAK_CYCLE] = {"blocks of several steps were freed at one moment, as the garbage collector "
-                       "does",
-                       "objects created at %s wait for Python's garbage collector: look for a "
+                       "or clearing a list does",
+                       "objects created at %s may wait for Python's garbage collector: look for a "
                        "reference cycle (an object that refers to itself, a closure, a stored "
-                       "exception) and break it, or call gc.collect() now and then"},
+                       "exception) and break it, or call gc.collect() now and then; if a list "
+                       "holds them, clear all of it"},
     [MV_LEAK_OPTIMIZER] = {"the blocks are the state that an optimizer creates in its first step",
                            "an optimizer is created again and again and the old ones are kept, or "
                            "it gets new parameters each step: create it once, before the loop at "

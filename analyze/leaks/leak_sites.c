@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"
+#include "analyze/leaks/group_changes.h"
 #include "analyze/leaks/growing_block.h"
 #include "analyze/leaks/growing_line.h"
 #include "analyze/leaks/leak_state.h"
@@ -244,6 +245,59 @@ static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
     return true;
 }
 
+/* A loop over sizes has steps whose temporary memory changes in one direction, and in this share of
+ * them. (Equal ones: the smallest sizes are rounded to one.) */
+#define CHANGING 0.8
+
+/* The direction in which the temporary memory of inferred steps changes: -1 when it falls and never
+ * rises, 1 when it rises and never falls, else 0. */
+static int direction_of_steps(const mv_leak_state *w)
+{
+    uint32_t first = mv_growth_first_bin(w->out->steps.count), rises = 0, falls = 0;
+    uint32_t last = w->out->steps.count - 1;
+
+    if (w->out->steps.source != MV_STEPS_INFERRED || first >= last)
+        return 0;
+    for (uint32_t b = first + 1; b <= last; b++) {
+        uint64_t before = w->floor.most[b - 1] - w->floor.least[b - 1];
+        uint64_t now = w->floor.most[b] - w->floor.least[b];
+
+        rises += now > before;
+        falls += now < before;
+    }
+    if ((rises > 0) == (falls > 0) || rises + falls < CHANGING * (last - first))
+        return 0;
+    return rises > 0 ? 1 : -1;
+}
+
+static bool is_in_private_pools(const mv_leak_state *w, const mv_site_use *use)
+{
+    for (uint32_t i = 0; i < use->alive; i++) {
+        mv_pool_id pool = mv_alloc_pool(w->lives, w->alive_row[use->first_alive + i]);
+
+        if (pool.row == MV_NO_ROW || pool.row == MV_DEFAULT_POOL.row)
+            return false;
+    }
+    return true;
+}
+
+/* Why inferred steps in which a site grows may be no steps of the program; NULL: they are. */
+static const char *why_loop(const mv_leak_state *w, const mv_site_use *use, size_habit habit)
+{
+    if (w->is_one_pass)
+        return "they may be layers of one pass, since an earlier free still waits for a stream";
+    if (w->direction < 0)
+        return "each needs less temporary memory than the one before, as in a loop over sizes that "
+               "captures CUDA graphs, and such a loop ends";
+    if (w->direction > 0 && is_in_private_pools(w, use))
+        return "each needs more temporary memory than the one before, as in a loop over sizes that "
+               "captures CUDA graphs in private pools";
+    if (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1))
+        return "they may be a loop over parameters, layers or batch sizes: no module is called in "
+               "them, and they keep blocks of several sizes or several blocks each";
+    return NULL;
+}
+
 static void evaluate_births(mv_leak_state *w, uint32_t s)
 {
     mv_site_use *use = &w->uses[s];
@@ -253,6 +307,7 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
                            .lived = w->lived + use->first_freed,
                            .freed = use->freed};
     size_habit habit = sizes_of(w, use);
+    const char *loop;
 
     site.sizes_recur = habit.recur;
     site.is_one_size = habit.is_one;
@@ -263,12 +318,8 @@ static void evaluate_births(mv_leak_state *w, uint32_t s)
     } else if (is_nameless(w, s)) {
         w->is_nameless = true;
         use->growth.kind = MV_GROWTH_NONE;
-    } else if (w->is_one_pass ||
-               (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1))) {
-        /* The steps may be layers of one pass, or they are a loop of lines that calls no module. If
-         * the sizes differ, the loop may go over parameters; if each step keeps several blocks,
-         * over layers that are not modules. */
-        w->is_doubtful = true;
+    } else if ((loop = why_loop(w, use, habit)) != NULL) {
+        w->loop = loop;
         use->growth.kind = MV_GROWTH_MAYBE;
     }
 }
@@ -403,12 +454,50 @@ static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, 
     return biggest;
 }
 
+/* The floor without the lines that hold less and less from the first judged step on, such as data
+ * that was loaded before. They cannot free more than they have, and that hides what another line
+ * keeps. False when memory is out. */
+static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint8_t *skip = mv_push_array(w->scratch, uint8_t, a->count);
+    int64_t *less = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), held = 0;
+    const mv_group_change *list;
+    uint32_t count;
+
+    out->least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    if (!skip || !less || !out->least)
+        return false;
+    memset(skip, 1, a->preexisting); /* they may be of any line */
+    list = mv_group_changes(w, a->block, skip, &count);
+    for (uint32_t i = 0, end; list && i < count; i = end) {
+        bool grows = false;
+
+        for (end = i; end < count && list[end].group == list[i].group;) {
+            uint32_t bin = list[end].bin;
+            int64_t by = 0;
+
+            for (; end < count && list[end].group == list[i].group && list[end].bin == bin; end++)
+                by += list[end].bytes;
+            grows = grows || (bin > first && by > 0);
+        }
+        for (uint32_t k = i; !grows && k < end; k++)
+            less[list[k].bin] += list[k].bytes;
+    }
+    for (uint32_t b = 0; b < w->floor.bins; b++) {
+        held += less[b];
+        out->least[b] = w->floor.least[b] - (uint64_t)held;
+    }
+    return list != NULL;
+}
+
 /* Withdraws sites, those that keep the most first, until the floor no longer contradicts. `kept` is
  * sorted by site. */
 static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
-    mv_floor_proof proof;
+    mv_floor_proof proof, of_steps;
+    mv_floor rest = w->floor;
 
     if (!born)
         return false;
@@ -425,6 +514,13 @@ static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t co
             return false;
         if (proof != MV_FLOOR_STAYS)
             return true;
+        if (w->offset == MV_NO_ROW) {
+            if (!floor_of_steps(w, first, &rest) ||
+                !mv_floor_prove(w->scratch, &rest, born, first, &of_steps))
+                return false;
+            w->offset = biggest;
+            w->is_hidden = of_steps == MV_FLOOR_RISES;
+        }
         w->uses[biggest].growth.kind = MV_GROWTH_NONE;
     }
 }
@@ -535,6 +631,7 @@ bool mv_leak_sites_evaluate(mv_leak_state *w)
     if (!gather(w))
         return false;
     w->is_one_pass = is_one_pass(w);
+    w->direction = direction_of_steps(w);
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_candidate(&w->uses[s]))
             evaluate_births(w, s);

@@ -63,11 +63,16 @@ typedef struct {
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     uint32_t seldom;        /* a site that keeps a block now and then, and too few of them are
                              * known to be sure; MV_NO_ROW */
+    uint32_t offset;        /* the site that keeps the most in steps whose floor stays, because as
+                             * much is freed elsewhere; MV_NO_ROW: none */
+    bool is_hidden;         /* without the lines that hold less and less, the floor rises */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
+    const char *loop;       /* why the steps may be no steps although a site would grow; NULL */
     uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as
                              * before; MV_NO_ROW: none */
     bool is_nameless;       /* blocks without a stack grow */
     bool is_one_pass;       /* the steps may be layers: leak_sites.c */
+    int direction;          /* -1, 1: the steps need ever less or more temporary memory */
     mv_leaks *out;
 } mv_leak_state;
 

@@ -509,12 +509,33 @@ static const char *why_risen(mv_leak_state *w)
                            w->out->steps.count);
 }
 
+/* The line that keeps memory in steps whose floor stays. */
+static const char *kept_meanwhile(mv_leak_state *w)
+{
+    const mv_site_use *use = &w->uses[w->offset];
+    char label[160], text[MV_SIZE_TEXT];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[w->offset], label, sizeof label);
+    return mv_arena_printf(w->arena, "%s keeps memory step after step (%s in %u blocks)", label,
+                           mv_size_text(text, use->retained_bytes), use->retained);
+}
+
 static const char *why_clean(mv_leak_state *w)
 {
-    const char *risen = why_risen(w);
+    const char *risen = why_risen(w), *kept = "no line keeps memory step after step";
 
-    return risen ? mv_arena_printf(w->arena, "no line keeps memory step after step%s", risen)
-                 : NULL;
+    if (w->offset != MV_NO_ROW)
+        kept = mv_arena_printf(w->arena, "%s, but as much is freed elsewhere", kept_meanwhile(w));
+    return risen ? mv_arena_printf(w->arena, "%s%s", kept, risen) : NULL;
+}
+
+static void decide_with_hidden(mv_leak_state *w)
+{
+    set_unknown(w->out, "steady steps",
+                mv_arena_printf(w->arena,
+                                "%s, hidden from the floor because other lines hold less and less",
+                                kept_meanwhile(w)),
+                "record until no line holds less than before");
 }
 
 /* A line keeps a block now and then. */
@@ -567,11 +588,18 @@ static void decide(mv_leak_state *w, const no_growth *o)
             out, "too few steps",
             "memory was kept in several steps, but too few to distinguish growth from warm-up",
             RECORD_STEPS);
+    else if (w->loop)
+        set_unknown(
+            out, "steps",
+            mv_arena_printf(w->arena, "each of the inferred steps keeps memory, but %s", w->loop),
+            mark_steps(w));
     else if (w->waiting != MV_NO_ROW)
         decide_with_waiting(w);
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record longer: a cache stops growing once it is full");
+    else if (w->is_hidden)
+        decide_with_hidden(w);
     else if (out->steps.count > 0 && w->seldom != MV_NO_ROW)
         decide_with_seldom(w);
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
@@ -635,6 +663,7 @@ mv_leak_search *mv_leak_search_begin(mv_arena *arena, const mv_trace *trace, con
                                .lives = &s->before,
                                .waiting = MV_NO_ROW,
                                .seldom = MV_NO_ROW,
+                               .offset = MV_NO_ROW,
                                .out = out};
     return s;
 }

@@ -158,15 +158,17 @@ static uint64_t known_rise(const mv_oom_case *c, const mv_oom *o)
 }
 
 /* A suspect is the cause if the run would have continued without it. An earlier step shows the
- * needs of this one. Without an earlier step, or with a leak, the bytes left beyond the most that
- * was ever needed must be at least the recent rise of that need. A request that one pool for all
- * serves within the reserved memory needs no more memory. */
+ * needs of this one. Otherwise the bytes left with the request must be at least the recent rise of
+ * the need; and beyond the most that was ever needed, if steps or a leak will reach that again, or
+ * it is more than the limit. A request that one pool for all serves within the reserved memory
+ * needs no more memory. */
 static mv_oom_decider decider_against(const mv_oom_case *c, const mv_oom *o, mv_oom_verdict suspect)
 {
     const mv_oom_outlook *f = &o->outlook;
     uint64_t room = f->limit + (suspect == MV_OOM_PENDING_FREE ? o->bytes.pending : 0);
     uint64_t asked = o->bytes.allocated + o->bytes.pending + o->requested;
-    uint64_t need = f->most > asked ? f->most : asked, peak;
+    bool recurs = f->forecast.peak || f->has_leak || f->most > f->limit;
+    uint64_t need = recurs && f->most > asked ? f->most : asked, peak;
 
     if (f->forecast.peak && mv_oom_is_above_limit(o))
         return MV_OOM_BY_FORECAST;

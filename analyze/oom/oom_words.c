@@ -223,12 +223,15 @@ static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
         mv_text_append(s, SENTENCE, "; ");
         say_forecast(s, o);
     } else if (o->suspect == MV_OOM_STREAM_OR_POOL && o->outlook.joined_serves) {
+        bool surely = o->outlook.joined_surely;
+
         mv_text_append(s, SENTENCE,
                        "; replayed with one pool and one stream for all, the request is served "
                        "within %s%s",
-                       mv_size_text(size, o->outlook.joined_surely ? o->outlook.limit_least
-                                                                   : o->outlook.limit),
-                       o->outlook.joined_surely ? ", which was reserved anyway" : "");
+                       mv_size_text(size, surely ? o->outlook.limit_least : o->outlook.limit),
+                       surely && o->outlook.limit_least < o->outlook.limit
+                           ? ", which was reserved anyway"
+                           : "");
     } else if (o->outlook.margin_most >= 0 && o->hole == MV_HOLE_NONE &&
                o->suspect != MV_OOM_PENDING_FREE) {
         say_joined(s, o);

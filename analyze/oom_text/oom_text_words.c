@@ -262,8 +262,18 @@ static const char *why_open(text_writer *w)
                         is_others ? inside : others);
 }
 
+/* A sentence of PyTorch's allocator without its sizes, cut off or put into other words. */
+static bool is_cut(const mv_error_text *e)
+{
+    return strcmp(e->phrase, "CUDA out of memory") == 0 ||
+           strcmp(e->phrase, "HIP out of memory") == 0;
+}
+
 static const char *why_bare(const mv_error_text *e)
 {
+    if (is_cut(e))
+        return "PyTorch's allocator reported it, or a program that caught its error; the message "
+               "contains no sizes";
     if (strstr(e->phrase, "_FAILED"))
         return "a library (cuBLAS, cuDNN or the like) was refused memory that it requested from "
                "the device outside PyTorch; the message contains no sizes";
@@ -305,6 +315,9 @@ static void advise(text_writer *w)
                     "caches of data, or a larger machine";
     else if (e->is_summary)
         t->advice = "the table does not name lines of code; " RECORD;
+    else if (!has(w, MV_ERROR_REQUESTED) && is_cut(e))
+        t->advice = "pass the whole message, with \"Tried to allocate ...\"; to find the "
+                    "cause: " RECORD;
     else if (!has(w, MV_ERROR_REQUESTED))
         t->advice =
             "leave more of the device to it: empty_cache() before, or less reserved by PyTorch; to "

@@ -76,7 +76,8 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
     if (k > 0) {
         if (find_oom(&events, window, k, &out->event))
             return true;
-        snprintf(why, why_size, "no such out-of-memory event on device %u: %s", device, at);
+        snprintf(why, why_size,
+                 "no such out-of-memory event on device %u: %s; memviz oom lists them", device, at);
         return false;
     }
     if (!mv_moment_is_valid(at)) {

@@ -69,7 +69,8 @@ static bool open_text(mv_source *page)
 
 mv_code mv_page_find(mv_source *page, mv_page_text *text, mv_err *err)
 {
-    const char *why = "an HTML page without a snapshot in it";
+    const char *why = "an HTML page without a snapshot in it; pass the page of _memory_viz, or "
+                      "the pickle";
     word found;
 
     while ((found = next_word(page)) == SNAPSHOT)

@@ -465,7 +465,9 @@ static bool run(pickle *p)
     while (m->code == MV_OK) {
         if (at >= safe) {
             if (!refill(p, at))
-                return mv_machine_fail(m, MV_TRUNCATED, "%s", "the pickle ends before STOP");
+                return mv_machine_fail(
+                    m, MV_TRUNCATED, "%s",
+                    "the pickle ends before STOP; copy it again, or wait until it is written");
             at = p->source->at;
             safe = safe_end(p->source, at);
         }

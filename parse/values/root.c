@@ -219,7 +219,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     if (mv_machine_fail_refused(m, root))
         return false;
     if (root->kind != MV_VALUE_TABLE)
-        return refuse_root(m, root, "not a snapshot: no dict of lists");
+        return refuse_root(m, root, "no dict of lists; pass the file that _dump_snapshot wrote");
     for (uint32_t at = m->chains[root->bits].first; at; at = m->links[at - 1].next)
         if (root_word(&m->links[at - 1]) < MV_WORD_KEYS)
             last[root_word(&m->links[at - 1])] = at;
@@ -231,7 +231,9 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
             return false;
     }
     if (!(keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES))))
-        return refuse_root(m, root, "not a snapshot: neither \"segments\" nor \"device_traces\"");
+        return refuse_root(m, root,
+                           "neither \"segments\" nor \"device_traces\", as in a checkpoint; pass "
+                           "the file that _dump_snapshot wrote");
     if (!(keys & BIT(SEGMENTS)))
         mv_build_note(&m->build, MV_NOTE_NO_HEAP, "%s", "");
     note_keys(m, keys);

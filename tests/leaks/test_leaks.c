@@ -37,6 +37,88 @@ static mvt_trace *ten_steps(uint64_t kept, const char *stack)
     return t;
 }
 
+/* Twelve steps that each keep 1 MiB and replace a block of 3 MiB from before them by a smaller one,
+ * of the same line, or once by a larger one. */
+static mv_leaks steps_that_free(uint64_t smaller, bool rises_once)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (uint64_t i = 0; i < 12; i++)
+        mvt_alloc(t, .addr = 0x30000000 + (i << 23), .bytes = 3 * MIB, .stack = "fetch:data.py:3");
+    for (uint64_t i = 0; i < 12; i++) {
+        mvt_alloc(t, .addr = 0x18000000, .bytes = 5 * MIB, .stack = "train:train.py:19");
+        mvt_alloc(t, .addr = 0x20000000 + (i << 20), .bytes = MIB, .stack = "train:train.py:20");
+        mvt_free(t, .addr = 0x30000000 + (i << 23));
+        if (smaller)
+            mvt_alloc(t, .addr = 0x30000000 + (i << 23),
+                      .bytes = rises_once && i == 6 ? 4 * MIB : smaller,
+                      .stack = "fetch:data.py:3");
+        mvt_free(t, .addr = 0x18000000);
+        mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, lines_that_hold_less_and_less_do_not_hide_one_that_keeps_memory)
+{
+    mv_leaks freed = steps_that_free(0, false), shrunk = steps_that_free(MIB / 2, false);
+    mv_leaks rises = steps_that_free(MIB / 2, true);
+
+    cr_expect_eq(freed.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_str_eq(freed.why, "train.py:20 train keeps memory step after step (12.0 MiB in 12 "
+                                "blocks), hidden from the floor because other lines hold less and "
+                                "less");
+    cr_expect_eq(shrunk.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_eq(rises.verdict, MV_VERDICT_CLEAN);
+    cr_expect_str_eq(rises.why, "train.py:20 train keeps memory step after step (12.0 MiB in 12 "
+                                "blocks), but as much is freed elsewhere");
+}
+
+/* Captures for each of 32 batch sizes keep their outputs in a pool; a second round, if there is one,
+ * replaces them by larger ones. The sizes change in the direction of `by`, or not at all. */
+static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 29, .stack = "main:serve.py:1");
+    mvt_segment_alloc(t, .addr = 0x30000000, .bytes = 1 << 29, .stack = "main:serve.py:2",
+                      .pool_b = pool);
+    for (uint64_t i = 0; i < 32 * rounds; i++) {
+        uint64_t n = by > 0   ? 1 + i % 32
+                     : by < 0 ? 32 - i % 32
+                              : 16,
+                 at = 0x30000000 + i % 32 * MIB;
+
+        mvt_alloc(t, .addr = 0x20000000, .bytes = n * 200000, .stack = "warm:run.py:7;main:s.py:3");
+        mvt_alloc(t, .addr = at + i / 32 % 2 * (MIB / 2), .bytes = n * 8192 + i / 32 * 100000,
+                  .stack = "capture:graph.py:30;main:s.py:4", .pool_b = pool);
+        if (i >= 32)
+            mvt_free(t, .addr = at + (1 - i / 32 % 2) * (MIB / 2));
+        mvt_free(t, .addr = 0x20000000);
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
+{
+    mv_leaks falling = captures(-1, 1, 0), rising = captures(1, 1, 7);
+
+    cr_expect_gt(falling.steps.count, 0);
+    cr_expect_eq(falling.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_not_null(strstr(falling.why, "and such a loop ends"), "%s", falling.why);
+    cr_expect_eq(rising.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_not_null(strstr(rising.why, "captures CUDA graphs in private pools"), "%s",
+                       rising.why);
+    rising = captures(1, 1, 0);
+    cr_expect_not_null(strstr(rising.why, "a loop over parameters, layers or batch sizes"), "%s",
+                       rising.why);
+    cr_expect_eq(captures(0, 1, 7).verdict, MV_VERDICT_LEAK);
+    cr_expect_eq(captures(-1, 3, 0).verdict, MV_VERDICT_LEAK);
+}
+
 Test(leaks, growth_is_reported_and_the_rest_is_retained)
 {
     mvt_trace *t = ten_steps(1000, "log:train.py:77;train:train.py:21");

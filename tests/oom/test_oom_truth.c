@@ -321,3 +321,43 @@ LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
     load(&l, "nca-leakoom");
     cr_expect_eq(l.found.ooms[0].outlook.course, MV_COURSE_FAILS);
 }
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+Test(oom, json_has_the_members_of_the_contract)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/oom_fragmented.pickle");
+    const cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
+
+    mvt_json_has(
+        oom, "event requested device_free reserved allocated free_in_cache largest_hole "
+             "verdict pinned_by advice frames smallest_change margin forecast limit limit_least "
+             "limit_most rise tried");
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(oom, "forecast")));
+    cr_expect_str_eq(mvt_json_text(oom, "verdict"), "fragmentation");
+    cr_expect_eq(mvt_json_number(oom, "requested"), 419430400);
+    cr_expect_eq(mvt_json_number(oom, "device_free"), 147116785664);
+    report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/gpt_train.pickle");
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
+}
+
+Test(oom, no_failure_is_reported_only_for_a_complete_history)
+{
+    static const char *const files[] = {"gpt_train",  "streams",    "ring",
+                                        "no_history", "late_start", "--to 100 gpt_train"};
+
+    for (uint32_t i = 0; i < sizeof files / sizeof *files; i++) {
+        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", files[i]);
+        bool is_whole = strstr(run.out, "no request failed") != NULL;
+
+        cr_expect_eq(is_whole, i < 2, "%s", run.out);
+        cr_expect_eq(strstr(run.out, "none recorded") != NULL, !is_whole, "%s", run.out);
+    }
+}
+
+Test(oom, the_window_omits_outside_events)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ oom --json --to 150 $SNAPS/oom_fragmented.pickle");
+
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
+}

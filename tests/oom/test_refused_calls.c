@@ -144,7 +144,7 @@ Test(refused_calls, at_names_them_where_no_event_does)
     cr_expect_eq(ask.event, 1);
     cr_expect(
         !mv_failure_moment_read(budget, calls, 0, "oom#4", MV_ALL_EVENTS, &ask, why, sizeof why));
-    cr_expect_str_eq(why, "no such out-of-memory event on device 0: oom#4");
+    cr_expect_str_eq(why, "no such out-of-memory event on device 0: oom#4; memviz oom lists them");
     /* Like peaks, they are limited to the window. */
     cr_assert(
         mv_failure_moment_read(budget, calls, 0, "oom", (mv_window){1, 2}, &ask, why, sizeof why));

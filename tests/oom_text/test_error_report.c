@@ -87,6 +87,17 @@ Test(error_report, the_first_look_takes_a_log)
         "%s", r.err);
 }
 
+/* PyTorch's sentence may be cut off before its sizes; CUDA's has none. */
+Test(error_report, a_sentence_without_sizes_names_who_reported_it)
+{
+    mvt_run cut = mvt_sh("$MEMVIZ oom 'torch.OutOfMemoryError: CUDA out of memory.'");
+    mvt_run cuda = mvt_sh("$MEMVIZ oom 'RuntimeError: CUDA error: out of memory'");
+
+    cr_expect(strstr(cut.out, "PyTorch's allocator reported it"), "%s", cut.out);
+    cr_expect(strstr(cut.out, "-> pass the whole message"), "%s", cut.out);
+    cr_expect(strstr(cuda.out, "CUDA itself reported it"), "%s", cuda.out);
+}
+
 /* One line, and the status of bad input. */
 Test(error_report, a_text_without_an_error_is_refused)
 {

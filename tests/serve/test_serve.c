@@ -274,7 +274,8 @@ Test(serve, a_damaged_file_is_one_line)
             &server, mvt_served_path(mvt_served_row(mvt_served(&server), "cut.pickle"), "files"));
         cr_expect_eq(reply.status, 422);
         cr_expect_str_eq(reply.body,
-                         "byte 1000: input ends inside a record: the pickle ends before STOP\n",
+                         "byte 1000: input ends inside a record: the pickle ends before STOP; "
+                         "copy it again, or wait until it is written\n",
                          "%s", reply.body);
     }
     reply = mvt_get_made(&server,

@@ -153,6 +153,9 @@ Test(readers, a_snapshot_within_something_is_found)
                    MV_NO_OFFSET);
     expect_refused(AROUND("\x80\4}(K\0", 1, "u."), "a snapshot is under a key; dump it alone",
                    MV_NO_OFFSET);
-    expect_refused(AROUND("\x80\4}(\x8c\4rankK\0\x8c\4name", 0, "Nu."),
-                   "neither \"segments\" nor \"device_traces\"", MV_NO_OFFSET);
+    expect_refused(
+        AROUND("\x80\4}(\x8c\4rankK\0\x8c\4name", 0, "Nu."),
+        "neither \"segments\" nor \"device_traces\", as in a checkpoint; pass the file that "
+        "_dump_snapshot wrote",
+        MV_NO_OFFSET);
 }
