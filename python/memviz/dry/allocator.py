@@ -268,11 +268,11 @@ def fits(source: Allocator, limit: int) -> bool:  # whether a program that alloc
     except OutOfMemory:
         return False
 
-def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:
-    """Whether it fits, if reserved bytes are at most `off` of them more or fewer than predicted; within that, nothing is decided."""
-    more = room * (1 + off)
-    return ("fits" if most * (1 + off) <= room else "does not fit" if least > more and not fits(source, int(more)) else
-            "may not fit" if least <= room < most or not fits(source, int(room / (1 + off))) else "fits without its cache")
+def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:  # "probably" if `off` of reserved more or less would change it
+    if most * (1 + off) <= room or not least <= room < most and fits(source, int(room / (1 + off))):
+        return "fits" if room >= most else "fits without its cache"
+    return ("does not fit" if least > room * (1 + off) and not fits(source, int(room * (1 + off))) else
+            "may not fit" if least <= room < most else "probably fits" if fits(source, room) else "probably does not fit")
 
 def others(source: Allocator) -> List[Allocator]:  # what it may take as well, by the GPU's time and the driver's addresses
     return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \

@@ -100,10 +100,10 @@ class DryRun:
         room, name = self.gpu.memory - beside, self.gpu.name
         least = "at least " if notes["not known"] else "about " if notes["rough"] else ""
         part, found = "what is known " if notes["not known"] else "", self.side(room)
-        fits = {"fits": f"{part}fits {name} with {size(room - most)} to spare",
-                "may not fit": f"may not fit {name}: it is within {self.off():.0%}, the error of such predictions, or the range",
+        fits = {"fits": f"{part}fits {name} with {size(room - most)} to spare", "may not fit": f"may not fit {name}, which has a size in this range",
                 "does not fit": f"does not fit {name}, by {size(self.worst().peak_reserved - room)}",
-                "fits without its cache": f"{part}fits {name} only because PyTorch gives its cache back"}[found]
+                "fits without its cache": f"{part}fits {name} only because PyTorch gives its cache back"}.get(
+                    found, f"{part}{found} {name}: such a prediction is up to {self.off():.0%} off")
         return (f"needs {least}{between(low, most)} reserved "
                 f"({between(low + beside, most + beside)} with the context{' and NCCL' * several}): {fits}")
     def off(self) -> float:
