@@ -95,10 +95,13 @@ static void start(line_search *p)
     uint32_t event = p->window.first - 1;
 
     for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t line = line_of(p, i);
+        if (line == MV_NO_ROW) /* no allocation of its stack is in the window */
+            continue;
         if (mv_alloc_is_allocated(p->lives, i, event))
-            p->bytes[line_of(p, i)] += a->block[i];
+            p->bytes[line] += a->block[i];
         if (a->inexact[i])
-            p->out->lines[line_of(p, i)].is_least = true;
+            p->out->lines[line].is_least = true;
     }
     for (uint32_t i = 0; i < p->out->count; i++) {
         p->out->lines[i].start = p->out->lines[i].peak = p->bytes[i];

@@ -19,7 +19,8 @@
 
 typedef struct {
     mv_frame_id frame;   /* MV_NO_FRAME: stacks without frames */
-    mv_stack_id stack;   /* of its first allocation; distinguishes an empty stack from none */
+    mv_stack_id stack;   /* of its first allocation held or made in the window; distinguishes an
+                          * empty stack from none */
     uint64_t peak;       /* most bytes that its allocations held at once */
     uint32_t peak_event; /* the first event after which it was reached; MV_BEFORE: before the
                           * first */
