@@ -17,7 +17,8 @@ enum {
     LOOK_US = 300000,      /* between two looks at the folder */
     MOST_RECORDS = 200000, /* folded in one update: some 20 ms, in which requests wait */
     WINDOWS = 32,          /* the shim's reserve is this part of the bound */
-    ALIVE_BYTES = 24,      /* of most records in a folded part */
+    FOLDED_SLOTS = 4 * MV_LIVE_CHUNK_BYTES, /* of a folded part: its header and three chunks */
+    ALIVE_BYTES = 24,                       /* of most records in a folded part */
     LEAST_HOLES = 2 << 20, /* worth a new folded part while there is more to fold */
     PARTS = 8,             /* what is folded at once is this part of a bound */
     SPANS = 64,            /* of a curve */
@@ -405,7 +406,7 @@ static void update_ring(mv_rings *r, mv_ring *g)
 {
     uint64_t now = (uint64_t)mv_now_us(), age = r->bounds.max_age_us, over, cutoff = 0;
     uint64_t oldest = g->until_us ? g->until_us : g->since_us;
-    uint64_t most_kept = g->folded_kept + bytes_left(r, g) / ALIVE_BYTES;
+    uint64_t left = bytes_left(r, g), most_kept = g->folded_kept;
     const char *why;
     mv_err err;
     bool more;
@@ -425,6 +426,7 @@ static void update_ring(mv_rings *r, mv_ring *g)
     }
     if (!g->wanted && !cutoff && !g->is_changed)
         return;
+    most_kept += left > FOLDED_SLOTS ? (left - FOLDED_SLOTS) / ALIVE_BYTES : 0;
     if (!fold_records(g, cutoff, most_kept, &more))
         give_up(r, g, "there is not enough memory to keep what is alive");
     else if (g->is_changed &&

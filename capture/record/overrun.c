@@ -53,10 +53,10 @@ static uint64_t disk_used(void)
     return disk_of(mv_process.file.path) + 2 * disk_of(overrun.folded);
 }
 
-/* A window is for the next folded part, which may be larger, and for blocks of the file system. */
+/* Two windows are for the next folded part, which may be larger, and for blocks of the file system. */
 uint64_t mv_overrun_room(void)
 {
-    uint64_t window = mv_process.settings.window, most = window * (WINDOWS - 1), used;
+    uint64_t window = mv_process.settings.window, most = window * (WINDOWS - 2), used;
 
     if (!window || mv_is_confined() || !mv_status_has_launcher())
         return UINT64_MAX;

@@ -472,11 +472,12 @@ LongTest(ring, a_program_that_writes_much_is_bounded)
 /* The folded part grows with every event. */
 LongTest(ring, a_program_that_frees_nothing_is_bounded)
 {
-    mvt_run r = mvt_sh("$MEMVIZ run -q --max-size 16M -o x.bin -- " MV_VICTIM_RING
-                       " 0 600 1 >no 2>no & L=$!; until F=$(ls x.bin.*.folded 2>no); do sleep "
-                       "0.02; done; for i in $(seq 50); do du -ck x.bin.*.live* 2>no | tail -n 1 | "
-                       "cut -f1; sleep 0.02; done | sort -n | tail -n 1; "
-                       "kill -USR1 $(echo $F | cut -d. -f4); wait $L");
+    mvt_run r =
+        mvt_sh("$MEMVIZ run -q --max-size 16M -o x.bin -- " MV_VICTIM_RING
+               " 0 600 1 >no 2>no & L=$!; until F=$(ls x.bin.*.live 2>no); do sleep "
+               "0.02; done; until head -c 65536 $F | grep -qa 'made no room'; do du -ck $F* "
+               "2>no | tail -n 1 | cut -f1; sleep 0.01; done | sort -n | tail -n 1; "
+               "kill -USR1 $(echo $F | cut -d. -f4); wait $L");
 
     cr_expect_gt(strtoul(r.out, NULL, 10), 8 << 10, "%s", r.out);
     cr_expect_leq(strtoul(r.out, NULL, 10), 16 << 10, "%s", r.out);
