@@ -312,7 +312,7 @@ static bool may_be_shortfall(mv_option_set allowed, int id)
 static bool is_shortfall(mv_options *o, mv_option_id id, const char *argument)
 {
     o->target = id == MV_OPTION_TARGET ? 0 : o->target;
-    return may_be_shortfall(o->allowed, (int)id) && strcmp(argument, shortfall) == 0;
+    return argument && may_be_shortfall(o->allowed, (int)id) && strcmp(argument, shortfall) == 0;
 }
 
 static bool take(mv_options *o, mv_option_id id, const char *argument)
