@@ -70,6 +70,7 @@ int mv_cmd_dry_run(mv_cli *cli)
     if (expects)
         setenv("MEMVIZ_DRY_RUN_EXPECT", "1", 1);
     status = mv_launch_plainly(o->file, &err);
-    mv_complain(NULL, &err);
+    if (!mv_complain_of_start("dry-run", o->file[0], status))
+        mv_complain(NULL, &err);
     return status;
 }

@@ -1,6 +1,5 @@
 /* memviz run: runs a program under the shim and writes its recording to files. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "analyze/thin/thin.h"
 #include "base/duration.h"
@@ -235,24 +234,6 @@ static void collect(run *r, uint64_t max_size)
         explain_nothing(r, counts);
 }
 
-/* Files that are not programs, as a shell decides it: says how they are run. */
-static bool has_said_how(const char *name, int status)
-{
-    const char *dot = strrchr(name, '.');
-    bool is_file = access(name, F_OK) == 0;
-
-    if (!is_file || (status != MV_LAUNCH_NOT_FOUND && status != MV_LAUNCH_CANNOT_RUN))
-        return false;
-    if (dot && strcmp(dot, ".py") == 0)
-        mv_complain_of(name, "this file is not a program on its own: memviz run -- python %s",
-                       name);
-    else if (status == MV_LAUNCH_NOT_FOUND && !strchr(name, '/'))
-        mv_complain_of(name, "no program on the PATH has that name; the file here is ./%s", name);
-    else
-        return false;
-    return true;
-}
-
 /* The program is what counts: a recording would need more numbers of files than there are. */
 static int run_plainly(char *const *argv)
 {
@@ -384,7 +365,7 @@ int mv_cmd_run(mv_cli *cli)
     mv_recording_watch_kept(&r.recording, put_kept, NULL);
     if (mv_recording_run(&r.recording, &program, &status, &err) == MV_OK)
         collect(&r, program.bounds.max_size);
-    else if (!has_said_how(o->file[0], status))
+    else if (!mv_complain_of_start("run", o->file[0], status))
         mv_complain(NULL, &err);
     mv_recording_close(&r.recording);
     return status;

@@ -1,8 +1,10 @@
 #include "cli/complain.h"
 
 #include <stdarg.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
+#include "record/launch.h"
 
 #define LINE 4600 /* a path, a sentence */
 
@@ -59,4 +61,21 @@ int mv_complain_usage(const char *command, const char *format, ...)
         snprintf(line, LINE, "memviz: %s (see: memviz help)", sentence);
     put_line(line);
     return MV_EXIT_USAGE;
+}
+
+bool mv_complain_of_start(const char *command, const char *name, int status)
+{
+    const char *dot = strrchr(name, '.');
+    bool is_file = access(name, F_OK) == 0;
+
+    if (!is_file || (status != MV_LAUNCH_NOT_FOUND && status != MV_LAUNCH_CANNOT_RUN))
+        return false;
+    if (dot && strcmp(dot, ".py") == 0)
+        mv_complain_of(name, "this file is not a program on its own: memviz %s -- python %s",
+                       command, name);
+    else if (status == MV_LAUNCH_NOT_FOUND && !strchr(name, '/'))
+        mv_complain_of(name, "no program on the PATH has that name; the file here is ./%s", name);
+    else
+        return false;
+    return true;
 }

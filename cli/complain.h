@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 /* "memviz: FILE: byte 1234: input ends inside a record: event 812". `file` may be NULL.
  * Returns the status of a failure. */
 int mv_complain(const char *file, const mv_err *err);
@@ -15,5 +17,9 @@ int mv_complain_of(const char *file, const char *format, ...) __attribute__((for
  * Returns the status of wrong usage. */
 int mv_complain_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* After a program could not be started with this status (record/launch.h): whether its name is that
+ * of a file which is not a program, as a shell decides it; then a line says how it is run. */
+bool mv_complain_of_start(const char *command, const char *name, int status);
 
 #endif

@@ -50,6 +50,7 @@ Test(run, a_program_that_cannot_be_started_has_a_shells_status)
     expect_err("touch t.py; $MEMVIZ run t.py", 127,
                "t.py: this file is not a program on its own: "
                "memviz run -- python t.py\n");
+    expect_err("touch t.py; $MEMVIZ dry-run t.py", 127, "memviz dry-run -- python t.py\n");
     expect_err("touch t.py; $MEMVIZ run ./t.py", 126, "memviz run -- python ./t.py\n");
     expect_err("touch prog; $MEMVIZ run prog", 127,
                "prog: no program on the PATH has that name; "
