@@ -292,7 +292,6 @@ static const member whatif_members[] = {{"fidelity.recorded_segment_events", "i"
                                         {"runs.[].segment_allocs", "i"},
                                         {"runs.[].segment_frees", "i"},
                                         {"runs.[].oom_events", "i"},
-                                        {"runs.[].saves", "i?"},
                                         {0}};
 
 /* ---- what adds up ------------------------------------------------------------------------ */
