@@ -395,7 +395,7 @@ void mv_rec_end(void)
     mv_rec_visit visit;
     mv_thread_block *block;
 
-    if (!mv_rec_enter(&visit))
+    if (!mv_overrun_await() || !mv_rec_enter(&visit))
         return;
     block = current();
     while (block && mv_overrun_await() && write_kept(block, true, MV_OVERRUN_ROWS))

@@ -457,7 +457,7 @@ static double captured(const char *file, const char *key)
 LongTest(ring, a_program_that_writes_much_is_bounded)
 {
     const char *folder = mvt_temp_folder();
-    mvt_run r = mvt_sh("cd %s && $MEMVIZ run --max-size 16M --on exit -o x.bin -- " MV_VICTIM_RING
+    mvt_run r = mvt_sh("cd %s; $MEMVIZ run --max-size 16M --on exit -o x.bin -- " MV_VICTIM_RING
                        " 0 600 997 >no & L=$!; until F=$(ls x.bin.*.folded 2>no); do sleep 0.02; "
                        "done; kill -USR1 $(echo $F | cut -d. -f4); wait $L; echo $?; ls *.bin",
                        folder);
