@@ -318,19 +318,24 @@ const char *mv_remedy_name(const mv_remedy *remedy)
                                  : "the default settings";
 }
 
-static const char *describe_rest(remedy_search *s)
+/* If `best` has room for what the step still needs, growth is what it does not
+ * reach. */
+static const char *describe_rest(remedy_search *s, const mv_remedy *best)
 {
-    char rest[MV_SIZE_TEXT];
+    const mv_oom_outlook *f = &s->failure.outlook;
+    bool is_growth = !f->forecast.peak || (!best->reaches && best->spare >= s->out->rest);
+    uint64_t rest = is_growth ? f->rise : s->out->rest;
+    char size[MV_SIZE_TEXT];
     const char *text;
 
-    if (s->out->rest == 0)
+    if (rest == 0)
         return "";
-    mv_size_text(rest, s->out->rest);
-    text = s->failure.outlook.forecast.peak
-               ? mv_arena_printf(s->arena, "; the step still needs %s%s",
-                                 s->failure.outlook.forecast.is_least ? "at least " : "", rest)
-               : mv_arena_printf(s->arena,
-                                 "; the need rose by %s over the second half of the events", rest);
+    mv_size_text(size, rest);
+    text = is_growth
+               ? mv_arena_printf(s->arena,
+                                 "; the need rose by %s over the second half of the events", size)
+               : mv_arena_printf(s->arena, "; the step still needs %s%s",
+                                 f->forecast.is_least ? "at least " : "", size);
     return text ? text : "";
 }
 
@@ -351,10 +356,12 @@ static const char *describe_failure(remedy_search *s, const mv_remedy *best)
     if (!best->reaches)
         return mv_arena_printf(s->arena,
                                "%s would serve the request that failed, with %s of %s to spare, "
-                               "but that is not enough%s",
-                               mv_remedy_name(best), spare, target, describe_rest(s));
+                               "but that %s enough%s",
+                               mv_remedy_name(best), spare, target,
+                               best->spare >= s->out->rest ? "may not be" : "is not",
+                               describe_rest(s, best));
     return mv_arena_printf(s->arena, "%s serves the request that failed, with %s of %s to spare%s",
-                           mv_remedy_name(best), spare, target, describe_rest(s));
+                           mv_remedy_name(best), spare, target, describe_rest(s, best));
 }
 
 static const char *find_verdict(remedy_search *s)
