@@ -132,7 +132,8 @@ const warm = guarded(() => {
 
 const host = {
   read: (blob, from, to) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to))),
-  pauses: !!WebAssembly.Suspending,
+  // Firefox 140 reports an error of its own when a worker ends while a function waits.
+  pauses: !!WebAssembly.Suspending && !navigator.userAgent.includes('Firefox'),
   progress(file, share) {
     say({progress: [files[file], share]});
     return this.pauses ? pause() : undefined;
