@@ -665,6 +665,7 @@ mv_leak_search *mv_leak_search_begin(mv_arena *arena, const mv_trace *trace, con
                                .seldom = MV_NO_ROW,
                                .offset = MV_NO_ROW,
                                .out = out};
+    s->next = FIND_STEPS;
     return s;
 }
 
