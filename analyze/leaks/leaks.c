@@ -751,8 +751,10 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
                       mv_err *err)
 {
     mv_leak_search *s = mv_leak_search_begin(arena, trace, lives, out);
-    mv_code code = s ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
+    mv_code code = MV_OK;
 
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
     for (bool again = true; code == MV_OK && again;)
         code = mv_leak_search_some(s, &again, err);
     mv_leak_search_end(s);
