@@ -5,7 +5,8 @@
 #include "base/grow.h"
 #include "base/sort.h"
 
-enum { OWN_COLUMNS = 2 };
+/* Numbers of its own columns, above all those that EVENTS may ever have. */
+enum { EVENT = 101, BLOCK = 102 };
 
 const mv_model_table *mv_living_layout(mv_model_table *table,
                                        mv_table_column columns[MV_TABLE_COLUMNS])
@@ -14,19 +15,19 @@ const mv_model_table *mv_living_layout(mv_model_table *table,
     uint8_t count = events->column_count;
 
     memcpy(columns, events->columns, count * sizeof *columns);
-    columns[count] = (mv_table_column){.number = count + 1,
+    columns[count] = (mv_table_column){.number = EVENT,
                                        .absent = MV_NO_ROW,
                                        .at = offsetof(mv_living_columns, event),
                                        .size = sizeof(uint32_t),
                                        .transform = MV_WIRE_DELTA};
-    columns[count + 1] = (mv_table_column){.number = count + 2,
+    columns[count + 1] = (mv_table_column){.number = BLOCK,
                                            .at = offsetof(mv_living_columns, block),
                                            .size = sizeof(uint64_t),
                                            .transform = MV_WIRE_PLAIN};
     *table = (mv_model_table){.kind = MV_WIRE_LIVING,
                               .chunk_rows = MV_WIRE_CHUNK_ROWS,
                               .columns = columns,
-                              .column_count = count + OWN_COLUMNS};
+                              .column_count = count + 2};
     return table;
 }
 
