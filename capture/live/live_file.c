@@ -217,6 +217,14 @@ int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory)
     return error;
 }
 
+uint64_t mv_live_file_left(mv_live_file *file)
+{
+    mv_live_window *window = atomic_load(&file->window);
+    uint64_t used = window ? atomic_load(&window->memory.used) : 0;
+
+    return window && used < window->memory.bytes ? window->memory.bytes - used : 0;
+}
+
 void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes)
 {
     mv_live_window *seen;

@@ -61,6 +61,9 @@ int mv_live_file_open(mv_live_file *file);
  * children do not inherit it. */
 int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory);
 
+/* Bytes that can be taken before the file has to grow. */
+uint64_t mv_live_file_left(mv_live_file *file);
+
 /* Maps this many chunks, which mv_live_file_take gives a confined process. An unused earlier
  * reserve is kept. */
 void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes);

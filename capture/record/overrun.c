@@ -218,13 +218,15 @@ bool mv_overrun_await(void)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
     static uint64_t until_us;
+    uint64_t room;
 
     if (atomic_load(&overrun.count) == 0)
         return false;
     until_us = until_us ? until_us : mv_process_now_us() + END_US;
     while (mv_overrun_is_full() && mv_process_now_us() < until_us)
         syscall(SYS_nanosleep, &nap, NULL);
-    return mv_overrun_room() >= LEAST_ROOM;
+    room = mv_overrun_room(); /* at first, since it may be UINT64_MAX */
+    return room >= LEAST_ROOM || room + mv_live_file_left(&mv_process.file) >= LEAST_ROOM;
 }
 
 void mv_overrun_begin(void)
