@@ -1,6 +1,7 @@
 #include "viz/scene/distinct_texts.h"
 
 #include <ctype.h>
+#include <math.h>
 
 #include "base/utf8.h"
 
@@ -194,4 +195,124 @@ void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float s
                 labels[i] = numbered(scene, labels, i, whole[i], size, width);
             break;
         }
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static bool is_between_words(char c)
+{
+    return c && strchr("._-/+#: \\", c) != NULL;
+}
+
+/* The words that all names begin with, in bytes. */
+static size_t shared_head(const char *const *names, uint32_t count)
+{
+    size_t head = strlen(names[0]);
+
+    for (uint32_t i = 1; i < count; i++) {
+        size_t at = 0;
+        while (at < head && names[i][at] == names[0][at])
+            at++;
+        head = at;
+    }
+    while (head > 0 && !is_between_words(names[0][head - 1]))
+        head--;
+    return head;
+}
+
+/* The words that all names end with, after their heads. */
+static size_t shared_tail(const char *const *names, uint32_t count, size_t head)
+{
+    size_t length = strlen(names[0]), tail = length - head;
+
+    for (uint32_t i = 1; i < count; i++) {
+        size_t other = strlen(names[i]), at = 0;
+        while (at < tail && at < other - head &&
+               names[i][other - 1 - at] == names[0][length - 1 - at])
+            at++;
+        tail = at;
+    }
+    while (tail > 0 && !is_between_words(names[0][length - tail]))
+        tail--;
+    return tail;
+}
+
+/* text[from, to), with an ellipsis where something is cut. */
+static const char *part_of(mv_scene *scene, const char *text, size_t from, size_t to)
+{
+    return mv_scene_format(scene, "%s%.*s%s", from ? ELLIPSIS : "", (int)(to - from), text + from,
+                           text[to] ? ELLIPSIS : "");
+}
+
+/* The name with text[from, to) in it, and as much around that as fits, first of what follows. */
+static const char *grown(mv_scene *scene, const char *text, size_t from, size_t to, float size,
+                         float width)
+{
+    const char *best = part_of(scene, text, from, to);
+
+    while (text[to]) {
+        const char *more;
+        size_t next = to + 1;
+        while (mv_utf8_is_tail(text[next]))
+            next++;
+        more = part_of(scene, text, from, next);
+        if (mv_text_width(more, size) > width)
+            break;
+        to = next;
+        best = more;
+    }
+    while (from > 0) {
+        const char *more;
+        size_t next = from - 1;
+        while (next > 0 && mv_utf8_is_tail(text[next]))
+            next--;
+        more = part_of(scene, text, next, to);
+        if (mv_text_width(more, size) > width)
+            break;
+        from = next;
+        best = more;
+    }
+    return best;
+}
+
+/* "…gpt…8a1f…": both ends of text[from, to). */
+static const char *without_middle(mv_scene *scene, const char *text, size_t from, size_t to,
+                                  float size, float width)
+{
+    const char *before = from ? ELLIPSIS : "", *after = text[to] ? ELLIPSIS : "", *head;
+    float half = (width + mv_text_width(ELLIPSIS, size)) / 2; /* which is in the second half */
+
+    head = head_with(scene, text + from, to - from, "", size,
+                     fmaxf(0, width - half - mv_text_width(before, size)));
+    head = mv_scene_format(scene, "%s%s", before, head);
+    return mv_scene_format(
+        scene, "%s%s", head,
+        tail_with(scene, text + from, to - from, after, size, width - mv_text_width(head, size)));
+}
+
+static const char *name_fit(mv_scene *scene, const char *name, size_t head, size_t tail, float size,
+                            float width)
+{
+    size_t length = strlen(name), to = length - tail;
+
+    if (length < TEXT_MOST && mv_text_width(name, size) <= width)
+        return mv_scene_format(scene, "%s", name);
+    if (head >= to || length >= TEXT_MOST)
+        return mv_text_fit(scene, name, size, width);
+    if (mv_text_width(part_of(scene, name, head, to), size) <= width)
+        return grown(scene, name, head, to, size, width);
+    return without_middle(scene, name, head, to, size, width);
+}
+
+void mv_names_fit(mv_scene *scene, const char **names, uint32_t count, float size, float width)
+{
+    size_t head = count ? shared_head(names, count) : 0;
+    size_t tail = count ? shared_tail(names, count, head) : 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = names[i];
+        names[i] = name_fit(scene, name, head, tail, size, width);
+        if (is_among(names, i, names[i]) && *names[i])
+            names[i] = numbered(scene, names, i, name, size, width);
+    }
 }

@@ -19,4 +19,8 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
  * no room for that, a number is added. O(count²) for the few rows of a list. */
 void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float size, float width);
 
+/* The same for names of files, devices or ranks: of those that are too wide, words that all names begin
+ * or end with are cut, and the middle of the rest: "…rank0_8a1f…", "…gpt…8a1f…". */
+void mv_names_fit(mv_scene *scene, const char **names, uint32_t count, float size, float width);
+
 #endif
