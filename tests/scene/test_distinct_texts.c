@@ -30,6 +30,23 @@ Test(names, what_all_share_is_cut)
     cr_expect_str_eq(fit(all, 1, "\xe2\x80\xa6-05.pickle")[0], "\xe2\x80\xa6-05.pickle");
 }
 
+Test(names, words_that_others_have_are_cut)
+{
+    static const char *const all[] = {"medium_1024_training_memory_snapshot__8a1f.pickle",
+                                      "medium_128_training_memory_snapshot__77da.pickle",
+                                      "large_1024_inference_memory_snapshot__61dc.pickle"};
+    const char **got = fit(all, 3,
+                           "\xe2\x80\xa6"
+                           "128_training\xe2\x80\xa6");
+
+    cr_expect(strstr(got[0], "8a1f"), "%s", got[0]);
+    cr_expect_str_eq(got[1], "\xe2\x80\xa6"
+                             "128\xe2\x80\xa6"
+                             "77da\xe2\x80\xa6");
+    cr_expect_str_eq(got[2], "large\xe2\x80\xa6"
+                             "61dc\xe2\x80\xa6");
+}
+
 Test(names, the_middle_of_the_rest_is_cut)
 {
     static const char *const all[] = {"llama_run_of_tuesday_night_a",
@@ -49,6 +66,7 @@ Test(names, cut_names_differ)
         {"a/x_1.pickle#0", "a/x_1.pickle#1", "a/x_2.pickle#0", "a/x_2.pickle#1"},
         {"rank0_of_a_long_run.pickle", "rank1_of_a_long_run.pickle", "rank10_of_a_long_run.pickle",
          "rank11_of_a_long_run.pickle"},
+        {"x_1", "x_1_x_1_and_so_on_x_1", "x_1_x_1_x_1_and_so_on_x_1", "y_x_1_x_1_x_1"},
         {"run1_step_a_end", "run1_step_b_end", "run2_step_a_end", "run2_step_b_end"},
         {"\xc3\xa9t\xc3\xa9_0_\xc3\xa9", "\xc3\xa9t\xc3\xa9_1_\xc3\xa9", "0", "1"}};
 

@@ -199,6 +199,8 @@ void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float s
 
 /* ---- names ------------------------------------------------------------------------------- */
 
+enum { NAME_WORDS = 24, FEW_NAMES = 32 /* whose words are compared */ };
+
 static bool is_between_words(char c)
 {
     return c && strchr("._-/+#: \\", c) != NULL;
@@ -275,6 +277,80 @@ static const char *grown(mv_scene *scene, const char *text, size_t from, size_t 
     return best;
 }
 
+typedef struct {
+    size_t from, to;
+    uint32_t others; /* names that contain it, too */
+    bool is_kept, is_tried;
+} name_word;
+
+/* The words of text[from, to); returns how many. */
+static uint32_t split_words(const char *text, size_t from, size_t to, name_word out[NAME_WORDS])
+{
+    uint32_t count = 0;
+
+    while (from < to && count < NAME_WORDS) {
+        size_t end = from;
+        while (end < to && !is_between_words(text[end]))
+            end++;
+        if (end > from)
+            out[count++] = (name_word){.from = from, .to = end};
+        from = end + 1;
+    }
+    return count;
+}
+
+/* "…1024…8a1f…": the kept words, with what is between neighbours. */
+static const char *with_words(mv_scene *scene, const char *text, const name_word *words,
+                              uint32_t count)
+{
+    const char *out = "";
+    size_t end = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_next = i > 0 && words[i - 1].is_kept;
+        size_t from = is_next ? end : words[i].from;
+        if (!words[i].is_kept)
+            continue;
+        out = mv_scene_format(scene, "%s%s%.*s", out, from > end ? ELLIPSIS : "",
+                              (int)(words[i].to - from), text + from);
+        end = words[i].to;
+    }
+    return mv_scene_format(scene, "%s%s", out, text[end] ? ELLIPSIS : "");
+}
+
+/* The words of text[from, to) that the fewest of the other names contain, at most half of them but for
+ * one; "": none fits. */
+static const char *rare_words(mv_scene *scene, const char *const *names, uint32_t count,
+                              const char *text, size_t from, size_t to, float size, float width)
+{
+    name_word words[NAME_WORDS];
+    uint32_t word_count = split_words(text, from, to, words), kept = 0;
+    const name_word *last = NULL;
+
+    for (uint32_t i = 0; i < word_count; i++) {
+        const char *word = mv_scene_format(scene, "%.*s", (int)(words[i].to - words[i].from),
+                                           text + words[i].from);
+        for (uint32_t k = 0; k < count; k++)
+            words[i].others += strstr(names[k], word) != NULL;
+    }
+    for (uint32_t tries = 0; tries < word_count; tries++) {
+        name_word *best = NULL;
+        for (uint32_t i = 0; i < word_count; i++)
+            if (!words[i].is_tried && (!best || words[i].others < best->others))
+                best = &words[i];
+        best->is_tried = true;
+        if (kept && best->others > count / 2)
+            break;
+        best->is_kept = true;
+        best->is_kept = mv_text_width(with_words(scene, text, words, word_count), size) <= width;
+        kept += best->is_kept;
+        last = best->is_kept ? best : last;
+    }
+    if (kept == 1)
+        return grown(scene, text, last->from, last->to, size, width);
+    return kept ? with_words(scene, text, words, word_count) : "";
+}
+
 /* "…gpt…8a1f…": both ends of text[from, to). */
 static const char *without_middle(mv_scene *scene, const char *text, size_t from, size_t to,
                                   float size, float width)
@@ -290,10 +366,11 @@ static const char *without_middle(mv_scene *scene, const char *text, size_t from
         tail_with(scene, text + from, to - from, after, size, width - mv_text_width(head, size)));
 }
 
-static const char *name_fit(mv_scene *scene, const char *name, size_t head, size_t tail, float size,
-                            float width)
+static const char *name_fit(mv_scene *scene, const char *const *names, uint32_t count,
+                            const char *name, size_t head, size_t tail, float size, float width)
 {
     size_t length = strlen(name), to = length - tail;
+    const char *text;
 
     if (length < TEXT_MOST && mv_text_width(name, size) <= width)
         return mv_scene_format(scene, "%s", name);
@@ -301,18 +378,26 @@ static const char *name_fit(mv_scene *scene, const char *name, size_t head, size
         return mv_text_fit(scene, name, size, width);
     if (mv_text_width(part_of(scene, name, head, to), size) <= width)
         return grown(scene, name, head, to, size, width);
-    return without_middle(scene, name, head, to, size, width);
+    text = count <= FEW_NAMES ? rare_words(scene, names, count, name, head, to, size, width) : "";
+    return *text ? text : without_middle(scene, name, head, to, size, width);
 }
 
 void mv_names_fit(mv_scene *scene, const char **names, uint32_t count, float size, float width)
 {
+    const char **whole = mv_push_array(scene->arena, const char *, (uint64_t)count + 1);
     size_t head = count ? shared_head(names, count) : 0;
     size_t tail = count ? shared_tail(names, count, head) : 0;
 
+    if (!whole) {
+        scene->failed = true;
+        return;
+    }
+    memcpy(whole, names, count * sizeof *names);
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = names[i];
-        names[i] = name_fit(scene, name, head, tail, size, width);
+        names[i] = name_fit(scene, whole, count, whole[i], head, tail, size, width);
+        if (is_among(names, i, names[i]) && *names[i] && head + tail < strlen(whole[i]))
+            names[i] = without_middle(scene, whole[i], head, strlen(whole[i]) - tail, size, width);
         if (is_among(names, i, names[i]) && *names[i])
-            names[i] = numbered(scene, names, i, name, size, width);
+            names[i] = numbered(scene, names, i, whole[i], size, width);
     }
 }
