@@ -529,16 +529,17 @@ static uint32_t place_of(const ranks_frame *f, uint32_t lane)
 
 static bool fit_names(ranks_frame *f)
 {
-    uint32_t count = place_of(f, f->count);
-    mv_scene *scene = &f->p.ui->scene;
+    uint32_t count = f->count - f->pane->first;
 
     count = count < MV_RANK_LANES ? count : MV_RANK_LANES;
-    f->names = mv_push_array(f->p.ui->frame, const char *, f->count);
-    for (uint32_t lane = 0; f->names && lane < f->count && place_of(f, lane) < count; lane++)
-        if (lane < f->pinned || lane >= f->pinned + f->pane->first)
-            f->names[place_of(f, lane)] = f->rows[f->pane->order[lane]].name;
+    f->names =
+        mv_push_array(f->p.ui->frame, const char *, (uint64_t)count + 1); /* one is not placed */
+    for (uint32_t i = 0; f->names && i < count; i++) {
+        uint32_t lane = i < f->pinned ? i : i + f->pane->first;
+        f->names[i] = f->rows[f->pane->order[lane]].name;
+    }
     if (f->names)
-        mv_names_fit(scene, f->names, count, MV_UI_SMALL * f->p.ui->scale, name_width(f));
+        mv_names_fit(&f->p.ui->scene, f->names, count, MV_UI_SMALL * f->p.ui->scale, name_width(f));
     return f->names != NULL;
 }
 
