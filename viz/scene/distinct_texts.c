@@ -318,8 +318,25 @@ static const char *with_words(mv_scene *scene, const char *text, const name_word
     return mv_scene_format(scene, "%s%s", out, text[end] ? ELLIPSIS : "");
 }
 
+/* Whether another name contains all kept words of the text. */
+static bool are_elsewhere(mv_scene *scene, const char *const *names, uint32_t count,
+                          const char *text, const name_word *words, uint32_t word_count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        bool has_all = strcmp(names[k], text) != 0;
+        for (uint32_t i = 0; i < word_count && has_all; i++)
+            has_all =
+                !words[i].is_kept ||
+                strstr(names[k], mv_scene_format(scene, "%.*s", (int)(words[i].to - words[i].from),
+                                                 text + words[i].from));
+        if (has_all)
+            return true;
+    }
+    return false;
+}
+
 /* The words of text[from, to) that the fewest of the other names contain, at most half of them but for
- * one; "": none fits. */
+ * one; "": those that fit are also in another name. */
 static const char *rare_words(mv_scene *scene, const char *const *names, uint32_t count,
                               const char *text, size_t from, size_t to, float size, float width)
 {
@@ -346,9 +363,11 @@ static const char *rare_words(mv_scene *scene, const char *const *names, uint32_
         kept += best->is_kept;
         last = best->is_kept ? best : last;
     }
+    if (are_elsewhere(scene, names, count, text, words, word_count))
+        return "";
     if (kept == 1)
         return grown(scene, text, last->from, last->to, size, width);
-    return kept ? with_words(scene, text, words, word_count) : "";
+    return with_words(scene, text, words, word_count);
 }
 
 /* "…gpt…8a1f…": both ends of text[from, to). */
