@@ -1,5 +1,7 @@
 /* memviz view: the viewer's window; with --headless its frames as a picture, or timed. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/texts.h"
@@ -256,6 +258,18 @@ static int find_followed(mv_cli *cli)
     return mv_live_files_find(cli, &cli->arena, true) ? MV_EXIT_DONE : MV_EXIT_FAILED;
 }
 
+/* Names the first file that cannot be read: what a terminal was asked for is not only in a window, and
+ * a missing display is not what is wrong. */
+static int find_files(const mv_viewer_opts *opts)
+{
+    for (uint32_t i = 0; i < opts->file_count; i++) {
+        const char *file = opts->files[i];
+        if (strcmp(file, "-") != 0 && strcmp(file, MV_SAMPLE_NAME) != 0 && access(file, R_OK) != 0)
+            return mv_complain_of(file, "%s", strerror(errno));
+    }
+    return MV_EXIT_DONE;
+}
+
 int mv_cmd_view(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -292,6 +306,8 @@ int mv_cmd_view(mv_cli *cli)
     }
     if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(SCRIPT) | MV_HAS(JSON)))
         return mv_complain_usage("view", "--bench, --script, --shot and --json need --headless");
+    if (!path && find_files(&opts) != MV_EXIT_DONE)
+        return MV_EXIT_FAILED;
     opts.keys = read_keys(cli);
     if (mv_viewer_show(&opts, &err) != MV_OK)
         return complain(NULL, &err);

@@ -191,15 +191,39 @@ static const char *next_line(mv_ui *ui, const char **text)
     return line ? line : "";
 }
 
+static float widest(mv_ui *ui, const char *text)
+{
+    float width = 0;
+
+    while (*text)
+        width = fmaxf(width, mv_ui_text_width(ui, MV_UI_SMALL, next_line(ui, &text)));
+    return width;
+}
+
+/* With more lines where it is wider than the window. */
+static const char *tip_that_fits(mv_ui *ui, const char *text, float most)
+{
+    uint32_t letters = (uint32_t)strlen(text);
+    const char *broken = text;
+
+    while (letters > 20 && widest(ui, broken) > most) {
+        letters -= letters / 8;
+        broken = mv_ui_broken(ui, text, letters);
+    }
+    return broken;
+}
+
 /* Below the pointer; to the left of a row of the legend, so that the next rows stay visible. */
 static void paint_tip_lines(mv_ui *ui, const char *text, const mv_zone *zone)
 {
-    float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2), width = 0;
+    float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2), width;
     uint32_t count = 0;
     mv_box box;
 
+    text = tip_that_fits(ui, text, ui->scene.width - 4 * pad - 2);
+    width = widest(ui, text);
     for (const char *at = text; *at; count++)
-        width = fmaxf(width, mv_ui_text_width(ui, MV_UI_SMALL, next_line(ui, &at)));
+        next_line(ui, &at);
     box = (mv_box){ui->pointer_x + pad, ui->pointer_y + mv_ui_px(ui, 18), width + 2 * pad + 2,
                    line * (float)count + mv_ui_px(ui, 4)};
     box.w = fminf(box.w, ui->scene.width - 2 * pad);

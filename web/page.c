@@ -173,6 +173,17 @@ const char *EXPORT(mv_web_session)(void)
     return mv_view_session(page.view, &arena, &session) ? mv_session_text(&arena, &session) : NULL;
 }
 
+/* What a link to the current view has after its '#', valid until the next call; NULL: out of memory. */
+const char *EXPORT(mv_web_link)(void)
+{
+    static mv_arena arena;
+
+    if (arena.budget)
+        mv_arena_release(&arena);
+    mv_arena_init(&arena, &page.budget);
+    return mv_view_link(page.view, &arena);
+}
+
 /* Sets the browser's theme and the screen's scale; scale 0: unchanged. */
 void EXPORT(mv_web_look)(bool is_dark, double scale)
 {

@@ -86,9 +86,11 @@ function startViewer(isHidden) {
   return worker;
 }
 
+// Where reading pauses, a worker soon gets to a message (end in viewer.js).
 function endViewer(worker) {
-  worker.terminate();
-  worker.onmessage = null;
+  if (WebAssembly.Suspending) worker.postMessage({end: true});
+  else worker.terminate();
+  worker.onmessage = worker.onerror = null;
   worker.canvas.remove();
 }
 
@@ -210,11 +212,10 @@ async function toClipboard(text) {
 
 // ---- links ---------------------------------------------------------------------------------------
 
-// The members of a session (view/state/session.h) after the '#': without its first line, paths and end.
+// Members of a session (view/state/session.h) after the '#': those that are not as the file opens.
 // The address opens this view again, of the file inside the page or the first one that is opened.
-function copyLink(text) {
-  const members = text.split('\n').slice(1).filter(line => line && line !== 'end' && !line.startsWith('path ') && !line.startsWith('#'));
-  location.hash = encodeURIComponent(members.join(';'));
+function copyLink(members) {
+  location.hash = encodeURIComponent(members || '');
   toClipboard(location.href);
   show('The address of this view is copied.');
 }
@@ -493,7 +494,7 @@ function listen() {
   for (const id of ['open', 'choose']) byId(id).onclick = () => byId('files').click();
   byId('files').onchange = event => { open(event.target.files); event.target.value = ''; };
   byId('sample').onclick = () => open([new File([fromLetters(byId('sampled').textContent)], 'sample.bin')]);
-  byId('link').onclick = () => viewer.postMessage({session: true});
+  byId('link').onclick = () => viewer.postMessage({link: true});
   byId('texts').onclick = () => toggleReports(byId('side').hidden);
   byId('close').onclick = () => toggleReports(false);
   byId('report').onchange = byId('file').onchange = showReport;
@@ -539,8 +540,8 @@ const tells = {
   },
   session(text) {
     if (next) next.postMessage({open: {list: [], session: {name: 'session', blob: new Blob([text])}}});
-    else copyLink(text);
   },
+  link: copyLink,
   lacks(names, data, worker) {
     if (worker !== viewer && worker.isAsked) return takeOver(); // it replaces the first viewer
     worker.lacks = names;

@@ -105,16 +105,28 @@ const turns = () => work().catch(stop);
 pump.port1.onmessage = turns;
 
 // In the middle of reading a file: what has happened since comes first, and its frame.
+let giveUp = null; // while it waits
+
 function pause() {
   if (performance.now() < turnEnd) return undefined;
-  return new Promise(done => {
+  return new Promise((done, fail) => {
+    giveUp = fail;
     rest.port1.onmessage = () => {
+      giveUp = null;
       if (hasInput) paint();
       turnEnd = performance.now() + TURN_MS;
       done();
     };
     rest.port2.postMessage(0);
   });
+}
+
+// The worker ends by itself, once nothing waits in it: Firefox reports an error of its own for a worker
+// that is terminated while a function waits.
+function end() {
+  isStopped = true;
+  if (giveUp) giveUp(new Error('ended'));
+  setTimeout(() => self.close());
 }
 
 // Without a file, a small one is read again and again, so that the browser has fast code for reading a
@@ -132,8 +144,7 @@ const warm = guarded(() => {
 
 const host = {
   read: (blob, from, to) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to))),
-  // Firefox 140 reports an error of its own when a worker ends while a function waits.
-  pauses: !!WebAssembly.Suspending && !navigator.userAgent.includes('Firefox'),
+  pauses: !!WebAssembly.Suspending,
   progress(file, share) {
     say({progress: [files[file], share]});
     return this.pauses ? pause() : undefined;
@@ -169,6 +180,7 @@ const does = {
     core.exports.mv_web_text();
   },
   session() { say({session: core.textAt(core.exports.mv_web_session())}); },
+  link() { say({link: core.textAt(core.exports.mv_web_link())}); },
   // A file that is being written (web/served.js): its newer bytes, and that there are none, or will be none.
   renew({name, blob}) {
     core.load(name, blob);
@@ -218,7 +230,7 @@ const does = {
   },
 };
 
-self.onmessage = guarded(({data}) => {
+const receive = guarded(({data}) => {
   for (const name of Object.keys(data)) {
     if (name !== 'open' && name !== 'session') lastEvent = performance.now();
     does[name](data[name]);
@@ -226,3 +238,5 @@ self.onmessage = guarded(({data}) => {
   hasInput = true;
   askFrame();
 });
+
+self.onmessage = event => event.data.end ? end() : receive(event);

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "analyze/advice/triage.h"
+#include "analyze/levels/levels.h"
 #include "base/size.h"
 #include "base/sort.h"
 
@@ -79,6 +81,17 @@ static const char *place_of(heading *h, const mv_leak *leak)
     return mv_make_text(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
 }
 
+/* A file of several levels of memory may leak on another one. */
+static const char *clean_text(heading *h)
+{
+    const mv_trace *trace = h->of->trace;
+    const char *memory = "";
+
+    if (trace && mv_levels_of(mv_trace_as_read(trace)).count > 1)
+        memory = mv_triage_memory_of(trace, &h->words);
+    return *memory ? mv_make_text(&h->words, "%s: no leak", memory) : "no leak";
+}
+
 static void add_leaks(heading *h)
 {
     const mv_leaks *found = h->of->leaks;
@@ -88,7 +101,7 @@ static void add_leaks(heading *h)
     if (found->count == 0) {
         row.level = found->verdict == MV_VERDICT_CLEAN ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
         row.text = row.level == MV_HEADLINE_FINE
-                       ? "no leak"
+                       ? clean_text(h)
                        : mv_make_text(&h->words, "leaks unknown: %s", found->lacks);
         add(h, row);
         return;

@@ -5,6 +5,7 @@
  *     fragmented: 514 MiB beyond the need
  *     leaks unknown: no stacks · fragmentation ok (history incomplete) · no failed request recorded
  *     no leak · fragmentation ok · no request failed
+ *     PyTorch's allocator: no leak · ...                     where the file has other levels of memory
  *
  * Unknown in a report is unknown here, too. */
 #ifndef MV_HEADLINE_H

@@ -28,14 +28,17 @@ typedef struct {
     mv_code code;
 } address_table;
 
-typedef struct {
+struct mv_address_search {
+    mv_arena *arena;
     const mv_trace *trace;
     uint32_t device;
     mv_events ev;
     mv_address_ranks *out; /* `of_event` holds ids until they are ranked */
+    uint32_t done;         /* events; of a single part: added, then ranked */
+    bool is_merged;
     uint32_t count;
     address_table parts[MOST_PARTS];
-} address_search;
+};
 
 /* The id of an address, new or known. */
 static uint32_t address_id(address_table *t, uint64_t addr)
@@ -57,9 +60,10 @@ static uint32_t address_id(address_table *t, uint64_t addr)
     return id;
 }
 
-static void add_events(address_table *t, const mv_events *ev, uint32_t *of_event)
+static void add_events(address_table *t, const mv_events *ev, uint32_t *of_event, uint32_t first,
+                       uint32_t end)
 {
-    for (uint32_t i = t->first; i < t->end; i++) {
+    for (uint32_t i = first; i < end; i++) {
         bool is_segment = mv_is_segment_action(ev->action[i]);
         if (i + PREFETCH < t->end && ev->action[i + PREFETCH] != MV_ACTION_FREE_COMPLETED)
             mv_map_prefetch(&t->id_of, ev->addr[i + PREFETCH]);
@@ -93,14 +97,18 @@ static void add_heap(address_table *t, const mv_trace *trace, uint32_t device)
     }
 }
 
-static void find_part(void *user, uint32_t part)
+static void begin_part(mv_address_search *s, uint32_t part)
 {
-    address_search *s = user;
+    const address_table *t = &s->parts[part];
+
+    mv_pages_take(s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
+}
+
+static void end_part(mv_address_search *s, uint32_t part)
+{
     address_table *t = &s->parts[part];
     mv_key_row *spare;
 
-    mv_pages_take(s->out->of_event + t->first, (t->end - t->first) * sizeof(uint32_t));
-    add_events(t, &s->ev, s->out->of_event);
     if (part == 0)
         add_heap(t, s->trace, s->device);
     spare = mv_arena_grow(&t->scratch, NULL, ((uint64_t)t->count + 1) * sizeof *spare);
@@ -109,6 +117,16 @@ static void find_part(void *user, uint32_t part)
         t->code = MV_NOMEM;
     if (t->code == MV_OK)
         mv_sort_key_rows(t->found, spare, t->count);
+}
+
+static void find_part(void *user, uint32_t part)
+{
+    mv_address_search *s = user;
+    address_table *t = &s->parts[part];
+
+    begin_part(s, part);
+    add_events(t, &s->ev, s->out->of_event, t->first, t->end);
+    end_part(s, part);
 }
 
 static mv_code rank_alone(const address_table *t, mv_address_ranks *out)
@@ -122,7 +140,7 @@ static mv_code rank_alone(const address_table *t, mv_address_ranks *out)
 }
 
 /* Gives the addresses of all parts, in ascending order, their ranks. */
-static mv_code merge_parts(mv_arena *arena, address_search *s)
+static mv_code merge_parts(mv_arena *arena, mv_address_search *s)
 {
     uint32_t at[MOST_PARTS] = {0};
     uint64_t most = 0, addr;
@@ -152,56 +170,119 @@ static mv_code merge_parts(mv_arena *arena, address_search *s)
     return is_left ? MV_LIMIT : MV_OK;
 }
 
-static void rank_part(void *user, uint32_t part)
+static void rank_events(const address_table *t, uint32_t *of_event, uint32_t first, uint32_t end)
 {
-    address_search *s = user;
-    const address_table *t = &s->parts[part];
-    uint32_t *of_event = s->out->of_event;
-
-    for (uint32_t i = t->first; i < t->end; i++)
+    for (uint32_t i = first; i < end; i++)
         if (of_event[i] != MV_NO_ROW)
             of_event[i] = t->rank[of_event[i]];
 }
 
-static mv_code find_addresses(mv_arena *arena, address_search *s)
+static void rank_part(void *user, uint32_t part)
+{
+    mv_address_search *s = user;
+    const address_table *t = &s->parts[part];
+
+    rank_events(t, s->out->of_event, t->first, t->end);
+}
+
+/* Ends the parts: their addresses get ranks. */
+static mv_code merge(mv_address_search *s)
 {
     mv_code code = MV_OK;
 
-    mv_parallel_for(s->count, 0, find_part, s);
+    s->is_merged = true;
     for (uint32_t i = 0; i < s->count; i++) {
         s->out->segment_events += s->parts[i].segment_events;
         code = code == MV_OK ? s->parts[i].code : code;
     }
-    if (code == MV_OK)
-        code = merge_parts(arena, s);
+    return code == MV_OK ? merge_parts(s->arena, s) : code;
+}
+
+static mv_code find_by_threads(mv_address_search *s)
+{
+    mv_code code;
+
+    mv_parallel_for(s->count, 0, find_part, s);
+    code = merge(s);
     if (code == MV_OK)
         mv_parallel_for(s->count, 0, rank_part, s);
     return code;
 }
 
+static mv_code find_alone(mv_address_search *s, uint32_t events, bool *again)
+{
+    uint32_t first = s->done, left = s->ev.count - first;
+
+    s->done += left < events ? left : events;
+    *again = !s->is_merged || s->done < s->ev.count;
+    if (s->is_merged) {
+        rank_events(s->parts, s->out->of_event, first, s->done);
+        return MV_OK;
+    }
+    if (first == 0)
+        begin_part(s, 0);
+    add_events(s->parts, &s->ev, s->out->of_event, first, s->done);
+    if (s->done < s->ev.count)
+        return s->parts->code;
+    end_part(s, 0);
+    s->done = 0;
+    return merge(s);
+}
+
+mv_address_search *mv_address_search_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                                           mv_address_ranks *out)
+{
+    mv_address_search *s = mv_push_struct(arena, mv_address_search);
+
+    *out = (mv_address_ranks){0};
+    if (!s)
+        return NULL;
+    *s = (mv_address_search){.arena = arena,
+                             .trace = trace,
+                             .device = device,
+                             .ev = mv_trace_events(trace, device),
+                             .out = out};
+    out->of_event = mv_push_array(arena, uint32_t, s->ev.count);
+    s->count = mv_parallel_for_threads(1 + s->ev.count / PART_EVENTS, 0);
+    s->count = s->count < MOST_PARTS ? s->count : MOST_PARTS;
+    for (uint32_t i = 0; i < s->count; i++) {
+        address_table *t = &s->parts[i];
+        mv_arena_init(&t->scratch, arena->budget);
+        t->id_of.arena = &t->scratch;
+        t->first = (uint32_t)((uint64_t)s->ev.count * i / s->count);
+        t->end = (uint32_t)((uint64_t)s->ev.count * (i + 1) / s->count);
+    }
+    return out->of_event ? s : NULL;
+}
+
+mv_code mv_address_search_some(mv_address_search *s, uint32_t events, bool *again, mv_err *err)
+{
+    mv_code code;
+
+    *again = false;
+    code = s->count > 1 ? find_by_threads(s) : find_alone(s, events, again);
+    return code == MV_OK ? code
+                         : mv_fail(err, code, MV_NO_OFFSET, "addresses of device %u", s->device);
+}
+
+void mv_address_search_end(mv_address_search *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        mv_arena_release(&s->parts[i].scratch);
+}
+
 mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                               mv_address_ranks *out, mv_err *err)
 {
-    address_search s = {
-        .trace = trace, .device = device, .ev = mv_trace_events(trace, device), .out = out};
-    mv_code code = MV_NOMEM;
+    mv_address_search *s = mv_address_search_begin(arena, trace, device, out);
+    mv_code code = MV_OK;
 
-    *out = (mv_address_ranks){.of_event = mv_push_array(arena, uint32_t, s.ev.count)};
-    s.count = mv_parallel_for_threads(1 + s.ev.count / PART_EVENTS, 0);
-    s.count = s.count < MOST_PARTS ? s.count : MOST_PARTS;
-    for (uint32_t i = 0; i < s.count; i++) {
-        address_table *t = &s.parts[i];
-        mv_arena_init(&t->scratch, arena->budget);
-        t->id_of.arena = &t->scratch;
-        t->first = (uint32_t)((uint64_t)s.ev.count * i / s.count);
-        t->end = (uint32_t)((uint64_t)s.ev.count * (i + 1) / s.count);
-    }
-    if (out->of_event)
-        code = find_addresses(arena, &s);
-    for (uint32_t i = 0; i < s.count; i++)
-        mv_arena_release(&s.parts[i].scratch);
-    return code == MV_OK ? code
-                         : mv_fail(err, code, MV_NO_OFFSET, "addresses of device %u", device);
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "addresses of device %u", device);
+    for (bool again = true; again && code == MV_OK;)
+        code = mv_address_search_some(s, UINT32_MAX, &again, err);
+    mv_address_search_end(s);
+    return code;
 }
 
 uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr)

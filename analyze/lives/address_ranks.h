@@ -18,6 +18,16 @@ typedef struct {
 mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                               mv_address_ranks *out, mv_err *err);
 
+/* The same in pieces of about so many events, for callers with other work in between; threads make it
+ * one piece. begin: NULL when out of memory. some: *again: it was not the last; not called again after
+ * a failure. end: at any time. */
+typedef struct mv_address_search mv_address_search;
+mv_address_search *mv_address_search_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                                           mv_address_ranks *out);
+mv_code mv_address_search_some(mv_address_search *search, uint32_t events, bool *again,
+                               mv_err *err);
+void mv_address_search_end(mv_address_search *search);
+
 /* The rank of an address, or of the next higher one if it is not in the list (`count`: none). */
 uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr);
 

@@ -5,58 +5,147 @@
 #include "base/size.h"
 #include "base/text.h"
 
-static mv_code build(mv_lives_sweep *r, mv_err *err)
-{
-    mv_lives *out = r->lives;
+struct mv_lives_search {
+    mv_arena scratch;
+    mv_lives_sweep sweep;
+    mv_address_search *addresses; /* until they are found */
+    enum { ADDRESSES, UNDO, BEGIN, APPLY, SETTLE, HISTORY } piece;
+};
 
-    if (!mv_lives_init(r, out->device, err))
-        return err->code;
-    out->events = r->ev;
-    r->spans = mv_lives_spans_for(r);
-    if (!mv_lives_undo(r) || !mv_lives_apply(r))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of %u allocs", r->alloc_events);
-    if (!mv_lives_settle(r))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments of the final heap");
-    if (!mv_lives_history(r))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "annotations");
-    return r->trace->living ? mv_lives_of_part(r, err) : MV_OK;
+static mv_code fail(const mv_lives_search *s, mv_err *err)
+{
+    static const char *const texts[] = {[UNDO] = "addresses",
+                                        [BEGIN] = "lives",
+                                        [APPLY] = "lives",
+                                        [SETTLE] = "segments of the final heap",
+                                        [HISTORY] = "annotations"};
+
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s of device %u", texts[s->piece],
+                   s->sweep.lives->device);
 }
 
-static mv_code find(mv_lives_sweep *r, uint32_t device, mv_err *err)
+static void end_addresses(mv_lives_search *s)
+{
+    if (s->addresses)
+        mv_address_search_end(s->addresses);
+    s->addresses = NULL;
+}
+
+static bool undo(mv_lives_sweep *r)
+{
+    if (!mv_lives_init(r))
+        return false;
+    r->spans = mv_lives_spans_for(r);
+    return mv_lives_undo(r);
+}
+
+static bool keep_ranks(mv_lives_sweep *r)
+{
+    mv_address_ranks *ranks = mv_push_struct(r->arena, mv_address_ranks);
+
+    if (ranks)
+        *ranks = r->ranks;
+    r->lives->ranks = ranks;
+    return ranks != NULL;
+}
+
+mv_code mv_lives_search_some(mv_lives_search *s, uint32_t events, bool *again, mv_err *err)
+{
+    mv_lives_sweep *r = &s->sweep;
+    bool is_unfinished = false, has_memory = true;
+
+    *again = s->piece != HISTORY;
+    switch (s->piece) {
+    case ADDRESSES:
+        if (mv_address_search_some(s->addresses, events, &is_unfinished, err) != MV_OK)
+            return err->code;
+        if (!is_unfinished)
+            end_addresses(s);
+        break;
+    case UNDO:
+        has_memory = undo(r);
+        break;
+    case BEGIN:
+        has_memory = mv_lives_begin_apply(r);
+        break;
+    case APPLY:
+        has_memory = mv_lives_apply_some(r, events, &is_unfinished);
+        break;
+    case SETTLE:
+        has_memory = mv_lives_settle(r);
+        break;
+    default:
+        has_memory = mv_lives_history(r) && (!r->keeps_ranks || keep_ranks(r));
+        if (has_memory && r->trace->living && mv_lives_of_part(r, err) != MV_OK)
+            return err->code;
+    }
+    if (!has_memory)
+        return fail(s, err);
+    s->piece += *again && !is_unfinished;
+    return MV_OK;
+}
+
+static mv_lives_search *begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                              bool keeps_ranks, mv_lives *out)
 {
     mv_arena scratch;
-    mv_code code;
+    mv_lives_search *s;
 
-    *r->lives = (mv_lives){.device = device};
-    mv_arena_init(&scratch, r->arena->budget);
-    r->scratch = &scratch;
-    code = build(r, err);
+    *out = (mv_lives){.device = device};
+    mv_arena_init(&scratch, arena->budget);
+    s = mv_push_struct(&scratch, mv_lives_search);
+    if (!s)
+        return NULL;
+    *s = (mv_lives_search){
+        .scratch = scratch,
+        .sweep = {.arena = arena, .trace = trace, .lives = out, .keeps_ranks = keeps_ranks}};
+    s->sweep.scratch = &s->scratch;
+    s->addresses =
+        mv_address_search_begin(keeps_ranks ? arena : &s->scratch, trace, device, &s->sweep.ranks);
+    if (s->addresses)
+        return s;
+    mv_lives_search_end(s);
+    return NULL;
+}
+
+mv_lives_search *mv_lives_search_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                                       mv_lives *out)
+{
+    return begin(arena, trace, device, true, out);
+}
+
+void mv_lives_search_end(mv_lives_search *s)
+{
+    mv_arena scratch = s->scratch; /* `s` is in it */
+
+    end_addresses(s);
     mv_arena_release(&scratch);
-    r->scratch = NULL;
+}
+
+static mv_code find(mv_arena *arena, const mv_trace *trace, uint32_t device, bool keeps_ranks,
+                    mv_lives *out, mv_err *err)
+{
+    mv_lives_search *s = begin(arena, trace, device, keeps_ranks, out);
+    mv_code code = MV_OK;
+
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of device %u", device);
+    for (bool again = true; again && code == MV_OK;)
+        code = mv_lives_search_some(s, UINT32_MAX, &again, err);
+    mv_lives_search_end(s);
     return code;
 }
 
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err)
 {
-    mv_lives_sweep r = {.arena = arena, .trace = trace, .lives = out};
-
-    return find(&r, device, err);
+    return find(arena, trace, device, false, out, err);
 }
 
 mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                              mv_err *err)
 {
-    mv_address_ranks *ranks = mv_push_struct(arena, mv_address_ranks);
-    mv_lives_sweep r = {.arena = arena, .trace = trace, .lives = out, .keeps_ranks = true};
-
-    if (!ranks)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    if (find(&r, device, err) != MV_OK)
-        return err->code;
-    *ranks = r.ranks;
-    out->ranks = ranks;
-    return MV_OK;
+    return find(arena, trace, device, true, out, err);
 }
 
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out)

@@ -137,6 +137,15 @@ mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, m
 mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                              mv_err *err);
 
+/* mv_lives_find_ranked in pieces of about so many events, for callers with other work in between.
+ * begin: NULL when out of memory. some: *again: it was not the last; not called again after a failure.
+ * end: at any time. */
+typedef struct mv_lives_search mv_lives_search;
+mv_lives_search *mv_lives_search_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                                       mv_lives *out);
+mv_code mv_lives_search_some(mv_lives_search *search, uint32_t events, bool *again, mv_err *err);
+void mv_lives_search_end(mv_lives_search *search);
+
 /* Columns for `rows` rows, all zero, for tables made from another one. `count` is not set. False
  * when out of memory. */
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out);

@@ -541,14 +541,25 @@ void mv_lives_apply_events(mv_lives_sweep *r, uint32_t first, uint32_t end)
     }
 }
 
-bool mv_lives_apply(mv_lives_sweep *r)
+bool mv_lives_begin_apply(mv_lives_sweep *r)
 {
     if (!make_columns(r) || !mv_lives_hold_before(r))
         return false;
     begin_all_before(r);
+    return true;
+}
+
+bool mv_lives_apply_some(mv_lives_sweep *r, uint32_t events, bool *again)
+{
+    uint32_t first = r->applied, left = r->ev.count - first;
+
+    *again = false;
     if (r->spans > 1 && !mv_lives_apply_spans(r))
         return false;
-    if (r->spans == 1)
-        mv_lives_apply_events(r, 0, r->ev.count);
+    if (r->spans > 1)
+        return true;
+    r->applied += left < events ? left : events;
+    mv_lives_apply_events(r, first, r->applied);
+    *again = r->applied < r->ev.count;
     return true;
 }

@@ -1,6 +1,6 @@
 /* The sweep of one device's events over its heap, block by block; private to mv_lives_find.
  *
- *     mv_lives_init      ranks of all addresses, the final heap by rank
+ *     mv_lives_init      the final heap by rank, once the ranks of all addresses are known
  *     mv_lives_undo      backwards from the final heap to the heap before the first event
  *     mv_lives_apply     forwards: the rows of lives.h, with block sizes from the layout; in
  *                        several spans of events at a time if there are many (lives_spans.c)
@@ -82,15 +82,18 @@ typedef struct {
     uint32_t *kin; /* [rows of segments] a row of the same reservation; itself: the first one.
                           * Pieces that ever touched are of one */
     uint64_t segment_capacity; /* of segment rows */
+    uint32_t applied;          /* events, by mv_lives_apply_some */
     uint32_t spans;            /* in which the events are applied at a time; at least 1 */
     mv_lives_span *span;       /* of this sweep; NULL: it is over all events */
     uint32_t first_row;        /* rows below it are of other spans */
 } mv_lives_sweep;
 
-/* All of these return false when out of memory. */
-bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err);
+/* All of these return false when out of memory. The last two are mv_lives_apply: several spans are one
+ * piece, and otherwise a piece is so many events; *again: it was not the last. */
+bool mv_lives_init(mv_lives_sweep *r);
 bool mv_lives_undo(mv_lives_sweep *r);
-bool mv_lives_apply(mv_lives_sweep *r);
+bool mv_lives_begin_apply(mv_lives_sweep *r);
+bool mv_lives_apply_some(mv_lives_sweep *r, uint32_t events, bool *again);
 bool mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);
 

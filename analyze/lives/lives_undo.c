@@ -50,11 +50,11 @@ static void place_final_heap(mv_lives_sweep *r, uint32_t device)
     }
 }
 
-bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
+bool mv_lives_init(mv_lives_sweep *r)
 {
+    uint32_t device = r->lives->device, count = r->ranks.count;
     mv_living living = mv_living_of(r->trace, device);
     mv_arena *scratch = r->scratch;
-    uint32_t count;
 
     r->ev = mv_trace_events(r->trace, device);
     r->is_captured = mv_trace_is_captured(r->trace) || mv_trace_allocator(r->trace);
@@ -64,11 +64,8 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0 || living.first > 0;
     r->recorded = r->ev.count + r->trace->notes[MV_NOTE_THINNED].count;
     r->rules = mv_block_rules_of(r->trace);
-    if (mv_address_ranks_find(r->keeps_ranks ? r->arena : scratch, r->trace, device, &r->ranks,
-                              err) != MV_OK)
-        return false;
-    count = r->ranks.count;
     find_actions(r);
+    r->lives->events = r->ev;
     r->lives->has_no_heap = mv_trace_is_missing_heap(r->trace) || living.is_cut;
     r->final_block = filled(scratch, count);
     r->first_free = filled(scratch, count);
@@ -78,10 +75,8 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
         !mv_ranges_init(scratch, count, &r->final) ||
         !mv_ranges_init(scratch, count, &r->before_held) ||
         !mv_ranges_init(scratch, count, &r->held) || !mv_rankset_init(scratch, count, &r->before) ||
-        !mv_rankset_init(scratch, count, &r->edges) || !mv_rankset_init(scratch, count, &r->used)) {
-        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u addresses", count);
+        !mv_rankset_init(scratch, count, &r->edges) || !mv_rankset_init(scratch, count, &r->used))
         return false;
-    }
     if (!living.is_cut)
         place_final_heap(r, device);
     return true;

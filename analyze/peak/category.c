@@ -639,8 +639,8 @@ static bool list_failures(mv_arena *scratch, category_search *s)
     return s->failures != NULL;
 }
 
-static mv_code sort_all(mv_arena *arena, mv_arena *scratch, category_search *s,
-                        const uint8_t *kinds, mv_err *err)
+static mv_code prepare(mv_arena *arena, mv_arena *scratch, category_search *s, const uint8_t *kinds,
+                       mv_err *err)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     mv_code code;
@@ -656,33 +656,88 @@ static mv_code sort_all(mv_arena *arena, mv_arena *scratch, category_search *s,
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
     if (code == MV_OK && !s->phases.has_backward)
         code = mv_steps_find(scratch, s->trace, s->lives, &s->steps, err);
+    if (code == MV_OK)
+        find_last_end(s);
+    return code;
+}
+
+struct mv_category_search {
+    mv_arena *arena;
+    mv_arena scratch;
+    const uint8_t *kinds;
+    category_search s;
+    uint32_t decided; /* allocations with a first answer */
+    enum { PREPARE, DECIDE, SETTLE } piece;
+};
+
+static mv_code settle(mv_category_search *c, mv_err *err)
+{
+    category_search *s = &c->s;
+    mv_code code = mv_tensor_blocks_find(c->arena, s->trace, s->lives, &s->out->tensors, err);
+
     if (code != MV_OK)
         return code;
-    find_last_end(s);
-    for (uint32_t i = 0; i < a->count; i++)
-        s->out->of_alloc[i] = first_answer(s, i);
+    if (!mark_workspaces(&c->scratch, s))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    apply_names(s);
+    return settle_open(&c->scratch, s) ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+}
+
+mv_category_search *mv_category_search_begin(mv_arena *arena, const mv_trace *trace,
+                                             const mv_lives *lives, const uint8_t *kinds,
+                                             const mv_rules *rules, mv_categories *out)
+{
+    mv_arena scratch;
+    mv_category_search *c;
+
+    *out = (mv_categories){0};
+    mv_arena_init(&scratch, arena->budget);
+    c = mv_push_struct(&scratch, mv_category_search);
+    if (c)
+        *c =
+            (mv_category_search){.arena = arena,
+                                 .scratch = scratch,
+                                 .kinds = kinds,
+                                 .s = {.trace = trace, .lives = lives, .rules = rules, .out = out}};
+    return c;
+}
+
+mv_code mv_category_search_some(mv_category_search *c, uint32_t allocs, bool *again, mv_err *err)
+{
+    uint32_t left = c->s.lives->allocs.count - c->decided;
+    uint32_t end = c->decided + (left < allocs ? left : allocs);
+
+    *again = c->piece != SETTLE;
+    if (c->piece == SETTLE)
+        return settle(c, err);
+    if (c->piece == PREPARE) {
+        c->piece = DECIDE;
+        return prepare(c->arena, &c->scratch, &c->s, c->kinds, err);
+    }
+    for (; c->decided < end; c->decided++)
+        c->s.out->of_alloc[c->decided] = first_answer(&c->s, c->decided);
+    c->piece = left <= allocs ? SETTLE : DECIDE;
     return MV_OK;
+}
+
+void mv_category_search_end(mv_category_search *c)
+{
+    mv_arena scratch = c->scratch; /* `c` is in it */
+
+    mv_arena_release(&scratch);
 }
 
 mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err)
 {
-    category_search s = {.trace = trace, .lives = lives, .rules = rules, .out = out};
-    mv_arena scratch;
-    mv_code code;
+    mv_category_search *c = mv_category_search_begin(arena, trace, lives, kinds, rules, out);
+    mv_code code = MV_OK;
 
-    *out = (mv_categories){0};
-    mv_arena_init(&scratch, arena->budget);
-    code = sort_all(arena, &scratch, &s, kinds, err);
-    if (code == MV_OK)
-        code = mv_tensor_blocks_find(arena, trace, lives, &out->tensors, err);
-    if (code == MV_OK && !mark_workspaces(&scratch, &s))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    if (code == MV_OK)
-        apply_names(&s);
-    if (code == MV_OK && !settle_open(&scratch, &s))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
-    mv_arena_release(&scratch);
+    if (!c)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    for (bool again = true; again && code == MV_OK;)
+        code = mv_category_search_some(c, UINT32_MAX, &again, err);
+    mv_category_search_end(c);
     return code;
 }

@@ -55,6 +55,17 @@ mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_live
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err);
 
+/* The same in pieces of so many allocations, for callers with other work in between. begin: NULL when
+ * out of memory. some: *again: it was not the last; not called again after a failure. end: at any
+ * time. */
+typedef struct mv_category_search mv_category_search;
+mv_category_search *mv_category_search_begin(mv_arena *arena, const mv_trace *trace,
+                                             const mv_lives *lives, const uint8_t *kinds,
+                                             const mv_rules *rules, mv_categories *out);
+mv_code mv_category_search_some(mv_category_search *search, uint32_t allocs, bool *again,
+                                mv_err *err);
+void mv_category_search_end(mv_category_search *search);
+
 const char *mv_category_name(mv_category category); /* "optimizer_state" */
 
 #endif

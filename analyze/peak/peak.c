@@ -5,6 +5,8 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
+enum { SOME_ALLOCS = 1 << 18 }; /* of a piece */
+
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
@@ -22,7 +24,8 @@ struct mv_peak_search {
     mv_arena scratch;
     mv_moment at;
     mv_peak_opts opts;
-    uint32_t pieces; /* done so far */
+    uint32_t pieces;                /* done so far */
+    mv_category_search *categories; /* while it exists */
     site_search t;
 };
 
@@ -236,8 +239,34 @@ mv_peak_search *mv_peak_search_begin(mv_arena *arena, const mv_trace *trace, con
     return s;
 }
 
+static void end_categories(mv_peak_search *s)
+{
+    if (s->categories)
+        mv_category_search_end(s->categories);
+    s->categories = NULL;
+}
+
+static mv_code find_categories(mv_peak_search *s, mv_err *err)
+{
+    bool again = false;
+    mv_code code;
+
+    if (!s->categories)
+        s->categories = mv_category_search_begin(s->arena, s->t.trace, s->t.lives, s->opts.kinds,
+                                                 s->opts.rules, &s->t.out->categories);
+    if (!s->categories)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    code = mv_category_search_some(s->categories, SOME_ALLOCS, &again, err);
+    if (code != MV_OK || !again)
+        end_categories(s);
+    else
+        s->pieces--;
+    return code;
+}
+
 void mv_peak_search_end(mv_peak_search *s)
 {
+    end_categories(s);
     mv_arena_release(&s->scratch);
 }
 
@@ -251,8 +280,7 @@ mv_code mv_peak_search_some(mv_peak_search *s, bool *again, mv_err *err)
     case 0:
         return mv_sites_find(&s->scratch, s->t.trace, &s->t.sites, err);
     case 1:
-        return mv_categories_find(s->arena, s->t.trace, s->t.lives, s->opts.kinds, s->opts.rules,
-                                  &out->categories, err);
+        return find_categories(s, err);
     case 2:
         has_memory = make_parts(s->arena, &s->scratch, &s->t);
         break;

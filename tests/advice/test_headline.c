@@ -208,3 +208,18 @@ LongTest(headline, badge_of_the_viewer)
         mvt_end_now(view);
     }
 }
+
+/* A picture of one level does not say that nothing leaks, if another level does. */
+Test(headline, no_leak_names_its_level_where_there_are_others)
+{
+    mv_trace capture = mvt_load(mvt_memory(), "nccl_leak.0"),
+             one = mvt_load(mvt_memory(), "gpt_train");
+    bench b;
+
+    evaluate(&b, &capture, 0);
+    cr_expect_str_eq(
+        headline_of(&b).line,
+        "PyTorch's allocator: no leak \xc2\xb7 fragmentation ok \xc2\xb7 no request failed");
+    evaluate(&b, &one, 0);
+    cr_expect(strncmp(headline_of(&b).line, "no leak", 7) == 0);
+}

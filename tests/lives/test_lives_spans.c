@@ -60,3 +60,62 @@ Test(lives_spans, random_traces_have_the_same_lives)
         cr_expect_eq(sweep_in(mvt_done(t), 0, 5, "random"), 5, "seed %u", seed);
     }
 }
+
+/* Returns the number of pieces. */
+static uint32_t find_in_pieces(const mv_trace *trace, uint32_t device, uint32_t events,
+                               const char *name)
+{
+    mv_arena *arena = mvt_memory();
+    mv_lives whole, found;
+    mv_lives_search *search = mv_lives_search_begin(arena, trace, device, &found);
+    uint32_t pieces = 0;
+
+    mvt_ok(mv_lives_find(arena, trace, device, &whole, mvt_err()));
+    for (bool again = true; again; pieces++)
+        mvt_ok(mv_lives_search_some(search, events, &again, mvt_err()));
+    mv_lives_search_end(search);
+    cr_expect_null(mvt_lives_difference(&whole, &found), "%s: %s", name,
+                   mvt_lives_difference(&whole, &found));
+    cr_expect_eq(whole.history, found.history, "%s", name);
+    cr_expect_not_null(found.ranks);
+    return pieces;
+}
+
+static void find_snapshot_in_pieces(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
+        find_in_pieces(trace, device, 101, name);
+}
+
+LongTest(lives_spans, pieces_of_real_snapshots_have_the_same_lives)
+{
+    mvt_each_snapshot(find_snapshot_in_pieces);
+}
+
+/* In pieces: addresses, their ranks, and the sweep; once: what goes backwards, the beginning, the
+ * comparison with the final heap, and the history. */
+Test(lives_spans, a_piece_is_about_as_many_events_as_asked)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+
+    for (uint64_t i = 0; i < 100; i++)
+        mvt_alloc(t, .addr = 0x10000 + i * 512, .bytes = 512);
+    trace = mvt_done(t);
+    cr_expect_eq(find_in_pieces(trace, 0, 10, "made"), 3 * 10 + 4);
+    cr_expect_eq(find_in_pieces(trace, 0, 1000, "made"), 3 + 4);
+}
+
+Test(lives_spans, a_search_may_end_before_its_last_piece)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
+
+    for (uint32_t pieces = 0; pieces < 8; pieces++) {
+        mv_lives found;
+        mv_lives_search *search = mv_lives_search_begin(mvt_memory(), &trace, 0, &found);
+        bool again = true;
+        for (uint32_t i = 0; i < pieces && again; i++)
+            mvt_ok(mv_lives_search_some(search, 1000, &again, mvt_err()));
+        mv_lives_search_end(search);
+    }
+}

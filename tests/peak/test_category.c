@@ -290,6 +290,26 @@ Test(category, recorded_training_has_the_models_figures)
     cr_expect_eq(state, 2 * 136531968);
 }
 
+Test(category, pieces_give_the_same_categories)
+{
+    mv_arena *arena = mvt_memory();
+    mv_categories whole, found;
+    mv_trace trace = mvt_load(arena, "gpt_train");
+    mv_lives lives = mvt_lives(arena, &trace, 0);
+    const uint8_t *kinds = mv_frame_kinds(arena, &trace);
+    mv_category_search *search =
+        mv_category_search_begin(arena, &trace, &lives, kinds, NULL, &found);
+    uint32_t pieces = 0;
+
+    for (bool again = true; again; pieces++)
+        mvt_ok(mv_category_search_some(search, 100, &again, mvt_err()));
+    mv_category_search_end(search);
+    cr_expect_eq(pieces, 1 + (lives.allocs.count + 99) / 100 + 1);
+    mvt_ok(mv_categories_find(arena, &trace, &lives, kinds, NULL, &whole, mvt_err()));
+    cr_expect_eq(
+        memcmp(whole.of_alloc, found.of_alloc, lives.allocs.count * sizeof *found.of_alloc), 0);
+}
+
 /* ---- optimizers that people write -------------------------------------------------------- */
 
 #define WRAPPER "wrapper:" TORCH "optim/optimizer.py:493;" MAIN

@@ -118,10 +118,13 @@ Test(state, boxes_are_those_of_a_literal_layout)
         mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
         for (uint32_t e = 0; e <= truth.events; e += 23) {
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){200, 2, 100000, false});
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, true});
+            check_state(mvt_arena(t), trace, &lives, e - 1,
+                        (mv_state_opts){30, 9, 640, false, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1, false, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1,
+                        (mv_state_opts){200, 2, 100000, false, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1,
+                        (mv_state_opts){30, 9, 640, true, false});
         }
     }
 }
@@ -132,7 +135,7 @@ Test(state, a_pool_is_one_group)
 {
     mv_trace trace = mvt_load(mvt_memory(), "late_start");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mv_state_opts opts = {30, 9, 640, false};
+    mv_state_opts opts = {30, 9, 640, false, false};
     mv_heap heap;
     mv_heap_map map;
     mv_state state;

@@ -51,6 +51,15 @@ Test(viewer, without_a_display_is_reported)
                    "no display for a window (--headless needs none)");
 }
 
+Test(viewer, a_missing_file_is_named_before_a_missing_display)
+{
+    mvt_run r = mvt_sh("env -u DISPLAY -u WAYLAND_DISPLAY -u SDL_VIDEODRIVER XDG_RUNTIME_DIR=$PWD "
+                       "$MEMVIZ view $SNAPS/gpt_train.pickle nosuch.bin");
+
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(one_line(&r), "memviz: nosuch.bin: No such file or directory\n");
+}
+
 /* ---- without a window -------------------------------------------------------------------- */
 
 static const char fields[] = "first_frame_ms index_ms p50_ms p90_ms p99_ms max_ms frames events "

@@ -169,6 +169,34 @@ static void check_command_line(mv_view *view, const char *name)
     expect_same(view, begin(&start, files, words + 2), name, line);
 }
 
+/* A page has the files already; its theme and scale are the reader's. */
+static void check_link(mv_view *view, const char *name)
+{
+    mv_view_start start = {.device = MV_NO_ROW};
+    mv_session session;
+    const char *link;
+
+    mv_view_write_desk(view)->is_dark = false; /* those of `begin` */
+    mv_view_write_desk(view)->scale = mv_view_desk_first.scale;
+    link = mv_view_link(view, mvt_memory());
+    if (*link)
+        start.session = read_line(link);
+    cr_assert(mv_view_session(view, mvt_memory(), &session));
+    expect_same(view, begin(&start, session.file_count, session.files), name, link);
+}
+
+Test(session, a_link_has_what_differs_from_the_opened_file)
+{
+    mv_view *view = mvt_view("leak_in_training");
+
+    mvt_view_frame(view);
+    cr_expect_str_empty(mv_view_link(view, mvt_memory()));
+    mv_view_do(view, MV_DO_show_state, MV_MAIN_STATE);
+    mv_view_move_cursor(view, 77);
+    mvt_view_frame(view);
+    cr_expect_str_eq(mv_view_link(view, mvt_memory()), "main state;cursor 77");
+}
+
 static void walk(const char *name, uint64_t random, uint32_t steps)
 {
     mv_view *view = mvt_view(name);
@@ -178,6 +206,7 @@ static void walk(const char *name, uint64_t random, uint32_t steps)
         mvt_view_random(view, &random);
     check_session(view, name);
     check_command_line(view, name);
+    check_link(view, name);
 }
 
 LongTest(session, random_states_are_shown_again, .timeout = 300)

@@ -162,7 +162,10 @@ Test(view, in_turns_it_becomes_the_same_picture)
         mv_view_frame(view, 1280, 720, ms += 16);
     }
     cr_assert(mv_view_is_evaluated(view));
-    cr_assert_geq(turns, 1 + 7 + 5 + 6, "read; pieces of the picture, the leaks, other reports");
+    cr_assert_geq(
+        turns, 1 + 7 + 6 + 5 + 2 + 6,
+        "read; pieces of lifetimes, other pieces of the picture, the leaks, two more of the "
+        "categories, other reports");
     cr_assert_not(mv_view_run_one_task(view));
     got = printed(mv_view_frame(view, 1280, 720, ms += 1000));
     mv_view_frame(other, 1280, 720, 0);

@@ -1,7 +1,9 @@
 /* The right button, and marks of hits that are thinner than a pixel. */
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/menu.h"
 #include "view/timeline/hit_ticks.h"
+#include "view/timeline/pane_ranks.h"
 
 static void press_right(mv_view *view, float x, float y)
 {
@@ -109,4 +111,28 @@ static void check_stack_colours(mv_view *view, const char *name)
 LongTest(view_here, the_largest_stacks_are_told_apart)
 {
     mvt_each_view(check_stack_colours);
+}
+
+/* In the ranks it is about the lane under the pointer, not about the shown device's. */
+Test(view_here, a_lane_is_pinned_by_the_right_button)
+{
+    mv_view *view = mvt_view("two_devices");
+    mv_menu_row rows[MV_MENU_MOST];
+    const mv_zone *zone;
+
+    mv_view_do(view, MV_DO_show_ranks, 0);
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_show_rank, 1);
+    cr_assert_not_null(zone);
+    press_right(view, zone->box.x + zone->box.w + 200, zone->box.y + 10);
+    cr_assert_eq(view->desk->menu, MV_MENU_HERE);
+    cr_expect_eq(view->now->pinned, MV_NO_ROW);
+    for (uint32_t i = 0; i < mv_menu_rows(view, rows); i++)
+        if (rows[i].command == MV_DO_lane_pin)
+            view->chrome->row = i;
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_ENTER});
+    mvt_view_frame(view);
+    cr_expect_eq(mv_rank_row(view, 0)->device, 1);
+    cr_expect(mvt_scene_says(&view->ui.scene, "pinned"));
+    cr_expect_not_null(mvt_view_zone(view, MV_DO_show_rank, 0));
 }

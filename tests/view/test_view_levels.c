@@ -3,6 +3,8 @@
 #include "base/texts.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
+#include "view/document/level_calls.h"
+#include "view/panes/listing.h"
 
 #include <math.h>
 
@@ -271,6 +273,54 @@ static void check_moments(mv_view *view, const char *name)
         cr_expect_eq(view->now->cursor, before, "%s: back from a call", name);
         mv_view_do(view, MV_DO_event_on, 0);
         mvt_view_frame(view);
+    }
+}
+
+/* Rows of a list of events: zones of go_to_event beside the state, rows of the table. */
+static void check_rows(mv_view *view, const char *name)
+{
+    static const char *const parts[] = {"segment_alloc", "free_requested", "segment_free"};
+    const mv_events *e = &mv_view_device(view)->lives.events;
+    uint32_t last = MV_BEFORE;
+
+    for (uint32_t i = 0; i < view->ui.zone_count; i++) {
+        const mv_zone *zone = &view->ui.zones[i];
+        uint32_t event = (uint32_t)zone->arg;
+        if (zone->command != MV_DO_go_to_event || zone->box.h > 30)
+            continue;
+        cr_expect_eq(mv_call_last(&mv_view_document(view)->trace, e, event), event, "%s", name);
+        cr_expect(last == MV_BEFORE || event > last);
+        last = event;
+    }
+    cr_expect_neq(last, MV_BEFORE, "%s, level %s", name, level_of(view));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        cr_expect_not(mvt_scene_says(&view->ui.scene, parts[i]), "%s, level %s: %s", name,
+                      level_of(view), parts[i]);
+}
+
+LongTest(view_levels, a_call_is_one_row)
+{
+    static const char *const names[] = {"train", "pinned_leak", "cupy_leak", "heap_pool", "loader"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = open_at(names[i], NULL);
+        for (uint32_t k = 0; k < mv_view_levels(view)->count; k++) {
+            mv_view_do(view, MV_DO_level, k);
+            mvt_view_frame(view);
+            if (!mv_view_device(view) || mv_view_device(view)->calls == 0)
+                continue;
+            mv_view_write(view)->main = MV_MAIN_STATE;
+            mv_view_do(view, MV_DO_show_tables, 0);
+            mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
+            mvt_view_frame(view);
+            check_rows(view, names[i]);
+            for (uint32_t room = 0; room < 3; room++) {
+                mv_view_do(view, room ? MV_DO_event_on : MV_DO_peak, 0);
+                mvt_view_frame(view);
+                check_rows(view, names[i]);
+            }
+        }
+        mvt_end_now(view);
     }
 }
 

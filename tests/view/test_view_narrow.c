@@ -3,6 +3,7 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 #include "view/timeline/pane_timeline.h"
+#include "view/timeline/plot.h"
 
 static const float widths[] = {360, 390, 600, 640, 820, 1100};
 enum { WIDTHS = sizeof widths / sizeof *widths, HIGH = 780 };
@@ -92,6 +93,33 @@ Test(view_narrow, colours_have_a_legend)
                           (double)widths[w]);
             cr_expect_eq(zones_of(view, MV_DO_legend_row, widths[w]), rows->count);
         }
+}
+
+/* The lane of the whole device, its legend, and enough of the timeline, in every capture. */
+static void check_device_lane(const char *name)
+{
+    mv_view *view = mvt_view_new(NULL);
+    char path[300];
+
+    snprintf(path, sizeof path, MV_TESTDATA "/captures/%s", name);
+    mvt_view_open(view, path);
+    for (int w = 0; w < WIDTHS; w++) {
+        const mv_scene *scene = frame(view, widths[w]);
+        mv_plot p;
+        cr_expect(mv_plot_open(&p, view, view->main_box), "%s at %g: too low", name,
+                  (double)widths[w]);
+        cr_expect_geq(p.plot.h, 55, "%s at %g", name, (double)widths[w]);
+        cr_expect_geq(p.device_lane.h, 55, "%s at %g", name, (double)widths[w]);
+        cr_expect_null(cut_text(scene, p.device_legend), "%s at %g: %s", name, (double)widths[w],
+                       cut_text(scene, p.device_legend));
+    }
+}
+
+Test(view_narrow, the_lane_of_the_device_is_whole)
+{
+    check_device_lane("sleep.bin");
+    check_device_lane("nccl_leak.0.bin");
+    check_device_lane("fsdp.0.bin");
 }
 
 /* Each row of the reports is there with all of its words, also one that is longer than a line. */

@@ -60,6 +60,7 @@ struct mv_chrome {
     double moved_ms;      /* time of its last move */
     bool has_menu_place;  /* the menu was opened by the right button: */
     float menu_x, menu_y; /* here */
+    uint32_t menu_lane;   /* at this lane of the ranks; or MV_NO_ROW */
 
     uint32_t dropped;        /* number of files dropped since the last frame */
     uint32_t banners_closed; /* number of failed files whose banner was closed */
@@ -144,5 +145,9 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out);
 
 /* The arguments of a command line that shows the same view; in `arena`. NULL: out of memory. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
+
+/* The members of a session that differ from what the open files show at first, and the notes, in one
+ * line: "main state;cursor 77"; "" if none does. NULL when out of memory. */
+const char *mv_view_link(const mv_view *view, mv_arena *arena);
 
 #endif

@@ -98,6 +98,35 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out)
     return out->files != NULL;
 }
 
+/* What the open files show at first: so far as it depends on them. */
+static mv_session first_session(const mv_view *view)
+{
+    const mv_document_device *d = mv_view_device(view);
+    mv_session first = {.now = mv_view_state_first, .desk = mv_view_desk_first};
+
+    first.now.main = view->document_count > 1                ? MV_MAIN_RANKS
+                     : mv_recording_is_state_only(&d->lives) ? MV_MAIN_STATE
+                                                             : MV_MAIN_TIMELINE;
+    first.now.cursor = d->peak_event;
+    return first;
+}
+
+/* Marks the members that differ; false: none does. */
+static bool give_differing(mv_session *session, const mv_session *said)
+{
+    bool differs = false;
+
+    for (uint32_t i = 0; i < mv_state_member_count; i++) {
+        const mv_state_member *m = &mv_state_members[i];
+        const char *is = m->is_of_desk ? (const char *)&session->desk : (const char *)&session->now;
+        const char *was = m->is_of_desk ? (const char *)&said->desk : (const char *)&said->now;
+        session->is_given[i] =
+            m->is_kept && memcmp(is + m->offset, was + m->offset, m->size * m->count) != 0;
+        differs |= session->is_given[i];
+    }
+    return differs;
+}
+
 /* ---- a command line ----------------------------------------------------------------------- */
 
 /* Adds options for the parts of the view that options can express, and stores these parts in
@@ -119,9 +148,6 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
     then->device = now->device; /* without an option: the device with the most events */
     if (mv_view_document(view)->device_count > 1)
         add(w, " --device %u", d->device);
-    then->main = view->document_count > 1                ? MV_MAIN_RANKS
-                 : mv_recording_is_state_only(&d->lives) ? MV_MAIN_STATE
-                                                         : MV_MAIN_TIMELINE;
     if (mains[now->main]) {
         add(w, " --view %s", mains[now->main]);
         then->main = now->main;
@@ -134,9 +160,10 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
         then->from = from;
         then->to = to;
     }
-    if (now->cursor != MV_BEFORE)
+    if (now->cursor != MV_BEFORE) {
         add(w, " --at %u", now->cursor);
-    then->cursor = now->cursor != MV_BEFORE ? now->cursor : d->peak_event;
+        then->cursor = now->cursor;
+    }
     if (*now->search) {
         add(w, " --filter ");
         add_quoted(w, now->search);
@@ -151,18 +178,10 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
 /* The members that the options do not express go into --state. */
 static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_session *said)
 {
-    const char *line;
-    bool is_all = session->bookmarks.count == 0;
+    bool differs = give_differing(session, said);
+    const char *line =
+        differs || session->bookmarks.count > 0 ? mv_session_line(arena, session) : NULL;
 
-    for (uint32_t i = 0; i < mv_state_member_count; i++) {
-        const mv_state_member *m = &mv_state_members[i];
-        const char *is = m->is_of_desk ? (const char *)&session->desk : (const char *)&session->now;
-        const char *was = m->is_of_desk ? (const char *)&said->desk : (const char *)&said->now;
-        session->is_given[i] =
-            m->is_kept && memcmp(is + m->offset, was + m->offset, m->size * m->count) != 0;
-        is_all &= !session->is_given[i];
-    }
-    line = is_all ? NULL : mv_session_line(arena, session);
     if (!line)
         return;
     add(w, " --state ");
@@ -182,11 +201,12 @@ static size_t most_bytes(const mv_session *session)
 
 const char *mv_command_line(const mv_view *view, mv_arena *arena)
 {
-    mv_session session, said = {.now = mv_view_state_first, .desk = mv_view_desk_first};
+    mv_session session, said;
     words w = {0};
 
     if (!mv_view_device(view) || !mv_view_session(view, arena, &session))
         return NULL;
+    said = first_session(view);
     w.size = most_bytes(&session);
     w.text = mv_push_array(arena, char, w.size);
     if (!w.text)
@@ -199,4 +219,25 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena)
     add_options(&w, view, &said);
     add_state(&w, arena, &session, &said);
     return w.text;
+}
+
+const char *mv_view_link(const mv_view *view, mv_arena *arena)
+{
+    const mv_document_device *d = mv_view_device(view);
+    mv_session session, first;
+
+    if (!d || !mv_view_session(view, arena, &session))
+        return "";
+    first = first_session(view);
+    first.desk.is_dark = session.desk.is_dark; /* both are matters of the reader's screen */
+    first.desk.scale = session.desk.scale;
+    if (mv_view_document(view)->device_count == 1)
+        first.now.device = session.now.device;
+    if (session.now.from <= 0 && session.now.to >= d->lives.events.count) {
+        first.now.from = session.now.from;
+        first.now.to = session.now.to;
+    }
+    if (!give_differing(&session, &first) && session.bookmarks.count == 0)
+        return "";
+    return mv_session_line(arena, &session);
 }

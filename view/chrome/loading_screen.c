@@ -4,7 +4,7 @@
 #include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
-enum { COLUMN = 560, WIDE_COLUMN = 860, BAR = 6 };
+enum { COLUMN = 560, WIDE_COLUMN = 860, BAR = 6, MOST_LINES = 8 /* of a text */ };
 
 /* ---- lines in the middle ----------------------------------------------------------------- */
 
@@ -20,6 +20,13 @@ static mv_box column(mv_view *view, mv_box box, float most, float lines)
 
 static void line(mv_ui *ui, mv_box *box, float size, uint32_t colour, const char *text)
 {
+    const mv_ui_lines lines = {
+        .size = size, .line = MV_UI_LINE + 4, .colour = colour, .most = MOST_LINES, .gap = " "};
+
+    if (mv_ui_text_width(ui, size, text) > box->w) {
+        *box = mv_ui_paragraph(ui, *box, &lines, text);
+        return;
+    }
     mv_ui_text(ui, mv_box_cut_top(box, mv_ui_px(ui, MV_UI_LINE + 4)), size, colour, MV_ANCHOR_START,
                text);
 }

@@ -1,11 +1,12 @@
 #include "view/chrome/menu.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "view/frame/device_rows.h"
 #include "viz/scene/axis.h"
 
-enum { ROW = 22, TITLE = 216, WIDTH = 860, NOTE_TITLE = 330, LEAST_HELP = 180 };
+enum { ROW = 22, TITLE = 216, WIDTH = 860 };
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
@@ -101,6 +102,23 @@ static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
     return view->bookmarks->count;
 }
 
+/* For a lane of the ranks. */
+static uint32_t lane_rows(mv_view *view, uint32_t lane, mv_menu_row *rows)
+{
+    static const mv_command_id ids[] = {MV_DO_show_rank,  MV_DO_lane_pin,        MV_DO_lane_fold,
+                                        MV_DO_lane_up,    MV_DO_lane_down,       MV_DO_next_align,
+                                        MV_DO_own_scales, MV_DO_next_lane_order, MV_DO_level_lanes};
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (mv_view_command_is_enabled(view, ids[i]))
+            rows[count++] = (mv_menu_row){.command = ids[i],
+                                          .arg = ids[i] == MV_DO_show_rank ? lane : lane + 1,
+                                          .title = mv_view_commands[ids[i]].title,
+                                          .help = mv_view_commands[ids[i]].help};
+    return count;
+}
+
 static uint32_t here_rows(mv_view *view, mv_menu_row *rows)
 {
     static const mv_command_id ids[] = {
@@ -110,6 +128,8 @@ static uint32_t here_rows(mv_view *view, mv_menu_row *rows)
         MV_DO_interval_end, MV_DO_bookmark_add,  MV_DO_show_state,      MV_DO_show_timeline};
     uint32_t count = 0;
 
+    if (view->chrome->has_menu_place && view->chrome->menu_lane != MV_NO_ROW)
+        return lane_rows(view, view->chrome->menu_lane, rows);
     for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)
         if (mv_view_command_is_enabled(view, ids[i]))
             rows[count++] = (mv_menu_row){.command = ids[i],
@@ -166,11 +186,22 @@ static mv_box place_of(mv_view *view, mv_box all, uint32_t rows, float width)
     return box;
 }
 
+/* All of it, its first sentence, or nothing: none is cut. */
+static const char *help_that_fits(mv_ui *ui, const char *help, float width)
+{
+    const char *end = strstr(help, ". ");
+    const char *const texts[] = {
+        help, end ? mv_scene_format(&ui->scene, "%.*s", (int)(end + 1 - help), help) : help, ""};
+
+    return mv_ui_longest(ui, MV_UI_TEXT, width, texts, 3);
+}
+
 static void paint_row(mv_view *view, mv_box line, const mv_menu_row *row, bool is_chosen)
 {
     mv_ui *ui = &view->ui;
     bool is_of_note = view->desk->menu == MV_MENU_BOOKMARKS;
     mv_box title;
+    float width;
 
     if (is_chosen || mv_ui_is_hot(ui, line))
         mv_ui_fill(ui, line, is_chosen ? ui->theme->grid : ui->theme->plot);
@@ -186,12 +217,15 @@ static void paint_row(mv_view *view, mv_box line, const mv_menu_row *row, bool i
         mv_ui_button(ui, mv_box_cut_right(&line, mv_ui_px(ui, 48)), false, MV_DO_bookmark_edit,
                      row->arg, "edit");
     }
-    title = mv_box_cut_left(&line, fminf(mv_ui_px(ui, is_of_note ? NOTE_TITLE : TITLE),
-                                         is_of_note ? line.w * 2 / 3 : line.w));
+    width = mv_ui_px(ui, TITLE);
+    if (is_of_note) /* its place and its buttons need the rest */
+        width = fmaxf(line.w - mv_ui_text_width(ui, MV_UI_TEXT, row->help) - mv_ui_px(ui, 16),
+                      line.w / 2);
+    title = mv_box_cut_left(&line, fminf(width, line.w));
     title.w -= mv_ui_px(ui, 8);
     mv_ui_text(ui, title, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, row->title);
-    if (line.w >= mv_ui_px(ui, LEAST_HELP) || is_of_note)
-        mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, row->help);
+    mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
+               is_of_note ? row->help : help_that_fits(ui, row->help, line.w));
 }
 
 void mv_menu_paint(mv_view *view, mv_box all)

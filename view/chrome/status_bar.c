@@ -32,7 +32,7 @@ static const char *hint(mv_view *view)
         return mv_scene_format(scene, "%s" DOT "%s", hint_of(view, MV_DO_open_file, "open a file"),
                                keys);
     if (!mv_view_device(view))
-        return hint_of(view, MV_DO_quit, "quit");
+        return hint_of(view, MV_DO_open_file, "open a file");
     if (c->captured)
         return "";
     if (view->spot.is_shown && view->spot.command != MV_DO_NOTHING)

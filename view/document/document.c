@@ -209,6 +209,26 @@ enum { SOME_EVENTS = 1 << 18 /* at most 40 ms in a browser */ };
 
 typedef mv_code piece_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
 
+static void end_lives(mv_document_device *v)
+{
+    if (v->lives_search)
+        mv_lives_search_end(v->lives_search);
+    v->lives_search = NULL;
+}
+
+static mv_code find_lives(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    mv_code code;
+
+    if (!v->lives_search)
+        v->lives_search = mv_lives_search_begin(&v->arena, &d->trace, v->device, &v->lives);
+    code = v->lives_search ? mv_lives_search_some(v->lives_search, SOME_EVENTS, again, err)
+                           : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lives");
+    if (code != MV_OK || !*again)
+        end_lives(v);
+    return code;
+}
+
 static mv_code find_pyramid(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
     mv_pyramid_reader reader;
@@ -235,8 +255,7 @@ static mv_code show(const mv_document *d, mv_document_device *v, bool *again, mv
 
     switch (v->pieces) {
     case 0:
-        return v->has_lives ? MV_OK
-                            : mv_lives_find_ranked(arena, &d->trace, v->device, &v->lives, err);
+        return v->has_lives ? MV_OK : find_lives(d, v, again, err);
     case 1:
         return mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err);
     case 2:
@@ -484,6 +503,7 @@ void mv_document_release(mv_document *d)
     if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
         return;
     for (uint32_t i = 0; i < d->device_count; i++) {
+        end_lives(&d->devices[i]);
         end_leaks(&d->devices[i]);
         mv_growth_search_end(d->devices[i].growth_search);
         end_peak(&d->devices[i]);

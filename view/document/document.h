@@ -75,6 +75,7 @@ typedef struct {
                                    categories cover all allocations */
     mv_headline headline;       /* of all reports */
     uint32_t pieces; /* finished: of the picture, then of the reports; used by the loader only */
+    mv_lives_search *lives_search;   /* used by the loader only, while it exists */
     mv_leak_search *leak_search;     /* used by the loader only, while it exists */
     mv_growth_search *growth_search; /* used by the loader only, while it exists */
     mv_segment_growths growths;      /* used by the loader only */

@@ -33,6 +33,16 @@ uint32_t mv_call_first(const mv_trace *trace, const mv_events *e, uint32_t event
     return event;
 }
 
+const char *mv_call_action(const mv_trace *trace, const mv_events *e, uint32_t event)
+{
+    uint32_t first = mv_call_first(trace, e, event);
+    mv_action action = (mv_action)e->action[event];
+
+    if (first == mv_call_last(trace, e, event))
+        return mv_action_name(action);
+    return e->action[first] == MV_ACTION_SEGMENT_ALLOC ? mv_action_name(MV_ACTION_ALLOC) : "free";
+}
+
 uint32_t mv_call_count(const mv_trace *trace, const mv_events *e)
 {
     uint32_t count = 0;

@@ -13,6 +13,10 @@
 uint32_t mv_call_last(const mv_trace *trace, const mv_events *events, uint32_t event);
 uint32_t mv_call_first(const mv_trace *trace, const mv_events *events, uint32_t event);
 
+/* What the call of an event does: "alloc" or "free", or the event's own action where it is not part of a
+ * call. */
+const char *mv_call_action(const mv_trace *trace, const mv_events *events, uint32_t event);
+
 /* The number of calls among all events; 0: the trace is not of a level of calls. O(events). */
 uint32_t mv_call_count(const mv_trace *trace, const mv_events *events);
 

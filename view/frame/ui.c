@@ -225,6 +225,10 @@ const char *mv_ui_broken(mv_ui *ui, const char *text, uint32_t letters)
         }
         if (*at == ' ')
             blank = at;
+        if (*at == '\n') {
+            count = 0;
+            blank = NULL;
+        }
     }
     return copy ? copy : "";
 }

@@ -188,6 +188,8 @@ const char *mv_view_command_unavailable_reason(const mv_view *view, mv_command_i
 {
     uint32_t lacking = mv_view_commands[id].needs & ~has(view);
 
+    if (!lacking && id == MV_DO_edit_source && !view->opts.sources)
+        return "only a window can start an editor";
     return lacking ? lack(view, lacking) : NULL;
 }
 

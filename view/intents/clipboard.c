@@ -93,8 +93,6 @@ void mv_do_edit_source(mv_view *view, uint64_t arg)
     file = frame.row == MV_NO_ROW ? "" : mv_string_text(trace, trace->frames.file[frame.row]);
     if (!*file)
         mv_view_say(view, false, "no line of code was recorded for it");
-    else if (!view->opts.sources)
-        mv_view_say(view, true, "only a window can start an editor");
     else if (view->opts.sources->edit(file, trace->frames.line[frame.row], why))
         mv_view_say(view, false, "%.150s:%lld is opened in the editor", file,
                     (long long)trace->frames.line[frame.row]);

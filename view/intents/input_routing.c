@@ -2,6 +2,7 @@
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
+#include "view/timeline/pane_ranks.h"
 
 /* ---- keys and text ----------------------------------------------------------------------- */
 
@@ -222,12 +223,13 @@ static void capture(mv_view *view, mv_pane pane, mv_box box, uint8_t button)
 static void press_right(mv_view *view, const mv_input *input, const mv_zone *zone)
 {
     bool is_row = zone && (zone->command == MV_DO_table_row || zone->command == MV_DO_report_row);
+    uint32_t lane = mv_rank_lane_at(view, input->x, input->y);
 
     if (!mv_view_device(view))
         return;
     if (is_row)
         mv_view_do(view, zone->command, zone->arg);
-    else if (view->hover != MV_NO_ROW) {
+    else if (view->hover != MV_NO_ROW && lane == MV_NO_ROW) {
         mv_change_begin(view);
         mv_view_pin(view, view->hover);
         mv_change_end(view);
@@ -235,6 +237,7 @@ static void press_right(mv_view *view, const mv_input *input, const mv_zone *zon
     view->chrome->has_menu_place = true;
     view->chrome->menu_x = input->x;
     view->chrome->menu_y = input->y;
+    view->chrome->menu_lane = lane;
     if (view->desk->focus != MV_FOCUS_MENU)
         mv_view_do(view, MV_DO_here_menu, 0);
     view->chrome->row = 0;

@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/utf8.h"
+#include "view/document/level_calls.h"
 #include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
@@ -151,13 +152,14 @@ static bool keep_events(mv_arena *arena, mv_arena *scratch, const mv_listing_que
         mv_arena_mark here = mv_arena_here(scratch);
         mv_cell cells[MV_LISTING_COLUMNS];
         mv_listing_place place;
+        uint32_t event = table->order ? table->order[i] : i;
         bool is_kept = false;
-        mv_listing_event_row(scratch, ask, i, cells, &place);
+        mv_listing_event_row(scratch, ask, event, cells, &place);
         for (uint32_t c = 0; c < table->column_count && !is_kept; c++)
             is_kept = has_text(mv_cell_text((mv_cell_kind)table->columns[c].kind, cells[c], text),
                                ask->rows);
         if (is_kept)
-            order[kept++] = i;
+            order[kept++] = event;
         mv_arena_rewind(scratch, here);
     }
     table->order = order;
@@ -167,16 +169,34 @@ static bool keep_events(mv_arena *arena, mv_arena *scratch, const mv_listing_que
 
 /* ---- all --------------------------------------------------------------------------------- */
 
+/* A call has one row: its last event's. */
+static bool list_calls(mv_listing_maker *maker)
+{
+    uint32_t *order = mv_push_array(maker->words.arena, uint32_t, maker->ask->device->calls);
+    const mv_events *e = &maker->lives->events;
+
+    maker->out->count = 0;
+    for (uint32_t i = 0; order && i < e->count; i++) {
+        i = mv_call_last(maker->trace, e, i);
+        order[maker->out->count++] = i;
+    }
+    maker->out->order = order;
+    return order != NULL;
+}
+
 static bool fill_events(mv_listing_maker *maker)
 {
+    bool is_of_calls = maker->ask->device->calls > 0;
     char count[MV_TICK_TEXT];
 
     maker->out->columns = mv_listing_event_columns;
     maker->out->column_count = MV_LISTING_EVENT_COLUMNS;
     maker->out->count = maker->lives->events.count;
+    if (is_of_calls && !list_calls(maker))
+        return false;
     maker->out->note =
-        mv_make_text(&maker->words, "%s events, in order; the cursor's event is marked",
-                     mv_axis_exact(maker->out->count, count));
+        mv_make_text(&maker->words, "%s %s, in order; the one at the cursor is marked",
+                     mv_axis_exact(maker->out->count, count), is_of_calls ? "calls" : "events");
     return true;
 }
 

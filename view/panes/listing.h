@@ -94,9 +94,10 @@ typedef struct {
     uint32_t count;           /* rows */
     mv_cell *cells;           /* [count][column_count]; NULL: events */
     mv_listing_place *places; /* [count]; NULL: events */
-    uint32_t *order; /* [count] rows in sorted order; for events those that pass the filter of rows,
-                      * NULL: all */
-    uint32_t all;    /* rows without a filter of rows */
+    uint32_t
+        *order;   /* [count] rows in sorted order; for events, those that pass the filter of rows,
+                      * and of a call the last. NULL: all */
+    uint32_t all; /* rows without a filter of rows */
     const mv_cell *total; /* [column_count] a last row that is not sorted; NULL: none */
     const char *note;     /* one line: the content of the table, and its sums */
 } mv_listing;

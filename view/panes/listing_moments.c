@@ -1,6 +1,7 @@
 /* Places: the holes between blocks, every event, and everything with a name. */
 
 #include "base/size.h"
+#include "view/document/level_calls.h"
 #include "view/document/moment_text.h"
 #include "view/frame/colour_groups.h"
 #include "view/panes/listing_parts.h"
@@ -104,13 +105,13 @@ void mv_listing_event_row(mv_arena *arena, const mv_listing_query *ask, uint32_t
     const mv_trace *trace = &ask->document->trace;
     const mv_lives *lives = &ask->device->lives;
     const mv_events *e = &lives->events;
-    uint8_t action = e->action[event];
+    uint32_t first = mv_call_first(trace, e, event);
     char label[256];
 
     mv_culprit_label(trace, ask->document->sites.kinds, e->stack[event], label, sizeof label);
     cells[0].number = event;
     cells[1].number = (uint64_t)time_of(ask, event);
-    cells[2].text = mv_action_name((mv_action)action);
+    cells[2].text = mv_call_action(trace, e, event);
     cells[3].number = e->size[event];
     cells[4].number = e->addr[event];
     cells[5].number = e->stream[event].row < trace->streams.count
@@ -125,8 +126,9 @@ void mv_listing_event_row(mv_arena *arena, const mv_listing_query *ask, uint32_t
                                 .search = "",
                                 .line = MV_NO_FRAME,
                                 .stack = MV_NO_STACK};
-    if (mv_is_block_action(action))
-        place->alloc = lives->alloc_of[event];
+    for (uint32_t i = first; i <= event; i++)
+        if (mv_is_block_action(e->action[i]))
+            place->alloc = lives->alloc_of[i];
 }
 
 /* ---- markers ----------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/lives/alive.h"
+#include "view/document/level_calls.h"
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 #include "viz/pictures/state_scene.h"
@@ -345,11 +346,20 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the events around the cursor --------------------------------------------------------- */
 
+/* The last event of the cursor's call; before all events, of the first. */
+static uint32_t cursor_call(const state_frame *p)
+{
+    uint32_t cursor = p->view->now->cursor;
+
+    return mv_call_last(&p->document->trace, &p->device->lives.events,
+                        cursor == MV_BEFORE ? 0 : cursor);
+}
+
 static void paint_event(state_frame *p, mv_box line, uint32_t event, float number_width)
 {
     const mv_events *e = &p->device->lives.events;
     const mv_theme *theme = p->ui->theme;
-    bool is_cursor = event == p->view->now->cursor;
+    bool is_cursor = p->view->now->cursor != MV_BEFORE && event == cursor_call(p);
     char number[MV_TICK_TEXT], label_text[256];
     mv_box whole = line, cell;
 
@@ -363,7 +373,7 @@ static void paint_event(state_frame *p, mv_box line, uint32_t event, float numbe
     mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD));
     mv_ui_text(p->ui, mv_box_cut_left(&line, mv_ui_px(p->ui, EVENT_ACTION)), MV_UI_SMALL,
                e->action[event] == MV_ACTION_OOM ? theme->alarm : theme->text, MV_ANCHOR_START,
-               mv_action_name((mv_action)e->action[event]));
+               mv_call_action(&p->document->trace, e, event));
     cell = mv_box_cut_left(&line, mv_ui_px(p->ui, EVENT_SIZE));
     cell.w -= mv_ui_px(p->ui, MV_UI_PAD);
     mv_ui_text(p->ui, cell, MV_UI_SMALL, theme->text, MV_ANCHOR_END,
@@ -374,11 +384,33 @@ static void paint_event(state_frame *p, mv_box line, uint32_t event, float numbe
     mv_ui_zone(p->ui, whole, MV_DO_go_to_event, event, "");
 }
 
-/* The cursor's event stays in the middle, as far as there are events around it. */
+/* The first row of a list of `room` calls: the cursor's stays in the middle, as far as there are calls
+ * around it. Where events are not parts of calls, each is one. */
+static uint32_t first_call(const state_frame *p, uint32_t room)
+{
+    const mv_trace *trace = &p->document->trace;
+    const mv_events *e = &p->device->lives.events;
+    uint32_t first = cursor_call(p), above, last = first, below = 0;
+
+    while (below < room - room / 2 - 1 && last + 1 < e->count) {
+        last = mv_call_last(trace, e, last + 1);
+        below++;
+    }
+    for (above = room - 1 - below; above > 0; above--) {
+        uint32_t start = mv_call_first(trace, e, first);
+        if (start == 0)
+            break;
+        first = start - 1;
+    }
+    return first;
+}
+
 static void paint_events(state_frame *p, mv_box pane)
 {
+    const mv_trace *trace = &p->document->trace;
+    const mv_events *e = &p->device->lives.events;
     mv_box box;
-    uint32_t count = p->device->lives.events.count, cursor = p->view->now->cursor, first;
+    uint32_t count = e->count;
     float h = mv_ui_px(p->ui, LINE);
     uint32_t room, columns;
     char last[MV_TICK_TEXT];
@@ -392,13 +424,15 @@ static void paint_events(state_frame *p, mv_box pane)
     room = box.h > 2 * h ? (uint32_t)((box.h - h) / h) : 0;
     if (box.w <= 0 || room == 0 || count == 0)
         return;
-    first = cursor == MV_BEFORE || cursor < room / 2 ? 0 : cursor - room / 2;
-    first = first + room > count ? (count > room ? count - room : 0) : first;
     mv_ui_text(p->ui, mv_box_cut_top(&box, h), MV_UI_SMALL, p->ui->theme->faint_text,
                MV_ANCHOR_START, "events: click one, or turn the wheel");
     p->view->panels->heap_events = box;
-    for (uint32_t i = first; i < count && i < first + room; i++)
-        paint_event(p, mv_box_cut_top(&box, h), i, number);
+    for (uint32_t event = first_call(p, room), row = 0; row < room; row++) {
+        paint_event(p, mv_box_cut_top(&box, h), event, number);
+        if (event + 1 >= count)
+            break;
+        event = mv_call_last(trace, e, event + 1);
+    }
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */

@@ -223,6 +223,11 @@ static void follow_spot(tables_frame *p)
         *first = row - p->room + 1;
 }
 
+static uint32_t event_of(const mv_listing *table, uint32_t row)
+{
+    return table->order ? table->order[row] : row;
+}
+
 /* Where hits of the search are allocated, beside the scroll bar of the events. */
 static void paint_hits(tables_frame *p, mv_box whole)
 {
@@ -231,13 +236,14 @@ static void paint_hits(tables_frame *p, mv_box whole)
     mv_box bar = mv_box_cut_right(&whole, mv_ui_px(p->ui, 4));
     uint32_t pixels = bar.h > 0 ? (uint32_t)bar.h : 0;
 
-    if (t->kind != MV_LISTING_EVENTS || t->order || !mv_hits_are_marked(view))
+    if (t->kind != MV_LISTING_EVENTS || t->count < t->all || !mv_hits_are_marked(view))
         return;
     for (uint32_t i = 0; i < pixels; i++) {
         uint32_t from = (uint32_t)((uint64_t)t->count * i / pixels);
         uint32_t to = (uint32_t)((uint64_t)t->count * (i + 1) / pixels);
-        if (from < to && mv_hit_is_born(&mv_view_device(view)->index, view->matches,
-                                        from ? from - 1 : MV_BEFORE, to - 1))
+        if (from < to &&
+            mv_hit_is_born(&mv_view_device(view)->index, view->matches,
+                           from ? event_of(t, from - 1) : MV_BEFORE, event_of(t, to - 1)))
             mv_ui_fill(p->ui, (mv_box){bar.x, bar.y + (float)i, bar.w, 1}, p->ui->theme->outline);
     }
 }

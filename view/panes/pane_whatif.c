@@ -4,7 +4,13 @@
 
 #include "view/panes/panels.h"
 
-enum { NARROW = 560, BOX = 11, MOST_TITLE = 300, MOST_WORDS = 3 };
+enum {
+    NARROW = 560,
+    BOX = 11,
+    MOST_TITLE = 300,
+    MOST_WORDS = 3,
+    LEAST_RESULT = 4 /* lines: the verdict, a note, a change */
+};
 
 typedef struct {
     mv_view *view;
@@ -179,6 +185,13 @@ static void paint_result(whatif_frame *p)
                          a->changes.assumed[i]));
 }
 
+/* The boxes stay where they are while short results come and go; a low pane has less room for that. */
+static void keep_lines(whatif_frame *p, uint32_t room)
+{
+    while (p->lines.count < LEAST_RESULT && p->lines.count < room / 3)
+        mv_panel_line(&p->lines);
+}
+
 /* The button that unticks everything, at the right of the first line. */
 static void paint_clear(whatif_frame *p, mv_box *box)
 {
@@ -251,6 +264,7 @@ void mv_whatif_paint(mv_view *view, mv_box box)
     measure(&p, p.lines.box);
     paint_clear(&p, &p.lines.box);
     paint_result(&p);
+    keep_lines(&p, mv_panel_room(view, box));
     p.lines.box.w = box.w - mv_ui_px(p.ui, 10);
     paint_rows(&p);
     scroll(&p, box);

@@ -71,7 +71,8 @@ static void *find_heap(mv_arena *arena, void *context, const void *ask)
     mv_state_opts opts = {.most_rows = q->rows,
                           .most_groups = q->rows / 3 + 1,
                           .columns = q->columns,
-                          .by_address = q->by_address};
+                          .by_address = q->by_address,
+                          .has_no_kinds = q->device->calls > 0};
     mv_err err;
 
     if (!a || !facts)

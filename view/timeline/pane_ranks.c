@@ -3,10 +3,10 @@
 #include <math.h>
 
 #include "base/size.h"
-#include "base/sort.h"
 #include "view/timeline/hit_ticks.h"
 #include "view/timeline/rank_lanes.h"
 #include "viz/scene/axis.h"
+#include "viz/scene/distinct_texts.h"
 
 enum {
     TALLEST = 140,
@@ -34,12 +34,13 @@ typedef struct {
     uint32_t pinned, folded; /* lanes among them; folded ones do not count as pinned */
     uint32_t judged;         /* devices among them with finished reports */
     mv_align by;
-    float high;        /* of a lane */
-    uint32_t room;     /* lanes that fit */
-    double top;        /* bytes at the top of the common scale */
-    uint32_t *outlier; /* [count] the first reason why a row is an outlier; or MV_NO_ROW */
-    uint32_t left;     /* columns that this frame may still make exact */
-    double place;      /* place of the displayed values: the pointer, or else the cursor */
+    float high;         /* of a lane */
+    uint32_t room;      /* lanes that fit */
+    double top;         /* bytes at the top of the common scale */
+    uint32_t *outlier;  /* [count] the first reason why a row is an outlier; or MV_NO_ROW */
+    const char **names; /* of the lanes that may be shown, from the top, cut to their column */
+    uint32_t left;      /* columns that this frame may still make exact */
+    double place;       /* place of the displayed values: the pointer, or else the cursor */
     const mv_compared_ranks *found;
 } ranks_frame;
 
@@ -211,42 +212,13 @@ static bool find_outliers(ranks_frame *f)
 
 /* ---- the order of the lanes --------------------------------------------------------------- */
 
-typedef struct {
-    uint64_t height; /* the highest lane comes first */
-    uint32_t row;
-    uint32_t place; /* in the user's order */
-    uint8_t is_pinned;
-} lane_key;
-
 static bool find_order(ranks_frame *f)
 {
-    lane_key *keys = mv_push_array(f->p.ui->frame, lane_key, f->count);
-    uint8_t order = f->p.view->now->lane_order;
+    bool is_found =
+        mv_lanes_sort(f->p.view, f->rows, f->choices, f->outlier, f->count, f->pane->order);
 
-    for (uint32_t i = 0; keys && i < f->count; i++)
-        keys[i] = (lane_key){.height = order == MV_LANES_BY_PEAK     ? f->rows[i].peak
-                                       : order == MV_LANES_DIFFERING ? f->outlier[i] != MV_NO_ROW
-                                                                     : 0,
-                             .row = i,
-                             .place = order == MV_LANES_CHOSEN ? f->choices[i].place : 0,
-                             .is_pinned = f->choices[i].is_pinned};
-    if (keys)
-        mv_sort_rows(f->p.ui->frame, keys, f->count, MV_FALLING(lane_key, is_pinned),
-                     MV_RISING(lane_key, place), MV_FALLING(lane_key, height));
-    for (uint32_t i = 0; keys && i < f->count; i++)
-        f->pane->order[i] = keys[i].row;
-    f->pane->ordered = keys ? f->count : 0;
-    return keys != NULL;
-}
-
-const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane)
-{
-    const mv_ranks_pane *pane = view->timeline->ranks;
-    uint32_t count;
-    const mv_device_row *rows = mv_lane_rows(view, &count);
-
-    return rows && lane < pane->ordered && pane->order[lane] < count ? &rows[pane->order[lane]]
-                                                                     : NULL;
+    f->pane->ordered = is_found ? f->count : 0;
+    return is_found;
 }
 
 /* ---- one lane: its picture --------------------------------------------------------------- */
@@ -255,6 +227,7 @@ typedef struct {
     ranks_frame *f;
     uint32_t index; /* of the lane */
     const mv_device_row *row;
+    const char *name; /* that fits */
     mv_rank_lane *lane;
     const mv_lane_choice *choice;
     mv_alignment to;
@@ -449,16 +422,19 @@ static const char *tip_of(lane_frame *l)
     return mv_scene_format(scene, "%s\nclick: show it", text);
 }
 
-/* The second line: the difference, or the reserved bytes. */
+/* The second line: the difference, or the reserved bytes; first, that the lane is pinned. */
 static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
 {
     char reserved[MV_SIZE_TEXT];
 
     if (!l->row->shown)
         return status_of(l->row);
-    if (outlier)
+    if (outlier && !l->choice->is_pinned)
         return outlier->text;
-    return mv_scene_format(&l->f->p.ui->scene, "%s reserved",
+    if (outlier)
+        return mv_scene_format(&l->f->p.ui->scene, "pinned \xc2\xb7 %s", outlier->text);
+    return mv_scene_format(&l->f->p.ui->scene, "%s%s reserved",
+                           l->choice->is_pinned ? "pinned \xc2\xb7 " : "",
                            mv_size_text(reserved, l->all.most.reserved));
 }
 
@@ -505,7 +481,7 @@ static void paint_names(lane_frame *l)
     value.w = fmaxf(0, value.w - mv_ui_px(ui, MV_UI_PAD));
     line.w -= mv_ui_px(ui, 4);
     mv_ui_text(ui, line, MV_UI_SMALL, outlier ? theme->alarm : theme->text, MV_ANCHOR_START,
-               l->row->name);
+               l->name);
     if (l->row->shown) {
         mv_ui_text(ui, peak, MV_UI_SMALL, theme->text, MV_ANCHOR_END,
                    mv_size_text(size, l->all.most.allocated));
@@ -539,6 +515,34 @@ static void paint_handles(lane_frame *l)
     }
 }
 
+static float name_width(const ranks_frame *f)
+{
+    return f->p.scale.w - mv_ui_px(f->p.ui, MV_UI_PAD) - value_width(f) -
+           mv_ui_px(f->p.ui, PEAK_COLUMN) - mv_ui_px(f->p.ui, 4);
+}
+
+/* The place of a lane among those that may be shown. */
+static uint32_t place_of(const ranks_frame *f, uint32_t lane)
+{
+    return lane < f->pinned ? lane : lane - f->pane->first;
+}
+
+static bool fit_names(ranks_frame *f)
+{
+    uint32_t count = f->count - f->pane->first;
+
+    count = count < MV_RANK_LANES ? count : MV_RANK_LANES;
+    f->names =
+        mv_push_array(f->p.ui->frame, const char *, (uint64_t)count + 1); /* one is not placed */
+    for (uint32_t i = 0; f->names && i < count; i++) {
+        uint32_t lane = i < f->pinned ? i : i + f->pane->first;
+        f->names[i] = f->rows[f->pane->order[lane]].name;
+    }
+    if (f->names)
+        mv_names_fit(&f->p.ui->scene, f->names, count, MV_UI_SMALL * f->p.ui->scale, name_width(f));
+    return f->names != NULL;
+}
+
 static lane_frame open_lane(ranks_frame *f, uint32_t i, float y, float high)
 {
     const mv_plot *p = &f->p;
@@ -547,6 +551,7 @@ static lane_frame open_lane(ranks_frame *f, uint32_t i, float y, float high)
         .f = f,
         .index = i,
         .row = &f->rows[f->pane->order[i]],
+        .name = f->names[place_of(f, i)],
         .lane = &f->pane->lanes[i < f->pinned
                                     ? i
                                     : f->pinned + (i - f->pinned) % (MV_RANK_LANES - f->pinned)],
@@ -709,6 +714,10 @@ static void paint_lanes(ranks_frame *f)
     mv_box bar;
 
     scroll_to(f);
+    if (!fit_names(f)) {
+        ui->ran_out_of_memory = true;
+        return;
+    }
     mv_ui_list(ui, MV_DO_show_rank, f->count, f->room);
     paint_head(f);
     paint_titles(f, is_pointer);
@@ -717,6 +726,9 @@ static void paint_lanes(ranks_frame *f)
     f->pane->placed = 0;
     for (uint32_t i = 0; i < f->pinned && paint_lane(f, i, &y); i++)
         continue;
+    if (f->pinned) /* lanes below it scroll */
+        mv_ui_fill(ui, (mv_box){all.x, y - mv_ui_px(ui, 2), all.w, mv_ui_px(ui, 2)},
+                   ui->theme->faint_text);
     for (uint32_t i = f->pinned + f->pane->first; i < f->count && paint_lane(f, i, &y); i++)
         continue;
     mv_plot_veil(&f->p);
@@ -758,16 +770,15 @@ void mv_ranks_paint(mv_view *view, mv_box box)
 
 bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place)
 {
-    const mv_device_row *row = NULL;
+    uint32_t lane = mv_rank_lane_at(view, x, y);
+    const mv_device_row *row;
     ranks_frame f = {0};
 
     if (!mv_plot_open(&f.p, view, box) || !view->timeline->has_viewport || !open_rows(&f, view) ||
         !mv_box_has(f.p.plot, x, y))
         return false;
     mv_plot_look(&f.p);
-    for (uint32_t i = 0; i < f.pane->placed && !row; i++)
-        if (y >= f.pane->placed_y[i] && y < f.pane->placed_y[i] + f.pane->placed_h[i])
-            row = mv_rank_row(view, f.pane->placed_lane[i]);
+    row = lane == MV_NO_ROW ? NULL : mv_rank_row(view, lane);
     if (!row || !row->shown)
         return false;
     *out = *row;

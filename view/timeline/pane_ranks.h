@@ -70,6 +70,9 @@ float mv_ranks_names_width(mv_view *view);
  * no lane of a ready device. */
 bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place);
 
+/* The lane at a point of the last frame, its name included; MV_NO_ROW: none. */
+uint32_t mv_rank_lane_at(const mv_view *view, float x, float y);
+
 /* The row of a lane of the last frame; NULL: there is none. In frame memory. */
 const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane);
 

@@ -17,6 +17,8 @@ enum {
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
+    LEAST_PLOT = 60,   /* height that the device's lane leaves, */
+    LEAST_DEVICE = 60, /* and its own */
     PAPER_LEGEND = 26, /* percent of the width, within limits */
     PAPER_LEAST_LEGEND = 236,
     PAPER_MOST_LEGEND = 340,
@@ -216,16 +218,20 @@ static float spikes_height(const mv_plot *p)
     return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
 }
 
-/* At the bottom, with its legend next to it, or below. */
+/* At the bottom, with its legend next to it, or below. The timeline comes first: without room, the
+ * legend below goes, then the lane gets lower, then it goes. */
 static void place_device(mv_plot *p, mv_box *rest)
 {
-    float height = mv_plot_device_height(p, rest->h);
+    const mv_ui *ui = p->ui;
+    float left = rest->h - mv_ui_px(ui, RULER + LEAST_PLOT) - mv_lanes_height(ui, p->marks) -
+                 spikes_height(p);
+    float height = fminf(mv_plot_device_height(p, rest->h), left);
+    float keys = mv_plot_device_keys(p, rest->w - mv_ui_px(ui, MV_UI_PAD));
 
-    if (height <= 0)
+    if (height < mv_ui_px(ui, LEAST_DEVICE))
         return;
-    if (p->is_legend_below && p->legend.w > 0) {
-        p->device_legend =
-            mv_box_cut_bottom(rest, mv_plot_device_keys(p, rest->w - mv_ui_px(p->ui, MV_UI_PAD)));
+    if (p->is_legend_below && p->legend.w > 0 && height + keys <= left) {
+        p->device_legend = mv_box_cut_bottom(rest, keys);
         mv_box_cut_left(&p->device_legend, mv_ui_px(p->ui, MV_UI_PAD));
     }
     p->device_lane = mv_box_cut_bottom(rest, height);

@@ -1,5 +1,8 @@
 #include "view/timeline/rank_lanes.h"
 
+#include "base/sort.h"
+#include "view/timeline/pane_ranks.h"
+
 enum { KEY = MV_BOOKMARK_LEVEL + 24 };
 
 static const char *key_of(const mv_device_row *row, char key[KEY])
@@ -111,4 +114,58 @@ void mv_lanes_write(char list[MV_SEARCH_TEXT], const mv_device_row *rows, const 
             (size_t)snprintf(list + length, MV_SEARCH_TEXT - length, "%s%s%s%s", length ? " " : "",
                              c->is_pinned ? "+" : "", c->is_folded ? "-" : "", key);
     }
+}
+
+/* ---- their order --------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t height; /* the highest lane comes first */
+    uint32_t row;
+    uint32_t place; /* in the user's order */
+    uint8_t is_pinned;
+} lane_key;
+
+bool mv_lanes_sort(mv_view *view, const mv_device_row *rows, const mv_lane_choice *choices,
+                   const uint32_t *outlier, uint32_t count, uint32_t *out)
+{
+    lane_key *keys = mv_push_array(view->ui.frame, lane_key, count);
+    uint8_t order = view->now->lane_order;
+
+    for (uint32_t i = 0; keys && i < count; i++)
+        keys[i] = (lane_key){.height = order == MV_LANES_BY_PEAK     ? rows[i].peak
+                                       : order == MV_LANES_DIFFERING ? outlier[i] != MV_NO_ROW
+                                                                     : 0,
+                             .row = i,
+                             .place = order == MV_LANES_CHOSEN ? choices[i].place : 0,
+                             .is_pinned = choices[i].is_pinned};
+    if (keys)
+        mv_sort_rows(view->ui.frame, keys, count, MV_FALLING(lane_key, is_pinned),
+                     MV_RISING(lane_key, place), MV_FALLING(lane_key, height));
+    for (uint32_t i = 0; keys && i < count; i++)
+        out[i] = keys[i].row;
+    return keys != NULL;
+}
+
+/* ---- those of the last frame --------------------------------------------------------------- */
+
+const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane)
+{
+    const mv_ranks_pane *pane = view->timeline->ranks;
+    uint32_t count;
+    const mv_device_row *rows = mv_lane_rows(view, &count);
+
+    return rows && lane < pane->ordered && pane->order[lane] < count ? &rows[pane->order[lane]]
+                                                                     : NULL;
+}
+
+uint32_t mv_rank_lane_at(const mv_view *view, float x, float y)
+{
+    const mv_ranks_pane *pane = view->timeline->ranks;
+
+    if (view->now->main != MV_MAIN_RANKS || !mv_box_has(view->main_box, x, y))
+        return MV_NO_ROW;
+    for (uint32_t i = 0; i < pane->placed; i++)
+        if (y >= pane->placed_y[i] && y < pane->placed_y[i] + pane->placed_h[i])
+            return pane->placed_lane[i];
+    return MV_NO_ROW;
 }

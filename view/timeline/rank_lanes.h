@@ -21,6 +21,11 @@ mv_device_row *mv_lane_rows(mv_view *view, uint32_t *count);
 /* The choices of rows; in frame memory, NULL when out of memory. */
 mv_lane_choice *mv_lane_choices(mv_view *view, const mv_device_row *rows, uint32_t count);
 
+/* The rows in the order of their lanes, by now.lane_order; an outlier other than MV_NO_ROW differs. False
+ * when out of memory. */
+bool mv_lanes_sort(mv_view *view, const mv_device_row *rows, const mv_lane_choice *choices,
+                   const uint32_t *outlier, uint32_t count, uint32_t *out);
+
 /* Writes the list: all rows in the given order, or only those with a choice; as many as fit. */
 void mv_lanes_write(char list[MV_SEARCH_TEXT], const mv_device_row *rows, const uint32_t *order,
                     uint32_t count, const mv_lane_choice *choices, bool all);

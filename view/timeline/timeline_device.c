@@ -300,6 +300,19 @@ static void paint_head(device_frame *f, mv_box head)
 
 /* ---- the legend -------------------------------------------------------------------------- */
 
+/* The name, or what fits of it: "context, code (estimate)", "context, code", "context"; "PyTorch: not in
+ * use", "not in use". */
+static const char *short_name(const mv_ui *ui, mv_scene *scene, const char *name, float width)
+{
+    const char *end = strstr(name, ": ");
+    const char *brief = mv_scene_format(scene, "%.*s", (int)strcspn(name, ","), name);
+    const char *const texts[] = {name,
+                                 mv_scene_format(scene, "%.*s", (int)strcspn(name, "("), name),
+                                 brief, end ? end + 2 : brief};
+
+    return mv_ui_longest(ui, MV_UI_SMALL, width, texts, sizeof texts / sizeof *texts);
+}
+
 /* `box` is the rest of a column, and becomes the next one when that is full. */
 static void paint_row(device_frame *f, mv_box *box, const char *name, const char *bytes,
                       uint32_t colour, bool is_line)
@@ -317,11 +330,12 @@ static void paint_row(device_frame *f, mv_box *box, const char *name, const char
     row = mv_box_cut_top(box, mv_ui_px(ui, ROW));
     row.w -= f->p->is_legend_below ? mv_ui_px(ui, MV_UI_PAD) : 0;
     sign = mv_box_cut_left(&row, mv_ui_px(ui, 17));
-    value = mv_box_cut_right(&row, mv_ui_px(ui, 60));
+    value = mv_box_cut_right(&row, mv_ui_text_width(ui, MV_UI_SMALL, bytes) + mv_ui_px(ui, 4));
     sign = is_line ? (mv_box){sign.x, roundf(sign.y + sign.h / 2), mv_ui_px(ui, 11), 2}
                    : (mv_box){sign.x, sign.y + 2, mv_ui_px(ui, 11), sign.h - 4};
     mv_ui_fill(ui, sign, colour);
-    mv_ui_text(ui, row, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START, name);
+    mv_ui_text(ui, row, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START,
+               short_name(ui, &ui->scene, name, row.w));
     mv_ui_text(ui, value, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_END, bytes);
 }
 

@@ -1,5 +1,6 @@
 #include "viz/pictures/icicle.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "analyze/flame/flame_change.h"
@@ -240,24 +241,44 @@ bool mv_icicle_is_idle(const mv_flame_node *node)
            node->part != MV_FLAME_OTHER;
 }
 
+/* The label without a segment's size, which is its amount. */
+static const char *label_of(mv_scene *scene, const mv_flame_node *node)
+{
+    const char *size =
+        node->kind == MV_FLAME_PLACE && node->depth == 1 ? strstr(node->label, " of ") : NULL;
+
+    return size ? mv_scene_format(scene, "%.*s", (int)(size - node->label), node->label)
+                : node->label;
+}
+
+/* Bytes of "train.py:62" in "train.py:62 forward", of "large" in "large pool (0, 0)" and "large (unknown
+ * pool)"; 0: the label has no such part. */
+static size_t brief_length(const mv_flame_node *node, const char *label)
+{
+    const char *space = strrchr(label, ' ');
+
+    if (node->kind == MV_FLAME_PLACE)
+        return strcspn(label, " ");
+    if (!space || space == label || node->kind == MV_FLAME_NO_FRAME)
+        return 0;
+    return isdigit((unsigned char)space[-1]) ? (size_t)(space - label) : 0;
+}
+
 /* The part of a label that is useful in this width, or "". */
 static const char *short_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
                                float size, float w)
 {
-    const char *space = strrchr(node->label, ' '), *place;
+    const char *label = label_of(scene, node), *brief;
+    size_t length = brief_length(node, label);
 
-    if (mv_text_width(node->label, size) <= w)
-        return node->label;
+    if (mv_text_width(label, size) <= w)
+        return label;
     if (node->kind == MV_FLAME_PLACE && node->depth == 1)
         return mv_text_width(amount, size) <= w ? amount : "";
-    if (node->kind == MV_FLAME_PLACE)
-        space = strstr(node->label, " pool");
-    if (space && node->kind != MV_FLAME_NO_FRAME) {
-        place = mv_scene_format(scene, "%.*s", (int)(space - node->label), node->label);
-        if (mv_text_width(place, size) <= w)
-            return place;
-    }
-    return w > 5 * size ? mv_text_fit(scene, node->label, size, w) : "";
+    brief = mv_scene_format(scene, "%.*s", (int)length, label);
+    if (length && mv_text_width(brief, size) <= w)
+        return brief;
+    return w > 5 * size ? mv_text_fit(scene, label, size, w) : "";
 }
 
 /* The words of a text in lines of this width; returns how many, or 0: a word or the whole is too
@@ -290,7 +311,8 @@ void mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amo
                      mv_icicle_shape *shape)
 {
     float size = shape->size, width = shape->at.w - 8;
-    const char *whole = mv_scene_format(scene, "%s \xc2\xb7 %s", node->label, amount);
+    const char *label = label_of(scene, node);
+    const char *whole = mv_scene_format(scene, "%s \xc2\xb7 %s", label, amount);
     uint32_t most = (uint32_t)fmaxf(1, (shape->at.h - 4) / (LINE * size));
 
     shape->lines = 1;
@@ -299,13 +321,13 @@ void mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amo
         return;
     most = most < MV_ICICLE_LINES ? most : MV_ICICLE_LINES;
     if (most > 1 && mv_text_width(amount, size) <= width)
-        shape->lines = break_lines(scene, node->label, size, width, most - 1, shape->label);
+        shape->lines = break_lines(scene, label, size, width, most - 1, shape->label);
     else
         shape->lines = 0;
     if (shape->lines)
         shape->label[shape->lines++] = amount;
     else if (most > 1)
-        shape->lines = break_lines(scene, node->label, size, width, most, shape->label);
+        shape->lines = break_lines(scene, label, size, width, most, shape->label);
     if (shape->lines)
         return;
     shape->lines = 1;

@@ -26,7 +26,7 @@ static int by_domain(const void *left, const void *right, const void *context)
 
     if (pool_a != pool_b)
         return pool_a < pool_b ? -1 : 1;
-    if (s->kind[a] != s->kind[b])
+    if (!l->opts->has_no_kinds && s->kind[a] != s->kind[b])
         return s->kind[a] < s->kind[b] ? -1 : 1;
     return (s->stream[a].row > s->stream[b].row) - (s->stream[a].row < s->stream[b].row);
 }

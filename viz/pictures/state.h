@@ -58,6 +58,8 @@ typedef struct {
     uint32_t most_groups; /* at least 1 */
     uint32_t columns;     /* of a row; narrower boxes are merged */
     bool by_address;      /* all segments in one group, by address */
+    bool has_no_kinds;    /* small and large segments are in one group: on a level of calls they are
+                           * blocks */
 } mv_state_opts;
 
 /* O(n log n) in pieces of the map. Fails only when out of memory. */

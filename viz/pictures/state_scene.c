@@ -229,27 +229,31 @@ static const char *group_name(const mv_state_scene *s, const mv_state_group *gro
     return mv_state_scene_name(s, s->place.state->order[group->segments]);
 }
 
-/* Name and sums of a group; without the largest hole if it does not fit. */
+/* Name and sums of a group: as many of them as fit. */
 static const char *head_text(const mv_state_scene *s, uint32_t group, float size)
 {
     const mv_state_group *g = &s->place.state->groups[group];
+    bool is_of_calls = mv_state_level_name(s->scene, s->trace) != NULL;
     char bytes[MV_SIZE_TEXT], used[MV_SIZE_TEXT], idle[MV_SIZE_TEXT], hole[MV_SIZE_TEXT],
         waiting[MV_SIZE_TEXT], count[MV_TICK_TEXT];
-    const char *whole,
-        *text = mv_scene_format(
-            s->scene, "%s \xc2\xb7 %s in %s segment%s: %s allocated%s%s%s%s", group_name(s, g),
-            mv_size_text(bytes, g->bytes), mv_axis_exact(g->segment_count, count),
-            g->segment_count == 1 ? "" : "s", mv_size_text(used, g->allocated),
-            g->pending ? ", pending " : "", g->pending ? mv_size_text(waiting, g->pending) : "",
-            g->free ? ", free " : "", g->free ? mv_size_text(idle, g->free) : "");
-    if (mv_state_level_name(s->scene, s->trace))
-        return mv_scene_format(s->scene, "%s \xc2\xb7 %s in %s block%s", group_name(s, g),
-                               mv_size_text(bytes, g->bytes),
-                               mv_axis_exact(g->segment_count, count),
-                               g->segment_count == 1 ? "" : "s");
-    whole = mv_scene_format(s->scene, "%s, largest hole %s", text, mv_size_text(hole, g->largest));
+    const char *texts[4];
+    uint32_t most = 0;
 
-    return g->free && mv_text_width(whole, size) <= s->place.box.w ? whole : text;
+    texts[0] = mv_scene_format(s->scene, "%s \xc2\xb7 %s", group_name(s, g),
+                               mv_size_text(bytes, g->bytes));
+    texts[1] =
+        mv_scene_format(s->scene, "%s in %s %s%s", texts[0], mv_axis_exact(g->segment_count, count),
+                        is_of_calls ? "block" : "segment", g->segment_count == 1 ? "" : "s");
+    texts[2] = mv_scene_format(
+        s->scene, "%s: %s allocated%s%s%s%s", texts[1], mv_size_text(used, g->allocated),
+        g->pending ? ", pending " : "", g->pending ? mv_size_text(waiting, g->pending) : "",
+        g->free ? ", free " : "", g->free ? mv_size_text(idle, g->free) : "");
+    texts[3] =
+        mv_scene_format(s->scene, "%s, largest hole %s", texts[2], mv_size_text(hole, g->largest));
+    for (uint32_t i = 1; i < (is_of_calls ? 2 : g->free ? 4 : 3); i++)
+        if (mv_text_width(texts[i], size) <= s->place.box.w)
+            most = i;
+    return texts[most];
 }
 
 static void head_group(mv_state_scene *s, uint32_t group)

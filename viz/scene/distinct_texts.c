@@ -1,6 +1,7 @@
 #include "viz/scene/distinct_texts.h"
 
 #include <ctype.h>
+#include <math.h>
 
 #include "base/utf8.h"
 
@@ -194,4 +195,228 @@ void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float s
                 labels[i] = numbered(scene, labels, i, whole[i], size, width);
             break;
         }
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+enum { NAME_WORDS = 24, FEW_NAMES = 32 /* whose words are compared */ };
+
+static bool is_between_words(char c)
+{
+    return c && strchr("._-/+#: \\", c) != NULL;
+}
+
+/* The words that all names begin with, in bytes. */
+static size_t shared_head(const char *const *names, uint32_t count)
+{
+    size_t head = strlen(names[0]);
+
+    for (uint32_t i = 1; i < count; i++) {
+        size_t at = 0;
+        while (at < head && names[i][at] == names[0][at])
+            at++;
+        head = at;
+    }
+    while (head > 0 && !is_between_words(names[0][head - 1]))
+        head--;
+    return head;
+}
+
+/* The words that all names end with, after their heads. */
+static size_t shared_tail(const char *const *names, uint32_t count, size_t head)
+{
+    size_t length = strlen(names[0]), tail = length - head;
+
+    for (uint32_t i = 1; i < count; i++) {
+        size_t other = strlen(names[i]), at = 0;
+        while (at < tail && at < other - head &&
+               names[i][other - 1 - at] == names[0][length - 1 - at])
+            at++;
+        tail = at;
+    }
+    while (tail > 0 && !is_between_words(names[0][length - tail]))
+        tail--;
+    return tail;
+}
+
+/* text[from, to), with an ellipsis where something is cut. */
+static const char *part_of(mv_scene *scene, const char *text, size_t from, size_t to)
+{
+    return mv_scene_format(scene, "%s%.*s%s", from ? ELLIPSIS : "", (int)(to - from), text + from,
+                           text[to] ? ELLIPSIS : "");
+}
+
+/* The name with text[from, to) in it, and as much around that as fits, first of what follows. */
+static const char *grown(mv_scene *scene, const char *text, size_t from, size_t to, float size,
+                         float width)
+{
+    const char *best = part_of(scene, text, from, to);
+
+    while (text[to]) {
+        const char *more;
+        size_t next = to + 1;
+        while (mv_utf8_is_tail(text[next]))
+            next++;
+        more = part_of(scene, text, from, next);
+        if (mv_text_width(more, size) > width)
+            break;
+        to = next;
+        best = more;
+    }
+    while (from > 0) {
+        const char *more;
+        size_t next = from - 1;
+        while (next > 0 && mv_utf8_is_tail(text[next]))
+            next--;
+        more = part_of(scene, text, next, to);
+        if (mv_text_width(more, size) > width)
+            break;
+        from = next;
+        best = more;
+    }
+    return best;
+}
+
+typedef struct {
+    size_t from, to;
+    uint32_t others; /* names that contain it, too */
+    bool is_kept, is_tried;
+} name_word;
+
+/* The words of text[from, to); returns how many. */
+static uint32_t split_words(const char *text, size_t from, size_t to, name_word out[NAME_WORDS])
+{
+    uint32_t count = 0;
+
+    while (from < to && count < NAME_WORDS) {
+        size_t end = from;
+        while (end < to && !is_between_words(text[end]))
+            end++;
+        if (end > from)
+            out[count++] = (name_word){.from = from, .to = end};
+        from = end + 1;
+    }
+    return count;
+}
+
+/* "…1024…8a1f…": the kept words, with what is between neighbours. */
+static const char *with_words(mv_scene *scene, const char *text, const name_word *words,
+                              uint32_t count)
+{
+    const char *out = "";
+    size_t end = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_next = i > 0 && words[i - 1].is_kept;
+        size_t from = is_next ? end : words[i].from;
+        if (!words[i].is_kept)
+            continue;
+        out = mv_scene_format(scene, "%s%s%.*s", out, from > end ? ELLIPSIS : "",
+                              (int)(words[i].to - from), text + from);
+        end = words[i].to;
+    }
+    return mv_scene_format(scene, "%s%s", out, text[end] ? ELLIPSIS : "");
+}
+
+/* Whether another name contains all kept words of the text. */
+static bool are_elsewhere(mv_scene *scene, const char *const *names, uint32_t count,
+                          const char *text, const name_word *words, uint32_t word_count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        bool has_all = strcmp(names[k], text) != 0;
+        for (uint32_t i = 0; i < word_count && has_all; i++)
+            has_all =
+                !words[i].is_kept ||
+                strstr(names[k], mv_scene_format(scene, "%.*s", (int)(words[i].to - words[i].from),
+                                                 text + words[i].from));
+        if (has_all)
+            return true;
+    }
+    return false;
+}
+
+/* The words of text[from, to) that the fewest of the other names contain, at most half of them but for
+ * one; "": those that fit are also in another name. */
+static const char *rare_words(mv_scene *scene, const char *const *names, uint32_t count,
+                              const char *text, size_t from, size_t to, float size, float width)
+{
+    name_word words[NAME_WORDS];
+    uint32_t word_count = split_words(text, from, to, words), kept = 0;
+    const name_word *last = NULL;
+
+    for (uint32_t i = 0; i < word_count; i++) {
+        const char *word = mv_scene_format(scene, "%.*s", (int)(words[i].to - words[i].from),
+                                           text + words[i].from);
+        for (uint32_t k = 0; k < count; k++)
+            words[i].others += strstr(names[k], word) != NULL;
+    }
+    for (uint32_t tries = 0; tries < word_count; tries++) {
+        name_word *best = NULL;
+        for (uint32_t i = 0; i < word_count; i++)
+            if (!words[i].is_tried && (!best || words[i].others < best->others))
+                best = &words[i];
+        best->is_tried = true;
+        if (kept && best->others > count / 2)
+            break;
+        best->is_kept = true;
+        best->is_kept = mv_text_width(with_words(scene, text, words, word_count), size) <= width;
+        kept += best->is_kept;
+        last = best->is_kept ? best : last;
+    }
+    if (are_elsewhere(scene, names, count, text, words, word_count))
+        return "";
+    if (kept == 1)
+        return grown(scene, text, last->from, last->to, size, width);
+    return with_words(scene, text, words, word_count);
+}
+
+/* "…gpt…8a1f…": both ends of text[from, to). */
+static const char *without_middle(mv_scene *scene, const char *text, size_t from, size_t to,
+                                  float size, float width)
+{
+    const char *before = from ? ELLIPSIS : "", *after = text[to] ? ELLIPSIS : "", *head;
+    float half = (width + mv_text_width(ELLIPSIS, size)) / 2; /* which is in the second half */
+
+    head = head_with(scene, text + from, to - from, "", size,
+                     fmaxf(0, width - half - mv_text_width(before, size)));
+    head = mv_scene_format(scene, "%s%s", before, head);
+    return mv_scene_format(
+        scene, "%s%s", head,
+        tail_with(scene, text + from, to - from, after, size, width - mv_text_width(head, size)));
+}
+
+static const char *name_fit(mv_scene *scene, const char *const *names, uint32_t count,
+                            const char *name, size_t head, size_t tail, float size, float width)
+{
+    size_t length = strlen(name), to = length - tail;
+    const char *text;
+
+    if (length < TEXT_MOST && mv_text_width(name, size) <= width)
+        return mv_scene_format(scene, "%s", name);
+    if (head >= to || length >= TEXT_MOST)
+        return mv_text_fit(scene, name, size, width);
+    if (mv_text_width(part_of(scene, name, head, to), size) <= width)
+        return grown(scene, name, head, to, size, width);
+    text = count <= FEW_NAMES ? rare_words(scene, names, count, name, head, to, size, width) : "";
+    return *text ? text : without_middle(scene, name, head, to, size, width);
+}
+
+void mv_names_fit(mv_scene *scene, const char **names, uint32_t count, float size, float width)
+{
+    const char **whole = mv_push_array(scene->arena, const char *, (uint64_t)count + 1);
+    size_t head = count ? shared_head(names, count) : 0;
+    size_t tail = count ? shared_tail(names, count, head) : 0;
+
+    if (!whole) {
+        scene->failed = true;
+        return;
+    }
+    memcpy(whole, names, count * sizeof *names);
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = name_fit(scene, whole, count, whole[i], head, tail, size, width);
+        if (is_among(names, i, names[i]) && *names[i] && head + tail < strlen(whole[i]))
+            names[i] = without_middle(scene, whole[i], head, strlen(whole[i]) - tail, size, width);
+        if (is_among(names, i, names[i]) && *names[i])
+            names[i] = numbered(scene, names, i, whole[i], size, width);
+    }
 }

@@ -19,4 +19,9 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
  * no room for that, a number is added. O(count²) for the few rows of a list. */
 void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float size, float width);
 
+/* The same for names of files, devices or ranks: of those that are too wide, words that all names begin
+ * or end with are cut, and if that is not enough, the words of the rest that most names have:
+ * "…rank0_8a1f…", "…1024…8a1f…". Among many names the middle of the rest is cut. */
+void mv_names_fit(mv_scene *scene, const char **names, uint32_t count, float size, float width);
+
 #endif
