@@ -113,6 +113,11 @@ bool mv_leak_sites_evaluate(mv_leak_state *w);
  * GiB". Needs floor.steps. In w->arena; NULL when memory is out. O(n log n). */
 const char *mv_floor_risen_why(mv_leak_state *w);
 
+/* Sets w->out->floor.rises without the lines of which nothing is alive at the end: they keep
+ * nothing, whatever they held before. Needs floor and the counts of sites. False when memory is
+ * out. O(n log n). */
+bool mv_floor_without_gone(mv_leak_state *w);
+
 /* Fills in out->grown; has_grown stays false where the fact is missing, damaged, or has too few
  * spans. False: memory is out. */
 bool mv_folded_lines_find(mv_leak_state *w);

@@ -692,6 +692,8 @@ static bool find_floor(mv_leak_state *w, mv_err *err)
 
 static bool find_growth(mv_leak_state *w)
 {
+    if (w->out->floor.rises && !mv_floor_without_gone(w))
+        return false;
     if (w->out->floor.rises && !mv_made_once_explain(w))
         return false;
     if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_evaluate(w))
