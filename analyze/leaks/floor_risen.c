@@ -54,6 +54,7 @@ bool mv_floor_without_gone(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     uint8_t *stays = mv_push_array(w->scratch, uint8_t, w->sites.groups);
+    const char *rises_by = w->rises_by;
     uint32_t from = 0;
 
     if (!stays)
@@ -65,5 +66,9 @@ bool mv_floor_without_gone(mv_leak_state *w)
         if (mv_floor_holds(&w->floor, a, i, &from) &&
             !stays[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
             mv_leak_explain(w, i);
-    return mv_leak_floor_rises(w, "lines of which nothing is alive at the end");
+    if (!mv_leak_floor_rises(w, "lines of which nothing is alive at the end"))
+        return false;
+    if (w->out->floor.rises) /* not the reason */
+        w->rises_by = rises_by;
+    return true;
 }

@@ -70,6 +70,7 @@ typedef struct {
     const char *loop;       /* why the steps may be no steps although a site would grow; NULL */
     uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as
                              * before; MV_NO_ROW: none */
+    const char *follows;    /* why a block that grows may be the steps' input; NULL: none does */
     bool is_nameless;       /* blocks without a stack grow */
     bool is_one_pass;       /* the steps may be layers: leak_sites.c */
     int direction;          /* -1, 1: the steps need ever less or more temporary memory */
