@@ -1,5 +1,6 @@
 /* memviz floor: how little any allocator could have reserved. */
 #include "analyze/floor/floor_costs.h"
+#include "analyze/levels/levels.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
@@ -78,10 +79,11 @@ static void put_device(const void *all, uint32_t device)
 {
     const floor_report *r = all;
     const mv_minimum *f = &r->found[device - r->first];
+    char place[MV_PLACE_TEXT];
     const char *costs;
 
     mv_out_style(r->out, MV_STYLE_BOLD);
-    mv_out_format(r->out, "device %u: ", device);
+    mv_out_format(r->out, "%s: ", mv_level_place(r->trace, device, place));
     mv_prose_put(r->out, 10 + (device > 9), 2, "%s", mv_minimum_verdict(&r->cli->scratch, f));
     mv_out_style(r->out, MV_STYLE_NONE);
     for (uint32_t i = 0; i < MV_MINIMUM_SENTENCES; i++) {

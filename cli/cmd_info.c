@@ -36,7 +36,8 @@ typedef struct {
 typedef struct {
     mv_cli *cli;
     mv_out *out;
-    const mv_trace *trace;
+    const mv_trace *trace; /* as it was read */
+    const mv_trace *level; /* of the level that the reports are about */
     uint32_t first, end;   /* devices */
     device_facts *devices; /* [count] */
     uint32_t count;
@@ -65,10 +66,10 @@ static void sum_segments(const mv_trace *trace, device_facts *d)
 static mv_code gather_device(facts *f, uint32_t device, device_facts *d, mv_err *err)
 {
     mv_digest digest;
-    mv_code code = mv_digest_find(&f->cli->arena, f->trace, device, &digest, err);
+    mv_code code = mv_digest_find(&f->cli->arena, f->level, device, &digest, err);
 
-    *d = (device_facts){.device = device, .events = mv_trace_events(f->trace, device).count};
-    sum_segments(f->trace, d);
+    *d = (device_facts){.device = device, .events = mv_trace_events(f->level, device).count};
+    sum_segments(f->level, d);
     if (code != MV_OK)
         return code;
     d->first_us = digest.first_us;
@@ -153,7 +154,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
         mv_rows_head(rows, "segments", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
-        if (mv_rows_are_text(rows) && !mv_device_is_reported(f->trace, f->first, f->end, d->device))
+        if (mv_rows_are_text(rows) && !mv_device_is_reported(f->level, f->first, f->end, d->device))
             continue;
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
@@ -436,18 +437,16 @@ static bool is_of_calls(const mv_trace *trace)
 
 static void put_history(const facts *f)
 {
-    const char *why = NULL;
+    const char *level = f->level->origin.level, *why = NULL;
 
     for (uint32_t i = 0; i < f->count && f->history != MV_HISTORY_NONE && !why; i++)
         if (f->devices[i].history == f->history)
             why = f->devices[i].history_why;
-    if (f->history == MV_HISTORY_NONE && is_of_calls(f->trace))
-        why = "PyTorch's allocator recorded no events; the levels show other allocators";
-    else if (!mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
+    if (!level && !mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
         why = mv_level_missing_text(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
     mv_captured_label(f->out, "history");
-    mv_prose_put(f->out, LABEL, LABEL, "%s%s%s", mv_history_name(f->history), why ? ": " : "",
-                 why ? why : "");
+    mv_prose_put(f->out, LABEL, LABEL, "%s%s%s%s%s", mv_history_name(f->history), why ? ": " : "",
+                 why ? why : "", level ? "; of --level " : "", level ? level : "");
 }
 
 /* For a bounded recording: which events are gone, and why. */
@@ -697,7 +696,7 @@ static void put_text(const facts *f)
     put_folded(f);
     put_levels(f);
     mv_table_print(f->cli, &device_table, f, NULL, "\n");
-    mv_idle_put_others(f->out, f->trace, f->first, f->end, false);
+    mv_idle_put_others(f->out, f->level, f->first, f->end, false);
     mv_out_char(f->out, '\n');
     if (mv_trace_is_captured(f->trace))
         mv_captured_print(f->out, &f->cli->scratch, f->trace);
@@ -712,11 +711,12 @@ static void put_text(const facts *f)
 int mv_cmd_info(mv_cli *cli)
 {
     mv_trace trace;
-    facts f = {.cli = cli, .out = &cli->out, .trace = &trace};
+    facts f = {.cli = cli, .out = &cli->out, .level = &trace};
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &f.first, &f.end))
         return MV_EXIT_FAILED;
+    f.trace = mv_trace_as_read(&trace);
     f.devices = mv_push_array(&cli->arena, device_facts, f.end - f.first);
     if (!f.devices)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

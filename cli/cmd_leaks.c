@@ -585,9 +585,13 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
                                                               : MV_STYLE_YELLOW);
     mv_out_text(r->out, mv_leak_verdict_name(found->verdict));
     mv_out_style(r->out, MV_STYLE_NONE);
-    if (found->verdict != MV_VERDICT_LEAK && *found->why) {
+    if (found->verdict == MV_VERDICT_LEAK)
+        mv_leaks_of_driver(found, text, sizeof text);
+    else
+        mv_leaks_why(found, text, sizeof text);
+    if (*text) {
         mv_out_text(r->out, ": ");
-        mv_prose_put(r->out, 20, 2, "%s", mv_leaks_why(found, text, sizeof text));
+        mv_prose_put(r->out, 20, 2, "%s", text);
     } else {
         mv_out_char(r->out, '\n');
     }

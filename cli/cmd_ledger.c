@@ -332,17 +332,12 @@ static void put_damage(const ledger_report *r)
 
 static int put_report(const ledger_report *r)
 {
-    bool is_captured = mv_trace_is_captured(r->trace);
-
-    if (mv_table_is_wanted(r->cli))
-        mv_table_put(r->cli, r);
-    r->cli->keeps_report = true;
-    if (!is_captured)
+    if (!mv_trace_is_captured(r->trace))
         return mv_complain_of(mv_input_name(r->cli), "%s",
                               mv_trace_may_be_captured(r->trace) ? MV_LEDGER_LOST_CAPTURE
                                                                  : MV_LEDGER_NO_CAPTURE);
     if (mv_table_is_wanted(r->cli))
-        return MV_EXIT_DONE;
+        return mv_table_put(r->cli, r);
     put_damage(r);
     if (r->count == 0)
         mv_out_text(r->out, "no data about any device\n");

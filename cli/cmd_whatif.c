@@ -56,7 +56,9 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
     COLUMN("segment_allocs", "calls", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                         \
            s->counts.segment_allocs)                                                               \
     COLUMN("segment_frees", "freed", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.segment_frees) \
-    COLUMN("oom_events", "failed", 7, MV_UNIT_COUNT, 0, s->counts.ooms)                            \
+    COLUMN("oom_events", "failed", 7, MV_UNIT_COUNT, 0,                                            \
+           is_known ? mv_value_shown(mv_value_u64(s->counts.ooms), NULL)                           \
+                    : mv_value_shown(mv_value_of(MV_VALUE_NULL), "?"))                             \
     COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9,                                                  \
            mv_value_shown(mv_value_if(s->counts.ooms == 0 || mv_rows_are_text(rows),               \
                                       mv_value_i64(run->saves)),                                   \
@@ -80,7 +82,8 @@ static void list_runs(mv_rows *rows, const void *all, const void *one)
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_trial *run = &w->runs[i];
-        const mv_replay_result *s = &run->result;
+        const mv_replay_result figures = mv_trials_figures(&w->trials, run), *s = &figures;
+        bool is_known = mv_trials_know_failures(&w->trials, run);
         MV_ROWS_ADD(rows, RUN_FIELDS);
     }
 }

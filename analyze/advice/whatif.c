@@ -522,6 +522,7 @@ static void add_device(mv_whatif *sum, const mv_whatif *w)
     to->recorded_reserved += from->recorded_reserved;
     to->recorded_allocated += from->recorded_allocated;
     to->recorded_segment_allocs += from->recorded_segment_allocs;
+    to->recorded_segment_frees += from->recorded_segment_frees;
     to->recorded_ooms += from->recorded_ooms;
     to->unexplained = to->unexplained || from->unexplained;
     if (to->limit != from->limit)
@@ -554,6 +555,8 @@ mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, m
         if (count > 1)
             out->runs[i].result.first_oom = MV_NEVER;
     }
+    if (count > 1)
+        out->trials.recorded_first_oom = MV_NEVER;
     for (uint32_t i = base + 1; i < count; i++)
         if (!is_idle(&found[i]))
             add_device(out, &found[i]);

@@ -1,5 +1,6 @@
 #include "analyze/floor/floor.h"
 
+#include "analyze/levels/levels.h"
 #include "analyze/replay/replay_script.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -359,7 +360,7 @@ static bool has_user_pool(const mv_trace *trace)
 
 static const char *note_of(const floor_state *s)
 {
-    if (mv_trace_is_captured(s->trace))
+    if (mv_trace_is_captured(s->trace) && mv_level_reserves(s->trace))
         return "a capture contains block sizes, not request sizes: the floor may be lower";
     if (s->lives->history != MV_HISTORY_COMPLETE)
         return "the history is incomplete: the floor covers the events in the file and the blocks "

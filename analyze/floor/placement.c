@@ -3,6 +3,9 @@
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 
+/* Fewer blocks get the effort of this many: a proof that no placement is better takes it. */
+enum { LEAST_COUNT = 64 };
+
 static uint32_t *order_by(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           bool by_death)
 {
@@ -171,6 +174,7 @@ mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32
     mv_arena own;
     mv_code code;
 
+    effort = mv_placement_effort(count < LEAST_COUNT ? LEAST_COUNT : count, effort);
     *out = (mv_placement){.top = UINT64_MAX, .offset = mv_push_array(arena, uint64_t, count)};
     code = mv_placement_load(arena, blocks, count, &out->load, &out->load_at, err);
     if (code != MV_OK)

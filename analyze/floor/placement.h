@@ -30,11 +30,20 @@ typedef struct {
     uint64_t *offset; /* [count] of the placement with that top; it has passed the check */
 } mv_placement;
 
-/* Blocks that the methods look at in all: a hundred million take about a second. So the time is
- * bounded whatever the number of blocks. */
+/* Blocks that the methods look at: for each block, and in all. A hundred million take about a
+ * second. So the time is bounded by the size of the file, and whatever that is. */
+#define MV_PLACEMENT_EACH   (1 << 18)
 #define MV_PLACEMENT_EFFORT 450000000
 
-/* O(n log n), and `effort`, which is MV_PLACEMENT_EFFORT but in tests. Fails only when memory is
+/* The part of `effort` that `count` blocks are worth. */
+static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
+{
+    uint64_t most = (uint64_t)count * MV_PLACEMENT_EACH;
+
+    return effort < most ? effort : most;
+}
+
+/* O(n log n), and the effort that the blocks are worth, at most `effort`, which is MV_PLACEMENT_EFFORT but in tests. Fails only when memory is
  * out. */
 mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t effort, mv_placement *out, mv_err *err);

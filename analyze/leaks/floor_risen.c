@@ -1,5 +1,5 @@
-/* A floor that has risen although no line is blamed for it: the line that holds more than
- * before. */
+/* A floor that has risen although no line is blamed for it: the lines that gave it all back, and the
+ * line that holds more than before. */
 #include "analyze/leaks/leak_state.h"
 
 #include <stdio.h>
@@ -48,4 +48,27 @@ const char *mv_floor_risen_why(mv_leak_state *w)
             mv_size_text(held, (uint64_t)rise[w->sites.group[most]]));
     return mv_arena_printf(w->arena, "the floor rises to the end, by %s over %u steps%s",
                            mv_size_text(by, f->last - f->first), f->steps, of);
+}
+
+bool mv_floor_without_gone(mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint8_t *stays = mv_push_array(w->scratch, uint8_t, w->sites.groups);
+    const char *rises_by = w->rises_by;
+    uint32_t from = 0;
+
+    if (!stays)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->freed[i] == MV_NEVER)
+            stays[w->sites.group[mv_site_of(&w->sites, a->stack[i])]] = 1;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (mv_floor_holds(&w->floor, a, i, &from) &&
+            !stays[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
+            mv_leak_explain(w, i);
+    if (!mv_leak_floor_rises(w, "lines of which nothing is alive at the end"))
+        return false;
+    if (w->out->floor.rises) /* not the reason */
+        w->rises_by = rises_by;
+    return true;
 }

@@ -160,16 +160,16 @@ static bin_habit habit_of(search *s)
     return h;
 }
 
-/* Whether the site is the input of the steps, such as the tokens of a request, rather than memory
- * that they keep. In training, kept memory outlives the optimizer's step. The first whole step is
- * part of the warm-up, but counts if there are only two. */
-static bool is_input(const search *s, const bin_habit *h)
+/* Whether the site may be the input of the steps, such as the tokens of a request, rather than memory
+ * that they keep: their temporary memory grows by more. The first whole step is part of the warm-up,
+ * but counts if there are only two. */
+static bool follows_work(const search *s, const bin_habit *h)
 {
     uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;
     double temporary = temporary_of(s->floor, h->last + 1 - third, h->last + 1) -
                        temporary_of(s->floor, from, from + third);
 
-    return !s->has_backward && temporary > TEMPORARY_A_GROWTH * (double)h->grown;
+    return temporary > TEMPORARY_A_GROWTH * (double)h->grown;
 }
 
 /* Whether the measured site grows. */
@@ -178,8 +178,10 @@ static bool judge(search *s, mv_growing_block *out)
     bin_habit h = habit_of(s);
     mv_floor_proof proof;
 
-    if (h.rises < LEAST_RISES || h.rises < RISING * h.bins || h.falls > 0 || h.grown == 0 ||
-        is_input(s, &h))
+    if (h.rises < LEAST_RISES || h.rises < RISING * h.bins || h.falls > 0 || h.grown == 0)
+        return false;
+    out->follows_work = follows_work(s, &h);
+    if (out->follows_work && !s->has_backward)
         return false;
     out->steps = h.bins;
     out->bytes_per_step = (h.grown + h.bins / 2) / h.bins;
@@ -194,8 +196,9 @@ static bool may_grow(search *s)
     uint64_t before = s->floor->least[h.first], after = s->floor->least[h.last];
     mv_floor_proof proof;
 
-    return h.bins > 0 && h.rises == h.bins && h.falls == 0 && h.grown > 0 && !is_input(s, &h) &&
-           after > before && 2 * (after - before) >= h.grown &&
+    return h.bins > 0 && h.rises == h.bins && h.falls == 0 && h.grown > 0 &&
+           (s->has_backward || !follows_work(s, &h)) && after > before &&
+           2 * (after - before) >= h.grown &&
            mv_floor_prove(s->scratch, s->floor, s->kept, h.first, &proof) &&
            proof != MV_FLOOR_STAYS;
 }

@@ -9,7 +9,8 @@
  *
  * Such a site keeps no block for long, so births show nothing; its bytes at the marks do. A request
  * that is being generated looks similar, since its input grows with each token. There the temporary
- * memory of the steps grows as well, and by more. Three to eight steps may be too few to show
+ * memory of the steps grows as well, and by more. In training so do batches that grow, each of
+ * which lives until the next one is loaded: `follows_work`. Three to eight steps may be too few to show
  * whether a block grows. */
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
@@ -22,6 +23,7 @@ typedef struct {
     uint32_t site;
     uint64_t bytes_per_step; /* mean over the judged steps, rounded to the nearest byte */
     uint32_t steps;          /* judged */
+    bool follows_work; /* the temporary memory of the steps grows by more: it may be a batch */
 } mv_growing_block;
 
 typedef struct {

@@ -525,6 +525,18 @@ static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t co
     }
 }
 
+/* A batch that grows lives until the next one is loaded, as does a tensor that is extended. */
+static const char *why_follows(mv_leak_state *w, uint32_t site)
+{
+    char label[160];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
+    return mv_arena_printf(w->arena,
+                           "the block of %s is larger in each step, but the step's temporary "
+                           "memory grows by more, as with batches that grow",
+                           label);
+}
+
 /* Adds the sites that hold one block which a larger one replaces in each step. */
 static bool add_growing_blocks(mv_leak_state *w)
 {
@@ -538,6 +550,12 @@ static bool add_growing_blocks(mv_leak_state *w)
 
         if (use->leaked > 0)
             continue;
+        if (found.blocks[i].follows_work) {
+            w->follows = why_follows(w, found.blocks[i].site);
+            if (!w->follows)
+                return false;
+            continue;
+        }
         for (uint32_t row = w->lives->allocs.preexisting; row < w->lives->allocs.count; row++)
             if (w->lives->allocs.freed[row] == MV_NEVER && mv_leak_use_of(w, row) == use)
                 leak_block(w, use, row);

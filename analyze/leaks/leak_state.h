@@ -70,6 +70,7 @@ typedef struct {
     const char *loop;       /* why the steps may be no steps although a site would grow; NULL */
     uint32_t waiting;       /* the site with the most blocks that may be freed all at once, as
                              * before; MV_NO_ROW: none */
+    const char *follows;    /* why a block that grows may be the steps' input; NULL: none does */
     bool is_nameless;       /* blocks without a stack grow */
     bool is_one_pass;       /* the steps may be layers: leak_sites.c */
     int direction;          /* -1, 1: the steps need ever less or more temporary memory */
@@ -112,6 +113,11 @@ bool mv_leak_sites_evaluate(mv_leak_state *w);
 /* "the floor rises to the end, by 1.93 GiB over 298 steps, of which mm.py:31 to_device holds 1.93
  * GiB". Needs floor.steps. In w->arena; NULL when memory is out. O(n log n). */
 const char *mv_floor_risen_why(mv_leak_state *w);
+
+/* Sets w->out->floor.rises without the lines of which nothing is alive at the end: they keep
+ * nothing, whatever they held before. Needs floor and the counts of sites. False when memory is
+ * out. O(n log n). */
+bool mv_floor_without_gone(mv_leak_state *w);
 
 /* Fills in out->grown; has_grown stays false where the fact is missing, damaged, or has too few
  * spans. False: memory is out. */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analyze/leaks/driver_growth.h"
 #include "analyze/lives/position.h"
 #include "base/duration.h"
 #include "base/size.h"
@@ -11,6 +12,17 @@
 const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size)
 {
     snprintf(out, size, "%s%s%s", leaks->why, *leaks->settle ? ": " : "", leaks->settle);
+    return out;
+}
+
+const char *mv_leaks_of_driver(const mv_leaks *leaks, char *out, size_t size)
+{
+    const mv_driver_growth *driver = leaks->driver;
+
+    *out = 0;
+    if (leaks->count == 0 && driver && driver->verdict == MV_VERDICT_LEAK)
+        snprintf(out, size, "the driver's memory for %llu %s, in no block of this level",
+                 (unsigned long long)driver->objects, driver->what);
     return out;
 }
 
@@ -71,8 +83,10 @@ const char *mv_verdict_line(const mv_trace *trace, const uint8_t *kinds, const m
     if (leaks->count == 0) {
         mv_leaks_under_way(leaks, under_way, sizeof under_way);
         snprintf(out, size, "%s%s%s%s",
-                 leaks->verdict == MV_VERDICT_CLEAN ? "no leak: " : "leaks unknown: ", leaks->why,
-                 *under_way ? "; " : "", under_way);
+                 leaks->verdict == MV_VERDICT_CLEAN  ? "no leak: "
+                 : leaks->verdict == MV_VERDICT_LEAK ? "leak: "
+                                                     : "leaks unknown: ",
+                 leaks->why, *under_way ? "; " : "", under_way);
         return out;
     }
     mv_leak_label(trace, kinds, &leaks->leaks[0], label, sizeof label);

@@ -9,6 +9,10 @@
 /* Why the verdict is what it is, and what would settle it. */
 const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size);
 
+/* "the driver's memory for 12 executable graphs, in no block of this level": for a leak that no line
+ * of `leaks` shows; "" otherwise. */
+const char *mv_leaks_of_driver(const mv_leaks *leaks, char *out, size_t size);
+
 /* "in the step that was under way: 64.0 MiB in 12 blocks"; "" when it holds nothing. */
 const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size);
 

@@ -595,6 +595,8 @@ static void decide(mv_leak_state *w, const no_growth *o)
             mark_steps(w));
     else if (w->waiting != MV_NO_ROW)
         decide_with_waiting(w);
+    else if (w->follows)
+        set_unknown(out, "steps of one size", w->follows, "record steps with inputs of one size");
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record longer: a cache stops growing once it is full");
@@ -692,6 +694,8 @@ static bool find_floor(mv_leak_state *w, mv_err *err)
 
 static bool find_growth(mv_leak_state *w)
 {
+    if (w->out->floor.rises && !mv_floor_without_gone(w))
+        return false;
     if (w->out->floor.rises && !mv_made_once_explain(w))
         return false;
     if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_evaluate(w))

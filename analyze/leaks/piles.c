@@ -18,13 +18,15 @@
 /* A block that was freed in a later step than the one it was born in. */
 typedef struct {
     uint32_t group;
-    uint32_t gap;       /* how many allocations came before its free; MV_NEVER: it was in no bulk */
+    uint32_t gap;       /* how many allocations came before its free */
     uint32_t row, born; /* of allocs; the bin */
+    bool is_in_bulk;
 } old_block;
 
 /* The bulks of one group. */
 typedef struct {
     uint32_t group, pile;
+    uint32_t from, to;            /* of `blocks` */
     uint32_t bulks, of_collector; /* those that the collector did */
     uint32_t in_passing;          /* times that lines freed some in passing, in bulks or not */
     uint32_t with_stack;          /* bulks whose frees have stacks */
@@ -34,10 +36,19 @@ typedef struct {
     uint32_t least_steps, most_steps;
     uint64_t bins, span; /* bins of births, and all bins, since the bulk before, added up */
     uint64_t bytes;
+    uint64_t left,
+        all_left;     /* bytes that were older and stayed: at the last bulk, at all of them */
+    bool leaves_more; /* each bulk left more than the one before */
+    bool is_pile;
     mv_pile_cause cause;
     mv_pile_proof proof;
     mv_stack_id freed_at;
 } group_bulks;
+
+/* A bulk, in the order of frees. */
+typedef struct {
+    uint32_t gap, bin, at; /* at: row of `of` */
+} bulk;
 
 typedef struct {
     mv_leak_state *w;
@@ -50,7 +61,9 @@ typedef struct {
     old_block *blocks;
     uint64_t *places; /* buffer for the places of one group */
     uint32_t groups;
-    group_bulks *of;      /* [groups] */
+    group_bulks *of; /* [groups] */
+    uint32_t bulk_count;
+    bulk *bulks;          /* [bulk_count] */
     uint32_t *emptied;    /* [sites.groups] `youngest` of groups that are emptied again and again;
                            * MV_NEVER: not one of them */
     uint32_t *at_group;   /* [sites.groups] row of `of`; MV_NO_ROW: none */
@@ -200,7 +213,7 @@ static bool list_old(search *s)
             if (pass > 0)
                 s->blocks[s->count] = (old_block){
                     w->sites.group[mv_site_of(&w->sites, a->stack[i])],
-                    (uint32_t)mv_lower_bound_u32(s->births, s->born, a->freed[i]), i, bin};
+                    (uint32_t)mv_lower_bound_u32(s->births, s->born, a->freed[i]), i, bin, false};
             s->count++;
         }
         if (pass == 0)
@@ -246,6 +259,7 @@ static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
         g->bins += bins;
         g->span += bin - before;
     }
+    s->bulks[s->bulk_count++] = (bulk){b->gap, bin, s->groups};
     g->bulks++;
     g->last_gap = b->gap;
     g->last_event = a->freed[s->blocks[to - 1].row];
@@ -289,16 +303,55 @@ static bool judge(search *s, group_bulks *g)
     return g->bulks > 1 && 2 * g->bins >= g->span;
 }
 
+/* What each bulk left: blocks of its group from earlier steps. Frees and births are counted in their
+ * order, up to the bulk and to the beginning of its step. */
+static bool find_left(search *s)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+    const mv_steps *steps = &s->w->out->steps;
+    uint64_t *held = mv_push_array(s->w->scratch, uint64_t, s->w->sites.groups);
+    mv_key_row *frees = mv_push_array(s->w->scratch, mv_key_row, s->count);
+    uint8_t *is_old = mv_push_array(s->w->scratch, uint8_t, a->count);
+    uint32_t born = a->preexisting, freed = 0;
+
+    if (!held || !frees || !is_old)
+        return false;
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        is_old[i] = a->freed[i] == MV_NEVER;
+    for (uint32_t i = 0; i < s->count; i++) {
+        is_old[s->blocks[i].row] = 1;
+        frees[i] = (mv_key_row){s->blocks[i].gap, i};
+    }
+    mv_sort_rows(s->w->scratch, frees, s->count, MV_RISING(mv_key_row, key));
+    mv_sort_rows(s->w->scratch, s->bulks, s->bulk_count, MV_RISING(bulk, gap));
+    for (uint32_t i = 0; i < s->bulk_count; i++) {
+        group_bulks *g = &s->of[s->bulks[i].at];
+        uint32_t start = steps->at[s->bulks[i].bin - 1];
+
+        for (; born < a->count && a->birth[born] < start; born++)
+            if (is_old[born])
+                held[s->w->sites.group[mv_site_of(&s->w->sites, a->stack[born])]] += a->block[born];
+        for (; freed < s->count && frees[freed].key <= s->bulks[i].gap; freed++)
+            held[s->blocks[frees[freed].row].group] -= a->block[s->blocks[frees[freed].row].row];
+        g->leaves_more = g->leaves_more && (g->left == MV_NO_BYTES || held[g->group] > g->left);
+        g->left = held[g->group];
+        g->all_left += g->left;
+    }
+    return true;
+}
+
 /* Blocks that a line frees in bulks, and that did not wait for longer than others before, do not
- * count as a rise of the floor. */
-static void explain(search *s, uint32_t from, uint32_t to, const group_bulks *g)
+ * count as a rise of the floor; but if each bulk of a list leaves more than the one before, they are
+ * not all that the line holds, and the rest grows. The collector frees the rest later. */
+static void explain(search *s, const group_bulks *g)
 {
     const mv_steps *steps = &s->w->out->steps;
 
-    if (g->bulks < 2 || steps->count - mv_steps_bin(steps, g->last_event) > g->most_steps)
+    if (g->bulks < 2 || (g->leaves_more && g->cause != MV_PILE_OF_CYCLES) ||
+        steps->count - mv_steps_bin(steps, g->last_event) > g->most_steps)
         return;
-    for (uint32_t i = from; i < to; i++)
-        if (s->blocks[i].gap != MV_NEVER)
+    for (uint32_t i = g->from; i < g->to; i++)
+        if (s->blocks[i].is_in_bulk)
             mv_leak_explain(s->w, s->blocks[i].row);
     s->emptied[g->group] = g->youngest;
 }
@@ -318,29 +371,49 @@ static bool explain_alive(search *s)
     return mv_leak_floor_rises(s->w, "blocks freed all at once");
 }
 
-/* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. Blocks outside bulks
- * lose their gap. */
+/* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. */
 static void look_at_group(search *s, uint32_t from, uint32_t to)
 {
-    group_bulks g = {.group = s->blocks[from].group, .proof = MV_PILE_NO_PLACE};
+    group_bulks g = {.group = s->blocks[from].group,
+                     .from = from,
+                     .to = to,
+                     .left = MV_NO_BYTES,
+                     .leaves_more = true,
+                     .proof = MV_PILE_NO_PLACE};
 
     for (uint32_t i = from, end; i < to; i = end) {
         for (end = i + 1; end < to && s->blocks[end].gap == s->blocks[i].gap;)
             end++;
         g.in_passing += is_in_passing(s, i, end);
-        if (end - i >= BULK_BLOCKS && s->blocks[end - 1].born - s->blocks[i].born + 1 >= BULK_STEPS)
-            add_bulk(s, i, end, &g);
-        else
-            for (uint32_t k = i; k < end; k++)
-                s->blocks[k].gap = MV_NEVER;
+        if (end - i < BULK_BLOCKS || s->blocks[end - 1].born - s->blocks[i].born + 1 < BULK_STEPS)
+            continue;
+        add_bulk(s, i, end, &g);
+        for (uint32_t k = i; k < end; k++)
+            s->blocks[k].is_in_bulk = true;
     }
-    explain(s, from, to, &g);
     if (g.bulks == 0)
         return;
-    if (judge(s, &g))
-        s->of[s->groups++] = g;
+    g.is_pile = judge(s, &g);
     s->w->bulks[g.group] =
         (mv_bulks){g.bulks, g.last_event, g.youngest, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
+    s->of[s->groups++] = g;
+}
+
+/* Explains the groups with bulks, and keeps those that are piles: a list of which most stays each
+ * time, or more and more, is not emptied. */
+static void keep_piles(search *s)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < s->groups; i++) {
+        const group_bulks *g = &s->of[i];
+
+        explain(s, g);
+        if (g->is_pile && (g->cause == MV_PILE_OF_CYCLES ||
+                           (g->all_left < g->bytes && (g->bulks < 2 || !g->leaves_more))))
+            s->of[kept++] = *g;
+    }
+    s->groups = kept;
 }
 
 static bool find_bulks(search *s)
@@ -351,7 +424,8 @@ static bool find_bulks(search *s)
     s->of = mv_push_array(w->scratch, group_bulks, s->count / BULK_BLOCKS + 1);
     s->site_bytes = mv_push_array(w->scratch, uint64_t, w->sites.count);
     s->emptied = mv_push_array(w->scratch, uint32_t, w->sites.groups);
-    if (!s->places || !s->of || !s->site_bytes || !s->emptied || !look_at_stacks(s) ||
+    s->bulks = mv_push_array(w->scratch, bulk, s->count / BULK_BLOCKS + 1);
+    if (!s->bulks || !s->places || !s->of || !s->site_bytes || !s->emptied || !look_at_stacks(s) ||
         !count_bins(s))
         return false;
     for (uint32_t g = 0; g < w->sites.groups; g++)
@@ -361,6 +435,9 @@ static bool find_bulks(search *s)
             end++;
         look_at_group(s, i, end);
     }
+    if (!find_left(s))
+        return false;
+    keep_piles(s);
     return !w->out->floor.rises || explain_alive(s);
 }
 
@@ -443,7 +520,7 @@ static change *list_waiting(search *s, uint32_t *count)
         const old_block *b = &s->blocks[i];
         uint32_t at = s->at_group[b->group];
 
-        if (b->gap == MV_NEVER || at == MV_NO_ROW)
+        if (!b->is_in_bulk || at == MV_NO_ROW)
             continue;
         list[(*count)++] =
             (change){s->of[at].pile, steps->at[b->born], (int64_t)a->block[b->row], 1};

@@ -115,11 +115,15 @@ static mv_code find_recorded(mv_trials *t, const mv_trials_opts *opts, mv_err *e
     t->joined = t->script;
     t->joined.is_joined = true;
     t->recorded_conf = recorded_text(t);
+    t->recorded_first_oom = MV_NEVER;
     for (uint32_t i = 0; i < t->end; i++) {
         uint8_t action = t->lives->events.action[i];
         t->recorded_segment_allocs +=
             action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
-        t->recorded_ooms += action == MV_ACTION_OOM;
+        t->recorded_segment_frees +=
+            action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
+        if (action == MV_ACTION_OOM && t->recorded_ooms++ == 0)
+            t->recorded_first_oom = i;
     }
     t->limit = opts->capacity ? opts->capacity : t->script.limit;
     t->limit_source = opts->capacity                  ? MV_LIMIT_GIVEN

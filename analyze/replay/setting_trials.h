@@ -79,8 +79,8 @@ typedef struct {
     const char *recorded_conf; /* complete */
     /* of the events [0, end), as the trace has them: */
     uint64_t recorded_reserved, recorded_allocated; /* peaks */
-    uint64_t recorded_segment_allocs;
-    uint32_t recorded_ooms;
+    uint64_t recorded_segment_allocs, recorded_segment_frees;
+    uint32_t recorded_ooms, recorded_first_oom; /* MV_NEVER: none, or of several devices */
 
     uint64_t limit; /* UINT64_MAX: none */
     mv_limit_source limit_source;
@@ -208,6 +208,18 @@ static inline bool mv_trials_record_failures(const mv_trials *trials)
 {
     return trials->recorded_ooms > 0 && !trials->unexplained;
 }
+
+/* Whether the failed requests of a run are known. Where the recorded settings meet a request that
+ * failed, they are known of the recorded run alone. */
+static inline bool mv_trials_know_failures(const mv_trials *trials, const mv_trial *trial)
+{
+    return !trials->unexplained || trials->limit_source == MV_LIMIT_GIVEN ||
+           (trial->is_recorded && !trial->is_changed);
+}
+
+/* The figures of a run as reports show them: those of the recorded run are from the trace where the
+ * replay meets a request that failed. */
+mv_replay_result mv_trials_figures(const mv_trials *trials, const mv_trial *trial);
 
 /* Parts of sentences about the figures of a trial. In the arena; NULL when memory is out.
  *   mv_trials_about:    "about ", or "" where the figures are off by 1 % of the peak at most

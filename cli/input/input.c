@@ -40,7 +40,8 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
     if (mv_level_take_named(&cli->arena, trace, cli->options.level, err) != MV_OK)
         return;
     cli->as_read = trace->origin.level ? as_read : NULL;
-    cli->start_us = mv_position_start_us(trace);
+    if (!cli->command->needs_no_events) /* the events may be missing */
+        cli->start_us = mv_position_start_us(trace);
     cli->level = cli->options.level ? cli->options.level : mv_level_name_of(trace, level);
     if (!cli->options.level && level != MV_LEVEL_PYTORCH &&
         !mv_option_given(&cli->options, MV_HAS(QUIET)))
@@ -136,7 +137,7 @@ static bool needs_digest(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
 
-    return !cli->kept && (cli->command->needs_no_events ||
+    return !cli->kept && ((cli->command->needs_no_events && !o->level) ||
                           (cli->command->needs_failures && !o->with && !o->from && !o->to));
 }
 

@@ -8,8 +8,10 @@
 #include "cli/input/input.h"
 #include "parse/model/sums.h"
 
-/* Of a verdict's cost, the time until the next one: at most a twentieth of a processor. */
-enum { JUDGE_SHARE = 19, WHY = 600 };
+/* Of a verdict's cost, the time until the next one: at most a twentieth of a processor. Of the
+ * records that it was found from, the part that has to be new for the next one: all verdicts
+ * together then read each record 33 times at most. */
+enum { JUDGE_SHARE = 19, NEW_SHARE = 32, WHY = 600 };
 
 int64_t mv_followed_now_ms(void)
 {
@@ -46,6 +48,15 @@ static bool judge_device(mv_arena *arena, mv_followed *f, const mv_trace *trace,
            mv_judge(arena, &f->judged_arena, trace, &lives, &f->judged[device], &err) == MV_OK;
 }
 
+static uint64_t count_rows(const mv_trace *read)
+{
+    uint64_t rows = (uint64_t)read->api_calls.count + read->heap_calls.count;
+
+    for (uint32_t i = 0; i < read->device_count; i++)
+        rows += read->devices[i].events.count;
+    return rows;
+}
+
 /* Reads the whole recording. A failure leaves the verdicts unknown. */
 static void judge(mv_cli *cli, mv_followed *f, const char *path)
 {
@@ -58,11 +69,13 @@ static void judge(mv_cli *cli, mv_followed *f, const char *path)
     mv_arena_release(&f->judged_arena);
     mv_arena_init(&f->judged_arena, &cli->budget);
     f->judged_count = 0;
+    f->judged_rows = 0;
     f->level = NULL;
     if (mv_input_read_levels(cli, &arena, path, &read, &trace, &err) == MV_OK) {
         if (trace.origin.level)
             f->level =
                 mv_arena_text(&f->judged_arena, trace.origin.level, strlen(trace.origin.level));
+        f->judged_rows = count_rows(&read);
         f->judged = mv_push_array(&f->judged_arena, mv_judged, trace.device_count + 1);
         for (; f->judged && f->judged_count < trace.device_count; f->judged_count++)
             if (!judge_device(&arena, f, &trace, f->judged_count))
@@ -72,6 +85,13 @@ static void judge(mv_cli *cli, mv_followed *f, const char *path)
     f->judged_found = f->judged_count ? f->state.found : UINT64_MAX;
     f->judged_ms = mv_followed_now_ms();
     f->next_ms = f->judged_ms + (f->judged_ms - start_ms) * JUDGE_SHARE;
+}
+
+/* A file that was replaced has fewer records. */
+static bool has_grown(const mv_followed *f)
+{
+    return f->judged_ms == 0 || f->judged_found > f->state.found ||
+           f->state.found - f->judged_found > f->judged_rows / NEW_SHARE;
 }
 
 mv_judged mv_followed_judged(const mv_followed *f, uint32_t device)
@@ -124,7 +144,7 @@ bool mv_followed_read(mv_cli *cli, mv_followed *f, const char *path, int64_t spa
     }
     if (f->judged_ms && f->judged_found == f->state.found)
         f->judged_ms = mv_followed_now_ms();
-    else if (mv_followed_now_ms() >= f->next_ms)
+    else if (mv_followed_now_ms() >= f->next_ms && has_grown(f))
         judge(cli, f, path);
     return make_trace(cli, f, trace);
 }

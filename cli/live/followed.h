@@ -2,8 +2,9 @@
  * file from one time to the next.
  *
  * Live blocks, totals and growth come from mv_live_watch, which reads only new records. The leak
- * verdict needs the whole recording: it is found again when there are new records, as often as a
- * twentieth of a processor allows, and has its age in the report. */
+ * verdict needs the whole recording: it is found again once a share of it is new, so that all
+ * verdicts together cost time for the records of the recording, and not more often than a twentieth
+ * of a processor allows. It has its age in the report. */
 #ifndef MV_FOLLOWED_H
 #define MV_FOLLOWED_H
 
@@ -25,6 +26,7 @@ typedef struct {
     uint32_t judged_count;
     mv_judged *judged;     /* [judged_count] of devices */
     uint64_t judged_found; /* records up to then, see `state` */
+    uint64_t judged_rows;  /* records that were read for it: a bounded recording has fewer */
     int64_t judged_ms;     /* when they were last known to be right; 0: never */
     int64_t next_ms;
 } mv_followed;

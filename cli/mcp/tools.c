@@ -17,13 +17,14 @@ struct mv_mcp_tool {
     const char *arguments; /* as in mv_command; NULL: the command's options */
     const char *about;     /* NULL: the command's own help text */
     const char *limit;     /* --limit when none is given; or NULL */
-    mv_option_set lacks; /* MV_HAS bits of options that only apply to the command's other output */
+    mv_option_set lacks; /* MV_HAS bits of options that only apply to the command's other output, or
+                            * whose default is right for nearly all files: the list is short */
     bool is_picture;
 };
 
 static const mv_mcp_tool tools[] = {
     {.name = "triage", .command = "triage"},
-    {.name = "info", .command = "info"},
+    {.name = "info", .command = "info", .lacks = MV_HAS(LEVEL)},
     {.name = "stats", .command = "stats"},
     {.name = "leaks", .command = "leaks"},
     {.name = "peak", .command = "peak"},
@@ -32,7 +33,7 @@ static const mv_mcp_tool tools[] = {
     {.name = "fragmentation", .command = "fragmentation"},
     {.name = "oom", .command = "oom"},
     {.name = "whatif", .command = "whatif"},
-    {.name = "floor", .command = "floor"},
+    {.name = "floor", .command = "floor", .lacks = MV_HAS(LEVEL)},
     {.name = "fit",
      .command = "fit",
      .arguments = "FILE...",

@@ -528,3 +528,29 @@ Test(whatif_command, wrong_settings_are_wrong_usage)
     cr_expect_eq(run.status, 2);
     cr_expect(strstr(run.err, "max_split_size_mb: must be at least 20"), "%s", run.err);
 }
+
+/* It ran out of memory within a limit that the file does not show: the recorded run is as recorded,
+ * and whether a request fails in another one is unknown. */
+Test(whatif, the_recorded_run_fails_where_the_recording_did)
+{
+    const char *file = "$SNAPS/../oom/gpt-oomopt.pickle.zst";
+    cJSON *report = mvt_json(0, "$MEMVIZ whatif --json %s", file), *run;
+    const cJSON *recorded = cJSON_GetObjectItem(report, "recorded");
+    mvt_run text = mvt_sh("$MEMVIZ whatif %s", file);
+
+    cr_assert_eq(mvt_json_number(recorded, "oom_events"), 1);
+    cJSON_ArrayForEach(run, cJSON_GetObjectItem(report, "runs"))
+    {
+        if (cJSON_IsTrue(cJSON_GetObjectItem(run, "recorded"))) {
+            cr_expect_eq(mvt_json_number(run, "oom_events"), 1);
+            cr_expect_eq(mvt_json_number(run, "segment_allocs"),
+                         mvt_json_number(recorded, "segment_allocs"));
+            cr_expect_eq(mvt_json_number(run, "peak_reserved"),
+                         mvt_json_number(recorded, "peak_reserved"));
+        } else {
+            cr_expect(cJSON_IsNull(cJSON_GetObjectItem(run, "oom_events")));
+        }
+    }
+    cr_expect(strstr(text.out, " 0       1  '' (as recorded)\n"), "%s", text.out);
+    cr_expect(strstr(text.out, " ?  max_split_size_mb:64\n"), "%s", text.out);
+}

@@ -166,6 +166,42 @@ Test(top, a_verdict_is_found_again_for_new_records_alone)
     mv_arena_release(&cli.scratch);
 }
 
+/* The verdicts of a long recording together read each record a bounded number of times. */
+Test(top, a_verdict_is_kept_until_a_share_of_the_recording_is_new)
+{
+    mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
+    mvt_live *l = mvt_live_new();
+    mv_followed f = {0};
+    uint32_t made = 0, judged = 0;
+    const char *path;
+    mv_trace trace;
+
+    mv_arena_init(&cli.arena, &cli.budget);
+    mv_arena_init(&cli.scratch, &cli.budget);
+    mvt_live_segment(l, 0x7f0000000000, 2 << 20);
+    for (; made < 320; made++)
+        mvt_live_block(l, .addr = 0x7f0000000000 + made * 512, .size = 512);
+    path = mvt_temp_file(mvt_live_bytes(l));
+    cr_assert(mv_followed_read(&cli, &f, path, 1000000, &trace));
+    for (; made < 640; made++) {
+        mv_span bytes;
+        FILE *file;
+
+        mvt_live_block(l, .addr = 0x7f0000000000 + made * 512, .size = 512);
+        bytes = mvt_live_bytes(l);
+        file = fopen(path, "r+b");
+        cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
+        fclose(file);
+        f.judged_ms = f.next_ms = 1;
+        cr_assert(mv_followed_read(&cli, &f, path, 1000000, &trace));
+        judged += f.judged_ms > 1;
+    }
+    cr_expect(judged > 10 && judged < 32, "%u times", judged); /* ln 2 / ln(1 + 1/32) = 22 */
+    mv_followed_close(&f);
+    mv_arena_release(&cli.arena);
+    mv_arena_release(&cli.scratch);
+}
+
 /* ---- metrics and the screen -------------------------------------------------------------- */
 
 #define GET                                                                       \

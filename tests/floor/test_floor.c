@@ -79,6 +79,15 @@ Test(floor, where_the_load_cannot_be_reached_the_search_proves_it)
     cr_expect_eq(found.top, 7);
 }
 
+/* The time of a small file is small, however hard its blocks are to place. */
+Test(floor, the_effort_is_bounded_by_the_number_of_blocks)
+{
+    cr_expect_eq(mv_placement_effort(0, MV_PLACEMENT_EFFORT), 0);
+    cr_expect_eq(mv_placement_effort(64, MV_PLACEMENT_EFFORT), 64 << 18);
+    cr_expect_eq(mv_placement_effort(64, 1000), 1000);
+    cr_expect_eq(mv_placement_effort(UINT32_MAX, MV_PLACEMENT_EFFORT), MV_PLACEMENT_EFFORT);
+}
+
 Test(floor, many_blocks_are_placed_soundly)
 {
     enum { COUNT = 600 };

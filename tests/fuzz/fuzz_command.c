@@ -88,7 +88,7 @@ static bool is_command(const command_line *line, const char *name)
 /* If some of several files or devices cannot be read, the report is about the others. */
 static bool keeps_report(const command_line *line)
 {
-    return is_command(line, "ranks") || is_command(line, "triage") || is_command(line, "ledger") ||
+    return is_command(line, "ranks") || is_command(line, "triage") ||
            !mv_command_find(line->word[0]);
 }
 

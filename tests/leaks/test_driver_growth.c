@@ -170,6 +170,8 @@ Test(driver_growth, the_command_reports_it_on_levels_of_calls)
     cr_expect_eq(text.status, 3);
     cr_expect(strstr(text.out, "LEAK  train.py:7 capture: executable graphs"), "%s", text.out);
     cr_expect(strstr(text.out, "(cuGraphExecDestroy"), "%s", text.out);
+    cr_expect(strstr(text.out, ": leak: the driver's memory for 12 executable graphs, in no block"),
+              "%s", text.out);
     text = mvt_sh("COLUMNS=120 $MEMVIZ %s", path);
     cr_expect(strstr(text.out, "of driver memory for 12 executable graphs"), "%s", text.out);
     remove(path);

@@ -102,6 +102,43 @@ static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
     return leaks_of(t);
 }
 
+/* Thirty training steps, each with a larger batch, which lives until the next one is loaded. The
+ * activations grow with it, or not. */
+static mv_leaks larger_batches(uint64_t activations)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34,
+                      .stack = "main:train.py:1");
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB, .stack = "load:train.py:5");
+    for (uint64_t i = 0; i < 30; i++) {
+        mvt_alloc(t, .addr = 0x40000000 + (i % 2 << 28), .bytes = (i + 1) * MIB,
+                  .stack = "collate:data.py:9;train:train.py:20");
+        if (i > 0)
+            mvt_free(t, .addr = 0x40000000 + ((i + 1) % 2 << 28));
+        mvt_alloc(t, .addr = 0x80000000, .bytes = (8 + activations * i) * MIB,
+                  .stack = "forward:model.py:7;train:train.py:21");
+        mvt_alloc(t, .addr = (uint64_t)1 << 33, .bytes = MIB,
+                  .stack = "backward:/v/lib/python3.12/site-packages/torch/_tensor.py:600;"
+                           "train:train.py:22");
+        mvt_free(t, .addr = 0x80000000);
+        mvt_free(t, .addr = (uint64_t)1 << 33);
+        mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+    }
+    mvt_final_heap(t);
+    return leaks_of(t);
+}
+
+Test(leaks, batches_that_grow_are_not_a_leak)
+{
+    mv_leaks found = larger_batches(6);
+
+    cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN, "%s", found.why);
+    cr_expect(strstr(found.why, "data.py:9 collate is larger in each step"), "%s", found.why);
+    found = larger_batches(0);
+    cr_expect_eq(found.verdict, MV_VERDICT_LEAK, "%s", found.why);
+}
+
 Test(leaks, outputs_of_graphs_captured_once_for_each_size_are_undecided)
 {
     mv_leaks falling = captures(-1, 1, 0), rising = captures(1, 1, 7);

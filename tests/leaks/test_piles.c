@@ -327,6 +327,61 @@ Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 }
 
 /* Recorded with Python 3.12's collector, and what looks like it. */
+/* A list that is cut to its newer half from time to time, and of which more stays each time: it is
+ * not emptied, and it grows. */
+Test(piles, a_list_of_which_more_stays_each_time_is_not_a_pile)
+{
+    static const habit none = {.name = "pruned"};
+    run r = {.t = mvt_new(), .h = &none, .next = 0x40000000};
+    char name[32];
+    mv_leaks leaks;
+
+    mvt_segment_alloc(r.t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = LOOP);
+    for (uint32_t step = 0; step < 100; step++) {
+        snprintf(name, sizeof name, "ProfilerStep#%u", step);
+        mvt_annotate(r.t, name, true, 0);
+        for (uint32_t i = 0; i <= step / 20; i++)
+            make(&r, step);
+        work(&r);
+        if (step % 20 < 19)
+            continue;
+        for (uint32_t i = 0; i < r.count / 2; i++)
+            mvt_free(r.t, .addr = r.live[i]);
+        memmove(r.live, r.live + r.count / 2, (r.count - r.count / 2) * sizeof *r.live);
+        r.count -= r.count / 2;
+    }
+    mvt_final_heap(r.t);
+    leaks = leaks_of(mvt_done(r.t));
+    cr_expect_eq(leaks.pile_count, 0);
+    cr_expect_neq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
+}
+
+/* A list that fills to the last step, and is freed within the recording: its line keeps nothing. */
+Test(piles, a_list_that_is_gone_at_the_end_is_clean)
+{
+    static const habit none = {.name = "gone"};
+    run r = {.t = mvt_new(), .h = &none, .next = 0x40000000};
+    char name[32];
+    mv_leaks leaks;
+
+    mvt_segment_alloc(r.t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = LOOP);
+    mvt_alloc(r.t, .addr = (uint64_t)1 << 33, .bytes = 64 * MIB, .stack = "load:/w/train.py:5");
+    mvt_alloc(r.t, .addr = (uint64_t)3 << 32, .bytes = 64 * MIB, .stack = "save:/w/find.py:8");
+    for (uint32_t step = 0; step < 40; step++) {
+        snprintf(name, sizeof name, "ProfilerStep#%u", step);
+        mvt_annotate(r.t, name, true, 0);
+        make(&r, step);
+        work(&r);
+    }
+    for (uint32_t i = 0; i < r.count; i++)
+        mvt_free(r.t, .addr = r.live[i]);
+    mvt_free(r.t, .addr = (uint64_t)3 << 32);
+    mvt_final_heap(r.t);
+    leaks = leaks_of(mvt_done(r.t));
+    cr_expect_eq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
+    cr_expect_not(leaks.floor.rises);
+}
+
 Test(piles, real_collections_are_garbage_and_real_lists_are_not)
 {
     static const struct {

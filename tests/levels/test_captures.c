@@ -49,6 +49,36 @@ Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
     cr_assert(strstr(mvt_json_text(grown, "culprit"), "keep_graph"));
 }
 
+/* Without PyTorch's memory a report is about the CUDA calls: events, history and floor are theirs. */
+Test(captures, of_calls_alone_have_events_and_a_floor)
+{
+    static const char *const names[] = {"cupy", "plain_graph", "plain_pinned", "jax"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cJSON *info =
+            mvt_json(0, "$MEMVIZ info -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
+        cJSON *stats =
+            mvt_json(0, "$MEMVIZ stats -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
+        cJSON *trace =
+            mvt_json(0, "$MEMVIZ trace -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
+        cJSON *bound =
+            mvt_json(0, "$MEMVIZ floor -q --json " MV_TESTDATA "/captures/%s.bin", names[i]);
+        const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(info, "devices"), 0);
+        const cJSON *total = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), 0);
+        const cJSON *least = cJSON_GetArrayItem(cJSON_GetObjectItem(bound, "devices"), 0);
+
+        cr_expect_eq(mvt_json_number(device, "events"),
+                     cJSON_GetArraySize(cJSON_GetObjectItem(trace, "events")), "%s", names[i]);
+        cr_expect_str_eq(mvt_json_text(info, "history"), "complete", "%s", names[i]);
+        cr_expect_str_eq(mvt_json_text(info, "level"), mvt_json_text(stats, "level"));
+        cr_expect_eq(mvt_json_number(least, "reserved"),
+                     mvt_json_number(cJSON_GetObjectItem(total, "peak"), "reserved"), "%s",
+                     names[i]);
+        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(least, "ideal")), "%s", names[i]);
+        cr_expect_str_eq(mvt_json_text(least, "note"), "", "%s", names[i]);
+    }
+}
+
 LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
 {
     static const char *const clean[] = {"train", "sleep", "loader",      "jax",

@@ -125,10 +125,27 @@ Test(captured, info_names_the_levels)
                        "$MEMVIZ info " MV_TESTDATA "/tools/rmm_steps.csv");
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_expect_not_null(strstr(r.out, "none: PyTorch's allocator recorded no events"));
+    cr_expect_not_null(strstr(r.out, "event; of --level\n                cuda\n"));
     cr_expect_not_null(strstr(r.out, "levels        cuda, host; reports are about cuda"));
     cr_expect_not_null(strstr(r.out, "levels        pytorch, cuda, host, all; reports are about"));
     cr_expect_null(strstr(r.out, "levels        rmm"));
+}
+
+/* Of a container info reads no events, unless a level is named. */
+Test(captured, info_of_a_container_is_that_of_its_snapshot)
+{
+    static const char *const options[] = {"", "--level pytorch"};
+
+    for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ convert -q $SNAPS/two_devices.pickle two.bin && "
+                           "$MEMVIZ info --csv %s two.bin && $MEMVIZ info --csv %s "
+                           "$SNAPS/two_devices.pickle",
+                           options[i], options[i]);
+        size_t half = r.out_length / 2;
+
+        cr_assert_eq(r.status, 0, "%s", r.err);
+        cr_expect(half > 100 && memcmp(r.out, r.out + half, half) == 0, "%s", r.out);
+    }
 }
 
 Test(captured, info_as_json)
