@@ -75,7 +75,6 @@ Test(terms, glossary_has_them_all)
 {
     const char *path = MV_SOURCE_DIR "/docs/glossary.md";
     char *made = glossary();
-    mvt_run page;
 
     if (getenv("MV_BLESS")) {
         FILE *out = fopen(path, "w");
@@ -83,7 +82,7 @@ Test(terms, glossary_has_them_all)
         fputs(made, out);
         fclose(out);
     }
-    page = mvt_sh("cat '%s'", path);
+    mvt_run page = mvt_sh("cat '%s'", path);
     cr_assert_str_eq(page.out, made, "docs/glossary.md is old: MV_BLESS=1 test_terms");
     free(made);
 }

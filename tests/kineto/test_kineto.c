@@ -61,27 +61,25 @@ static void expect_totals(const char *name, uint32_t device, int type)
     mv_trace trace = read_tool(name);
     mv_lives lives = mvt_lives(mvt_memory(), &trace, device);
     char path[64];
-    cJSON *all, *e;
+    cJSON *e;
     uint64_t peak[2] = {0}, first = 0;
-    mv_totals totals;
 
     snprintf(path, sizeof path, "tools/%s", name);
-    all = mvt_json_of((const char *)text_of(path).data);
+    cJSON *all = mvt_json_of((const char *)text_of(path).data);
     cJSON_ArrayForEach(e, cJSON_GetObjectItem(all, "traceEvents"))
     {
         cJSON *args = cJSON_GetObjectItem(e, "args"), *called = cJSON_GetObjectItem(e, "name");
-        uint64_t allocated, reserved;
         if (!called || strcmp(called->valuestring, "[memory]") != 0 ||
             (int)mvt_json_number(args, "Device Type") != type)
             continue;
-        allocated = (uint64_t)mvt_json_number(args, "Total Allocated");
-        reserved = (uint64_t)mvt_json_number(args, "Total Reserved");
+        uint64_t allocated = (uint64_t)mvt_json_number(args, "Total Allocated");
+        uint64_t reserved = (uint64_t)mvt_json_number(args, "Total Reserved");
         if (first++ == 0)
             peak[0] = allocated - (uint64_t)(int64_t)mvt_json_number(args, "Bytes");
         peak[0] = allocated > peak[0] ? allocated : peak[0];
         peak[1] = reserved > peak[1] ? reserved : peak[1];
     }
-    totals = totals_of(&trace, device);
+    mv_totals totals = totals_of(&trace, device);
     cr_expect_eq(totals.peak.bytes.allocated, peak[0], "%s", name);
     if (type)
         cr_expect_eq(totals.peak.bytes.reserved, peak[1], "%s: %llu, not %llu", name,
@@ -398,9 +396,8 @@ Test(kineto, commands_name_data_missing_from_the_file)
     }
     for (unsigned i = 0; i < sizeof works / sizeof *works; i++) {
         char words[2048];
-        mvt_run run;
         snprintf(words, sizeof words, works[i], TOOLS "profiler.json.gz");
-        run = mvt_here("$MEMVIZ %s " TOOLS "profiler.json.gz", words);
+        mvt_run run = mvt_here("$MEMVIZ %s " TOOLS "profiler.json.gz", words);
         cr_expect_eq(run.status, 0, "%s: %s", words, run.err);
     }
 }

@@ -41,7 +41,6 @@ Test(mcp_pages, the_session_equals_the_answers_of_the_server)
     size_t asked_size, answered_size;
     FILE *in = open_memstream(&asked, &asked_size);
     FILE *out = open_memstream(&answered, &answered_size);
-    mvt_run r;
 
     cr_assert_not_null(session);
     session += strlen("```\n");
@@ -54,8 +53,8 @@ Test(mcp_pages, the_session_equals_the_answers_of_the_server)
     fclose(out);
     mvt_at_end(free, asked);
     mvt_at_end(free, answered);
-    r = mvt_sh("cd %s && $MEMVIZ mcp <%s", MV_SOURCE_DIR,
-               mvt_temp_file((mv_span){(const uint8_t *)asked, asked_size}));
+    mvt_run r = mvt_sh("cd %s && $MEMVIZ mcp <%s", MV_SOURCE_DIR,
+                       mvt_temp_file((mv_span){(const uint8_t *)asked, asked_size}));
     if (getenv("MV_BLESS"))
         write_page(page, session, end, r.out);
     else

@@ -22,10 +22,9 @@ static void open_change(change *c, const char *before, const char *after)
 
     c->arena = mvt_memory();
     for (int s = 0; s < 2; s++) {
-        mv_window all;
         c->trace[s] = mvt_load(c->arena, names[s]);
         c->lives[s] = mvt_lives(c->arena, &c->trace[s], 0);
-        all = (mv_window){0, mv_trace_events(&c->trace[s], 0).count};
+        mv_window all = (mv_window){0, mv_trace_events(&c->trace[s], 0).count};
         sides.lives[s] = &c->lives[s];
         sides.reserved[s] = (mv_moment_query){.kind = MV_MOMENT_PEAK, .window = all};
         mvt_ok(

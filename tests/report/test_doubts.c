@@ -96,8 +96,6 @@ Test(doubts, lines_mark_upper_bounds)
 Test(doubts, without_segment_events_reserved_memory_is_unknown)
 {
     mvt_trace *t = mvt_new();
-    const char *file;
-    mvt_run run;
 
     mvt_alloc(t, .addr = 0x200000, .bytes = 2 << 20, .stack = "f:a.py:1");
     mvt_free(t, .addr = 0x200000);
@@ -107,8 +105,8 @@ Test(doubts, without_segment_events_reserved_memory_is_unknown)
     mvt_segment(t, .addr = 0x2000000, .bytes = 20 << 20, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 2 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 18 << 20);
-    file = mvt_temp_file(mvt_pickle_bytes(t, false));
-    run = mvt_sh("$MEMVIZ lines %s", file);
+    const char *file = mvt_temp_file(mvt_pickle_bytes(t, false));
+    mvt_run run = mvt_sh("$MEMVIZ lines %s", file);
     cr_expect(strstr(run.out, "~ 40.0 MiB"), "%s", run.out);
     run = mvt_sh("$MEMVIZ peak %s", file);
     cr_expect(strstr(run.out, "file contains no segment events"), "%s", run.out);
@@ -121,14 +119,12 @@ Test(doubts, without_segment_events_reserved_memory_is_unknown)
 Test(doubts, a_block_of_unknown_size_is_one)
 {
     mvt_trace *t = mvt_new();
-    const char *file;
-    mvt_run run;
 
     mvt_free(t, .addr = 0x200000, .bytes = 2 << 20, .stack = "f:a.py:1");
     mvt_segment(t, .addr = 0x200000, .bytes = 20 << 20);
     mvt_block(t, .bytes = 20 << 20);
-    file = mvt_temp_file(mvt_pickle_bytes(t, false));
-    run = mvt_sh("$MEMVIZ lines %s; $MEMVIZ peak %s", file, file);
+    const char *file = mvt_temp_file(mvt_pickle_bytes(t, false));
+    mvt_run run = mvt_sh("$MEMVIZ lines %s; $MEMVIZ peak %s", file, file);
     cr_expect(strstr(run.out, "\n  1 block size from before the events is a lower bound\n"), "%s",
               run.out);
     cr_expect_null(strstr(run.out, "1 block sizes"), "%s", run.out);

@@ -51,11 +51,10 @@ Test(peak_report, every_device_has_its_report)
 Test(peak_report, moments_are_those_asked_for)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --at oom $SNAPS/oom.pickle");
-    const cJSON *event;
 
     cr_expect_gt(mvt_json_number(mvt_member(r, "at"), "event"), 0);
     r = mvt_json(0, "$MEMVIZ peak --json --at end $SNAPS/no_history.pickle");
-    event = mvt_member(mvt_member(r, "at"), "event");
+    const cJSON *event = mvt_member(mvt_member(r, "at"), "event");
     cr_expect(cJSON_IsNull(event), "the heap before the first event, there being none");
     r = mvt_json(0, "$MEMVIZ peak --json --from 10 --to 20 $SNAPS/gpt_train.pickle");
     cr_expect_leq(mvt_json_number(mvt_member(r, "at"), "event"), 19);
@@ -182,15 +181,13 @@ LongTest(peak_report, exit_statuses_are_those_of_the_contract)
 Test(peak_report, the_first_line_names_the_owner_of_the_share)
 {
     mvt_trace *t = mvt_new();
-    const char *path;
-    mvt_run run;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 60 * MIB, .stack = "make:util.py:5;a:run.py:3");
     mvt_alloc(t, .addr = 0x20000000, .bytes = 40 * MIB, .stack = "make:util.py:5;b:run.py:9");
     mvt_final_heap(t);
-    path = mvt_temp_file(mvt_pickle_bytes(t, false));
-    run = mvt_sh("$MEMVIZ peak %s | head -1", path);
+    const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
+    mvt_run run = mvt_sh("$MEMVIZ peak %s | head -1", path);
     cr_expect(strstr(run.out, "60 % by run.py:3 a > util.py:5 make"), "%s", run.out);
     run = mvt_sh("$MEMVIZ peak --limit 1 %s | head -1", path);
     cr_expect(strstr(run.out, "60 % by run.py:3 a > util.py:5 make"), "%s", run.out);

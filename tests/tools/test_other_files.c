@@ -22,14 +22,13 @@ enum { NAMES = sizeof all_names / sizeof *all_names };
 static mv_trace read_tool(const char *name)
 {
     char path[1024];
-    const char *unsound;
     mv_trace trace;
     mv_err err;
 
     snprintf(path, sizeof path, MV_TESTDATA "/tools/%s", name);
     cr_assert_eq(mv_trace_read(mvt_memory(), path, NULL, &trace, &err), MV_OK, "%s: %s", name,
                  err.detail);
-    unsound = mvt_unsound(&trace);
+    const char *unsound = mvt_unsound(&trace);
     cr_assert_null(unsound, "%s: %s", name, unsound);
     return trace;
 }
@@ -145,15 +144,12 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         char name[64];
-        mv_trace trace;
-        mv_lives lives;
-        mv_totals totals;
         mv_leaks leaks;
         mv_err err;
         snprintf(name, sizeof name, "%s.xplane.pb", all[i].name);
-        trace = read_tool(name);
-        lives = mvt_lives(mvt_memory(), &trace, 0);
-        totals = totals_of(&trace, &lives);
+        mv_trace trace = read_tool(name);
+        mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+        mv_totals totals = totals_of(&trace, &lives);
         cr_expect_eq(totals.peak.bytes.allocated, all[i].peak, "%s: %llu", name,
                      (unsigned long long)totals.peak.bytes.allocated);
         cr_expect_eq(totals.current.bytes.allocated, all[i].end, "%s: %llu", name,
@@ -196,7 +192,6 @@ Test(other_files, limits_and_peaks_are_of_devices)
 {
     static const uint64_t peaks[] = {1082130432, (uint64_t)20 << 30};
     mv_trace trace = read_tool("two_limits.xplane.pb");
-    mvt_run run;
 
     cr_expect_str_eq(text_of_fact(&trace, "limit_0"), "8589934592");
     cr_expect_str_eq(text_of_fact(&trace, "limit_1"), "69793218560");
@@ -210,7 +205,7 @@ Test(other_files, limits_and_peaks_are_of_devices)
                      (unsigned long long)totals.peak.bytes.allocated);
         cr_expect_neq(totals.audit.peak.allocated, MV_BOUND_EXACT);
     }
-    run = mvt_sh("$MEMVIZ info %s/tools/two_limits.xplane.pb", MV_TESTDATA);
+    mvt_run run = mvt_sh("$MEMVIZ info %s/tools/two_limits.xplane.pb", MV_TESTDATA);
     cr_expect(strstr(run.out, "device 0: 8.00 GiB may be allocated (GPU_0_bfc)"), "%s", run.out);
     cr_expect(strstr(run.out, "device 1: 65.0 GiB may be allocated"), "%s", run.out);
     cr_expect(strstr(run.out, "device 1: 20.0 GiB allocated at once"), "%s", run.out);
@@ -223,13 +218,12 @@ Test(other_files, a_peak_before_the_profile_is_a_bound)
     mv_trace trace = read_tool("early_peak.xplane.pb");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
     mv_totals totals = totals_of(&trace, &lives);
-    mvt_run run;
 
     cr_expect_eq(lives.history, MV_HISTORY_LATE);
     cr_expect_eq(totals.peak.bytes.allocated, (uint64_t)4 << 30);
     cr_expect_eq(totals.peak.allocated_event, MV_BEFORE);
-    run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --fail-on 'peak>1GiB,known'",
-                 MV_TESTDATA);
+    mvt_run run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --fail-on 'peak>1GiB,known'",
+                         MV_TESTDATA);
     cr_expect_eq(run.status, 3);
     cr_expect(strstr(run.out, "a peak of 4.00 GiB"), "%s", run.out);
     cr_expect(strstr(run.out, "1.00 MiB allocated at the highest point of the events"), "%s",
@@ -675,7 +669,6 @@ Test(other_files, reserved_memory_peaks_with_its_block)
         mv_pyramid pyramid;
         mv_moment_query ask;
         mv_moment at;
-        mv_extent all;
         char why[200];
 
         cr_assert(mv_moment_read(&trace, 0, "reserved-peak", MV_ALL_EVENTS, &ask, why, sizeof why));
@@ -689,7 +682,7 @@ Test(other_files, reserved_memory_peaks_with_its_block)
         mvt_ok(mv_pyramid_find(mvt_memory(), &lives, &pyramid, mvt_err()));
         pyramid.of_level = true;
         mv_pyramid_reader_init(&reader, &pyramid);
-        all = mv_pyramid_range(&reader, MV_BEFORE, lives.events.count);
+        mv_extent all = mv_pyramid_range(&reader, MV_BEFORE, lives.events.count);
         cr_expect_eq(at.event, all.reserved_event, "%s", all_names[i]);
     }
 }

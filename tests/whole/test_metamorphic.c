@@ -34,10 +34,8 @@ static void change(specimen *s)
 /* The report on these bytes as the file "f". */
 static char *report_of(mv_span file, const char *report, const char *options)
 {
-    mvt_run r;
-
     mvt_folder_put("f", file);
-    r = mvt_here("$MEMVIZ %s %s f", report, options);
+    mvt_run r = mvt_here("$MEMVIZ %s %s f", report, options);
     cr_assert_eq(r.status, 0, "%s %s: %d: %s", report, options, r.status, r.err);
     return r.out;
 }
@@ -81,10 +79,9 @@ LongTest(metamorphic, times_are_relative)
     {
         const int64_t hour = 3600 * 1000000ll;
         specimen s;
-        mv_events e;
 
         begin(&s, names[i]);
-        e = mv_trace_events(&s.trace, 0);
+        mv_events e = mv_trace_events(&s.trace, 0);
         for (uint32_t k = 0; k < e.count; k++)
             e.time_us[k] += hour;
         for (uint32_t k = 0; k < s.trace.annotations.count; k++)
@@ -168,10 +165,9 @@ LongTest(metamorphic, addresses_do_not_matter)
     {
         const uint64_t by = (uint64_t)5 << 40;
         specimen s;
-        mv_events e;
 
         begin(&s, names[i]);
-        e = mv_trace_events(&s.trace, 0);
+        mv_events e = mv_trace_events(&s.trace, 0);
         for (uint32_t k = 0; k < e.count; k++)
             if (e.action[k] <= MV_ACTION_SEGMENT_UNMAP)
                 e.addr[k] += by;
@@ -258,12 +254,11 @@ LongTest(metamorphic, a_window_of_everything_is_the_trace)
     EACH_NAME(i)
     {
         for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++) {
-            mvt_run all, window;
             if (strcmp(reports[k], "stats") == 0)
                 continue;
-            all = mvt_here("$MEMVIZ %s $SNAPS/%s.pickle", reports[k], names[i]);
-            window = mvt_here("$MEMVIZ %s --from 0 --to 99999999 $SNAPS/%s.pickle", reports[k],
-                              names[i]);
+            mvt_run all = mvt_here("$MEMVIZ %s $SNAPS/%s.pickle", reports[k], names[i]);
+            mvt_run window = mvt_here("$MEMVIZ %s --from 0 --to 99999999 $SNAPS/%s.pickle",
+                                      reports[k], names[i]);
             cr_expect_eq(all.status + window.status, 0, "%s %s", all.err, window.err);
             mvt_same_text(all.out, window.out, "%s: %s", reports[k], names[i]);
         }
