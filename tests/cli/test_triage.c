@@ -50,8 +50,7 @@ LongTest(triage, is_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
-/* ---- the memory it can get
- * ---------------------------------------------------------------------- */
+/* ---- the memory available ------------------------------------------------------------- */
 
 /* The line of a file with one device, on one line, and the row of it. */
 static const char *device_line(const char *path, const cJSON **row)
@@ -72,7 +71,7 @@ Test(triage, a_limit_between_bounds_has_no_share)
     cr_expect(cJSON_IsFalse(cJSON_GetObjectItem(row, "capacity_exact")));
     cr_expect_gt(mvt_json_number(row, "capacity_below"), 2151153664, "the limit of the program");
     line = device_line(mvt_snapshot("oom_outside"), &row);
-    cr_expect(strstr(line, "25 % of the 799 MiB that it can get"), "%s", line);
+    cr_expect(strstr(line, "25 % of the 799 MiB available"), "%s", line);
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(row, "capacity_exact")));
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(row, "capacity_below")));
 }
@@ -82,7 +81,7 @@ Test(triage, no_share_is_above_all_of_it)
 {
     static const uint64_t free_bytes[] = {4 * GIB, 4 * MIB};
     static const char *const said[] = {"a limit of at least 64.0 MiB and below 84.0 MiB",
-                                       "at the last failure it could get 68.0 MiB"};
+                                       "at the last failure 68.0 MiB was available"};
     const cJSON *row;
 
     for (int i = 0; i < 2; i++) {
@@ -459,8 +458,7 @@ Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anythin
     }
 }
 
-/* A level that cannot be judged is worth a word where it looks like growth; a few buffers do not.
- */
+/* An unknown verdict on a level is reported if the level seems to grow; a few buffers do not. */
 Test(triage, a_doubt_is_reported_where_memory_grows)
 {
     static const struct {
@@ -515,8 +513,8 @@ Test(triage, requests_that_took_cache_to_be_freed_are_reported)
                   "%s", text);
     }
     cr_expect(found);
-    cr_expect(
-        strstr(mvt_sh("$MEMVIZ $SNAPS/gpt_train.pickle").out, "FINE           no request failed"));
+    cr_expect(strstr(mvt_here_or_sh("$MEMVIZ $SNAPS/gpt_train.pickle").out,
+                     "FINE           no request failed"));
 }
 
 Test(triage, all_failures_and_leaks_are_counted)

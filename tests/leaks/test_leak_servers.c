@@ -1,6 +1,6 @@
-/* Servers whose requests overlap: blocks that are never freed are a leak, whatever else passes;
- * windows, caches and growth that stops are not. And wherever such a recording ends, a floor that
- * rises to its end is not clean. */
+/* Servers whose requests overlap: blocks that are never freed are a leak, whatever else is freed;
+ * windows, caches and growth that stops are not. A recording may end anywhere: if its floor rises
+ * to the end, the verdict is not clean. */
 #include "tests/leaks/fixture_server.h"
 
 #include "analyze/leaks/leaks.h"

@@ -82,7 +82,7 @@ Test(own_threads, memory_right_after_a_line_is_that_lines)
 
 Test(own_threads, memory_at_other_times_stays_apart)
 {
-    /* After another line, before the line, between two lines in turns. */
+    /* After another line; before the line; between two lines that alternate. */
     static const char *const steps[] = {"lot", "tol", "tlo", "lkt"};
 
     for (int i = 0; i < 4; i++) {

@@ -738,14 +738,14 @@ Test(ledger, the_command_reports_the_findings)
     mvt_json_has(row, "library api bytes count frames");
     cr_assert_str_eq(mvt_json_text(row, "api"), "cuMemCreate");
 
-    mvt_run run = mvt_sh("$MEMVIZ ledger %s", path);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ ledger %s", path);
     cr_assert_eq(run.status, 0);
     cr_assert(strncmp(run.out,
                       "device 0: 697 MiB used: PyTorch 100 MiB, NCCL 60.0 MiB, context and code "
                       "530 MiB, unexplained 7.00 MiB (1 %)\n",
                       60) == 0,
               "%s", run.out);
-    run = mvt_sh("$MEMVIZ ledger --at 30 %s", path);
+    run = mvt_here_or_sh("$MEMVIZ ledger --at 30 %s", path);
     cr_assert_eq(run.status, 1);
     remove(path);
 }
@@ -763,7 +763,7 @@ Test(ledger, a_snapshot_of_pytorch_has_no_calls)
 
 Test(ledger, text_of_a_snapshot_explains_how_to_record)
 {
-    mvt_run run = mvt_sh("$MEMVIZ ledger $SNAPS/gpt_train.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ ledger $SNAPS/gpt_train.pickle");
 
     cr_expect_eq(run.status, 1);
     cr_expect_eq(run.out_length, 0);

@@ -464,10 +464,10 @@ Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
         const char *says;
     } cases[] = {
         {90 * MIB, 0,
-         "the request would have come within 50.0 MiB of the limit, which is only known "
+         "the request would come within 50.0 MiB of the limit, which is only known "
          "approximately"},
-        {90 * MIB, 24 * MIB, "at least 26.0 MiB would still have been missing"},
-        {130 * MIB, 48 * MIB, "at least 42.0 MiB would still have been missing"},
+        {90 * MIB, 24 * MIB, "at least 26.0 MiB would still be missing"},
+        {130 * MIB, 48 * MIB, "at least 42.0 MiB would still be missing"},
     };
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -185,7 +185,7 @@ Test(refused_calls, the_command_keeps_its_fields)
     cr_assert_eq(mvt_json_number(oom, "event"), 3);
     cJSON *holder = cJSON_GetArrayItem(cJSON_GetObjectItem(oom, "held_by"), 0);
     cr_assert_eq(mvt_json_number(holder, "bytes"), (double)(30 * GIB));
-    mvt_run run = mvt_sh("$MEMVIZ oom --fail-on oom %s", path);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ oom --fail-on oom %s", path);
     cr_expect_eq(run.status, 3);
     cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB requested at train.py:7 grow"),
               "%s", run.out);

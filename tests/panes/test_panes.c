@@ -172,7 +172,7 @@ Test(panes, the_ideal_placement_is_shown_with_the_lines_that_cost_the_difference
     boxes = view->ui.scene.shape_count;
     click_zone(view, MV_DO_state_ideal, 0);
     cr_expect(
-        mvt_scene_says(&view->ui.scene, "ideal: 642 MiB reserved at the peak = 120 MiB needed"));
+        mvt_scene_says(&view->ui.scene, "ideal: 642 MiB reserved at the peak = 120 MiB that any"));
     cr_expect(mvt_scene_says(&view->ui.scene, "522 MiB for train.py:158 frag_pinned_by_small"));
     cr_expect_gt(view->ui.scene.shape_count, boxes + 3, "and the blocks of the strip");
     click_zone(view, MV_DO_state_ideal, 0);

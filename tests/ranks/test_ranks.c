@@ -389,7 +389,7 @@ Test(ranks, stages_are_stated)
     cr_expect(strstr(run.err, "1 of 2 could not be read"), "%s", run.err);
 }
 
-/* Two sides that are one line called from two lines. */
+/* One line is called from two lines, and each rank has one of them. */
 Test(ranks, callers_that_differ_are_shown)
 {
     static const char *const stacks[] = {"make:a.py:9;step:a.py:44;main:a.py:68",
@@ -454,9 +454,9 @@ Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
 /* A budget that all files together overrun, but none alone. */
 Test(ranks, files_share_the_memory)
 {
-    mvt_run run = mvt_sh("$MEMVIZ ranks --max-memory 48M $SNAPS/gpt_train.pickle "
-                         "$SNAPS/leak_loss_list.pickle $SNAPS/profiler_steps.pickle "
-                         "$SNAPS/annotated.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ ranks --max-memory 48M $SNAPS/gpt_train.pickle "
+                                 "$SNAPS/leak_loss_list.pickle $SNAPS/profiler_steps.pickle "
+                                 "$SNAPS/annotated.pickle");
 
     cr_expect_eq(run.status, 0, "%s", run.err);
 }

@@ -586,7 +586,7 @@ Test(serve, files_that_cannot_be_served_are_reported)
     expect_err("$MEMVIZ serve", 2, "expected FILE|FOLDER...");
     expect_err("$MEMVIZ serve -", 2, "standard input cannot be served");
     expect_err("$MEMVIZ serve no.pickle", 1, "no.pickle: No such file or directory");
-    expect_err("mkfifo p; $MEMVIZ serve p", 1, "p: neither a file nor a folder");
+    expect_err("mkfifo p; $MEMVIZ serve p", 1, "p: not a file or a folder");
     expect_err("$MEMVIZ serve --port 65536 .", 2, "--port 65536");
     expect_err("MEMVIZ_PAGE=no.html $MEMVIZ serve .", 1, "no.html: No such file");
     expect_err("echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1,
