@@ -32,8 +32,10 @@ Test(terms, are_explained_in_one_to_three_sentences)
 
 Test(terms, help_prints_all_or_one)
 {
-    mvt_run all = mvt_sh("$MEMVIZ help terms"), one = mvt_sh("$MEMVIZ help terms stranded"),
-            none = mvt_sh("$MEMVIZ help terms strandd"), more = mvt_sh("$MEMVIZ help info x");
+    mvt_run all = mvt_here_or_sh("$MEMVIZ help terms"),
+            one = mvt_here_or_sh("$MEMVIZ help terms stranded"),
+            none = mvt_here_or_sh("$MEMVIZ help terms strandd"),
+            more = mvt_here_or_sh("$MEMVIZ help info x");
 
     cr_assert_eq(all.status, 0);
     for (const mv_term *t = mv_terms; t->name; t++) {

@@ -302,7 +302,7 @@ Test(diff, lone_devices_are_paired_with_any_numbers)
 
 static void expect_run(int status, const char *arguments, const char *first)
 {
-    mvt_run run = mvt_sh("$MEMVIZ %s", arguments);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ %s", arguments);
 
     cr_expect_eq(run.status, status, "%s: %d: %s", arguments, run.status, run.err);
     cr_expect(strncmp(run.out, first, strlen(first)) == 0, "%s", run.out);

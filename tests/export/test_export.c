@@ -43,7 +43,7 @@ static sqlite3 *database_by(const char *words, mvt_run *run)
 {
     sqlite3 *db;
 
-    *run = mvt_sh("$MEMVIZ export -q --format sqlite %s -o -", words);
+    *run = mvt_here_or_sh("$MEMVIZ export -q --format sqlite %s -o -", words);
     cr_assert_eq(run->status, 0, "%s", run->err);
     unsigned char *copy = sqlite3_malloc64(run->out_length);
     cr_assert_not_null(copy);
@@ -237,7 +237,8 @@ LongTest(export, tables_are_csv)
 LongTest(export, speedscope_profiles_add_up)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
+        mvt_run run =
+            mvt_here_or_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
         cJSON *file = mvt_json_of(run.out);
         const cJSON *profiles = cJSON_GetObjectItem(file, "profiles"), *p, *sample, *frame;
         int frames =
@@ -351,7 +352,7 @@ LongTest(export, perfetto_has_the_levels)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         const char *name = snapshots[i];
-        mvt_run run = mvt_sh("$MEMVIZ export -q --format perfetto $SNAPS/%s -o -", name);
+        mvt_run run = mvt_here_or_sh("$MEMVIZ export -q --format perfetto $SNAPS/%s -o -", name);
         found f = {0};
 
         cr_assert_eq(run.status, 0, "%s", run.err);
@@ -388,7 +389,7 @@ static found perfetto_by(const char *words, mvt_run *run)
 {
     found f = {0};
 
-    *run = mvt_sh("$MEMVIZ export -q --format perfetto %s -o -", words);
+    *run = mvt_here_or_sh("$MEMVIZ export -q --format perfetto %s -o -", words);
     cr_assert_eq(run->status, 0, "%s", run->err);
     read_packets((message){(const uint8_t *)run->out, (const uint8_t *)run->out + run->out_length},
                  &f);
@@ -447,7 +448,7 @@ LongTest(export, format_comes_from_the_option_or_the_name)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ export $SNAPS/gpt_train.pickle %s", cases[i].words);
+        mvt_run run = mvt_here_or_sh("$MEMVIZ export $SNAPS/gpt_train.pickle %s", cases[i].words);
         cr_assert_eq(run.status, cases[i].status, "%s: %s", cases[i].words, run.err);
     }
 }

@@ -167,7 +167,7 @@ LongTest(advice, settings_are_not_advised_without_enough_memory)
 /* Without events the need is unknown. */
 Test(advice, facts_that_no_event_shows_are_not_claimed)
 {
-    mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
 
     cr_expect_not(strstr(run.out, "was needed at another moment of the run"), "%s", run.out);
 }

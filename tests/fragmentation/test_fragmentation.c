@@ -54,7 +54,8 @@ Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
 /* An unknown answer has its own reason, which is not the past if the past is in the file. */
 Test(fragmentation, an_unknown_answer_has_its_reason)
 {
-    mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
+    mvt_run run =
+        mvt_here_or_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
     mvt_trace *t = mvt_new();
 
     cr_expect(strstr(run.out, "ok (history incomplete)"), "%s", run.out);
@@ -677,13 +678,13 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 
 Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {
-    mvt_run run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
-                         "$SNAPS/frag_pinned_by_small.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation --fail-on fragmented "
+                                 "$SNAPS/frag_pinned_by_small.pickle");
 
     cr_expect_eq(run.status, 3, "%s", run.err);
     cr_expect(strncmp(run.out, "FRAGMENTED", 10) == 0);
-    run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
-                 "$SNAPS/frag_pinned_by_small_expandable.pickle");
+    run = mvt_here_or_sh("$MEMVIZ fragmentation --fail-on fragmented "
+                         "$SNAPS/frag_pinned_by_small_expandable.pickle");
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 

@@ -111,9 +111,9 @@ LongTest(reserved_parts, text_reports_allocated_and_reserved)
     static const char *const at[] = {"", "--at reserved-peak"};
 
     for (int i = 0; i < 2; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ diff %s $SNAPS/whatif_0.pickle.zst "
-                             "$SNAPS/whatif_2.pickle.zst",
-                             at[i]);
+        mvt_run run = mvt_here_or_sh("$MEMVIZ diff %s $SNAPS/whatif_0.pickle.zst "
+                                     "$SNAPS/whatif_2.pickle.zst",
+                                     at[i]);
         cr_expect(
             strstr(run.out, "+1.08 GiB reserved at its peak: 1.37 GiB before, 2.45 GiB after"),
             "%s", run.out);

@@ -91,7 +91,7 @@ Test(viewer_page, convert_counts_the_contents_of_the_page)
                     "x.html");
     double events = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "events"));
     char said[64];
-    mvt_run r = mvt_sh("$MEMVIZ convert --most-events 2000 $SNAPS/gpt_train.pickle x.html");
+    mvt_run r = mvt_here_or_sh("$MEMVIZ convert --most-events 2000 $SNAPS/gpt_train.pickle x.html");
 
     cr_expect(events > 0 && events <= 2000, "%.0f", events);
     cr_expect_eq(events + cJSON_GetNumberValue(cJSON_GetObjectItem(json, "left_out")), 6562);

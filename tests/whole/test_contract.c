@@ -586,7 +586,7 @@ Test(contract, exit_statuses_are_kept)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s", all[i].command);
+        mvt_run r = mvt_here_or_sh("$MEMVIZ %s", all[i].command);
         cr_expect_eq(r.status, all[i].status, "%s: %d: %s", all[i].command, r.status, r.err);
         cr_expect_eq(*r.err != 0, all[i].status != 0, "%s: %s", all[i].command, r.err);
     }
