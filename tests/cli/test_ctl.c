@@ -1,8 +1,6 @@
 /* memviz ctl: a run is steered while it goes on, by its user alone. */
 #include <unistd.h>
 
-#include "base/text.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 /* A program with a mark and a block of 512 bytes runs while COMMAND does; then it marks again. */

@@ -1,7 +1,6 @@
 /* memviz top: of files, and of programs that are being recorded. */
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/live/followed.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"

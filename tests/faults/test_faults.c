@@ -2,7 +2,6 @@
  * Each run ends with the right result, or with one line, status 1 and the folder as it was. */
 #include <sys/resource.h>
 
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 /* The last line that the server prints (tests/programs/failing.h). Under a sanitizer a run that

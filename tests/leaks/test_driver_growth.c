@@ -163,11 +163,11 @@ Test(driver_growth, the_command_reports_it_on_levels_of_calls)
     cJSON *grown = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "driver"), 0);
     mvt_json_has(grown, "device verdict what objects unexplained samples frames culprit advice");
     cr_assert_eq(mvt_json_number(grown, "objects"), STEPS);
-    mvt_run text = mvt_sh("$MEMVIZ leaks --level all --fail-on leak %s", path);
+    mvt_run text = mvt_here_or_sh("$MEMVIZ leaks --level all --fail-on leak %s", path);
     cr_expect_eq(text.status, 3);
     cr_expect(strstr(text.out, "LEAK  train.py:7 capture: executable graphs"), "%s", text.out);
     cr_expect(strstr(text.out, "(cuGraphExecDestroy"), "%s", text.out);
-    text = mvt_sh("COLUMNS=120 $MEMVIZ %s", path);
+    text = mvt_here_or_sh("COLUMNS=120 $MEMVIZ %s", path);
     cr_expect(strstr(text.out, "of driver memory for 12 executable graphs"), "%s", text.out);
     remove(path);
 }

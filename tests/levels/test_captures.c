@@ -1,7 +1,6 @@
 /* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: the memory that they keep
  * in each step is found, by line and library; those that keep nothing have no leak at any level;
  * and the libraries' own counts equal the bytes of their calls. */
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 static const char *const levels[] = {"pytorch", "cuda", "host", "all"};

@@ -5,7 +5,6 @@
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/fullness.h"
-#include "viz/scene/palette.h"
 
 /* Bytes of living blocks that lie in [addr, addr + size). */
 static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uint32_t event)

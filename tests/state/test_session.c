@@ -1,6 +1,5 @@
 /* Sessions: a state as text, read back, shows the same picture; wrong texts are refused with the
  * position of the error, and change nothing. */
-#include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/flames.h"
