@@ -19,7 +19,7 @@ void mv_pages_unmap(void *at, uint64_t bytes);
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes);
 
 /* Takes the memory of a range that is about to be written: cheaper than page by page, when each is
- * first touched. The content stays. Only a hint; short ranges are left alone. */
+ * first touched. The content stays. Only a hint; short ranges are not changed. */
 void mv_pages_take(void *at, uint64_t bytes);
 
 #endif

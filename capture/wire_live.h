@@ -65,7 +65,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
 /* Keys that readers know. Others are kept and shown.
  *     pid parent host rank local_rank world_size command executable cwd start_us
  *     cuda_visible_devices            its value at the first event of the process, if it is set
- *     cuda_device_order               likewise
+ *     cuda_device_order               its value then, if it is set
  *     monotonic_us realtime_us        one moment on both clocks
  *     stacks                          "none", "python", "native" or "all": what was requested
  *     stacks_off                      why stacks are missing, if they are
@@ -76,8 +76,8 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
  *     lost_nested lost_space lost_stacks lost_...    what could not be recorded, counted
  *     end_us                          when the process ended normally, on CLOCK_MONOTONIC */
 
-/* Marks with a meaning: between them only those blocks are kept that are alive outside, too
- * (memviz_pause in memviz.h). */
+/* Marks with a meaning: between them, only blocks that outlive the pause are kept (memviz_pause in
+ * memviz.h). */
 #define MV_MARK_PAUSE  "memviz_pause"
 #define MV_MARK_RESUME "memviz_resume"
 

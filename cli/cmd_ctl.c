@@ -192,12 +192,12 @@ static void put_bound(const ctl_report *r)
     mv_out *out = &r->cli->out;
 
     if (r->max_size || r->max_age_us)
-        mv_out_format(out, "  bound for each process: %s%s%s\n",
+        mv_out_format(out, "  limit for each process: %s%s%s\n",
                       r->max_size ? mv_size_text(size, r->max_size) : "",
                       r->max_size && r->max_age_us ? ", " : "",
                       r->max_age_us ? mv_duration_text(age, (int64_t)r->max_age_us) : "");
     if (r->kept_files)
-        mv_out_format(out, "  files of --on: %llu\n", (unsigned long long)r->kept_files);
+        mv_out_format(out, "  files written by --on: %llu\n", (unsigned long long)r->kept_files);
 }
 
 static void put_process(const ctl_report *r, const ctl_process *p)
@@ -220,7 +220,7 @@ static void put_status(const ctl_report *r)
     char events[MV_COUNT_TEXT], bytes[MV_SIZE_TEXT], lost[MV_COUNT_TEXT];
     mv_out *out = &r->cli->out;
 
-    mv_out_format(out, "%s: %s event%s, %s, %s lost, %llu mark%s from outside\n", r->state,
+    mv_out_format(out, "%s: %s event%s, %s, %s lost, %llu mark%s set by memviz ctl\n", r->state,
                   mv_count_text(events, r->events), mv_plural(r->events),
                   mv_size_text(bytes, r->bytes), mv_count_text(lost, r->lost),
                   (unsigned long long)r->marks, mv_plural(r->marks));
@@ -300,10 +300,7 @@ static uint32_t process_of(const char *word)
     if (mv_number_read(word, &number) && number > 0 && number <= INT32_MAX)
         return (uint32_t)number;
     if (!pid)
-        mv_complain_usage("ctl",
-                          "'%s' is neither the number of a process nor a live file "
-                          "(NAME.PID.live)",
-                          word);
+        mv_complain_usage("ctl", "'%s' is not a process ID or a live file (NAME.PID.live)", word);
     return pid;
 }
 

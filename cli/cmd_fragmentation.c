@@ -361,9 +361,9 @@ static const char *about_moment(const mv_fragmentation *f)
     if (!f->chosen)
         return "";
     if (f->failed)
-        return ", when most was reserved or requested";
-    return f->bytes.reserved == f->demand.taken ? ", when most was reserved"
-                                                : ", when most was allocated";
+        return ", the peak of reserved and requested memory";
+    return f->bytes.reserved == f->demand.taken ? ", the peak of reserved memory"
+                                                : ", the peak of allocated memory";
 }
 
 static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)

@@ -130,15 +130,15 @@ static void list_leaks(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
 
-#define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                           \
-    MEMBER("device", device)                                                            \
-    COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, kept->bytes)                       \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, kept->blocks)       \
-    COLUMN("in_progress", "of the step under way", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, \
-           kept->in_progress)                                                           \
-    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                           \
-           mv_value_label(labels, i, r->trace, r->kinds, kept->stack))                  \
-    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                \
+#define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                            \
+    MEMBER("device", device)                                                             \
+    COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, kept->bytes)                        \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, kept->blocks)        \
+    COLUMN("in_progress", "in the unfinished step", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, \
+           kept->in_progress)                                                            \
+    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                            \
+           mv_value_label(labels, i, r->trace, r->kinds, kept->stack))                   \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                 \
     MEMBER("frames", mv_value_frames(r->trace, kept->stack))
 
 /* Retained memory of the device that `one` points to, or of all devices for NULL. */
@@ -605,7 +605,7 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
     put_line(r, mv_leaks_under_way(found, text, sizeof text));
     if (found->exit_event < mv_trace_events(r->trace, device).count) {
         snprintf(text, sizeof text,
-                 "the end is event %u, where the program's exit begins to free everything",
+                 "the report ends at event %u, where the exiting program starts to free everything",
                  mv_event_number(r->trace, device, found->exit_event));
         put_line(r, text);
     }

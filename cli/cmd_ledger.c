@@ -332,12 +332,17 @@ static void put_damage(const ledger_report *r)
 
 static int put_report(const ledger_report *r)
 {
-    if (!mv_trace_is_captured(r->trace))
+    bool is_captured = mv_trace_is_captured(r->trace);
+
+    if (mv_table_is_wanted(r->cli))
+        mv_table_put(r->cli, r);
+    r->cli->keeps_report = true;
+    if (!is_captured)
         return mv_complain_of(mv_input_name(r->cli), "%s",
                               mv_trace_may_be_captured(r->trace) ? MV_LEDGER_LOST_CAPTURE
                                                                  : MV_LEDGER_NO_CAPTURE);
     if (mv_table_is_wanted(r->cli))
-        return mv_table_put(r->cli, r);
+        return MV_EXIT_DONE;
     put_damage(r);
     if (r->count == 0)
         mv_out_text(r->out, "no data about any device\n");

@@ -333,7 +333,7 @@ static void put_remedy(const oom_report *r, uint32_t index, const mv_oom *oom)
     if (oom != &r->found[index].ooms[r->found[index].count - 1] || !found->count ||
         !found->rows->serves || (!*found->rows->change && oom->outlook.serves))
         return; /* the advice names the setting */
-    what = *found->rows->change ? "change of the code" : "setting";
+    what = *found->rows->change ? "code change" : "setting";
     mv_out_style(r->out, MV_STYLE_YELLOW);
     mv_out_text(r->out, "  -> ");
     mv_out_style(r->out, MV_STYLE_NONE);

@@ -86,8 +86,8 @@ static void put_left(void *user, uint32_t pid)
 
     mv_complain_of(
         NULL,
-        "process %u continues, and has recorded nothing so far; what it records from now "
-        "on stays in %s.%u.live, which commands read as it is",
+        "process %u is still running and has recorded nothing so far; later events go to "
+        "%s.%u.live, which every report can read",
         pid, r->recording.names.live, pid);
 }
 
@@ -234,14 +234,14 @@ static void collect(run *r, uint64_t max_size)
         explain_nothing(r, counts);
 }
 
-/* The program is what counts: a recording would need more numbers of files than there are. */
+/* The program runs without a recording, which would need more file descriptors than allowed. */
 static int run_plainly(char *const *argv)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     int status;
 
-    mv_complain_of(NULL, "nothing is recorded: the limit on open files (ulimit -n) is too low for "
-                         "that; the program runs without");
+    mv_complain_of(NULL, "nothing is recorded: the limit on open files (ulimit -n) is too low; the "
+                         "program runs without the recorder");
     status = mv_launch_plainly(argv, &err);
     mv_complain(NULL, &err);
     return status;
@@ -250,7 +250,7 @@ static int run_plainly(char *const *argv)
 /* ---- bounds and conditions ---------------------------------------------------------------- */
 
 /* The value of an option that the command line does not give: the variable is for programs whose
- * command line somebody else writes. */
+ * command line the user cannot change. */
 static const char *twin_of(const mv_options *o, mv_option_set option, const char *variable)
 {
     const char *value = mv_option_given(o, option) ? NULL : getenv(variable);

@@ -195,7 +195,7 @@ static void put_damage(const triage_report *r, const file_row *f)
     mv_out_style(r->out, MV_STYLE_NONE);
 }
 
-/* ", 10 % of the 2.83 GiB that it can get". A limit of the process lies between bounds, and may
+/* ", 10 % of the 2.83 GiB available". A limit of the process lies between bounds, and may
  * have been lowered after the peak: then no share is printed. */
 static void say_capacity(const device_row *d, char rest[400])
 {
@@ -208,17 +208,17 @@ static void say_capacity(const device_row *d, char rest[400])
         mv_prose_add(rest, 400, "; the last failure shows a limit of at least %s and below %s",
                      size[0], mv_size_text(size[1], d->below));
     else if (d->at_least)
-        mv_prose_add(rest, 400, "; it can get at least %s", size[0]);
+        mv_prose_add(rest, 400, "; at least %s is available", size[0]);
     else if (d->peak.reserved > d->capacity)
-        mv_prose_add(rest, 400, "; %s it could get %s",
+        mv_prose_add(rest, 400, "; %s %s was available",
                      d->by_failure ? "at the last failure" : "at the end", size[0]);
     else
-        mv_prose_add(rest, 400, ", %s%s of the %s that it can get", mv_bound_sign(d->reserved),
+        mv_prose_add(rest, 400, ", %s%s of the %s available", mv_bound_sign(d->reserved),
                      mv_percent_text(share, d->peak.reserved, d->capacity), size[0]);
 }
 
-/* "257 MiB allocated and 290 MiB reserved at most"; for the host "8.00 MiB pinned", and for another
- * tool's file, which does not record reserved memory, "8.00 MiB allocated". */
+/* "peak 257 MiB allocated, 290 MiB reserved"; for the host "peak 8.00 MiB pinned", and for another
+ * tool's file, which does not record reserved memory, "peak 8.00 MiB allocated". */
 static void say_peak(const device_row *d, char rest[400])
 {
     char size[2][MV_SIZE_TEXT];
@@ -227,16 +227,15 @@ static void say_peak(const device_row *d, char rest[400])
     mv_size_text(size[0], d->peak.allocated);
     mv_size_text(size[1], d->peak.reserved);
     if (d->is_of_other || is_one)
-        mv_prose_add(rest, 400, "%s%s %s at most", mv_bound_sign(d->allocated), size[0],
+        mv_prose_add(rest, 400, "peak %s%s %s", mv_bound_sign(d->allocated), size[0],
                      d->is_of_host ? "pinned" : "allocated");
     else
-        mv_prose_add(rest, 400, "%s%s allocated and %s%s %s at most", mv_bound_sign(d->allocated),
+        mv_prose_add(rest, 400, "peak %s%s allocated, %s%s %s", mv_bound_sign(d->allocated),
                      size[0], mv_bound_sign(d->reserved), size[1],
                      d->is_of_host ? "pinned" : "reserved");
 }
 
-/* "device 0: 257 MiB allocated and 290 MiB reserved at most, 10 % of the 2.83 GiB that it can get".
- */
+/* "device 0: peak 257 MiB allocated, 290 MiB reserved, 10 % of the 2.83 GiB available". */
 static void put_device(const triage_report *r, const device_row *d)
 {
     char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT], rest[400] = "";

@@ -250,8 +250,8 @@ static int find_followed(mv_cli *cli)
     const mv_options *o = &cli->options;
 
     if (o->files == 0 || o->session)
-        return mv_complain_usage("view", "--follow needs the live file of a recording, or the "
-                                         "number of its process");
+        return mv_complain_usage("view", "--follow needs the live file or the process ID of a "
+                                         "recording");
     if (mv_option_given(o, MV_HAS(HEADLESS)))
         return mv_complain_usage("view", "--follow needs a window: without --follow, --headless "
                                          "reads a live file once");
@@ -282,7 +282,7 @@ int mv_cmd_view(mv_cli *cli)
     if (status != MV_EXIT_DONE)
         return status;
     if (mv_option_given(o, MV_HAS(SAMPLE)) && (o->files || o->session))
-        return mv_complain_usage("view", "--sample opens the recording inside memviz, and no file");
+        return mv_complain_usage("view", "--sample opens the built-in recording: leave FILE out");
     if (path && ((o->session && o->files) ||
                  mv_option_given(o, MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
                                         MV_HAS(DEVICE) | MV_HAS(VIEW) | MV_HAS(THEME) |

@@ -361,10 +361,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the least memory that any allocator could have reserved",
         .help =
-            "Splits the reserved memory at its peak into what any allocator needs, what is kept "
-            "apart in streams and pools, and what placement, segments and the cache add. The first "
-            "is a bound: the most bytes in use at once. Beside it is the size of a placement of "
-            "all blocks that was found and checked; if both are equal, no better one exists.\n",
+            "Splits the peak of reserved memory into three parts: the memory that any allocator "
+            "needs, the cost of separate streams and pools, and the cost of placement, segments "
+            "and the cache. The first is a bound: the most bytes in use at once. Next to it is the "
+            "size of the best placement of all blocks that memviz found and checked; if both are "
+            "equal, no better placement exists.\n",
         .example = "memviz floor train.pickle\n"
                    "memviz floor --json train.pickle | jq '.devices[0].lower'\n",
     },
@@ -548,17 +549,17 @@ const mv_command mv_commands[] = {
         .arguments = "[FILE...]",
         .summary = "look at snapshots in a window",
         .help =
-            "Opens a window: allocations and segments over time, the allocator's state, flame\n"
-            "graphs, tables and the findings of the reports, all linked. The wheel zooms, a drag\n"
-            "selects, / searches, ? shows all keys; Tab, arrows and Enter reach everything\n"
-            "without a mouse. It opens on --level, --from, --to, --at, --filter,\n"
-            "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
-            "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
-            "the same, with everything else in --state. --sample opens a recording inside memviz,\n"
-            "which every command reads under the name memviz:sample. --follow shows newer data of\n"
-            "a recording that is being written, Shift+F stops and resumes that. --headless needs\n"
-            "no window: --script runs a session from a file (docs/viewer.md), --shot writes\n"
-            "a PNG, and --bench times frames. It needs SDL 2.0.20 or newer.\n",
+            "Opens a window: allocations and segments over time, the allocator's state, flame "
+            "graphs, tables and the findings of the reports, all linked. The wheel zooms, a drag "
+            "selects, / searches, ? shows all keys; Tab, arrows and Enter reach everything "
+            "without a mouse. It opens on --level, --from, --to, --at, --filter, --device and "
+            "--view; several files are lanes, side by side. Ctrl+S saves a session, --session "
+            "opens it again; Ctrl+Shift+C copies a command line that shows the same, with "
+            "everything else in --state. --sample opens the built-in recording, which every "
+            "command reads under the name memviz:sample. --follow shows newer data of a "
+            "recording that is being written, Shift+F stops and resumes that. --headless needs "
+            "no window: --script runs a session from a file (docs/viewer.md), --shot writes a "
+            "PNG, and --bench times frames. It needs SDL 2.0.20 or newer.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --sample\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
@@ -694,14 +695,15 @@ const mv_command mv_commands[] = {
         .arguments = "PID|FILE...",
         .summary = "who holds memory now, in programs that are being recorded",
         .help =
-            "What a program under memviz run holds at this moment: the device's memory in use, by "
+            "The memory that a program under memviz run holds now: the device's memory in use, by "
             "library, allocated and reserved; the lines that hold most, how much each has grown in "
             "the last 5 minutes, and the age of its oldest block; and the leak verdict so far. PID "
             "is the program's process, or memviz run's for all processes of its run. FILE is a "
             "live file (NAME.PID.live) or a finished recording, which is shown as it was at its "
-            "end. --older 5m shows what is old and still alive, which needs no notion of steps. On "
-            "a terminal it is drawn again each second. --metrics serves the figures for "
-            "Prometheus. The program is neither stopped nor slowed.\n",
+            "end. --older 5m shows memory that is old and still alive, without a notion of steps. "
+            "On "
+            "a terminal the report is redrawn each second. --metrics serves the figures for "
+            "Prometheus. The program is not stopped or slowed down.\n",
         .example = "memviz top 4711\n"
                    "memviz top --older 10m --json 4711 | jq '.devices[0].lines[0]'\n"
                    "memviz top --once run.*.live\n",
@@ -725,8 +727,8 @@ const mv_command mv_commands[] = {
             "blocks that outlive the pause are kept; snapshot writes the recording so far to a file"
             " (default: NAME.snapshot.K.bin beside the result); stop ends the recording and leaves "
             "the program running. PID is the process of the program or of memviz run; FILE is a "
-            "live file. Only the same user can do this. The program is neither stopped nor "
-            "slowed.\n",
+            "live file. Only the same user can do this. The program is not stopped or "
+            "slowed down.\n",
         .example = "memviz ctl 4711 status --json\n"
                    "memviz ctl 4711 mark 'epoch 3'\n"
                    "memviz ctl 4711 snapshot now.bin\n",
@@ -771,15 +773,17 @@ const mv_command mv_commands[] = {
         .writes_file = true,
         .arguments = "FILE",
         .summary = "a snapshot for Perfetto, speedscope, SQLite or a spreadsheet",
-        .help =
-            "Writes the contents of the file for another tool to -o OUT, or to standard output "
-            "with -o -. --format chooses the tool:   perfetto    totals, annotations, "
-            "out-of-memory events    ui.perfetto.dev   speedscope  who holds memory at the end or "
-            "at the moment of --at, and who               allocated how much in all                "
-            "    speedscope.app   folded      who holds memory, as folded stacks           "
-            "flamegraph.pl   csv         one table, chosen by --table   sqlite      all tables, "
-            "for sqlite3 and pandas Without --format the suffix of OUT decides: .perfetto-trace or "
-            ".pftrace, .json (speedscope), .folded, .csv, .sqlite or .db.\n",
+        .help = "Writes the contents of the file for another tool to -o OUT, or to standard output "
+                "with "
+                "-o -. --format chooses the tool:\n"
+                "  perfetto    totals, annotations, out-of-memory events      ui.perfetto.dev\n"
+                "  speedscope  who holds memory at the end or at --at, and\n"
+                "              who allocated how much in all                  speedscope.app\n"
+                "  folded      who holds memory, as folded stacks             flamegraph.pl\n"
+                "  csv         one table, chosen by --table\n"
+                "  sqlite      all tables, for sqlite3 and pandas\n"
+                "Without --format the suffix of OUT decides: .perfetto-trace or .pftrace, .json "
+                "(speedscope), .folded, .csv, .sqlite or .db.\n",
         .example = "memviz export train.pickle -o train.perfetto-trace\n"
                    "memviz export --at peak train.pickle -o peak.speedscope.json\n"
                    "memviz export train.pickle -o train.sqlite\n"

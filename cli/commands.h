@@ -70,10 +70,10 @@ typedef enum {
 /* The events that a command needs, where a file allows it to read only those (mv_read_opts.part). */
 typedef enum {
     MV_PART_NONE,   /* all */
-    MV_PART_DEVICE, /* those of --device */
-    MV_PART_EVENTS, /* those in the window, of that device */
-    MV_PART_LIVING, /* and what was alive before it */
-    MV_PART_MOMENT  /* the event of --at, or the last one, and what was alive before it */
+    MV_PART_DEVICE, /* the events of --device */
+    MV_PART_EVENTS, /* the events of that device in the window */
+    MV_PART_LIVING, /* and the blocks alive before the window */
+    MV_PART_MOMENT  /* the event of --at, or the last one, and the blocks alive before it */
 } mv_part_use;
 
 struct mv_command {

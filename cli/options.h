@@ -22,16 +22,17 @@
     X(AT, "at", 0, "WHEN", "peak reserved-peak end oom low",                                       \
       "moment: peak, reserved-peak, end, oom[#K], low[#K], event number, time, @NAME[#K]")         \
     X(WITH, "with", 0, "FILE", NULL,                                                               \
-      "the trace of torch.profiler of the same run: its operators and shapes")                     \
-    X(RULES, "rules", 0, "FILE", NULL, "your own categories: each line a regex and a category")    \
+      "a torch.profiler trace of the same run: adds operators and shapes")                         \
+    X(RULES, "rules", 0, "FILE", NULL,                                                             \
+      "a file of your own categories: a regex and a category on each line")                        \
     X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")      \
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
       "show source lines from DIR, or with auto from the recorded paths")                          \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames of stacks to show: user (default) or all") \
     X(FAIL_ON, "fail-on", 0, "WHAT", NULL, "exit with 3 if the gate is met, 4 if that is unknown") \
-    X(PLAIN, "plain", 0, NULL, NULL, "no effect: .msgpack always is PyTorch's own dict")           \
+    X(PLAIN, "plain", 0, NULL, NULL, "no effect: .msgpack is always PyTorch's own dict")           \
     X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
-      "search this machine for the libraries of a live file from another")                         \
+      "search this machine for the libraries of a live file from another machine")                 \
     X(CALLS, "calls", 0, NULL, NULL, "also print which rows come from the same allocator call")    \
     X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, even damaged ones")     \
     X(STACKS, "stacks", 0, "WHICH", "none python native all",                                      \
@@ -41,23 +42,25 @@
     X(NVTX_ALL, "nvtx-all", 0, NULL, NULL,                                                         \
       "record XLA's ranges too; JAX's own profiler then misses them")                              \
     X(MAX_SIZE, "max-size", 0, "SIZE", NULL,                                                       \
-      "bound of each recording on disk, 16M or more: older events are folded")                     \
+      "size limit of each recording on disk, 16M or more: older events are folded")                \
     X(MAX_AGE, "max-age", 0, "TIME", NULL, "fold events older than this, such as 10m")             \
     X(ON, "on", 0, "CONDITION", "oom used>90% high growth>1G/10m SIGUSR2 exit",                    \
       "write NAME.REASON.K.bin when one is met: oom, used>90%, used>70G, high, growth>1G/10m, "    \
       "SIGUSR2, exit; several with commas")                                                        \
-    X(AFTER, "after", 0, "TIME", NULL, "record this long after the condition of --on: 2s")         \
+    X(AFTER, "after", 0, "TIME", NULL, "how long to record after a condition of --on, such as 2s") \
     X(COOLDOWN, "cooldown", 0, "TIME", NULL,                                                       \
-      "from one file of a condition to the next (default: 60s)")                                   \
-    X(KEEP, "keep", 0, "N", NULL, "files of each condition that stay, the newest (default: 3)")    \
+      "shortest time between two files of one condition (default: 60s)")                           \
+    X(KEEP, "keep", 0, "N", NULL,                                                                  \
+      "how many of the newest files of each condition to keep (default: 3)")                       \
     X(FOR, "for", 0, "TIME", NULL, "record for this long: 90s, 5m (default: 60s)")                 \
     X(OLDER, "older", 0, "TIME", NULL, "show only blocks that are at least this old: 90s, 5m")     \
     X(START_AFTER, "start-after", 0, "X", NULL,                                                    \
-      "until X keep only what stays alive: a time (90s), mark (NAME[#K]) or number of a step")     \
-    X(STOP_AFTER, "stop-after", 0, "X", NULL, "from X on keep only what stays alive, as above")    \
+      "until X, keep only memory that stays alive: a time (90s), mark (NAME[#K]) or step number")  \
+    X(STOP_AFTER, "stop-after", 0, "X", NULL,                                                      \
+      "from X on, keep only memory that stays alive; X as above")                                  \
     X(METRICS, "metrics", 0, "PORT|PATH", NULL,                                                    \
       "serve the figures as Prometheus text, on a port of this machine or a Unix socket")          \
-    X(ONCE, "once", 0, NULL, NULL, "print the report once, and end")                               \
+    X(ONCE, "once", 0, NULL, NULL, "print the report once and exit")                               \
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory available to the allocator, such as 80GiB")  \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
@@ -89,12 +92,13 @@
       "leak, leak:2, cat:optimizer, block:5,9-12; several must all match, - negates")              \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(MOST_EVENTS, "most-events", 0, "N", NULL,                                                    \
-      "in pages of more events, omit blocks that hold little; 0: omit none (default: 6000000)")    \
+      "in pages with more events than this, omit the smallest blocks; 0: omit none (default: "     \
+      "6000000)")                                                                                  \
     X(FOLLOW, "follow", 0, NULL, NULL,                                                             \
       "show newer data of a recording that is being written: FILE is its live file, or PID")       \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
     X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
-    X(SAMPLE, "sample", 0, NULL, NULL, "open the recording inside memviz: a training that leaks")  \
+    X(SAMPLE, "sample", 0, NULL, NULL, "open the built-in recording: a training run with a leak")  \
     X(SESSION, "session", 0, "FILE", NULL, "open a saved session: its files and its view")         \
     X(STATE, "state", 0, "TEXT", NULL,                                                             \
       "session members to begin with, separated by ;: 'colour category; tab tables'")              \
@@ -210,8 +214,8 @@ typedef struct {
     uint64_t limit;                      /* meaningful when given; 0: all */
     uint64_t depth;                      /* of a tree; 0: all, or not given */
     const char *from, *to, *at, *output; /* NULL when not given */
-    const char *level;                   /* likewise */
-    const char *stacks, *bench;          /* likewise; one of its words */
+    const char *level;                   /* NULL when not given */
+    const char *stacks, *bench;          /* one of the words of each; NULL when not given */
     uint32_t fail_ons;                   /* --fail-on, in order */
     const char *fail_on[MV_MOST_GATES];  /* which mv_gates_read reads */
     const char *rules, *source, *with;   /* NULL when not given */
@@ -223,11 +227,11 @@ typedef struct {
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     uint64_t port;                        /* 0 when not given */
-    uint64_t steps;                       /* likewise */
+    uint64_t steps;                       /* 0 when not given */
     const char *gpu;                      /* NULL when not given */
     uint64_t for_us, older_us;            /* 0 when not given */
     const char *start_after, *stop_after; /* NULL when not given */
-    const char *metrics;                  /* likewise */
+    const char *metrics;                  /* NULL when not given */
     uint64_t max_size, max_age_us;        /* 0 when not given */
     const char *on;                       /* NULL when not given */
     uint64_t after_us, cooldown_us, keep; /* meaningful when given */
@@ -245,7 +249,7 @@ typedef struct {
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
-    const char *title;      /* likewise */
+    const char *title;      /* NULL when not given */
     uint32_t top;           /* 0 when not given */
     uint64_t most_events;   /* of a page; meaningful when given; 0: all */
     int by;                 /* mv_by_word; meaningful when given */

@@ -388,7 +388,7 @@ static int refuse(const char *word)
     if (*word == '-')
         return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
     if (lstat(word, &st) == 0 && S_ISLNK(st.st_mode))
-        return mv_complain_of(word, "this is a link to a file that is not there");
+        return mv_complain_of(word, "this is a symbolic link to a file that does not exist");
     meant = mv_command_meant(word);
     if (meant)
         return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, meant->name);
@@ -415,7 +415,7 @@ static bool has_argument(int at, int argc, char **argv)
     return mv_option_takes_next(argv[at]);
 }
 
-/* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. Words
+/* The next word from `at` on that is not an option or the argument of one; `argc`: none. Words
  * after "--" are not options. */
 static int next_word(int at, int argc, char **argv)
 {

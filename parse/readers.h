@@ -17,7 +17,7 @@ typedef struct {
     uint32_t device;
     uint64_t first, end;
     int64_t from_us, to_us; /* 0: `first` and `end` are numbers */
-    bool has_living; /* the part is to be analyzed like a whole trace: with what was alive before
+    bool has_living; /* the part is to be analyzed like a whole trace: with the blocks alive before
                       * it, and the event before `first`, up to the end (mv_trace.living) */
 } mv_read_part;
 
@@ -30,9 +30,10 @@ typedef struct {
      * Reading it fails all the same. NULL: errors are not searched for. */
     mv_error_texts *errors;
     mv_arena *error_arena;
-    bool digest_suffices; /* the caller needs no events: those of a container with a digest are left
-                           * out (mv_trace.digests), and damage in them is not found */
-    bool needs_failures;  /* ... unless a request may have failed: an event of any device is an
+    bool
+        digest_suffices; /* the caller needs no events: a container with a digest is read without them
+                           * (mv_trace.digests), and damage in them is not found */
+    bool needs_failures;      /* ... unless a request may have failed: an event of any device is an
                           * out-of-memory error or a release, or calls were recorded */
     const mv_read_part *part; /* other events of a container with digests are left out
                                * (mv_trace.openings). NULL: all are read */
@@ -48,9 +49,9 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
 /* A bounded recording in one piece (docs/recorder.md): the live file, with its holes, and its folded
  * part become the bytes of one live file.
  *
- * The first gives the folded part of the live file at `path`, opened; -1: it has none. Of the second
- * `live` and `folded` are open files, and stay open; *out is in `arena`, at most as long as the two
- * files without their holes. It fails when memory is out, or `folded` is not a folded part. */
+ * The first opens the folded part of the live file at `path`; -1: it has none. The second takes two
+ * open files and does not close them; *out is in `arena`, at most as long as the two files without
+ * their holes. It fails when out of memory, or if `folded` is not a folded part. */
 int mv_live_folded_open(const char *path);
 mv_code mv_live_bounded_bytes(mv_arena *arena, int live, int folded, mv_span *out, mv_err *err);
 

@@ -72,7 +72,7 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
         return check_shim(path, err);
     }
     return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                   SHIM " is neither next to memviz nor in " MV_INSTALLED_SHIM_FOLDER
+                   SHIM " was not found next to memviz or in " MV_INSTALLED_SHIM_FOLDER
                         "; set MEMVIZ_SHIM");
 }
 

@@ -16,7 +16,7 @@
 
 enum {
     HIGHER_PERCENT = 5, /* above the last peak that was kept */
-    PARTS = 8           /* of a growth's time, each with its least */
+    PARTS = 8           /* of the time of a growth; the least of each part is kept */
 };
 
 /* A condition of one file. */

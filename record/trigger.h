@@ -60,7 +60,7 @@ typedef struct {
     char why[MV_TRIGGER_WHY];
 } mv_trigger_shot;
 
-/* What the process that writes a file did. Its exit status. */
+/* The exit status of the process that writes a file. */
 typedef enum {
     MV_TRIGGER_NOT_WRITTEN,
     MV_TRIGGER_ADDED,   /* one file more */

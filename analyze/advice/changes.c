@@ -243,7 +243,7 @@ static mv_code empty_each(reading *r, mv_err *err)
     r->edit->at = at;
     r->about = r->edit->at_count ? mv_arena_printf(r->arena, "%u call%s", r->edit->at_count,
                                                    mv_plural(r->edit->at_count))
-                                 : "the file has neither a range of this name nor such steps";
+                                 : "the file has no range or step of this name";
     r->assumed = "empty_cache() is called after each; every call waits for the device, and the "
                  "memory is taken anew afterwards";
     return MV_OK;

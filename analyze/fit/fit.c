@@ -436,7 +436,7 @@ static const char *why_odd(fit_state *f, const fit_base *b, mv_size_kind kind)
 {
     if (kind == MV_SIZE_ALONE)
         return f->has_steps   ? "which the steps of another size do not have"
-               : f->count > 2 ? "which not all recordings have"
+               : f->count > 2 ? "which is missing from some recordings"
                               : "which only one recording has";
     if (b->functions.has_choices)
         return "a library chose another algorithm for some size";
@@ -444,7 +444,7 @@ static const char *why_odd(fit_state *f, const fit_base *b, mv_size_kind kind)
         return "a workspace, which may be smaller for smaller sizes";
     return kind == MV_SIZE_UNCONFIRMED
                ? "a workspace, which may have a limit: a third size would show it"
-               : "which no line and no square explains";
+               : "which no linear or quadratic function fits";
 }
 
 static const char *describe_odd(fit_state *f, const fit_base *b, mv_input at)

@@ -36,7 +36,7 @@ typedef struct {
 mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                         bool bound_only, mv_minimum *out, mv_err *err);
 
-/* "3.88 GiB reserved at the peak = 3.47 GiB needed by any allocator for ..." and what else a reader
+/* "3.88 GiB reserved at the peak = 3.47 GiB that any allocator needs + ..." and what else a reader
  * has to know: "" where there is nothing to say. In `arena`; NULL when memory is out. */
 enum { MV_MINIMUM_SENTENCES = 3 };
 const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *floor);

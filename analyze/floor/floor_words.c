@@ -8,11 +8,12 @@ const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *f)
 
     if (!f->is_known)
         return mv_arena_printf(arena, "the floor is unknown: %s", f->why);
-    return mv_arena_printf(arena,
-                           "%s reserved at the peak = %s needed by any allocator for the requests "
-                           "+ %s streams and pools kept apart + %s placement and cache",
-                           mv_size_text(reserved, f->reserved), mv_size_text(lower, f->lower),
-                           mv_size_text(apart, f->separation), mv_size_text(rest, f->placement));
+    return mv_arena_printf(
+        arena,
+        "%s reserved at the peak = %s that any allocator needs + %s for separate "
+        "streams and pools + %s for placement and cache",
+        mv_size_text(reserved, f->reserved), mv_size_text(lower, f->lower),
+        mv_size_text(apart, f->separation), mv_size_text(rest, f->placement));
 }
 
 const char *mv_minimum_line(mv_arena *arena, const mv_minimum *f)
@@ -21,11 +22,12 @@ const char *mv_minimum_line(mv_arena *arena, const mv_minimum *f)
 
     if (!f->is_known || f->reserved == 0)
         return "";
-    return mv_arena_printf(arena,
-                           "any allocator needs %s of the %s reserved at the peak; streams and "
-                           "pools kept apart take %s, placement and cache %s (memviz floor)",
-                           mv_size_text(lower, f->lower), mv_size_text(reserved, f->reserved),
-                           mv_size_text(apart, f->separation), mv_size_text(rest, f->placement));
+    return mv_arena_printf(
+        arena,
+        "any allocator needs %s of the %s reserved at the peak; separate streams "
+        "and pools take %s, placement and cache %s (memviz floor)",
+        mv_size_text(lower, f->lower), mv_size_text(reserved, f->reserved),
+        mv_size_text(apart, f->separation), mv_size_text(rest, f->placement));
 }
 
 static const char *describe_placement(mv_arena *arena, const mv_minimum *f)

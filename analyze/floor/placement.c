@@ -123,8 +123,8 @@ static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, 
     return inner.top == UINT64_MAX ? UINT64_MAX : s->below + inner.top;
 }
 
-/* What lives through all times of the highest load lies at the bottom, without holes. The others,
- * above it, are fewer and have less in their way. */
+/* Blocks that live through all times of the highest load lie at the bottom, without holes. The
+ * others, above them, are fewer and have fewer obstacles. */
 static uint64_t place_above_lasting(mv_placement_problem *p, uint64_t effort, uint64_t load,
                                     uint64_t *offset)
 {

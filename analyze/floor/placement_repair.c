@@ -36,8 +36,8 @@ static void wait_for_place(repair *r, uint32_t row)
     r->queue[(r->first + r->waiting++) % r->p->count] = row;
 }
 
-/* The cost of moving a block away: those that had to go often stay, so that a search does not
- * turn in circles. Large blocks are harder to place again; how much harder depends on the trace, so
+/* The cost of moving a block away. It rises with each move, so that a search does not go in
+ * circles. Large blocks are harder to place again; how much harder depends on the trace, so
  * their sizes count, or the roots of their sizes. */
 static uint64_t cost_of(const repair *r, uint32_t row)
 {

@@ -1,4 +1,4 @@
-/* The cause of a leak as far as the trace shows it, and what the reader should do. Without evidence
+/* The cause of a leak as far as the trace shows it, and the advice to the reader. Without evidence
  * the kind is UNKNOWN: a wrong cause does more harm than no cause. */
 #ifndef MV_LEAK_KIND_H
 #define MV_LEAK_KIND_H

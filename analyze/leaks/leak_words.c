@@ -32,7 +32,7 @@ const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size)
 
     *out = 0;
     if (leaks->in_progress.bytes > 0)
-        snprintf(out, size, "in the step that was under way: %s in %u block%s",
+        snprintf(out, size, "in the unfinished step: %s in %u block%s",
                  mv_size_text(bytes, leaks->in_progress.bytes), leaks->in_progress.blocks,
                  mv_plural(leaks->in_progress.blocks));
     return out;

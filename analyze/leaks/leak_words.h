@@ -13,7 +13,7 @@ const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size);
  * of `leaks` shows; "" otherwise. */
 const char *mv_leaks_of_driver(const mv_leaks *leaks, char *out, size_t size);
 
-/* "in the step that was under way: 64.0 MiB in 12 blocks"; "" when it holds nothing. */
+/* "in the unfinished step: 64.0 MiB in 12 blocks"; "" when it holds nothing. */
 const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size);
 
 /* "at this rate 80.0 GiB is full after 12 more steps (3 h), or sooner", or where memory ran out;

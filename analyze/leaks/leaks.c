@@ -467,7 +467,7 @@ static bool is_unsure(const mv_leak_state *w)
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
 }
 
-/* How the floor came to its highest value in the last step, without a trend. */
+/* Why a highest floor in the last step is not a trend. */
 static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
 {
     const uint64_t *least = w->floor.least;

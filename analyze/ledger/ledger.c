@@ -77,10 +77,10 @@ static const char *find_basis(mv_arena *arena, const mv_ledger *ledger)
     if (ledger->total == MV_NO_BYTES)
         return "";
     return mv_arena_printf(
-        arena, "the device has %s%s%s%s; use is %s", mv_size_text(total, ledger->total),
+        arena, "the device has %s%s%s%s; \"used\" counts %s", mv_size_text(total, ledger->total),
         has_others ? ", " : "", has_others ? mv_size_text(others, ledger->others) : "",
         has_others ? " of it in use by others" : "",
-        ledger->is_process ? "this process's own" : "the device's, less what was in use before");
+        ledger->is_process ? "this process" : "the device, less its use before the program");
 }
 
 static const char *find_check(mv_arena *arena, const mv_ledger *ledger)
@@ -120,16 +120,16 @@ static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv
     mv_size_text(excess, -(uint64_t)ledger->unexplained);
     if (ledger->by_sum > ledger->held_at_sample)
         return mv_arena_printf(arena,
-                               "the parts are %s more than the use: the sample is older than this "
+                               "the parts exceed the use by %s: the sample is older than this "
                                "moment, and calls hold %s more since then",
                                excess, mv_size_text(size, ledger->by_sum - ledger->held_at_sample));
     if (managed > 0)
         return mv_arena_printf(arena,
-                               "the parts are %s more than the use: %s is managed memory, which "
+                               "the parts exceed the use by %s: %s is managed memory, which "
                                "need not be on the device",
                                excess, mv_size_text(size, managed));
     return mv_arena_printf(arena,
-                           "the parts are %s more than the use: the estimate of context and code "
+                           "the parts exceed the use by %s: the estimate of context and code "
                            "is too high, or memory was freed without a recorded call",
                            excess);
 }

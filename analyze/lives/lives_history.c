@@ -423,9 +423,8 @@ bool mv_lives_history(mv_lives_sweep *r)
     else if (r->ev.count == 0)
         decide(r, MV_HISTORY_NONE, 0, "no history was recorded");
     else if (mv_fact_find(r->trace, MV_FACT_FOLDED))
-        decide(
-            r, MV_HISTORY_TRUNCATED, 0,
-            "older events were folded: of them, only those of memory that stayed alive are here");
+        decide(r, MV_HISTORY_TRUNCATED, 0,
+               "older events were folded: only those of memory that stayed alive are in the file");
     else if (is_empty_before(r, &e))
         decide_empty(r, full);
     else

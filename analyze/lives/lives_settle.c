@@ -49,7 +49,7 @@ static bool is_heapless(const mv_lives_sweep *r)
     return r->lives->has_no_heap || (r->is_captured && !mv_lives_has_segments(r));
 }
 
-/* A block by the events is missing from the final heap. Without any free in the file (skip_actions
+/* A block that the events leave in use is missing from the final heap. Without any free in the file (skip_actions
  * can exclude both kinds) it was freed, at an unknown moment. */
 static void settle_over(mv_lives_sweep *r, uint32_t row)
 {

@@ -2,7 +2,7 @@
  *
  * At the start of a span, the last alloc or free of each address shows which blocks are in use, and
  * the segment events show which segments are held. From there a span is swept like a whole trace.
- * What depends on rows of other spans is recorded and applied afterwards, in order: frees of their
+ * Effects on rows of other spans are recorded and applied afterwards, in order: frees of their
  * blocks, allocs directly above their blocks, and the kinds of their segments. A lost block (its
  * bytes are used again without a free) would change what later spans start with: then the results
  * are dropped, and one sweep over all events replaces them. */
@@ -14,7 +14,7 @@
 
 enum {
     SPAN_EVENTS = 1 << 17, /* of a span: with fewer, a thread costs more than it gains */
-    MOST_SHARE = 8         /* addresses and segment events, which each span costs, of its events */
+    MOST_SHARE = 8 /* each span costs its addresses and segment events: at most 1/8 of its events */
 };
 
 typedef struct {

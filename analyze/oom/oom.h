@@ -69,9 +69,9 @@ typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
     uint64_t limit_least; /* the most that it did reserve, and */
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
-    int64_t margin; /* bytes of `limit` that would remain, or be missing if negative, with all holes
-                     * of the request's pool joined, whatever their stream, and the request
-                     * served */
+    int64_t
+        margin; /* bytes of `limit` that would remain, or be missing if negative, if all holes of
+                     * the request's pool, on any stream, were one, and the request was served */
     int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
     uint64_t most;                     /* the most ever allocated, with the request */
     uint64_t rise; /* by how much `most` rose over the second half of the events so far; if the
@@ -160,7 +160,7 @@ typedef struct {
     /* How often garbage_collection_threshold released memory, and how many bytes. */
     uint32_t collections;
     uint64_t collected;
-    uint32_t untried; /* failures that were neither forecast nor replayed: see MV_MOST_OOM_EVENTS */
+    uint32_t untried; /* failures that were not forecast or replayed: see MV_MOST_OOM_EVENTS */
     /* One sentence each, without a full stop; "" when nothing applies. */
     bool is_known;          /* the events are complete, or a request failed */
     const char *verdict;    /* "3 requests failed"; never "" */

@@ -81,15 +81,16 @@ static void say_margin(char s[SENTENCE], const mv_oom *o)
     char share[MV_SIZE_TEXT];
 
     mv_text_append(s, SENTENCE,
-                   "%s of the reserved memory is allocated; with all holes %sjoined, %s",
+                   "%s of the reserved memory is allocated; if the free memory%s were contiguous, "
+                   "%s",
                    mv_percent_text(share, o->bytes.allocated, o->bytes.reserved),
-                   o->joinable < o->bytes.free ? "of the request's pool " : "",
-                   is_open ? "the request would have come " : "");
+                   o->joinable < o->bytes.free ? " of the request's pool" : "",
+                   is_open ? "the request would come " : "");
     say_distance(s, f->margin_least, f->margin_most);
     mv_text_append(s, SENTENCE, "%s",
                    is_open              ? " of the limit, which is only known approximately"
-                   : f->margin_most < 0 ? " would still have been missing"
-                                        : " would have been left");
+                   : f->margin_most < 0 ? " would still be missing"
+                                        : " would be free after this request");
 }
 
 /* The first sentence where the device had room. */
@@ -197,21 +198,23 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
 }
 
-/* The bytes that would remain with all holes joined. */
+/* The bytes that would remain if the free memory were contiguous. */
 static void say_joined(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     bool is_open = f->margin_least < 0;
     char limit[MV_SIZE_TEXT];
 
-    mv_text_append(s, SENTENCE, "; joined, they would have %s", is_open ? "come " : "left ");
+    mv_text_append(s, SENTENCE, "; if it were contiguous, %s",
+                   is_open ? "the request would come " : "");
     say_distance(s, f->margin_least, f->margin_most);
     if (is_open)
         mv_text_append(s, SENTENCE, " of the limit, which is only known approximately");
     else if (o->refused_by == MV_REFUSED_LIMIT)
-        mv_text_append(s, SENTENCE, " of the limit");
+        mv_text_append(s, SENTENCE, " of the limit would be free after this request");
     else
-        mv_text_append(s, SENTENCE, " of the %s available", mv_size_text(limit, f->limit));
+        mv_text_append(s, SENTENCE, " of the %s available would be free after this request",
+                       mv_size_text(limit, f->limit));
 }
 
 static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
@@ -469,18 +472,18 @@ bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_
 
     out->retried = out->collecting = out->unlooked = "";
     if (out->untried)
-        out->unlooked =
-            mv_arena_printf(arena,
-                            "%u of the failures were neither forecast nor replayed, to bound the "
-                            "time: only the first %u, the last and some between them were",
-                            out->untried, MV_MOST_OOM_TRIALS);
+        out->unlooked = mv_arena_printf(
+            arena,
+            "to bound the time, only the first %u failures, the last and some between "
+            "them were forecast and replayed: %u were not",
+            MV_MOST_OOM_TRIALS, out->untried);
     if (out->retries)
         out->retried = mv_arena_printf(
             arena, "%u request%s succeeded only after PyTorch freed %s of cache", out->retries,
             mv_plural(out->retries), mv_size_text(size, out->released));
     if (out->collections)
         out->collecting = mv_arena_printf(
-            arena, "garbage_collection_threshold gave %s back on %u occasion%s",
+            arena, "garbage_collection_threshold released %s in %u collection%s",
             mv_size_text(size, out->collected), out->collections, mv_plural(out->collections));
     return find_verdict(arena, lives, window, out) && out->retried && out->collecting &&
            out->unlooked;

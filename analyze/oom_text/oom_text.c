@@ -138,8 +138,8 @@ static mv_printed_size lesser(mv_printed_size a, mv_printed_size b)
                              a.most < b.most ? a.most : b.most};
 }
 
-/* Unallocated memory plus the rest of the device or the limit. A device that had room and refused
- * it, without a limit, adds nothing. */
+/* Unallocated memory plus the rest of the device or the limit. Without a limit, a
+ * device that refused memory although it had room adds nothing. */
 static mv_answer holes_do(const mv_oom_text *t)
 {
     const mv_printed_size *s = t->text->size;

@@ -79,7 +79,7 @@ static void name_other_tool(const char *path, mv_err *err)
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (err->code == MV_FORMAT && mv_text_has_ending(path, endings[i]))
             mv_fail(err, MV_FORMAT, 0,
-                    "this is a report of NVIDIA Nsight, which has no allocations of PyTorch; "
+                    "this is an NVIDIA Nsight report, which contains no PyTorch allocations; "
                     "record them with memviz run -- CMD, or memviz.record");
 }
 
@@ -141,8 +141,7 @@ static bool needs_digest(const mv_cli *cli)
                           (cli->command->needs_failures && !o->with && !o->from && !o->to));
 }
 
-/* Where a position is: its event, or with `trace` its time. False: that is not known without all
- * events. */
+/* The event of a position, or with `trace` its time. False: only all events show it. */
 static bool find_place(const mv_trace *trace, const char *x, uint64_t *event, int64_t *time_us)
 {
     char why[MV_WHY];

@@ -193,13 +193,14 @@ bool mv_source_text_differs(mv_source_text *source, const mv_trace *trace, mv_fr
     }
     text = trim(line);
     if (last < number)
-        snprintf(why, size, "it has %lld lines, and line %lld ran", (long long)last,
+        snprintf(why, size, "it has %lld lines, and the recording names line %lld", (long long)last,
                  (long long)number);
     else if (text.length == 0 || *text.data == '#')
-        snprintf(why, size, "line %lld, which ran, has no code", (long long)number);
+        snprintf(why, size, "line %lld, named by the recording, has no code", (long long)number);
     else if (*r.function != '<' && !r.is_within &&
              is_python(mv_string_span(trace, trace->frames.file[frame.row])))
-        snprintf(why, size, "line %lld, which ran, is not in %s()", (long long)number, r.function);
+        snprintf(why, size, "line %lld, named by the recording, is not in %s()", (long long)number,
+                 r.function);
     else
         return false;
     return true;

@@ -98,7 +98,7 @@ mv_judged mv_followed_judged(const mv_followed *f, uint32_t device)
 {
     return device < f->judged_count
                ? f->judged[device]
-               : (mv_judged){MV_VERDICT_UNKNOWN, "the recording has not been judged yet"};
+               : (mv_judged){MV_VERDICT_UNKNOWN, "the search for leaks has not finished yet"};
 }
 
 /* ---- what is alive ----------------------------------------------------------------------- */

@@ -53,6 +53,6 @@ bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed)
     for (int i = 0; is_followed && i < count; i++)
         if (!mv_live_progress_find(files[i], &progress))
             return mv_complain_of(files[i], "not a recording that is being written: --follow needs "
-                                            "one, by its live file or its process") == MV_EXIT_DONE;
+                                            "its live file or process ID") == MV_EXIT_DONE;
     return true;
 }

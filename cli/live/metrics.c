@@ -12,7 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/serve/peer.h"
 
 enum { MOST_REQUEST = 4096, LABEL = 512 };

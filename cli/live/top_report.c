@@ -4,7 +4,6 @@
 #include "analyze/code/libraries.h"
 #include "base/duration.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/report/prose.h"

@@ -304,7 +304,7 @@ const char *mv_mcp_number(char out[MV_MCP_NUMBER], const cJSON *number)
 }
 
 /* The text of a string or a number, for the argument of this name. NULL, and rejected, if it is
- * neither. */
+ * anything else. */
 static const char *text_of(call *c, const cJSON *value, const char *name)
 {
     char number[MV_MCP_NUMBER];

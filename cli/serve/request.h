@@ -35,7 +35,7 @@ typedef struct {
     unsigned status; /* 200; else the answer gives no details: 404, 405 */
     mv_serve_what what;
     uint32_t file;    /* of SNAPSHOT and ORIGINAL */
-    uint64_t version; /* likewise */
+    uint64_t version; /* of SNAPSHOT and ORIGINAL */
 } mv_serve_query;
 
 /* A request without the token gets 404 for everything. So does a page of another site whose name

@@ -673,8 +673,7 @@ mv_code mv_served_files_open(mv_arena *arena, const char *const *paths, uint32_t
         if (stat(paths[i], &st) != 0)
             return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.120s: %s", paths[i], strerror(errno));
         if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-            return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.120s: neither a file nor a folder",
-                           paths[i]);
+            return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.120s: not a file or a folder", paths[i]);
     }
     pthread_mutex_init(&served->lock, NULL);
     pthread_cond_init(&served->wanted, NULL);

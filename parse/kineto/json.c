@@ -62,7 +62,7 @@ static uint8_t next_from(mv_json *j, uint64_t *first)
             at++;
         j->pos = (uint64_t)(at - from);
         if (at < j->source->end && *at == 0)
-            mv_json_fail(j, MV_CORRUPT, "this is not JSON: a zero between values");
+            mv_json_fail(j, MV_CORRUPT, "this is not JSON: a NUL byte between values");
         if (at < j->source->end)
             return j->failed ? 0 : *at;
     } while (!j->failed && read_on(j, 1, first));
@@ -168,7 +168,7 @@ static bool pass_nested(mv_json *j)
             continue;
         }
         if (*at == 0)
-            return mv_json_fail(j, MV_CORRUPT, "this is not JSON: a zero between values");
+            return mv_json_fail(j, MV_CORRUPT, "this is not JSON: a NUL byte between values");
         depth += kind[*at] == OPEN ? 1 : (uint64_t)-1;
         j->pos++;
     } while (depth > 0);

@@ -32,7 +32,7 @@ typedef struct {
 /* Whether an intact chunk header, of any kind, is at `at`. */
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
 
-/* What the header of a NAMES chunk says was made before it. */
+/* The number of names before a NAMES chunk, by its header. */
 mv_live_made mv_live_made_before(const mv_wire_chunk *head);
 
 /* Fills `out` from `arena`; damage becomes notes. The capture may still be running, so all chunks

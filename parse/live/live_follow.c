@@ -86,7 +86,8 @@ struct mv_live_follow {
     uint64_t after; /* numbers up to here are skipped */
     uint64_t next;  /* the next number expected */
     uint64_t now_us;
-    uint32_t updates, nobody; /* nobody: updates in a row at which no thread could write `next` */
+    uint32_t updates,
+        nobody; /* nobody: consecutive updates at which no thread could write `next` */
     bool has_started;
 };
 

@@ -673,7 +673,7 @@ static bool is_elsewhere(const live *l)
     return !host || uname(&here) != 0 || strcmp(host, here.nodename) != 0;
 }
 
-/* Lines and symbols of frames, and what the facts say about the records. */
+/* Lines and symbols of frames, and facts about the records. */
 static mv_code know_names(live *l, bool looks_here, mv_err *err)
 {
     const mv_trace *facts = l->names->build->trace;
@@ -746,7 +746,7 @@ static mv_code convert(live *l, const mv_live_kept *kept, mv_err *err)
     return finish(l, NULL, err);
 }
 
-/* What a trace is made from: records that were kept, or the file if `kept` is NULL. */
+/* The source of a trace: records that were kept, or the file if `kept` is NULL. */
 typedef struct {
     const mv_live_kept *kept;
     mv_span file;

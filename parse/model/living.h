@@ -1,13 +1,13 @@
-/* What was alive before an event: so that the events from there on can be analyzed as if the others
- * were there, too.
+/* The blocks and segments alive before an event, so that the events after it can be analyzed as if
+ * the earlier ones were present.
  *
  *     events of the whole trace     0 1 2 3 4 5 6 7 8 9
  *     alive before event 7            1     4                living = {.count = 2, .first = 7}
  *     rows of the part                0     1     2 3 4
  *
- * The first rows of a part are the events that began what is alive: of a block its alloc, and its
- * free_requested if it waits for a stream; of a segment, or the piece that is left of it, its
- * segment_alloc or segment_map. Writers store this only for traces whose lives have no doubts, so
+ * The first rows of a part are the events that began them: the alloc of a block, and its
+ * free_requested if it waits for a stream; the segment_alloc or segment_map of a segment, or of the
+ * remaining piece of one. Writers store this only for traces whose lives have no doubts, so
  * that reports on the window are the same as from the whole. */
 #ifndef MV_LIVING_H
 #define MV_LIVING_H

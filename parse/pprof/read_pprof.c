@@ -121,7 +121,7 @@ static bool out_of_memory(profile *p)
 static bool text_of(profile *p, uint64_t number, const uint8_t *at, mv_span *out)
 {
     if (number >= p->text_count)
-        return damaged(p, MV_CORRUPT, at, "a text that is not in the file");
+        return damaged(p, MV_CORRUPT, at, "a reference to a text that is missing");
     *out = p->texts[number].bytes;
     return true;
 }
@@ -179,7 +179,7 @@ static bool add_frame(profile *p, mv_span line)
         return false;
     of = mv_map_find(&p->function_of, n[LINE_FUNCTION]);
     if (of == MV_NOT_IN_MAP)
-        return damaged(p, MV_CORRUPT, line.data, "a function that is not in the file");
+        return damaged(p, MV_CORRUPT, line.data, "a reference to a function that is missing");
     if (!string_of(p, p->functions[of].name, line.data, &row.function) ||
         !text_of(p, p->functions[of].file, line.data, &file))
         return false;
@@ -274,7 +274,7 @@ static bool add_frames(profile *p, const mv_pb_field *f, mv_frame_id *frames, ui
         uint32_t row = mv_map_find(&p->location_of, id);
         if (row == MV_NOT_IN_MAP)
             return damaged(p, MV_CORRUPT, f->bytes.length ? f->bytes.data : p->file.data,
-                           "a location that is not in the file");
+                           "a reference to a location that is missing");
         for (uint32_t i = 0; i < p->locations[row].count && *count < MOST_FRAMES; i++)
             frames[(*count)++] = p->frames[p->locations[row].first + i];
     }

@@ -137,7 +137,7 @@ static int open_replacement(mv_sink *sink)
 /* The limit is from cli/program.c, or the user's. */
 static const char *reason(int why)
 {
-    return why == EFBIG ? "File too large: beyond 1 GiB and 1 KiB for each byte of input, or "
+    return why == EFBIG ? "File too large: over 1 GiB plus 1 KiB for each byte of input, or over "
                           "ulimit -f"
                         : strerror(why);
 }

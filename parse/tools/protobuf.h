@@ -52,7 +52,7 @@ static inline bool mv_pb_next(mv_cursor *c, mv_pb_field *f)
 }
 
 /* The next number of a repeated field, which is packed into bytes or alone. `*at` is 0 at first.
- * False after the last; *is_damaged is then whether the bytes end inside a number. */
+ * False after the last; *is_damaged is set if the bytes end inside a number. */
 static inline bool mv_pb_number(const mv_pb_field *f, uint64_t *at, uint64_t *out, bool *is_damaged)
 {
     mv_cursor c = {.span = f->bytes, .at = *at};

@@ -1,7 +1,6 @@
 #include <stdio.h>
 
 #include "base/grow.h"
-#include "base/numbers.h"
 #include "base/sort.h"
 #include "parse/xplane/xplane.h"
 

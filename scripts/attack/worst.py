@@ -22,7 +22,7 @@ BASE = 0x7F0000000000
 START = 1700000000000000
 MOST = (1 << 64) - 1
 SHAPES = {}
-RANKS = {"devices_many": lambda n: min(n // 4, 4096)}  # how many a file has, where they are many
+RANKS = {"devices_many": lambda n: min(n // 4, 4096)}  # devices of the shapes that have many
 
 
 def shape(function):

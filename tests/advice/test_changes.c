@@ -1,4 +1,3 @@
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 /* The runs of whatif with these options on a recording, with (`changed`) or without the changes. */

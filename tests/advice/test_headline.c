@@ -117,9 +117,8 @@ static void compare(const mv_trace *trace, const char *name)
 {
     for (uint32_t d = 0; d < trace->device_count; d++) {
         bench b;
-        mv_headline found;
         evaluate(&b, trace, d);
-        found = headline_of(&b);
+        mv_headline found = headline_of(&b);
         expect_levels(&b, &found, name);
         expect_order(&found, name);
     }
@@ -134,12 +133,11 @@ Test(headline, omits_reports_that_were_not_run)
 {
     mv_trace trace = mvt_load(mvt_memory(), "oom");
     bench b;
-    mv_headline found;
 
     evaluate(&b, &trace, 0);
     b.reports.ooms = NULL;
     b.reports.fragmentation = NULL;
-    found = headline_of(&b);
+    mv_headline found = headline_of(&b);
     cr_expect_eq(found.count, 1);
     cr_expect_eq(found.rows[0].kind, MV_FINDING_LEAK);
     b.reports.leaks = NULL;
@@ -187,18 +185,16 @@ LongTest(headline, badge_of_the_viewer)
 {
     for (size_t i = 0; i < sizeof badges / sizeof *badges; i++) {
         mv_view *view = mvt_view(badges[i].name);
-        const mv_findings *f;
-        const mv_zone *zone;
         uint32_t alarms = 0;
         mvt_view_frame(view);
-        f = &view->panels->findings_shown->findings;
+        const mv_findings *f = &view->panels->findings_shown->findings;
         for (uint32_t row = 0; row < f->count; row++)
             alarms += f->rows[row].kind <= MV_FINDING_WAITING;
         cr_assert_eq(strtoul(mv_view_device(view)->badge, NULL, 10), alarms, "%s", badges[i].name);
         cr_assert_str_eq(mv_view_device(view)->badge, badges[i].badge, "%s", badges[i].name);
         mv_view_do(view, MV_DO_show_tables, 0);
         mvt_view_frame(view);
-        zone = NULL;
+        const mv_zone *zone = NULL;
         for (uint32_t z = 0; z < view->ui.zone_count; z++)
             if (view->ui.zones[z].tip == mv_view_device(view)->headline.line)
                 zone = &view->ui.zones[z];

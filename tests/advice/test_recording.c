@@ -33,10 +33,9 @@ Test(recording, reports_say_how)
 
     for (int i = 0; i < 4; i++) {
         mv_view *view = mvt_view(names[i]);
-        const mv_findings *f;
         bool is_said = false;
         mvt_view_frame(view);
-        f = &view->panels->findings_shown->findings;
+        const mv_findings *f = &view->panels->findings_shown->findings;
         for (uint32_t row = 0; row < f->count; row++)
             is_said |=
                 strcmp(f->rows[row].advice, mv_recording_advice(&mv_view_document(view)->trace,
@@ -58,12 +57,11 @@ static mv_recording_contents describe(const mv_trace *trace)
 Test(recording, calls_without_pytorch)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_recording_contents out;
 
     mvt_call(c, MV_API_ALLOC, .addr = 0x1000000, .size = 512 << 20, .library = "/lib/libcupy.so");
     mvt_call(c, MV_API_ALLOC, .addr = 0x80000000, .size = 256 << 20, .library = "/lib/libcupy.so");
     mvt_call(c, MV_API_FREE, .addr = 0x1000000, .library = "/lib/libcupy.so");
-    out = describe(mvt_calls_done(c));
+    mv_recording_contents out = describe(mvt_calls_done(c));
     cr_assert_eq(out.count, 3);
     cr_assert(strstr(out.lines[0], "3 CUDA calls"), "%s", out.lines[0]);
     cr_assert(strstr(out.lines[1], "device 0: ") && strstr(out.lines[1], "768 MiB"), "%s",
@@ -102,12 +100,11 @@ LongTest(recording, viewer_of_calls_without_pytorch)
 Test(recording, no_stacks)
 {
     mvt_trace *t = mvt_new();
-    mv_view *view;
     bool is_said = false;
 
     for (uint64_t i = 1; i < 9; i++)
         mvt_alloc(t, .addr = i << 20, .bytes = 1 << 20);
-    view = mvt_view_of(t);
+    mv_view *view = mvt_view_of(t);
     mvt_view_frame(view);
     for (uint32_t i = 0; i < view->panels->findings_shown->findings.count; i++)
         is_said |=

@@ -1,7 +1,6 @@
 /* Changes that reach a target: each is what whatif replays for the same options. */
 
 #include "analyze/advice/remedies.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 #define MIB ((uint64_t)1 << 20)

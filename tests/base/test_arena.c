@@ -45,18 +45,16 @@ Test(arena, rewound_memory_comes_back_zeroed)
 {
     mv_budget budget = {.limit = 64 * MEGABYTE};
     mv_arena arena;
-    mv_arena_mark mark;
-    char *first, *second;
 
     mv_arena_init(&arena, &budget);
     cr_assert_not_null(mv_arena_push(&arena, 100, 1));
-    mark = mv_arena_here(&arena);
-    first = mv_arena_push(&arena, 100, 1);
+    mv_arena_mark mark = mv_arena_here(&arena);
+    char *first = mv_arena_push(&arena, 100, 1);
     memset(first, 0xff, 100);
     for (int i = 0; i < 100; i++) /* several chunks */
         cr_assert_not_null(mv_arena_push(&arena, MV_ARENA_LARGE - 1, 1));
     mv_arena_rewind(&arena, mark);
-    second = mv_arena_push(&arena, 100, 1);
+    char *second = mv_arena_push(&arena, 100, 1);
     cr_assert_eq(second, first);
     cr_assert(is_zero(second, 100));
     mv_arena_release(&arena);
@@ -66,10 +64,9 @@ Test(arena, rewind_to_before_the_first_chunk_frees_all)
 {
     mv_budget budget = {.limit = 64 * MEGABYTE};
     mv_arena arena;
-    mv_arena_mark mark;
 
     mv_arena_init(&arena, &budget);
-    mark = mv_arena_here(&arena);
+    mv_arena_mark mark = mv_arena_here(&arena);
     cr_assert_not_null(mv_arena_push(&arena, 100, 1));
     mv_arena_rewind(&arena, mark);
     cr_assert_eq(budget.used, 0);
@@ -80,14 +77,13 @@ Test(arena, overflow_and_huge_sizes_are_refused)
 {
     mv_budget budget = {.limit = UINT64_MAX};
     mv_arena arena;
-    void *grown;
 
     mv_arena_init(&arena, &budget);
     cr_assert_null(mv_arena_push(&arena, UINT64_MAX / 8 + 1, 8));
     cr_assert_null(mv_arena_push(&arena, UINT64_MAX, 1));
     cr_assert_null(mv_arena_push(&arena, 1, UINT64_MAX / 2 + 1));
     cr_assert_null(mv_arena_grow(&arena, NULL, UINT64_MAX));
-    grown = mv_arena_grow(&arena, NULL, 100);
+    void *grown = mv_arena_grow(&arena, NULL, 100);
     cr_assert_not_null(grown);
     cr_assert_null(mv_arena_grow(&arena, grown, UINT64_MAX));
     cr_assert_null(mv_arena_grow(&arena, grown, UINT64_MAX / 2));
@@ -100,11 +96,10 @@ Test(arena, limit_is_kept_and_shared)
 {
     mv_budget budget = {.limit = 4 * MEGABYTE};
     mv_arena a, b;
-    void *large;
 
     mv_arena_init(&a, &budget);
     mv_arena_init(&b, &budget);
-    large = mv_arena_grow(&a, NULL, 3 * MEGABYTE);
+    void *large = mv_arena_grow(&a, NULL, 3 * MEGABYTE);
     cr_assert_not_null(large);
     cr_assert_null(mv_arena_grow(&b, NULL, 2 * MEGABYTE));
     cr_assert_null(mv_arena_grow(&a, large, 5 * MEGABYTE));
@@ -179,10 +174,9 @@ Test(arena, text_is_copied_with_a_nul)
 {
     mv_budget budget = {.limit = 2 * MEGABYTE};
     mv_arena arena;
-    char *text;
 
     mv_arena_init(&arena, &budget);
-    text = mv_arena_text(&arena, "ab\0cd", 5);
+    char *text = mv_arena_text(&arena, "ab\0cd", 5);
     cr_assert_arr_eq(text, "ab\0cd", 6);
     mv_arena_release(&arena);
 }
@@ -192,19 +186,17 @@ Test(arena, freed_and_unused_space_is_poisoned)
 {
     mv_budget budget = {.limit = 64 * MEGABYTE};
     mv_arena arena;
-    mv_arena_mark mark;
-    char *small, *grown, *temporary;
 
     mv_arena_init(&arena, &budget);
-    small = mv_arena_push(&arena, 16, 1);
+    char *small = mv_arena_push(&arena, 16, 1);
     cr_assert_not(__asan_address_is_poisoned(small + 15));
     cr_assert(__asan_address_is_poisoned(small + 16));
-    mark = mv_arena_here(&arena);
-    temporary = mv_arena_push(&arena, 16, 1);
+    mv_arena_mark mark = mv_arena_here(&arena);
+    char *temporary = mv_arena_push(&arena, 16, 1);
     cr_assert_not(__asan_address_is_poisoned(temporary));
     mv_arena_rewind(&arena, mark);
     cr_assert(__asan_address_is_poisoned(temporary));
-    grown = mv_arena_grow(&arena, NULL, 1600);
+    char *grown = mv_arena_grow(&arena, NULL, 1600);
     cr_assert_not(__asan_address_is_poisoned(grown + 1599));
     cr_assert(__asan_address_is_poisoned(grown + 1600));
     mv_arena_release(&arena);

@@ -99,11 +99,10 @@ Test(map, keys_cannot_be_chosen_to_share_a_place)
     enum { CHOSEN = 10000 };
     mv_map map = {.arena = mvt_arena_of(1 << 22)};
     uint32_t places = 0;
-    bool *is_home;
 
     cr_assert_eq(inverse * UINT64_C(0x9e3779b97f4a7c15), 1);
     cr_assert(mv_map_reserve(&map, CHOSEN));
-    is_home = mv_push_array(mvt_memory(), bool, map.mask + 1);
+    bool *is_home = mv_push_array(mvt_memory(), bool, map.mask + 1);
     for (uint64_t k = 0; k < CHOSEN; k++) {
         uint64_t home = mv_map_home(&map, (k << 32 | k) * inverse);
         places += !is_home[home];

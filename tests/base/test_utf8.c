@@ -56,7 +56,6 @@ Test(utf8, no_other_bytes_are_a_character)
 
     for (uint32_t i = 0; i < 3000000; i++) {
         uint64_t at = 0;
-        uint32_t code, length;
         for (uint32_t b = 0; b < 4; b++)
             c[b] = (uint8_t)mvt_random(&random, 256);
         if (i < 65536) {
@@ -65,10 +64,10 @@ Test(utf8, no_other_bytes_are_a_character)
         } else {
             c[0] |= 0xc0;
         }
-        code = mv_utf8_next((mv_span){c, 4}, &at);
+        uint32_t code = mv_utf8_next((mv_span){c, 4}, &at);
         if (code == MV_UTF8_BAD)
             continue;
-        length = encode(code, back);
+        uint32_t length = encode(code, back);
         cr_assert_eq(length, at);
         cr_assert(memcmp(back, c, length) == 0);
     }

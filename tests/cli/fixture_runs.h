@@ -1,17 +1,19 @@
 /* Tables of runs and their expected output:
  *
  *     static const mvt_expected_run all[] = {{"--at 0", 2, NULL, "expected --at"}};
- *     MVT_EXPECT_RUNS("$MEMVIZ fit %s", all); */
+ *     MVT_EXPECT_RUNS("$MEMVIZ fit %s", all);
+ *
+ * A row without words is about the run of the row before it: a further part of its output. */
 #ifndef MV_FIXTURE_RUNS_H
 #define MV_FIXTURE_RUNS_H
 
 #include "tests/fixture/fixture_program.h"
 
 typedef struct {
-    const char *words; /* in place of the %s of the command */
+    const char *words; /* in place of the %s of the command; NULL: the last run once more */
     int status;
-    const char *out; /* a part of standard output; NULL: it must be empty */
-    const char *err; /* a part of standard error; NULL: it must be empty */
+    const char *out; /* a part of standard output, "!part": not in it; NULL: it must be empty */
+    const char *err; /* the same of standard error */
 } mvt_expected_run;
 
 /* Runs them as mvt_here_or_sh does. With status 1 or 2 standard error has one line. */

@@ -156,7 +156,8 @@ LongTest(cli, failures_are_one_line)
         {"$MEMVIZ trace nowhere.pickle", 1, NULL, "memviz: nowhere.pickle: "},
         {"$MEMVIZ trace .", 1, NULL, "memviz: .: this is a folder: memviz . and memviz ranks ."},
         {"$MEMVIZ trace /dev/null", 1, NULL, "the file is empty"},
-        {"ln -s nowhere link; $MEMVIZ link", 1, NULL, "link: this is a link to a file that is not"},
+        {"ln -s nowhere link; $MEMVIZ link", 1, NULL,
+         "link: this is a symbolic link to a file that"},
         {"$MEMVIZ http://host/a.pickle", 1, NULL, "memviz reads files; download it first"},
         {"echo import torch >t.py; $MEMVIZ t.py", 1, NULL, "memviz run -- python SCRIPT"},
         {"echo '#!/bin/sh' >t.sh; $MEMVIZ t.sh", 1, NULL, "this is a script, not a snapshot"},
@@ -208,12 +209,12 @@ LongTest(cli, a_session_is_distinguished_from_a_snapshot)
                          : c->takes_sizes               ? ""
                          : c->least_files == 2          ? "x.session"
                                                         : "";
-        mvt_run r;
         if (c->least_files == 0 || c->starts_program || c->takes_words ||
             strcmp(c->name, "view") == 0 || strcmp(c->name, "serve") == 0 ||
             strcmp(c->name, "completion") == 0)
             continue;
-        r = mvt_sh("printf 'memviz session 1\\npath a.bin\\nend\\n' >x.session; "
+        mvt_run r =
+            mvt_sh("printf 'memviz session 1\\npath a.bin\\nend\\n' >x.session; "
                    "$MEMVIZ %s %s %s 2>&1",
                    c->name, c->takes_sizes ? "x.session=1 x.session=2 --at 3" : "x.session", to);
         cr_expect(r.status == 1 && strstr(r.out, "memviz view opens it"), "%s: %d %s", c->name,
@@ -258,11 +259,11 @@ static void expect_no_wide_line(const char *command, const char *text, uint32_t 
 LongTest(cli, help_fits_the_terminal)
 {
     expect_no_wide_line("help", mvt_here("$MEMVIZ help").out, 80);
-    expect_no_wide_line("help", mvt_sh("COLUMNS=60 $MEMVIZ help").out, 60);
+    expect_no_wide_line("help", mvt_here_or_sh("COLUMNS=60 $MEMVIZ help").out, 60);
     expect_no_wide_line("terms", mvt_here("$MEMVIZ help terms").out, 80);
     for (const mv_command *c = mv_commands; c->name; c++)
         expect_no_wide_line(c->name, mvt_here("$MEMVIZ help %s", c->name).out, 80);
-    expect_no_wide_line("peak", mvt_sh("COLUMNS=60 $MEMVIZ help peak").out, 60);
+    expect_no_wide_line("peak", mvt_here_or_sh("COLUMNS=60 $MEMVIZ help peak").out, 60);
 }
 
 /* The help of an option describes its effect on this command alone. */

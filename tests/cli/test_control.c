@@ -85,10 +85,9 @@ static uint32_t open_files(void)
 Test(control, a_line_is_answered_even_in_pieces)
 {
     server s;
-    int link;
 
     open_server(&s);
-    link = connect_client(&s);
+    int link = connect_client(&s);
     say(link, "sta");
     mv_control_serve(&s.control);
     cr_expect_eq(s.lines, 0);
@@ -144,11 +143,10 @@ Test(control, an_endless_line_is_refused)
 {
     static char text[MV_CONTROL_LINE];
     server s;
-    int link;
 
     memset(text, 'x', sizeof text - 1);
     open_server(&s);
-    link = connect_client(&s);
+    int link = connect_client(&s);
     say(link, text);
     expect_answer(&s, link, "error the request is too long\n");
     cr_expect_eq(s.lines, 0);
@@ -159,12 +157,11 @@ Test(control, another_user_is_refused)
 {
     server s;
     int status;
-    pid_t child;
 
     if (getuid() != 0)
         return; /* only root becomes another user */
     open_server(&s);
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         struct sockaddr_un at = {.sun_family = AF_UNIX};
         int link = socket(AF_UNIX, SOCK_STREAM, 0);

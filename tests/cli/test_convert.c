@@ -1,4 +1,5 @@
 /* memviz convert: contents survive a detour through other formats. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture_json.h"
 
 static const char *const snapshots[] = {
@@ -46,6 +47,9 @@ Test(convert, plain_equals_the_output_of_python)
 
 Test(convert, reports_its_actions)
 {
+    static const mvt_expected_run all[] = {
+        {"$SNAPS/gpt_train.pickle x.bin", 0, "x.bin: 6562 events, 577 KiB to ", ""},
+        {"-q $SNAPS/gpt_train.pickle x.bin", 0, NULL, ""}};
     cJSON *report = mvt_json(0, "$MEMVIZ convert --json $SNAPS/gpt_train.pickle x.bin");
 
     mvt_json_has(report, "events bytes_in bytes_out");
@@ -53,71 +57,47 @@ Test(convert, reports_its_actions)
     cr_expect_eq(mvt_json_number(report, "bytes_in"), 590795);
     cr_expect_lt(mvt_json_number(report, "bytes_out"), 590795 / 10);
     cr_expect_gt(mvt_json_number(report, "bytes_out"), 0);
-
-    mvt_run r = mvt_sh("$MEMVIZ convert $SNAPS/gpt_train.pickle x.bin");
-    cr_expect(strstr(r.out, "x.bin: 6562 events, 577 KiB to "), "%s", r.out);
-    r = mvt_sh("$MEMVIZ convert -q $SNAPS/gpt_train.pickle x.bin");
-    cr_expect_str_eq(r.out, "");
+    MVT_EXPECT_RUNS("$MEMVIZ convert %s", all);
 }
 
-/* Events belong to one call if their stack is one object, a property that msgpack does not
- * store. */
-Test(convert, calls_that_the_plain_form_loses_are_reported)
+/* Events belong to one call if their stack is one object, a property that msgpack does not store; a
+ * log with missing events counts as complete once its note is lost. */
+Test(convert, losses_of_the_plain_form_are_reported)
 {
-    mvt_run r = mvt_sh("$MEMVIZ convert --plain $SNAPS/oom.pickle x.msgpack");
+    static const mvt_expected_run all[] = {
+        {"$MEMVIZ convert --plain $SNAPS/oom.pickle x.msgpack", 0, "",
+         "memviz: x.msgpack: PyTorch's dict has no place for "},
+        {NULL, 0, NULL, " allocator calls with several rows; .bin keeps them\n"},
+        {"$MEMVIZ convert -q $SNAPS/oom.pickle x.msgpack; $MEMVIZ convert x.msgpack y.msgpack", 0,
+         "", NULL},
+        {"$MEMVIZ convert " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack", 0, "",
+         ", 4 notes about damaged or missing events; .bin keeps them"}};
 
-    cr_expect_eq(r.status, 0);
-    cr_expect_not_null(strstr(r.err, "memviz: x.msgpack: PyTorch's dict has no place for "), "%s",
-                       r.err);
-    cr_expect_not_null(strstr(r.err, " allocator calls with several rows; .bin keeps them\n"), "%s",
-                       r.err);
-    r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.msgpack;"
-               "$MEMVIZ convert x.msgpack y.msgpack >/dev/null");
-    cr_expect_str_eq(r.err, "", "%s", r.err);
-}
-
-/* A log with missing events counts as complete once its note is lost. */
-Test(convert, doubts_that_the_plain_form_loses_are_reported)
-{
-    mvt_run r = mvt_sh("$MEMVIZ convert " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
-
-    cr_expect_eq(r.status, 0);
-    cr_expect(strstr(r.err, ", 4 notes about damaged or missing events; .bin keeps them"), "%s",
-              r.err);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 Test(convert, names_without_a_known_ending_are_refused)
 {
-    static const struct {
-        const char *arguments, *why;
-    } all[] = {
-        {"$SNAPS/oom.pickle x.pickle", "pickles can be read but not written"},
-        {"$SNAPS/oom.pickle x.pkl", "pickles can be read but not written"},
-        {"$SNAPS/oom.pickle x.json", "must end in .bin, .msgpack or .html"},
-        {"$SNAPS/oom.pickle .bin", "must end in .bin, .msgpack or .html"},
-        {"$SNAPS/oom.pickle -", "must end in .bin, .msgpack or .html"},
-        {"$SNAPS/oom.pickle", "expected IN OUT"},
-    };
+    static const mvt_expected_run all[] = {
+        {"$SNAPS/oom.pickle x.pickle", 2, NULL, "pickles can be read but not written"},
+        {"$SNAPS/oom.pickle x.pkl", 2, NULL, "pickles can be read but not written"},
+        {"$SNAPS/oom.pickle x.json", 2, NULL, "must end in .bin, .msgpack or .html"},
+        {"$SNAPS/oom.pickle .bin", 2, NULL, "must end in .bin, .msgpack or .html"},
+        {"$SNAPS/oom.pickle -", 2, NULL, "must end in .bin, .msgpack or .html"},
+        {"$SNAPS/oom.pickle", 2, NULL, "expected IN OUT"}};
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ convert %s; status=$?; ls; exit $status", all[i].arguments);
-        cr_expect_eq(r.status, 2, "%s", all[i].arguments);
-        cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].arguments, r.err);
-        cr_expect_str_eq(r.out, "");
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ convert %s; status=$?; ls; exit $status", all);
 }
 
 Test(convert, failure_leaves_nothing)
 {
-    mvt_run r = mvt_sh("head -c 5000 $SNAPS/oom.pickle >cut; $MEMVIZ convert cut x.bin; s=$?;"
-                       "ls; exit $s");
+    static const mvt_expected_run all[] = {{"head -c 5000 $SNAPS/oom.pickle >cut; $MEMVIZ convert "
+                                            "cut x.bin; s=$?; rm cut; ls; exit $s",
+                                            1, NULL, "memviz: cut: byte 5000: "},
+                                           {"$MEMVIZ convert $SNAPS/oom.pickle no/such/x.bin", 1,
+                                            NULL, "memviz: cannot write no/such/x.bin: "}};
 
-    cr_expect_eq(r.status, 1);
-    cr_expect_str_eq(r.out, "cut\n");
-    cr_expect(strstr(r.err, "memviz: cut: byte 5000: "), "%s", r.err);
-    r = mvt_sh("$MEMVIZ convert $SNAPS/oom.pickle no/such/x.bin");
-    cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "memviz: cannot write no/such/x.bin: "), "%s", r.err);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 /* The input is read to its end before the output replaces it. */

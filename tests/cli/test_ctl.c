@@ -1,8 +1,6 @@
 /* memviz ctl: a run is steered while it goes on, by its user alone. */
 #include <unistd.h>
 
-#include "base/text.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 /* A program with a mark and a block of 512 bytes runs while COMMAND does; then it marks again. */
@@ -63,7 +61,8 @@ LongTest(ctl, status_lists_the_bounds_and_the_kept_range)
         run("$MEMVIZ run -q --max-size 16M --max-age 1s --on SIGUSR2 -o a.bin -- " MV_MARKING
             " heap pool mark one touch ready await enough 2>kept & L=$!; "
             "says() { while kill -0 $L && ! $MEMVIZ ctl $L status 2>no | grep -q \"$1\"; do sleep "
-            "0.02; done; }; says 'max-age was reached'; kill -USR2 $L; says 'files of --on: 1'; "
+            "0.02; done; }; says 'max-age was reached'; kill -USR2 $L; says 'files written by "
+            "--on: 1'; "
             "$MEMVIZ ctl $L status --json; touch enough; wait $L"),
         "ctl status");
     const cJSON *bound = cJSON_GetObjectItem(s, "bound");
@@ -118,7 +117,7 @@ Test(ctl, wrong_words_are_wrong_usage)
     expect_err("$MEMVIZ ctl 1 halt", 2, "expected status, mark TEXT");
     expect_err("$MEMVIZ ctl 1 mark", 2, "expected status, mark TEXT");
     expect_err("$MEMVIZ ctl 1 pause now", 2, "expected status, mark TEXT");
-    expect_err("$MEMVIZ ctl a.bin status", 2, "neither the number of a process nor a live file");
+    expect_err("$MEMVIZ ctl a.bin status", 2, "is not a process ID or a live file");
     expect_err("$MEMVIZ ctl $$ status", 1, "was not started by memviz run, or has ended");
     expect_err("$MEMVIZ ctl a.bin.0123abcd.2147483647.live status", 1,
                "process 2147483647 was not");

@@ -57,9 +57,10 @@ LongTest(pictures, other_endings_are_refused)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
         bool is_flame = mv_pictures[i].flame != NULL;
-        mvt_run pdf = mvt_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.pdf", commands[i]);
-        mvt_run folded = mvt_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.folded", commands[i]);
-        mvt_run unnamed = mvt_sh("$MEMVIZ %s - <$SNAPS/two_devices.pickle", commands[i]);
+        mvt_run pdf = mvt_here_or_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.pdf", commands[i]);
+        mvt_run folded =
+            mvt_here_or_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.folded", commands[i]);
+        mvt_run unnamed = mvt_here_or_sh("$MEMVIZ %s - <$SNAPS/two_devices.pickle", commands[i]);
         cr_expect_eq(pdf.status, 2);
         cr_expect(strstr(pdf.err, is_flame
                                       ? "x.pdf: the name must end in .folded, .svg, .png or .html"

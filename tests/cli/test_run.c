@@ -399,10 +399,9 @@ Test(run, a_process_that_goes_on_without_a_file_is_named)
         "until [ -e done ]; do sleep 0.05; done; ls | sed 's/[.].*live/.live/'");
 
     cr_expect(strstr(run.out, "7\na.live\ndone\nenough\n") == run.out, "%s", run.out);
-    cr_expect(strstr(run.err,
-                     " continues, and has recorded nothing so far; what it records from now "
-                     "on stays in "),
-              "%s", run.err);
+    cr_expect(
+        strstr(run.err, " is still running and has recorded nothing so far; later events go to "),
+        "%s", run.err);
     run = run_sh("$MEMVIZ run -o b.bin -- sh -c '$MARKING mark x & wait'");
     cr_expect_null(strstr(run.err, "continues"), "%s", run.err);
 }

@@ -32,8 +32,10 @@ Test(terms, are_explained_in_one_to_three_sentences)
 
 Test(terms, help_prints_all_or_one)
 {
-    mvt_run all = mvt_sh("$MEMVIZ help terms"), one = mvt_sh("$MEMVIZ help terms stranded"),
-            none = mvt_sh("$MEMVIZ help terms strandd"), more = mvt_sh("$MEMVIZ help info x");
+    mvt_run all = mvt_here_or_sh("$MEMVIZ help terms"),
+            one = mvt_here_or_sh("$MEMVIZ help terms stranded"),
+            none = mvt_here_or_sh("$MEMVIZ help terms strandd"),
+            more = mvt_here_or_sh("$MEMVIZ help info x");
 
     cr_assert_eq(all.status, 0);
     for (const mv_term *t = mv_terms; t->name; t++) {
@@ -75,7 +77,6 @@ Test(terms, glossary_has_them_all)
 {
     const char *path = MV_SOURCE_DIR "/docs/glossary.md";
     char *made = glossary();
-    mvt_run page;
 
     if (getenv("MV_BLESS")) {
         FILE *out = fopen(path, "w");
@@ -83,7 +84,7 @@ Test(terms, glossary_has_them_all)
         fputs(made, out);
         fclose(out);
     }
-    page = mvt_sh("cat '%s'", path);
+    mvt_run page = mvt_sh("cat '%s'", path);
     cr_assert_str_eq(page.out, made, "docs/glossary.md is old: MV_BLESS=1 test_terms");
     free(made);
 }

@@ -1,7 +1,6 @@
 /* memviz top: of files, and of programs that are being recorded. */
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/live/followed.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -137,7 +136,6 @@ Test(top, a_verdict_is_found_again_for_new_records_alone)
     mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
     mvt_live *l = mvt_live_new();
     mv_followed f = {0};
-    const char *path;
     mv_trace trace;
     mv_span bytes;
     FILE *file;
@@ -146,7 +144,7 @@ Test(top, a_verdict_is_found_again_for_new_records_alone)
     mv_arena_init(&cli.scratch, &cli.budget);
     mvt_live_segment(l, 0x7f0000000000, 2 << 20);
     mvt_live_block(l, .addr = 0x7f0000000000, .size = 512);
-    path = mvt_temp_file(mvt_live_bytes(l));
+    const char *path = mvt_temp_file(mvt_live_bytes(l));
     cr_assert(mv_followed_read(&cli, &f, path, 1000000, &trace));
     cr_assert_eq(f.judged_count, 1);
     for (int i = 0; i < 2; i++) {
@@ -256,10 +254,9 @@ Test(top, metrics_replace_only_a_socket_that_was_left)
 /* script(1) is the terminal. */
 Test(top, keys_work_on_a_terminal)
 {
-    mvt_run r;
-
     mvt_need_terminal();
-    r = mvt_sh("(until grep -aq 'by bytes' typed; do sleep 0.01; done 2>no; printf s; "
+    mvt_run r =
+        mvt_sh("(until grep -aq 'by bytes' typed; do sleep 0.01; done 2>no; printf s; "
                "until grep -aq 'by growth' typed; do sleep 0.01; done; printf q) | TERM=xterm "
                "script -qefc \"$MEMVIZ top $SNAPS/gpt_train.pickle\" typed >no; echo $?");
     cr_expect_str_eq(r.out, "0\n", "%s%s", r.out, r.err);

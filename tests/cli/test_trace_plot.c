@@ -11,7 +11,7 @@ LongTest(trace_plot, path_is_printed_and_the_picture_is_there)
     cr_expect(strstr(r.out, "x.svg\n<svg ") == r.out);
     cr_expect(strstr(r.out, "leak: train.py:62 forward keeps 2.00 MiB a step"));
     cr_expect(strcmp(r.out + r.out_length - 7, "</svg>\n") == 0, "%s", r.out + r.out_length - 7);
-    r = mvt_sh("$MEMVIZ trace_plot - -o - <$SNAPS/oom.pickle");
+    r = mvt_here_or_sh("$MEMVIZ trace_plot - -o - <$SNAPS/oom.pickle");
     cr_expect(strstr(r.out, "<svg ") == r.out);
 }
 

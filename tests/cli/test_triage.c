@@ -50,8 +50,7 @@ LongTest(triage, is_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
-/* ---- the memory it can get
- * ---------------------------------------------------------------------- */
+/* ---- the memory available ------------------------------------------------------------- */
 
 /* The line of a file with one device, on one line, and the row of it. */
 static const char *device_line(const char *path, const cJSON **row)
@@ -72,7 +71,7 @@ Test(triage, a_limit_between_bounds_has_no_share)
     cr_expect(cJSON_IsFalse(cJSON_GetObjectItem(row, "capacity_exact")));
     cr_expect_gt(mvt_json_number(row, "capacity_below"), 2151153664, "the limit of the program");
     line = device_line(mvt_snapshot("oom_outside"), &row);
-    cr_expect(strstr(line, "25 % of the 799 MiB that it can get"), "%s", line);
+    cr_expect(strstr(line, "25 % of the 799 MiB available"), "%s", line);
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(row, "capacity_exact")));
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(row, "capacity_below")));
 }
@@ -82,12 +81,11 @@ Test(triage, no_share_is_above_all_of_it)
 {
     static const uint64_t free_bytes[] = {4 * GIB, 4 * MIB};
     static const char *const said[] = {"a limit of at least 64.0 MiB and below 84.0 MiB",
-                                       "at the last failure it could get 68.0 MiB"};
+                                       "at the last failure 68.0 MiB was available"};
     const cJSON *row;
 
     for (int i = 0; i < 2; i++) {
         mvt_trace *t = mvt_new();
-        const char *line;
         mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
         mvt_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
         mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
@@ -95,7 +93,7 @@ Test(triage, no_share_is_above_all_of_it)
                   (mvt_event_args){.addr = 0x80000000, .bytes = 512 * MIB});
         mvt_oom(t, .addr = free_bytes[i], .bytes = 20 * MIB);
         mvt_final_heap(t);
-        line = device_line(mvt_temp_file(mvt_pickle_bytes(t, false)), &row);
+        const char *line = device_line(mvt_temp_file(mvt_pickle_bytes(t, false)), &row);
         cr_expect(strstr(line, said[i]), "%s", line);
         cr_expect_not(strchr(line, '%'), "%s", line);
     }
@@ -226,17 +224,15 @@ LongTest(triage, gates_are_those_of_the_reports)
 
 Test(triage, several_files_and_folders)
 {
-    const cJSON *t;
-    mvt_run r;
-
-    r = mvt_sh(
+    mvt_run r = mvt_sh(
         "mkdir runs; cp $SNAPS/graphs.pickle runs/rank10.pickle; "
         "cp $SNAPS/leak_cycle.pickle runs/rank9.pickle; echo no >runs/note.txt; $MEMVIZ runs");
     cr_expect_eq(r.status, 0, "%s", r.err);
     cr_expect(strstr(r.out, "rank9") < strstr(r.out, "rank10"), "%s", r.out);
     cr_expect(strstr(r.out, "memviz ranks runs\n"), "%s", r.out);
     cr_expect(strstr(r.out, "\nLEAK           rank9.pickle: "), "%s", r.out);
-    t = mvt_json_here(0, "$MEMVIZ --json $SNAPS/graphs.pickle $SNAPS/leak_cycle.pickle");
+    const cJSON *t =
+        mvt_json_here(0, "$MEMVIZ --json $SNAPS/graphs.pickle $SNAPS/leak_cycle.pickle");
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(t, "files")), 2);
     r = mvt_sh("mkdir runs; cp $SNAPS/graphs.pickle runs; $MEMVIZ ranks runs; $MEMVIZ info runs");
     cr_expect_neq(r.status, 0);
@@ -281,7 +277,6 @@ LongTest(triage, attempts_of_a_user)
 static const mv_trace *calls_that_leak(void)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_trace *trace;
 
     for (uint64_t step = 0; step < 12; step++) {
         mvt_call(c, MV_API_ALLOC, .addr = 0x100000000 + step * 0x400000, .size = 0x400000,
@@ -291,7 +286,7 @@ static const mv_trace *calls_that_leak(void)
         mvt_call(c, MV_API_FREE, .addr = 0x900000000, .api = "cudaFree",
                  .launches = 100 * step + 20);
     }
-    trace = (mv_trace *)mvt_calls_done(c);
+    mv_trace *trace = (mv_trace *)mvt_calls_done(c);
     return trace;
 }
 
@@ -445,13 +440,11 @@ Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anythin
 {
     for (int i = 0; i < 16; i++) {
         pinning does = {i & 1, i & 2, i & 4, i & 8};
-        mv_triage found;
-        const char *host;
 
         if (does.keeps_tensors && !does.has_device)
             continue;
-        found = look(snapshot_that_pins(does));
-        host = leaks_on_level(&found, true, !does.has_device);
+        mv_triage found = look(snapshot_that_pins(does));
+        const char *host = leaks_on_level(&found, true, !does.has_device);
         if (does.has_device)
             cr_expect_str_eq(leaks_on_level(&found, false, false),
                              does.keeps_tensors ? "leak" : "clean", "case %d", i);
@@ -465,8 +458,7 @@ Test(triage, pinned_memory_that_a_snapshot_shows_leaking_is_found_beside_anythin
     }
 }
 
-/* A level that cannot be judged is worth a word where it looks like growth; a few buffers do not.
- */
+/* An unknown verdict on a level is reported if the level seems to grow; a few buffers do not. */
 Test(triage, a_doubt_is_reported_where_memory_grows)
 {
     static const struct {
@@ -521,8 +513,8 @@ Test(triage, requests_that_took_cache_to_be_freed_are_reported)
                   "%s", text);
     }
     cr_expect(found);
-    cr_expect(
-        strstr(mvt_sh("$MEMVIZ $SNAPS/gpt_train.pickle").out, "FINE           no request failed"));
+    cr_expect(strstr(mvt_here_or_sh("$MEMVIZ $SNAPS/gpt_train.pickle").out,
+                     "FINE           no request failed"));
 }
 
 Test(triage, all_failures_and_leaks_are_counted)
@@ -530,7 +522,6 @@ Test(triage, all_failures_and_leaks_are_counted)
     enum { FAILURES = 40, LINES = 30, STEPS = 12 };
     mvt_trace *t = mvt_new();
     uint64_t next = 0x10000000, asked = 0;
-    mv_triage found;
 
     mvt_segment_alloc(t, .addr = next, .bytes = 4 << 20, .stack = "main:train.py:1");
     for (int step = 0; step < STEPS; step++) {
@@ -545,7 +536,7 @@ Test(triage, all_failures_and_leaks_are_counted)
     for (uint64_t i = 0; i < FAILURES; asked += (1 << 21) + i++)
         mvt_oom(t, .addr = 1 << 20, .bytes = (1 << 21) + i, .stack = "ask:train.py:5");
     mvt_final_heap(t);
-    found = look(mvt_done(t));
+    mv_triage found = look(mvt_done(t));
     cr_assert_gt(found.count, 2);
     cr_expect_eq(found.rows[0].finding->kind, MV_FINDING_OOM);
     cr_expect(strstr(found.rows[0].text, "; 39 more"), "%s", found.rows[0].text);

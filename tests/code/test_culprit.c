@@ -331,13 +331,11 @@ Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
     for (int trains = 0; trains < 2; trains++) {
         mvt_trace *t = mvt_new();
         char text[64];
-        const mv_trace *trace;
-        uint8_t *kinds;
 
         mvt_alloc(t, .addr = 0x1000, .bytes = 512,
                   .stack = trains ? "step:" TORCH "optim/adam.py:3;main:a.py:9" : "main:a.py:9");
-        trace = mvt_done(t);
-        kinds = mv_frame_kinds(mvt_arena(t), trace);
+        const mv_trace *trace = mvt_done(t);
+        uint8_t *kinds = mv_frame_kinds(mvt_arena(t), trace);
         mv_culprit_label(trace, kinds, MV_EMPTY_STACK, text, sizeof text);
         cr_expect_str_eq(text, trains ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
         mv_culprit_label(trace, NULL, MV_EMPTY_STACK, text, sizeof text);

@@ -22,14 +22,13 @@ static const char **labels_of(table *of, bool shows_inner)
 {
     const mv_trace *trace = mvt_done(of->t);
     const uint8_t *kinds = mv_frame_kinds(mvt_arena(of->t), trace);
-    const char **labels;
 
     for (uint32_t i = 0; i < of->count; i++) {
         of->rows[i].trace = trace;
         of->rows[i].kinds = kinds;
         of->rows[i].stack = mv_trace_events(trace, 0).stack[i];
     }
-    labels = mv_labels_find(mvt_arena(of->t), of->rows, of->count, shows_inner);
+    const char **labels = mv_labels_find(mvt_arena(of->t), of->rows, of->count, shows_inner);
     cr_assert(labels);
     return labels;
 }
@@ -150,7 +149,6 @@ LongTest(labels, random_tables_have_no_two_equal_rows)
 
     for (int round = 0; round < 200; round++) {
         table t = {.t = mvt_new()};
-        const char **labels;
 
         for (int i = 0; i < 40; i++) {
             char stack[400];
@@ -159,7 +157,7 @@ LongTest(labels, random_tables_have_no_two_equal_rows)
                      outer[mvt_random(&seed, 4)], outer[mvt_random(&seed, 4)]);
             add(&t, stack, 512 * (1 + mvt_random(&seed, 4)), 0);
         }
-        labels = labels_of(&t, round % 2);
+        const char **labels = labels_of(&t, round % 2);
         for (uint32_t i = 0; i < t.count; i++) {
             char culprit[128];
             mv_culprit_label(t.rows[i].trace, t.rows[i].kinds, t.rows[i].stack, culprit,

@@ -38,9 +38,8 @@ static void take_numbers(const char *unused)
     (void)unused;
     for (int n = FIRST_OWN; n < END_OWN; n++) {
         char name[32];
-        int file;
         snprintf(name, sizeof name, "own.%d", n);
-        file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        int file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
         if (file != n && dup2(file, n) >= 0)
             close(file);
     }

@@ -104,13 +104,11 @@ static void jump(int number)
 
 static void fork_and_go(int number)
 {
-    pid_t child;
-
     (void)number;
     hits = hits + 1;
     if (hits >= most_hits)
         every(ITIMER_REAL, 0); /* children may take longer than a tick */
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         guest_go(2);
         _exit(0);

@@ -92,14 +92,13 @@ static void make_odd(void)
     mvt_trace *t = mvt_new();
     mv_err err = {0};
     mv_write_opts opts = {0};
-    const mv_trace *trace;
     char path[4096];
     mv_sink sink;
 
     mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20, .time_us = 50);
     mvt_alloc(t, .addr = 0x10000, .bytes = 512, .stack = "step:train.py:7", .time_us = 40);
     mvt_free(t, .addr = 0x10000, .bytes = 512, .time_us = 30);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     opts.digests = mv_digests_make(mvt_memory(), trace, NULL, &err);
     cr_assert_not_null(opts.digests);
     snprintf(path, sizeof path, "%s/odd.bin", mvt_folder_path());
@@ -110,15 +109,13 @@ static void make_odd(void)
 
 Test(digest, contradictory_digests_are_ignored)
 {
-    mv_trace whole;
-    mvt_container *c;
     mv_wire_digest good, bad;
 
     make_odd();
-    whole = read_without_events("odd.bin");
+    mv_trace whole = read_without_events("odd.bin");
     cr_assert_not_null(whole.digests);
     cr_expect_gt(whole.notes[MV_NOTE_UNSORTED_TIME].count, 0);
-    c = container_of("odd.bin");
+    mvt_container *c = container_of("odd.bin");
     memcpy(&good, mvt_chunk_of(c, MV_WIRE_DIGEST)->stored, sizeof good);
     for (unsigned i = 0; i < 9; i++) {
         bad = good;
@@ -162,16 +159,12 @@ Test(digest, events_are_read_where_a_request_may_have_failed)
 /* Rows of other tables are lost: what the events refer to is gone, and a digest does not know it. */
 Test(digest, a_damaged_file_is_read_whole)
 {
-    mv_trace trace;
-    mvt_container *c;
-    mv_span file;
-
     make_odd();
-    c = container_of("odd.bin");
-    file = mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX);
+    mvt_container *c = container_of("odd.bin");
+    mv_span file = mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX);
     ((uint8_t *)file.data)[mvt_chunk_of(c, MV_WIRE_FRAMES)->at + sizeof(mv_wire_chunk)] ^= 1;
     mvt_folder_put("hurt.bin", file);
-    trace = read_without_events("hurt.bin");
+    mv_trace trace = read_without_events("hurt.bin");
     cr_expect_null(trace.digests);
     cr_expect_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
     cr_expect_not_null(trace.devices[0].events.addr);

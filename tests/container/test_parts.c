@@ -122,9 +122,7 @@ static void write_whole_and_parts(const mv_trace *trace)
     const mv_spans *spans = NULL;
     mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err())};
     char path[4096];
-    mv_span file;
     mv_sink sink;
-    mvt_container *c;
 
     cr_assert_not_null(opts.digests);
     opts.spans = spans;
@@ -132,8 +130,8 @@ static void write_whole_and_parts(const mv_trace *trace)
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mvt_ok(mv_snapshot_write(mvt_memory(), trace, &opts, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    file = mvt_folder_read("parts.bin");
-    c = mvt_take_apart(mvt_memory(), file);
+    mv_span file = mvt_folder_read("parts.bin");
+    mvt_container *c = mvt_take_apart(mvt_memory(), file);
     free((void *)file.data);
     cr_assert_neq(mvt_chunk_of(c, MV_WIRE_OPENING)->head.first_row, 0);
     mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_DIGEST));
@@ -301,19 +299,15 @@ LongTest(parts, reports_on_a_window_are_as_from_the_whole)
 /* What was alive on one device is said of another. */
 LongTest(parts, a_part_that_contradicts_itself_is_an_error)
 {
-    mvt_container *c;
-    mv_span file;
-    mvt_run run;
-
     write_whole_and_parts(make_heap());
-    file = mvt_folder_read("parts.bin");
-    c = mvt_take_apart(mvt_memory(), file);
+    mv_span file = mvt_folder_read("parts.bin");
+    mvt_container *c = mvt_take_apart(mvt_memory(), file);
     for (uint32_t i = 0; i < c->count; i++)
         if (c->chunks[i].head.kind == MV_WIRE_LIVING)
             c->chunks[i].head.device = 0;
     mvt_folder_put("odd.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
     free((void *)file.data);
-    run = mvt_here("$MEMVIZ lines --device 0 --from 66000 odd.bin");
+    mvt_run run = mvt_here("$MEMVIZ lines --device 0 --from 66000 odd.bin");
     cr_expect_eq(run.status, 1);
     cr_expect(strstr(run.err, "contradict what the file says was alive"), "%s", run.err);
 }

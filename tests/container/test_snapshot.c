@@ -43,13 +43,12 @@ Test(snapshot, a_trace_of_nothing_comes_back)
 
 Test(snapshot, the_same_trace_gives_the_same_bytes)
 {
-    mv_trace trace, again;
-    mv_span once, twice;
+    mv_trace again;
 
-    trace = mvt_everything(mvt_memory());
-    once = mvt_snapshot_of(mvt_memory(), &trace);
+    mv_trace trace = mvt_everything(mvt_memory());
+    mv_span once = mvt_snapshot_of(mvt_memory(), &trace);
     read_back(once, &again);
-    twice = mvt_snapshot_of(mvt_memory(), &again);
+    mv_span twice = mvt_snapshot_of(mvt_memory(), &again);
     cr_assert_eq(once.length, twice.length);
     cr_assert_eq(memcmp(once.data, twice.data, once.length), 0);
 }
@@ -106,12 +105,11 @@ LongTest(snapshot, tables_at_the_border_of_a_chunk_come_back)
 
 Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
 {
-    mv_trace trace, again;
-    mvt_container *c;
+    mv_trace again;
     uint8_t payload[] = "not for us";
 
-    trace = mvt_everything(mvt_memory());
-    c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
+    mv_trace trace = mvt_everything(mvt_memory());
+    mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     for (int i = 0; i < 2; i++)
         c->chunks[c->count++] = (mvt_chunk){
             .head = {.kind = MV_WIRE_LIVE_KINDS, .codec = 77, .stored_bytes = sizeof payload},
@@ -131,11 +129,10 @@ static mv_wire_column *columns_of(mvt_chunk *chunk)
 
 Test(snapshot, unknown_columns_are_skipped_and_missing_ones_absent)
 {
-    mv_trace trace, again;
-    mvt_container *c;
+    mv_trace again;
 
-    trace = mvt_everything(mvt_memory());
-    c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
+    mv_trace trace = mvt_everything(mvt_memory());
+    mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     columns_of(mvt_chunk_of(c, MV_WIRE_HISTORY))[2].column = 99; /* stack */
     read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &again);
     cr_assert_eq(again.notes[MV_NOTE_UNKNOWN_KEY].count,
@@ -193,12 +190,11 @@ Test(snapshot, the_documented_example_equals_the_output)
     bytes = mvt_snapshot_bytes(t);
     while (fgets(line, sizeof line, file)) {
         uint8_t documented[16];
-        int count;
         if (strncmp(line, "```", 3) == 0)
             inside = strcmp(line, "```hex\n") == 0;
         if (!inside || line[0] == '`')
             continue;
-        count = documented_bytes(line, at, documented);
+        int count = documented_bytes(line, at, documented);
         cr_assert_gt(count, 0, "%s", line);
         cr_assert_leq(at + (uint64_t)count, bytes.length);
         cr_assert_eq(memcmp(documented, bytes.data + at, (size_t)count), 0, "byte %llu: %s",

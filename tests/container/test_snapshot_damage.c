@@ -279,10 +279,9 @@ Test(snapshot_damage, lost_stacks_are_unknown)
     for (int k = 0; k < 4; k++) {
         mv_trace trace;
         outcome o;
-        const mv_events *was, *is;
         read_without(&trace, kinds[k % 2], k > 1, &o);
-        was = &trace.devices[0].events;
-        is = &o.trace.devices[0].events;
+        const mv_events *was = &trace.devices[0].events;
+        const mv_events *is = &o.trace.devices[0].events;
         cr_assert_eq(is->count, was->count);
         for (uint32_t i = 0; i < is->count; i++) {
             bool known = was->stack[i].row == MV_EMPTY_STACK.row;
@@ -348,14 +347,12 @@ static bool is_part(const mv_events *is, const mv_events *of, uint32_t first)
 
 LongTest(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_cut)
 {
-    mv_span bytes;
-    mvt_container *c;
     mv_trace trace = mvt_load(mvt_memory(), "generate");
     const mv_events *was = &trace.devices[0].events;
 
     cr_assert_gt(was->count, 2 * 65536);
-    bytes = mvt_snapshot_of(mvt_memory(), &trace);
-    c = mvt_take_apart(mvt_memory(), bytes);
+    mv_span bytes = mvt_snapshot_of(mvt_memory(), &trace);
+    mvt_container *c = mvt_take_apart(mvt_memory(), bytes);
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t events = 0, tables = 0;
         outcome o;
@@ -378,7 +375,6 @@ LongTest(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_
 
 LongTest(snapshot_damage, events_after_lost_ones_move_up)
 {
-    mv_events rest;
     outcome o;
     mv_trace trace = mvt_load(mvt_memory(), "generate");
     mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
@@ -389,7 +385,7 @@ LongTest(snapshot_damage, events_after_lost_ones_move_up)
     try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
     cr_assert_eq(o.code, MV_OK);
     cr_assert_eq(damage(&o.trace), 1);
-    rest = o.trace.devices[0].events;
+    mv_events rest = o.trace.devices[0].events;
     cr_assert_eq(rest.count, trace.devices[0].events.count - lost);
     cr_assert(is_part(&rest, &trace.devices[0].events, lost));
     drop_outcome(&o);

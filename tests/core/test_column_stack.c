@@ -95,9 +95,8 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         uint64_t random = d;
         mv_arena *arena = mvt_memory();
         mv_column_stack c;
-        mv_lives lives;
         mv_index x;
-        lives = mvt_lives(arena, trace, d);
+        mv_lives lives = mvt_lives(arena, trace, d);
         mvt_ok(mv_index_make(arena, &lives, measures[d % 3], &x, mvt_err()));
         mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
         for (int i = 0; i < 5; i++) {

@@ -23,11 +23,9 @@ static bool same(const void *a, const void *b, uint64_t count, uint64_t size)
 
 static bool is_same_map(const mv_heap_map *a, const mv_heap_map *b)
 {
-    uint32_t pieces;
-
     if (a->count != b->count || !same(a->first_piece, b->first_piece, a->count + 1, 4))
         return false;
-    pieces = a->first_piece[a->count];
+    uint32_t pieces = a->first_piece[a->count];
     return same(a->addr, b->addr, a->count, 8) && same(a->size, b->size, a->count, 8) &&
            same(a->free, b->free, a->count, 8) && same(a->whole, b->whole, a->count, 8) &&
            same(a->segment, b->segment, a->count, 4) &&
@@ -57,9 +55,8 @@ static void check_trace(const mv_trace *trace, const char *name, uint32_t moment
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         bench b;
-        uint32_t step;
         open_bench(&b, trace, device);
-        step = b.lives.events.count / moments + 1;
+        uint32_t step = b.lives.events.count / moments + 1;
         compare(&b, name);
         while (mv_heap_next(&b.heap))
             if (b.heap.event % step == step - 1 || b.heap.event + 1 == b.lives.events.count)

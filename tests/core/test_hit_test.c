@@ -44,13 +44,12 @@ static void check_instant(mv_column_stack *p, mv_instant instant, uint64_t *rand
     for (uint32_t r = 0; r < x->count; r++) {
         bool is_open;
         uint64_t held = mvt_held(x, p->drawn, r, instant, &is_open), byte, low, high;
-        mv_hit hit;
         if (held == 0)
             continue;
         byte = offset + mvt_random(random, 1 << 30) % held;
         low = byte - (byte < 20000 ? byte : mvt_random(random, 20000));
         high = byte + 1 + mvt_random(random, 20000);
-        hit = mv_hit_find(p, instant, byte, low, high);
+        mv_hit hit = mv_hit_find(p, instant, byte, low, high);
         cr_assert_eq(hit.rank, is_open ? MV_NO_ROW : r);
         if (!is_open)
             cr_assert(hit.offset == offset && hit.bytes == held);
@@ -110,8 +109,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 {
     (void)name;
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_lives lives;
-        lives = mvt_lives(mvt_memory(), trace, d);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, d);
         if (lives.allocs.count < 3000)
             check_lives(mvt_memory(), &lives, d, 2);
     }

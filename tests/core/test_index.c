@@ -142,12 +142,11 @@ Test(index, answers_as_every_row_does_on_random_heaps)
 {
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
-        mv_lives lives;
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
                                         .calls = 150,
                                         .unrecorded = seed % 3 * 40,
                                         .expandable = seed % 2});
-        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         check_index(mvt_arena(t), &lives, seed);
         check_segments(mvt_arena(t), &lives, seed);
     }
@@ -159,19 +158,16 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     mv_arena *arena = mvt_memory();
 
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_lives lives;
-        lives = mvt_lives(arena, trace, d);
+        mv_lives lives = mvt_lives(arena, trace, d);
         for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
             mv_index x;
-            uint64_t bytes;
-            mv_index_walk walk;
             cr_assert_eq(mv_index_make(arena, &lives, measures[m], &x, mvt_err()), MV_OK, "%s",
                          name);
             check_moment(arena, &x, MV_BEFORE);
             for (uint32_t e = 0; e < x.events; e += 1 + x.events / 50)
                 check_moment(arena, &x, e);
-            bytes = mv_index_bytes(&x, x.count, MV_BEFORE);
-            walk = mv_index_walk_from(&x, 0, x.events);
+            uint64_t bytes = mv_index_bytes(&x, x.count, MV_BEFORE);
+            mv_index_walk walk = mv_index_walk_from(&x, 0, x.events);
             while (mv_index_walk_next(&walk))
                 bytes += walk.is_end ? -x.bytes[walk.rank] : x.bytes[walk.rank];
             if (x.events)
@@ -218,14 +214,13 @@ Test(index, finds_few_among_many)
 Test(index, an_empty_table_has_an_index)
 {
     mv_lives lives = {0};
-    mv_index_walk walk;
     mv_alive found;
     mv_index x;
 
     mvt_ok(mv_index_make(mvt_memory(), &lives, MV_INDEX_REQUESTED, &x, mvt_err()));
     mvt_ok(mv_index_alive(mvt_memory(), &x, MV_BEFORE, &found, mvt_err()));
     cr_expect_eq(found.count, 0);
-    walk = mv_index_walk_from(&x, 0, 0);
+    mv_index_walk walk = mv_index_walk_from(&x, 0, 0);
     cr_expect_not(mv_index_walk_next(&walk));
 }
 

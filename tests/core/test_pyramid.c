@@ -127,12 +127,11 @@ LongTest(pyramid, ranges_of_random_heaps_are_right)
 {
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
-        mv_lives lives;
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
                                         .calls = 200 * seed,
                                         .unrecorded = seed % 3 * 40,
                                         .expandable = seed % 2});
-        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         check_pyramid(mvt_arena(t), &lives, seed, 1000);
     }
 }
@@ -141,8 +140,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 {
     (void)name;
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_lives lives;
-        lives = mvt_lives(mvt_memory(), trace, d);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, d);
         check_pyramid(mvt_memory(), &lives, d + 1, 50);
     }
 }

@@ -9,13 +9,13 @@
 static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
 {
     mv_arena *arena = mvt_arena(t);
-    mv_lives lives, segments;
+    mv_lives segments;
     mv_series series;
     mv_layout layout = {.to = truth->events};
     mv_layout_opts opts = {.to = truth->events, .columns = truth->events, .least = 1, .visible = 1};
     const mv_alloc_lives *a = &segments.allocs;
 
-    lives = mvt_lives(arena, mvt_done(t), 0);
+    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
     mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &segments, mvt_err()));
     mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
     for (uint32_t i = 1; i < a->count; i++)

@@ -78,12 +78,11 @@ static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
 {
     for (uint32_t i = f->count; i-- > 0;) {
         const mv_tile_quad *q = &f->quads[i];
-        uint32_t column, row;
         if ((float)px < q->x || (float)px >= q->x + q->w || (float)py < q->y ||
             (float)py >= q->y + q->h)
             continue;
-        column = (uint32_t)(q->from_x + (float)px - q->x);
-        row = q->tile->rows - 1 - (uint32_t)(q->from_y + (float)py - q->y);
+        uint32_t column = (uint32_t)(q->from_x + (float)px - q->x);
+        uint32_t row = q->tile->rows - 1 - (uint32_t)(q->from_y + (float)py - q->y);
         return q->tile->ids[(uint64_t)column * q->tile->rows + row];
     }
     return MV_NO_ROW;
@@ -112,10 +111,9 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
 {
     for (int clock = 0; clock < 3; clock++) {
         uint64_t random = seed;
-        mv_tiles *tiles;
         shown s;
         show(mvt_memory(), lives, (mv_clock)clock, seed + (uint64_t)clock, &s);
-        tiles = mv_tiles_open(mvt_memory(), &(mv_tiles_opts){.threads = 0});
+        mv_tiles *tiles = mv_tiles_open(mvt_memory(), &(mv_tiles_opts){.threads = 0});
         cr_assert_not_null(tiles);
         for (int i = 0; i < views; i++) {
             mv_tile_view v = some_view(&s, &random);
@@ -272,11 +270,10 @@ LongTest(tiles, turns_make_the_same_tiles)
 Test(tiles, without_turns_nothing_is_made)
 {
     stage g;
-    mv_tile_view v;
     mv_tile_frame f;
 
     open_stage(&g, MV_COOPERATIVE, 0);
-    v = whole(&g);
+    mv_tile_view v = whole(&g);
     for (int i = 0; i < 5; i++)
         f = mv_tiles_frame(g.tiles, &v, g.turn++);
     cr_assert_gt(f.missing, 0);
@@ -300,12 +297,10 @@ static bool covers_width(const mv_tile_frame *f, const mv_tile_view *v)
 Test(tiles, another_scale_is_shown_until_the_tiles_are_there)
 {
     stage g;
-    mv_tile_view v;
-    mv_tile_frame f;
 
     open_stage(&g, 1, 0);
-    v = whole(&g);
-    f = settle(&g, &v);
+    mv_tile_view v = whole(&g);
+    mv_tile_frame f = settle(&g, &v);
     while (!mv_tiles_are_idle(g.tiles))
         usleep(500);
     v.dx /= 3;
@@ -329,10 +324,9 @@ static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
 
     for (int i = 0; i < 40; i++) {
         mv_tile_view v = whole(g);
-        mv_tile_frame f;
         v.dx /= 1 + i * 0.01;
         v.is_zooming = is_zooming;
-        f = mv_tiles_frame(g->tiles, &v, g->turn++);
+        mv_tile_frame f = mv_tiles_frame(g->tiles, &v, g->turn++);
         for (uint32_t q = 0; q < f.count; q++) {
             cr_assert_eq(f.quads[q].is_exact, !is_zooming);
             most = f.quads[q].tile->serial > most ? f.quads[q].tile->serial : most;
@@ -354,11 +348,10 @@ LongTest(tiles, scales_are_few_while_zooming)
 Test(tiles, panning_at_one_scale_makes_only_new_tiles)
 {
     stage g;
-    mv_tile_view v;
     uint64_t serial = 0;
 
     open_stage(&g, 0, 0);
-    v = whole(&g);
+    mv_tile_view v = whole(&g);
     v.dx /= 5;
     for (int i = 0; i < 400; i++) {
         mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
@@ -393,12 +386,10 @@ LongTest(tiles, memory_stays_within_its_limit)
 Test(tiles, a_view_beyond_the_limit_names_missing_parts)
 {
     stage g;
-    mv_tile_view v;
-    mv_tile_frame f;
 
     open_stage(&g, 0, 1 << 20);
-    v = whole(&g);
-    f = mv_tiles_frame(g.tiles, &v, g.turn++);
+    mv_tile_view v = whole(&g);
+    mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
     cr_assert_gt(f.missing, 0);
     close_stage(&g);
 }
@@ -406,14 +397,11 @@ Test(tiles, a_view_beyond_the_limit_names_missing_parts)
 Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
 {
     stage g;
-    mv_tile_view v;
-    mv_tile_frame f;
-    mv_tiles *tiles;
 
     open_stage(&g, 0, 0);
-    tiles = mv_tiles_open(g.arena, &(mv_tiles_opts){.scratch = 1});
-    v = whole(&g);
-    f = mv_tiles_frame(tiles, &v, 1);
+    mv_tiles *tiles = mv_tiles_open(g.arena, &(mv_tiles_opts){.scratch = 1});
+    mv_tile_view v = whole(&g);
+    mv_tile_frame f = mv_tiles_frame(tiles, &v, 1);
     cr_assert(f.failed > 0 && f.failed == f.missing && f.count == 0);
     f = mv_tiles_frame(tiles, &v, 2);
     cr_assert_eq(f.failed, f.missing);
@@ -427,11 +415,10 @@ LongTest(tiles, a_forgotten_file_is_not_read_any_more)
 
     open_stage(&g, 2, 0);
     for (int i = 0; i < 30; i++) {
-        mv_tile_view v;
         shown s;
         show(mvt_memory(), &g.lives, (mv_clock)(i % 3), (uint64_t)i, &s);
         s.subject.id = 7;
-        v = whole(&g);
+        mv_tile_view v = whole(&g);
         v.subject = s.subject;
         v.dx = s.scale.length / 1000;
         mv_tiles_frame(g.tiles, &v, g.turn++);
@@ -466,15 +453,13 @@ Test(tiles, without_events_there_are_no_rows)
 {
     mv_lives lives = {.history_why = "none"};
     mv_tile_view v = {.dx = 0.01, .dy = 1, .width = 800, .height = 600};
-    mv_tile_frame f;
-    mv_tiles *tiles;
     shown s;
 
     show(mvt_memory(), &lives, MV_CLOCK_TIME, 1, &s);
     cr_assert_eq(s.scale.clock, MV_CLOCK_EVENTS);
-    tiles = mv_tiles_open(mvt_memory(), &(mv_tiles_opts){.threads = 0});
+    mv_tiles *tiles = mv_tiles_open(mvt_memory(), &(mv_tiles_opts){.threads = 0});
     v.subject = s.subject;
-    f = mv_tiles_frame(tiles, &v, 1);
+    mv_tile_frame f = mv_tiles_frame(tiles, &v, 1);
     cr_assert(f.count == 0 && f.missing == 0);
     mv_tiles_close(tiles);
 }

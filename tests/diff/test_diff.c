@@ -289,12 +289,11 @@ Test(diff, devices_are_paired_by_number)
 Test(diff, lone_devices_are_paired_with_any_numbers)
 {
     mvt_trace *t = mvt_new();
-    cJSON *report;
 
     mvt_segment_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 1 << 30);
     mvt_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 4096, .stack = "f:a.py:3");
-    report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle %s",
-                      mvt_temp_file(mvt_snapshot_bytes(t)));
+    cJSON *report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle %s",
+                             mvt_temp_file(mvt_snapshot_bytes(t)));
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 1);
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "before"), "device"), 0);
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "device"), 1);
@@ -303,7 +302,7 @@ Test(diff, lone_devices_are_paired_with_any_numbers)
 
 static void expect_run(int status, const char *arguments, const char *first)
 {
-    mvt_run run = mvt_sh("$MEMVIZ %s", arguments);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ %s", arguments);
 
     cr_expect_eq(run.status, status, "%s: %d: %s", arguments, run.status, run.err);
     cr_expect(strncmp(run.out, first, strlen(first)) == 0, "%s", run.out);
@@ -440,11 +439,10 @@ LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
     const char *idle = idle_file();
     char files[128];
-    mvt_run run;
 
     snprintf(files, sizeof files, "gpt_train.pickle %s", idle);
     expect_gate(4, "has no memory on device 0, and no history: whether", files);
-    run = mvt_sh("cd $SNAPS; $MEMVIZ diff %s | tr -s '\n ' '  '", files);
+    mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ diff %s | tr -s '\n ' '  '", files);
     cr_expect(strstr(run.out, "at the peak, as far as the files show"), "%s", run.out);
     cr_expect(strstr(run.out, "has no memory on device 0, and no history"), "%s", run.out);
     snprintf(files, sizeof files, "%s gpt_train.pickle --fail-on 'delta>1MiB'", idle);

@@ -366,11 +366,11 @@ Test(stack_match, random_programs_find_themselves)
 
     for (uint64_t run = 1; run <= 60; run++) {
         uint64_t seed = run;
-        program before, after;
+        program before;
         call_path paths[STACKS];
         matched m;
         make_program(&before, &seed);
-        after = before;
+        program after = before;
         edit_program(&after, &seed);
         random_paths(paths, &seed);
         for (int i = 0; i < STACKS; i++) {

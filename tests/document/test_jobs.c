@@ -147,13 +147,12 @@ Test(jobs, only_the_newest_query_waits)
 Test(jobs, an_older_answer_is_shown_until_the_new_one_arrives)
 {
     context c;
-    const int *old;
 
     begin(&c, 1, true);
     ask(&c, 1);
     wait_until_idle(&c);
     atomic_store(&c.may_go, false);
-    old = ask(&c, 2);
+    const int *old = ask(&c, 2);
     cr_assert_not(c.is_current);
     cr_assert_eq(*old, 2);
     atomic_store(&c.may_go, true);

@@ -118,22 +118,21 @@ Test(saved_index, written_files_are_read)
 LongTest(saved_index, a_damaged_one_does_not_count)
 {
     char path[MV_SAVED_PATH + 300];
-    mv_saved_index index, read;
+    mv_saved_index read;
     struct stat s;
     place p;
-    int file;
 
     begin(&p);
-    index = some_index(&p, 1);
+    mv_saved_index index = some_index(&p, 1);
     cr_assert(mv_saved_index_write(p.folder, key_of(&p), &index));
     path_of(&p, path);
-    file = open(path, O_RDWR);
+    int file = open(path, O_RDWR);
     cr_assert_eq(fstat(file, &s), 0);
     for (off_t at = 0; at < s.st_size; at += at < 80 ? 1 : 997)
         for (int bit = 0; bit < 8; bit++) {
-            uint8_t is, wrong;
+            uint8_t is;
             cr_assert_eq(pread(file, &is, 1, at), 1);
-            wrong = is ^ (uint8_t)(1 << bit);
+            uint8_t wrong = is ^ (uint8_t)(1 << bit);
             cr_assert_eq(pwrite(file, &wrong, 1, at), 1);
             cr_assert_not(mv_saved_index_read(p.arena, p.folder, key_of(&p), &read));
             cr_assert_eq(pwrite(file, &is, 1, at), 1);
@@ -152,21 +151,21 @@ LongTest(saved_index, a_damaged_one_does_not_count)
 Test(saved_index, a_file_that_changed_has_another_key)
 {
     struct timespec at[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-    mv_saved_key first, again, later, other, pipe;
+    mv_saved_key pipe;
     place p;
 
     begin(&p);
     utimensat(AT_FDCWD, p.trace, at, 0);
-    first = key_of(&p);
-    again = key_of(&p);
+    mv_saved_key first = key_of(&p);
+    mv_saved_key again = key_of(&p);
     cr_assert_eq(memcmp(&first, &again, sizeof first), 0);
     write_text(p.trace, "A trace");
     utimensat(AT_FDCWD, p.trace, at, 0);
-    other = key_of(&p);
+    mv_saved_key other = key_of(&p);
     cr_assert_neq(memcmp(&first, &other, sizeof first), 0, "content");
     at[1].tv_nsec = 1;
     utimensat(AT_FDCWD, p.trace, at, 0);
-    later = key_of(&p);
+    mv_saved_key later = key_of(&p);
     cr_assert_neq(memcmp(&other, &later, sizeof other), 0, "time");
     cr_assert_not(mv_saved_key_of(p.arena, "/dev/null", &pipe));
     cr_assert_not(mv_saved_key_of(p.arena, "/nonexistent", &pipe));
@@ -176,11 +175,10 @@ Test(saved_index, a_file_that_changed_has_another_key)
 Test(saved_index, folders_that_cannot_be_written_do_no_harm)
 {
     char folder[MV_SAVED_PATH];
-    mv_saved_index index;
     place p;
 
     begin(&p);
-    index = some_index(&p, 1);
+    mv_saved_index index = some_index(&p, 1);
     write_text(p.folder, "a file, where the folder should be");
     cr_assert_not(mv_saved_index_write(p.folder, key_of(&p), &index));
     cr_assert_not(mv_saved_index_write("/proc/memviz", key_of(&p), &index));
@@ -199,12 +197,12 @@ Test(saved_index, folders_that_cannot_be_written_do_no_harm)
 
 Test(saved_index, only_the_latest_are_kept)
 {
-    mv_saved_index index, read;
+    mv_saved_index read;
     char other[MV_SAVED_PATH + 16];
     place p;
 
     begin(&p);
-    index = some_index(&p, 1);
+    mv_saved_index index = some_index(&p, 1);
     cr_assert(mv_saved_index_write(p.folder, (mv_saved_key){1, 0}, &index));
     snprintf(other, sizeof other, "%s/notes", p.folder);
     write_text(other, "not ours: it stays");
@@ -246,22 +244,19 @@ static void compare(const mv_document_device *d)
 
 Test(saved_index, is_shown_while_the_trace_is_read)
 {
-    mv_view *view;
-    mv_document *d;
-    mv_document again;
     place p;
     int stage;
 
     begin(&p);
-    view = mvt_view("gpt_train");
-    d = view->documents[0];
+    mv_view *view = mvt_view("gpt_train");
+    mv_document *d = view->documents[0];
     compare(&d->devices[0]);
     cr_assert_not(mv_view_outline(view) || d->has_saved);
     mv_document_save_outline(d, MV_LONG_EVENTS);
     cr_assert_eq(count_files(p.folder), 0, "short traces are read as quickly");
     mv_document_save_outline(d, 1);
     cr_assert_eq(count_files(p.folder), 1);
-    again = (mv_document){.path = d->path, .level = d->level};
+    mv_document again = (mv_document){.path = d->path, .level = d->level};
     mv_document_load_outline(&again, view->budget);
     cr_assert(again.has_saved);
     cr_assert_eq(again.saved.count, d->device_count);

@@ -50,13 +50,11 @@ static mvt_trace *two_users(void)
 
 Test(event_words, an_alloc_leads_to_its_free_and_to_the_next_user)
 {
-    mv_event_explanation explanation;
-
     open_device(mvt_done(two_users()), 0);
     expect_text(1,
                 "Allocates 1.97 MiB at 0x10000000 in train.py:62 forward; freed after 12.6 ms by "
                 "event 2; the address is used next by event 4 (layers.py:40 forward)");
-    explanation = explanation_of(1);
+    mv_event_explanation explanation = explanation_of(1);
     cr_expect_eq(explanation.alloc, 0);
     cr_expect_eq(explanation.born, 1);
     cr_expect_eq(explanation.freed, 2);
@@ -252,9 +250,8 @@ static void expect_links(const char *name, uint32_t event)
 static void check_explanations(const mv_trace *trace, const char *name)
 {
     for (uint32_t d = 0; d < trace->device_count; d++) {
-        uint32_t step;
         open_device(trace, d);
-        step = lives.events.count / 3000 + 1;
+        uint32_t step = lives.events.count / 3000 + 1;
         for (uint32_t i = 0; i < lives.events.count; i += step)
             expect_links(name, i);
         for (uint32_t i = 0; i < lives.allocs.preexisting; i++) {

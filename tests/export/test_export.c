@@ -29,12 +29,11 @@ static double stats_sum(const char *snapshot, const char *group, const char *key
 static sqlite3_int64 ask(sqlite3 *db, const char *question)
 {
     sqlite3_stmt *statement;
-    sqlite3_int64 answer;
 
     cr_assert_eq(sqlite3_prepare_v2(db, question, -1, &statement, NULL), SQLITE_OK, "%s: %s",
                  question, sqlite3_errmsg(db));
     cr_assert_eq(sqlite3_step(statement), SQLITE_ROW, "%s", question);
-    answer = sqlite3_column_int64(statement, 0);
+    sqlite3_int64 answer = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
     return answer;
 }
@@ -42,12 +41,11 @@ static sqlite3_int64 ask(sqlite3 *db, const char *question)
 /* `words`: the file, and options. */
 static sqlite3 *database_by(const char *words, mvt_run *run)
 {
-    unsigned char *copy;
     sqlite3 *db;
 
-    *run = mvt_sh("$MEMVIZ export -q --format sqlite %s -o -", words);
+    *run = mvt_here_or_sh("$MEMVIZ export -q --format sqlite %s -o -", words);
     cr_assert_eq(run->status, 0, "%s", run->err);
-    copy = sqlite3_malloc64(run->out_length);
+    unsigned char *copy = sqlite3_malloc64(run->out_length);
     cr_assert_not_null(copy);
     memcpy(copy, run->out, run->out_length);
     cr_assert_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
@@ -114,7 +112,6 @@ Test(export, large_numbers_are_exact)
 {
     mvt_trace *t = mvt_new();
     const uint64_t base = 0xffff900000000000;
-    sqlite3 *db;
     mvt_run run;
 
     mvt_segment_alloc(t, .addr = base, .bytes = 2 << 20, .stack = "f:a.py:1");
@@ -122,7 +119,7 @@ Test(export, large_numbers_are_exact)
     mvt_alloc(t, .addr = base + 512, .bytes = 512, .stack = "g:a.py:2");
     mvt_final_heap(t);
     mvt_done(t);
-    db = database_by(mvt_temp_file(mvt_pickle_bytes(t, false)), &run);
+    sqlite3 *db = database_by(mvt_temp_file(mvt_pickle_bytes(t, false)), &run);
     cr_expect_eq(ask(db, "SELECT count(*) FROM allocations WHERE typeof(addr) = 'text' AND "
                          "addr IN ('18446620928407240704', '18446620928407241216')"),
                  2);
@@ -240,7 +237,8 @@ LongTest(export, tables_are_csv)
 LongTest(export, speedscope_profiles_add_up)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
+        mvt_run run =
+            mvt_here_or_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
         cJSON *file = mvt_json_of(run.out);
         const cJSON *profiles = cJSON_GetObjectItem(file, "profiles"), *p, *sample, *frame;
         int frames =
@@ -290,11 +288,9 @@ static uint64_t take_varint(message *m)
 /* The next field: its number, and its value or what it holds. 0 at the end. */
 static uint32_t take_field(message *m, uint64_t *value, message *inner)
 {
-    uint64_t key;
-
     if (m->at == m->end)
         return 0;
-    key = take_varint(m);
+    uint64_t key = take_varint(m);
     cr_assert((key & 7) == 0 || (key & 7) == 2);
     *value = take_varint(m);
     if ((key & 7) == 2) {
@@ -356,7 +352,7 @@ LongTest(export, perfetto_has_the_levels)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         const char *name = snapshots[i];
-        mvt_run run = mvt_sh("$MEMVIZ export -q --format perfetto $SNAPS/%s -o -", name);
+        mvt_run run = mvt_here_or_sh("$MEMVIZ export -q --format perfetto $SNAPS/%s -o -", name);
         found f = {0};
 
         cr_assert_eq(run.status, 0, "%s", run.err);
@@ -378,13 +374,12 @@ LongTest(export, perfetto_has_the_levels)
 static mvt_trace *annotated_elsewhere(int32_t device)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
 
     mvt_segment_alloc(t, .device = 1, .addr = 1 << 20, .bytes = 2 << 20, .stack = "f:a.py:1");
     mvt_annotate(t, "forward", true, 0);
     mvt_alloc(t, .device = 1, .addr = 1 << 20, .bytes = 512, .stack = "f:a.py:1");
     mvt_annotate(t, "forward", false, 0);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     for (uint32_t i = 0; i < trace->annotations.count; i++)
         trace->annotations.device[i] = device;
     return t;
@@ -394,7 +389,7 @@ static found perfetto_by(const char *words, mvt_run *run)
 {
     found f = {0};
 
-    *run = mvt_sh("$MEMVIZ export -q --format perfetto %s -o -", words);
+    *run = mvt_here_or_sh("$MEMVIZ export -q --format perfetto %s -o -", words);
     cr_assert_eq(run->status, 0, "%s", run->err);
     read_packets((message){(const uint8_t *)run->out, (const uint8_t *)run->out + run->out_length},
                  &f);
@@ -453,7 +448,7 @@ LongTest(export, format_comes_from_the_option_or_the_name)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ export $SNAPS/gpt_train.pickle %s", cases[i].words);
+        mvt_run run = mvt_here_or_sh("$MEMVIZ export $SNAPS/gpt_train.pickle %s", cases[i].words);
         cr_assert_eq(run.status, cases[i].status, "%s: %s", cases[i].words, run.err);
     }
 }

@@ -2,7 +2,6 @@
  * Each run ends with the right result, or with one line, status 1 and the folder as it was. */
 #include <sys/resource.h>
 
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 /* The last line that the server prints (tests/programs/failing.h). Under a sanitizer a run that
@@ -182,7 +181,7 @@ Test(faults, a_clock_that_jumps)
 
 /* ---- limits ------------------------------------------------------------------------------ */
 
-/* One line, and the old file. The line goes to a pipe, which has no limit. */
+/* The failure is one line, and the old file stays. The line goes to a pipe, which has no limit. */
 static void expect_line(const char *limit, const char *command)
 {
     mvt_run r =
@@ -218,8 +217,8 @@ Test(limits, files_that_may_not_grow_are_reported_alike)
         mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ %s; } 2>&1 | cat", commands[i]);
         char line[200];
         snprintf(line, sizeof line,
-                 "memviz: cannot write %s: File too large: beyond 1 GiB and 1 KiB for each byte of "
-                 "input, or ulimit -f\n",
+                 "memviz: cannot write %s: File too large: over 1 GiB plus 1 KiB for each byte of "
+                 "input, or over ulimit -f\n",
                  strrchr(commands[i], ' ') + 1);
         cr_expect_str_eq(r.out, line, "%s: %s", commands[i], r.out);
     }
@@ -244,7 +243,7 @@ Test(limits, a_recording_that_may_not_grow)
     cr_expect(strncmp(r.out, "memviz: ", 8) == 0 && strstr(r.out, "\n5\n"), "%s", r.out);
 }
 
-/* The loader needs one at a time, the file that is read is one, and then there is none left. */
+/* The dynamic loader and the input need one descriptor each, and the limit leaves no other. */
 Test(limits, no_descriptors)
 {
     expect_line("ulimit -n 4", "leaks -q $SNAPS/gpt_train.pickle -o o");

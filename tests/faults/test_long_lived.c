@@ -9,17 +9,15 @@ static unsigned count_open(pid_t process, const char *name)
 {
     char path[64], line[4096];
     unsigned count = 0;
-    DIR *folder;
-    FILE *maps;
 
     snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
-    folder = opendir(path);
+    DIR *folder = opendir(path);
     cr_assert_not_null(folder);
     while (readdir(folder))
         count++;
     closedir(folder);
     snprintf(path, sizeof path, "/proc/%d/maps", (int)process);
-    maps = fopen(path, "re");
+    FILE *maps = fopen(path, "re");
     cr_assert_not_null(maps);
     while (fgets(line, sizeof line, maps))
         count += strstr(line, name) != NULL;
@@ -38,11 +36,10 @@ Test(long_lived, failing_requests_of_a_page, .timeout = 250)
     static const char *const names[] = {"a.pickle", "b.pickle", "c.bin"};
     static const char bad[] = "GET / HTTP/1.1\r\nHost: elsewhere\r\n\r\n";
     const char *folder = mvt_serve_folder();
-    mvt_server server;
     unsigned before = 0;
 
     mvt_in_folder(folder, "mkdir run; cd run; " BAD_FILES);
-    server = mvt_serve(folder, "run/a.pickle run/b.pickle run/c.bin");
+    mvt_server server = mvt_serve(folder, "run/a.pickle run/b.pickle run/c.bin");
     for (unsigned round = 0; round < 20; round++) {
         for (unsigned i = 0; i < 3; i++) {
             const cJSON *row = mvt_served_row(mvt_served(&server), names[i]);

@@ -173,9 +173,8 @@ Test(filter, any_bytes_are_safe)
 
     for (uint32_t round = 0; round < 20000; round++) {
         char why[MV_FILTER_WHY] = "";
-        uint32_t length;
         mv_filter f;
-        length = mvt_random(&state, sizeof text - 1);
+        uint32_t length = mvt_random(&state, sizeof text - 1);
         for (uint32_t i = 0; i < length; i++)
             text[i] = letters[mvt_random(&state, sizeof letters - 1)];
         text[length] = 0;
@@ -202,13 +201,12 @@ static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *t
 Test(filter, terms_on_stacks_match_the_right_blocks)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = "Forward:/w/net.py:12;main:/w/train.py:7");
     mvt_alloc(t, .addr = 0x2000, .bytes = 700,
               .stack = "load data:/w/data.py:3;main:/w/train.py:8");
     mvt_alloc(t, .addr = 0x3000, .bytes = 9);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     cr_assert_eq(count_matches(t, trace, ""), 3);
     cr_assert_eq(count_matches(t, trace, "forWARD"), 1);
     cr_assert_eq(count_matches(t, trace, "train.py:7:main"), 1);
@@ -256,7 +254,6 @@ Test(filter, a_site_is_the_line_that_is_charged)
         {"stack:0", 1},
     };
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 8, .stack = "Forward:/w/a/net.py:12;main:/w/train.py:7");
     mvt_alloc(t, .addr = 0x2000, .bytes = 8, .stack = "Forward:/w/b/net.py:12;main:/w/train.py:7");
@@ -266,7 +263,7 @@ Test(filter, a_site_is_the_line_that_is_charged)
     mvt_alloc(t, .addr = 0x6000, .bytes = 8);
     mvt_alloc(t, .addr = 0x7000, .bytes = 8, .stack = "");
     mvt_alloc(t, .addr = 0x8000, .bytes = 8, .stack = "at_empty");
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         cr_expect_eq(count_matches(t, trace, counts[i].text), counts[i].matches, "%s",
                      counts[i].text);
@@ -282,13 +279,12 @@ Test(filter, the_shortest_term_of_a_frame_names_no_other)
         {"at_empty", "site:at_empty"},
     };
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     char out[100];
 
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
         mvt_alloc(t, .addr = 0x1000 * (i + 1), .bytes = 8, .stack = terms[i][0]);
     mvt_alloc(t, .addr = 0x100000, .bytes = 8, .stack = "Forward:/w/b/net.py:12;h:/w/two.py:1");
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     for (uint32_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         mv_stack_id stack = mvt_lives(mvt_arena(t), trace, 0).allocs.stack[i];
         mv_frame_id frame = mv_culprit_frame(trace, NULL, stack);
@@ -300,14 +296,13 @@ Test(filter, the_shortest_term_of_a_frame_names_no_other)
 Test(filter, terms_on_lives_match_the_right_blocks)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
     mvt_free(t, .addr = 0x1000);
     mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stream = 7);
     mvt_alloc(t, .addr = 0x4000, .bytes = 512);
     mvt_free(t, .addr = 0x1000);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     cr_assert_eq(count_matches(t, trace, "life<2"), 1);
     cr_assert_eq(count_matches(t, trace, "life=2"), 1);
     cr_assert_eq(count_matches(t, trace, "life>2"), 1);
@@ -596,13 +591,12 @@ static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const 
     uint32_t count = (uint32_t)mvt_random(state, 4), matches = 0;
     char text[2 * sizeof terms] = "";
     mv_filter_bits bits;
-    mv_filter filter;
 
     for (uint32_t i = 0; i < count; i++) {
         terms[i] = draw_term(w, state);
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", terms[i].text);
     }
-    filter = read_filter(arena, text);
+    mv_filter filter = read_filter(arena, text);
     cr_assert_eq(filter.count, count, "%s", text);
     mvt_ok(mv_filter_allocs(arena, w->trace, w->lives, w->leaks, &filter, &bits, mvt_err()));
     for (uint32_t row = 0; row < w->lives->allocs.count; row++) {

@@ -34,10 +34,9 @@ static void random_part(mvt_heap_opts opts)
     mv_arena *arena = mvt_arena(t);
     uint64_t random = opts.seed;
     mv_filter_bits kept;
-    mv_lives lives;
 
     mvt_heap_run(t, opts);
-    lives = mvt_lives(arena, mvt_done(t), 0);
+    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
     cr_assert(mv_filter_bits_init(arena, lives.allocs.count, &kept));
     for (uint32_t i = 0; i < lives.allocs.count; i++)
         if (mvt_random(&random, 3))
@@ -95,11 +94,10 @@ Test(isolate, the_largest_of_a_window_are_chosen)
 {
     for (uint32_t seed = 1; seed <= 20; seed++) {
         mvt_trace *t = mvt_new();
-        mv_lives lives;
         uint32_t events;
 
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .unrecorded = seed % 2 * 50});
-        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         events = lives.events.count;
         for (uint32_t top = 0; top < 60; top += 1 + seed % 7) {
             check_largest(mvt_arena(t), &lives, 0, events, top);

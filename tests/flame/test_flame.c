@@ -116,12 +116,13 @@ LongTest(flame, command_line_adds_up)
             const char *frames = all ? "all" : "user";
             cJSON *json =
                 mvt_json(0, "$MEMVIZ memory --json $SNAPS/%s.pickle -o x.folded", names[i]);
-            mvt_run r =
-                mvt_sh("$MEMVIZ memory --frames %s -o - $SNAPS/%s.pickle", frames, names[i]);
+            mvt_run r = mvt_here_or_sh("$MEMVIZ memory --frames %s -o - $SNAPS/%s.pickle", frames,
+                                       names[i]);
             cr_expect_eq((double)sum_folded(r.out), mvt_json_number(json, "bytes"), "%s", names[i]);
             cr_expect_str_eq(mvt_json_text(json, "written"), "x.folded");
             json = mvt_json(0, "$MEMVIZ segments --json $SNAPS/%s.pickle -o x.folded", names[i]);
-            r = mvt_sh("$MEMVIZ segments --frames %s -o - $SNAPS/%s.pickle", frames, names[i]);
+            r = mvt_here_or_sh("$MEMVIZ segments --frames %s -o - $SNAPS/%s.pickle", frames,
+                               names[i]);
             cr_expect_eq((double)sum_folded(r.out), mvt_json_number(json, "bytes"), "%s", names[i]);
         }
 }

@@ -187,12 +187,11 @@ Test(floor, released_memory_keeps_nothing_apart)
 Test(floor, a_request_counts_in_units_of_512_bytes)
 {
     mvt_trace *t = mvt_new();
-    mv_minimum found;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 513);
     mvt_final_heap(t);
-    found = find(t);
+    mv_minimum found = find(t);
     cr_expect_eq(found.lower, 1024);
     cr_expect_eq(found.placement, 2 * MIB - 1024);
 }
@@ -202,7 +201,6 @@ Test(floor, the_pool_of_a_graph_keeps_its_memory)
 {
     for (uint64_t graph = 0; graph < 2; graph++) {
         mvt_trace *t = mvt_new();
-        mv_minimum found;
         mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
         mvt_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
         mvt_free(t, .addr = 0x10000000);
@@ -212,7 +210,7 @@ Test(floor, the_pool_of_a_graph_keeps_its_memory)
         mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_INACTIVE);
         mvt_segment(t, .addr = 0x20000000, .bytes = 20 * MIB);
         mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
-        found = find(t);
+        mv_minimum found = find(t);
         cr_expect_eq(found.lower, graph ? 40 * MIB : 20 * MIB);
         cr_expect_eq(found.upper, found.lower);
     }
@@ -221,11 +219,10 @@ Test(floor, the_pool_of_a_graph_keeps_its_memory)
 Test(floor, missing_data_is_reported)
 {
     mvt_trace *t = mvt_new();
-    mv_minimum found;
 
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
-    found = find(t);
+    mv_minimum found = find(t);
     cr_expect_not(found.is_known);
     cr_expect(strstr(found.why, "no memory events"));
     cr_expect_str_eq(mv_minimum_line(mvt_memory(), &found), "");
@@ -236,8 +233,6 @@ Test(floor, missing_data_is_reported)
 Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
-    mv_lives lives;
     mv_minimum found;
     mv_minimum_costs costs;
 
@@ -250,8 +245,8 @@ Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
         mvt_alloc(t, .addr = i << 28, .bytes = 16 * MIB, .stream = i, .stack = "block:a.py:9");
     }
     mvt_final_heap(t);
-    trace = mvt_done(t);
-    lives = mvt_lives(mvt_memory(), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mvt_ok(mv_minimum_find(mvt_memory(), trace, &lives, true, &found, mvt_err()));
     mvt_ok(mv_minimum_costs_find(mvt_memory(), &lives, &found, &costs, mvt_err()));
     cr_assert_eq(found.reserved - found.lower, 28 * MIB);

@@ -42,11 +42,10 @@ static void expect_agreement(const reports *r, const char *name)
 
     for (uint32_t i = 0; i < r->found.advice_count; i++) {
         const mv_advice *advice = &r->found.advice[i];
-        const mv_trial *run;
 
         if (!advice->setting)
             continue;
-        run = run_of(&r->all, advice->setting);
+        const mv_trial *run = run_of(&r->all, advice->setting);
         cr_assert(run, "%s: whatif does not try %s", name, advice->setting);
         cr_expect(mv_trials_helps(&r->all.trials, run), "%s: %s", name, advice->setting);
         cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
@@ -124,7 +123,6 @@ Test(advice, the_users_other_settings_stay)
 Test(advice, settings_that_cannot_be_replayed_are_not_promised)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     mv_arena *arena = mvt_memory();
     reports r;
 
@@ -135,7 +133,7 @@ Test(advice, settings_that_cannot_be_replayed_are_not_promised)
         mvt_alloc(t, .addr = at + (18 << 20), .bytes = 2 << 20);
     }
     mvt_final_heap(t);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     r.lives = mvt_lives(arena, trace, 0);
     mvt_ok(mv_sites_find(arena, trace, &r.sites, mvt_err()));
     mvt_ok(mv_fragmentation_find(arena, trace, &r.lives, &r.sites,
@@ -169,7 +167,7 @@ LongTest(advice, settings_are_not_advised_without_enough_memory)
 /* Without events the need is unknown. */
 Test(advice, facts_that_no_event_shows_are_not_claimed)
 {
-    mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
 
     cr_expect_not(strstr(run.out, "was needed at another moment of the run"), "%s", run.out);
 }

@@ -37,7 +37,6 @@ static result found(mvt_trace *t)
 Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
     mvt_alloc(t, .addr = 0x40000000, .bytes = 96 * MIB);
@@ -45,7 +44,7 @@ Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
     mvt_segment_alloc(t, .addr = 0x60000000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x40000000, .bytes = 80 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_expect_str_eq(r.f.figures, "102 MiB reserved, 96.0 MiB needed");
     cr_expect(r.f.at.event != MV_BEFORE && !r.f.over_plain);
     cr_expect_str_eq(r.f.why, "6.00 MiB beyond the need; up to 48.0 MiB (half of it) are usual");
@@ -55,10 +54,9 @@ Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
 /* An unknown answer has its own reason, which is not the past if the past is in the file. */
 Test(fragmentation, an_unknown_answer_has_its_reason)
 {
-    mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
+    mvt_run run =
+        mvt_here_or_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
     mvt_trace *t = mvt_new();
-    mv_trace trace;
-    result r;
 
     cr_expect(strstr(run.out, "ok (history incomplete)"), "%s", run.out);
     cr_expect(strstr(run.out, "needed at once is unknown: 3 allocations ended without a free"),
@@ -70,7 +68,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
     mvt_segment(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
-    r = found(t);
+    result r = found(t);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "file contains no segment events"), "%s", r.f.why);
     /* no event is an allocation, and the final heap has blocks */
@@ -89,7 +87,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     mvt_alloc(t, .addr = 0x80000000, .bytes = 4 * MIB);
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     trace.notes[MV_NOTE_NO_HEAP].count = 1;
     find_in(mvt_arena(t), &trace, 0, whole_trace, NULL, &r);
     cr_expect_eq(r.lives.history, MV_HISTORY_LATE);
@@ -101,13 +99,12 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
 Test(fragmentation, a_refused_segment_is_not_the_request)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
     mvt_alloc(t, .addr = 0x40000000, .bytes = 60 * MIB);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 7 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_expect_str_eq(r.f.figures,
                      "64.0 MiB reserved + a refused segment of 20.0 MiB, 67.0 MiB needed");
 }
@@ -351,14 +348,13 @@ static const mv_segment_growth *row_at(const mv_segment_growths *g, uint32_t eve
 static uint32_t check_growth(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     result r;
     mv_heap heap;
     char what[64];
     uint32_t rows = 0;
 
     mvt_heap_run(t, opts);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     find_in(mvt_arena(t), trace, 0, whole_trace, NULL, &r);
     snprintf(what, sizeof what, "seed %u", opts.seed);
     expect_sums(&r.f, what);
@@ -406,10 +402,8 @@ static mvt_trace *two_holes(void)
 
 static void expect_reason(mvt_trace *t, mv_growth_reason reason, uint64_t usable, uint64_t largest)
 {
-    result r;
-
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_assert_eq(r.f.growths.count, 1);
     cr_expect_str_eq(mv_growth_reason_name(r.f.growths.rows[0].reason),
                      mv_growth_reason_name(reason));
@@ -474,12 +468,11 @@ Test(fragmentation, small_requests_do_not_use_large_holes)
 Test(fragmentation, a_segment_for_more_than_the_free_bytes_is_not_a_row)
 {
     mvt_trace *t = two_holes();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 50 * MIB);
     mvt_alloc(t, .addr = 0x70000000, .bytes = 50 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_expect_eq(r.f.growths.count, 0);
 }
 
@@ -546,9 +539,8 @@ LongTest(fragmentation, verdicts_on_real_snapshots_are_right)
     };
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_trace trace;
         result r;
-        trace = mvt_load(mvt_memory(), cases[i].name);
+        mv_trace trace = mvt_load(mvt_memory(), cases[i].name);
         find_in(mvt_memory(), &trace, 0, whole_trace, NULL, &r);
         cr_expect_eq(r.f.fragmented, cases[i].fragmented, "%s", cases[i].name);
         cr_expect(r.f.fragmented || r.f.waits || r.f.advice_count == 0, "%s", cases[i].name);
@@ -686,13 +678,13 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 
 Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {
-    mvt_run run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
-                         "$SNAPS/frag_pinned_by_small.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation --fail-on fragmented "
+                                 "$SNAPS/frag_pinned_by_small.pickle");
 
     cr_expect_eq(run.status, 3, "%s", run.err);
     cr_expect(strncmp(run.out, "FRAGMENTED", 10) == 0);
-    run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
-                 "$SNAPS/frag_pinned_by_small_expandable.pickle");
+    run = mvt_here_or_sh("$MEMVIZ fragmentation --fail-on fragmented "
+                         "$SNAPS/frag_pinned_by_small_expandable.pickle");
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 

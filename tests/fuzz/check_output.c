@@ -77,10 +77,9 @@ static void check_keys(const char *what, const cJSON *value)
 cJSON *mvt_check_json(const char *what, mv_span text)
 {
     const char *end = NULL;
-    cJSON *value;
 
     mvt_check_text(what, text);
-    value = cJSON_ParseWithOpts((const char *)text.data, &end, 1);
+    cJSON *value = cJSON_ParseWithOpts((const char *)text.data, &end, 1);
     if (!value)
         mvt_stop("%s: not JSON near %.100s", what, end ? end : "");
     check_keys(what, value);

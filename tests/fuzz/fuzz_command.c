@@ -88,7 +88,7 @@ static bool is_command(const command_line *line, const char *name)
 /* If some of several files or devices cannot be read, the report is about the others. */
 static bool keeps_report(const command_line *line)
 {
-    return is_command(line, "ranks") || is_command(line, "triage") ||
+    return is_command(line, "ranks") || is_command(line, "triage") || is_command(line, "ledger") ||
            !mv_command_find(line->word[0]);
 }
 
@@ -99,14 +99,13 @@ static mvt_ran run(const char *const *words, int count, mv_span in)
 {
     static const struct timespec now;
     sigset_t ends, before, after;
-    mvt_ran ran;
 
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
     pthread_sigmask(SIG_BLOCK, NULL, &before);
     raise(SIGTERM);
-    ran = mvt_program_words(NULL, words, count, in, NULL);
+    mvt_ran ran = mvt_program_words(NULL, words, count, in, NULL);
     pthread_sigmask(SIG_BLOCK, NULL, &after);
     for (int signal = 1; signal < SIGRTMIN; signal++)
         if (sigismember(&before, signal) != sigismember(&after, signal))
@@ -121,11 +120,10 @@ static void check_lines_of_json(mv_span text)
     const char *at = (const char *)text.data, *end = at + text.length, *stop;
 
     for (; at < end; at = stop + 1) {
-        char *line;
         stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop)
             mvt_stop("a line of JSON without an end");
-        line = strndup(at, (size_t)(stop - at));
+        char *line = strndup(at, (size_t)(stop - at));
         cJSON_Delete(mvt_check_json("a line", (mv_span){(uint8_t *)line, strlen(line)}));
         free(line);
     }
@@ -166,7 +164,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *words[MOST_WORDS + 2];
     command_line line;
     int count = 0;
-    mvt_ran ran;
 
     read_words(data, size, &line);
     if (is_refused(&line))
@@ -188,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         words[count++] = line.word[i];
     if (is_command(&line, "view"))
         words[count++] = "--frames=2"; /* of --bench */
-    ran = run(words, count, line.in);
+    mvt_ran ran = run(words, count, line.in);
     check(&line, &ran);
     if (mvt_memory_tidy() != 0 && (ran.status == MV_EXIT_FAILED || ran.status == MV_EXIT_USAGE) &&
         !keeps_report(&line))
@@ -305,12 +302,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     command_line line;
     char *text = NULL;
     size_t length = 0;
-    FILE *out;
 
     if (draw(&random, 4) == 0)
         return LLVMFuzzerMutate(data, size, most);
     read_words(data, size, &line);
-    out = open_memstream(&text, &length);
+    FILE *out = open_memstream(&text, &length);
     if (!out)
         return size;
     put_words(out, &line, &random);

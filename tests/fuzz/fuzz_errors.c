@@ -50,22 +50,20 @@ static mv_error_texts find(mv_arena *arena, mv_span text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mv_budget budget = {.limit = 1u << 30};
-    mv_error_texts once, twice;
     mv_arena arena;
-    uint8_t *text;
 
     if (size > MOST_INPUT)
         return 0;
     mv_arena_init(&arena, &budget);
-    once = find(&arena, (mv_span){data, size});
+    mv_error_texts once = find(&arena, (mv_span){data, size});
     for (uint32_t i = 0; i < once.count; i++)
         check(&arena, &once.rows[i]);
     /* With 200 KB of another text between them, without a line similar to the first text's. */
-    text = mv_push_array(&arena, uint8_t, 2 * size + (200 << 10));
+    uint8_t *text = mv_push_array(&arena, uint8_t, 2 * size + (200 << 10));
     memset(text + size, '\n', 200 << 10);
     memcpy(text, data, size);
     memcpy(text + size + (200 << 10), data, size);
-    twice = find(&arena, (mv_span){text, 2 * size + (200 << 10)});
+    mv_error_texts twice = find(&arena, (mv_span){text, 2 * size + (200 << 10)});
     if (twice.count < once.count || (once.more == 0 && twice.count > 2 * once.count + 1))
         mvt_stop("%u errors, and %u in the text twice", once.count, twice.count);
     mv_arena_release(&arena);

@@ -51,11 +51,10 @@ static bool watch_once(mv_live_watch *watch, mv_budget *budget)
     mv_arena arena;
     mv_trace trace;
     mv_err err = {0};
-    bool fine;
 
     mv_arena_init(&arena, budget);
-    fine = mv_live_watch_update(watch, UINT64_MAX, 1000000, &err) == MV_OK &&
-           mv_live_watch_trace(watch, &arena, &trace, &err) == MV_OK;
+    bool fine = mv_live_watch_update(watch, UINT64_MAX, 1000000, &err) == MV_OK &&
+                mv_live_watch_trace(watch, &arena, &trace, &err) == MV_OK;
     mv_arena_release(&arena);
     return fine;
 }
@@ -87,12 +86,11 @@ static void watch_growth(const uint8_t *file, size_t length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t *file;
     size_t length;
 
     if (size == 0 || data[0] != 'c')
         return mvt_one_input(data, size, mv_snapshot_read);
-    file = mvt_live_expand((mv_span){data, size}, &length);
+    uint8_t *file = mvt_live_expand((mv_span){data, size}, &length);
     if (!file)
         return 0;
     mvt_one_input(file, length, mv_snapshot_read);

@@ -31,7 +31,6 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
     mv_flame memory, segments;
     mv_lines lines;
     mv_moment at;
-    uint64_t sum;
 
     if (!opts.kinds)
         return err->code = MV_NOMEM;
@@ -43,7 +42,7 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
         mv_flame_memory(arena, lives, at.event, NULL, &memory, err) != MV_OK ||
         mv_flame_segments(arena, trace, lives, at.event, NULL, NULL, &segments, err) != MV_OK)
         return err->code;
-    sum = found.unattributed;
+    uint64_t sum = found.unattributed;
     for (uint32_t i = 0; i < found.count; i++)
         sum += found.sites[i].bytes;
     if (sum != at.bytes.allocated || found.peak != at.bytes.allocated)

@@ -13,7 +13,6 @@ static int inside(const uint8_t *data, size_t size)
                                                        "abcdefghijklmnopqrstuvwxyz0123456789+/";
     uint8_t *page = malloc(sizeof head + size * 4 / 3 + 8);
     size_t at = sizeof head - 1;
-    int result;
 
     if (!page)
         return 0;
@@ -25,7 +24,7 @@ static int inside(const uint8_t *data, size_t size)
             page[at++] = (uint8_t)digits[bits >> shift & 63];
     }
     page[at++] = '"';
-    result = mvt_one_input(page, at, mv_page_read);
+    int result = mvt_one_input(page, at, mv_page_read);
     free(page);
     return result;
 }

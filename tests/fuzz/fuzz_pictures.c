@@ -216,14 +216,11 @@ static void draw(mv_span bytes, uint64_t *random)
     uint32_t which = next(random) % (sizeof pictures / sizeof *pictures);
     const char *output = PICK(random, formats);
     command_line line = {0};
-    const mv_command *command;
-    mv_span report;
     char *said;
-    int status;
 
     if (pictures[which].of_two && !put_other(bytes))
         which = 0;
-    command = mv_command_find(pictures[which].words[0]);
+    const mv_command *command = mv_command_find(pictures[which].words[0]);
     for (int i = 0; i < 4 && pictures[which].words[i]; i++)
         add(&line, pictures[which].words[i]);
     if (strcmp(output, "o.html") == 0 && !(command->options & MV_HAS(MOST_EVENTS)))
@@ -234,11 +231,11 @@ static void draw(mv_span bytes, uint64_t *random)
     if (pictures[which].of_two)
         add(&line, OTHER);
     add(&line, NAME);
-    status = run(&line, memory_of(random), &said);
+    int status = run(&line, memory_of(random), &said);
     check_said(said, status);
     free(said);
     mvt_check_written(output, status == MV_EXIT_DONE);
-    report = mvt_folder_take("report");
+    mv_span report = mvt_folder_take("report");
     free((void *)(uintptr_t)report.data);
 }
 

@@ -120,10 +120,9 @@ enum { WRITINGS = sizeof writings / sizeof *writings };
 static mvt_ran run(mv_kept_files *kept, const char *format, const char *words)
 {
     char line[512];
-    mvt_ran ran;
 
     snprintf(line, sizeof line, format, words);
-    ran = mvt_program(line, kept);
+    mvt_ran ran = mvt_program(line, kept);
     if (ran.status < MV_EXIT_DONE || ran.status > MV_EXIT_FAILED)
         mvt_stop("status %d: %s", ran.status, (const char *)ran.err.data);
     mvt_check_messages(ran.status, ran.err);
@@ -144,13 +143,12 @@ static void put_csv(const char *words, uint64_t hash)
 {
     char line[512], paths[MV_TABLE_PATHS], *rest = paths, *path = NULL, *chosen = NULL;
     uint32_t count = 0;
-    mvt_ran ran;
 
     mv_table_paths(command_of(words)->report, paths);
     while ((path = strtok_r(rest, " ,", &rest)))
         chosen = hash % ++count == 0 ? path : chosen;
     snprintf(line, sizeof line, "%s --csv --table %s", words, chosen);
-    ran = run(NULL, "%s", line);
+    mvt_ran ran = run(NULL, "%s", line);
     if (ran.status == MV_EXIT_DONE)
         mvt_check_csv(words, ran.out);
 }
@@ -181,11 +179,10 @@ static void report(mv_kept_files *kept, const char *words, uint64_t hash)
 static char *dump(mv_kept_files *kept, const char *words)
 {
     mvt_ran ran = run(kept, "%s", words);
-    char *text;
 
     if (ran.status != MV_EXIT_DONE)
         mvt_stop("what was written cannot be read: %s", (const char *)ran.err.data);
-    text = strdup((const char *)ran.out.data);
+    char *text = strdup((const char *)ran.out.data);
     if (!text)
         abort();
     return text;
@@ -230,10 +227,9 @@ static void check_summary(void)
 static void write_one(mv_kept_files *kept, const mv_trace *trace, unsigned which)
 {
     const char *words = writings[which].words;
-    mvt_ran ran;
 
     mvt_memory_tidy();
-    ran = run(kept, "%s", words);
+    mvt_ran ran = run(kept, "%s", words);
     if (ran.status != MV_EXIT_DONE) {
         if (mvt_memory_tidy() != 0)
             mvt_stop("a file was left");

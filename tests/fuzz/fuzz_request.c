@@ -53,7 +53,6 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
 {
     const char *all[MVT_MOST_WORDS];
     int used = 0;
-    mvt_ran ran;
 
     (void)user, (void)err;
     *out = (mv_mcp_ran){.status = MV_EXIT_FAILED};
@@ -66,7 +65,7 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
         if (i == 0 && wants_picture)
             all[used++] = "--output=p.png";
     }
-    ran = mvt_program_words(NULL, all, used, (mv_span){(const uint8_t *)"", 0}, NULL);
+    mvt_ran ran = mvt_program_words(NULL, all, used, (mv_span){(const uint8_t *)"", 0}, NULL);
     mvt_check_messages(ran.status, ran.err);
     out->status = ran.status;
     out->messages = copy_of(arena, ran.err);
@@ -316,11 +315,10 @@ static size_t listen_to(int fd, char *text, bool *is_whole)
     size_t length = 0;
 
     for (;;) {
-        ssize_t got;
         /* Twice: a machine that stood still for so long has used up the first wait alone. */
         if (poll(&wait, 1, PATIENCE_MS) != 1 && poll(&wait, 1, PATIENCE_MS) != 1)
             mvt_stop("the server waits for more than all, after %zu bytes", length);
-        got = read(fd, text + length, MOST_ANSWER - length);
+        ssize_t got = read(fd, text + length, MOST_ANSWER - length);
         if (got <= 0 || (length += (size_t)got) == MOST_ANSWER) {
             *is_whole = got == 0;
             return length;
@@ -339,14 +337,13 @@ static void check_stream(const char *text, size_t length, bool has_head)
         const char *head = memmem(at, (size_t)(end - at), "\r\n\r\n", 4), *body;
         char copy[4096], value[256];
         unsigned status = 0;
-        size_t bytes;
         if (!head)
             mvt_stop("an answer without an end of its headers: %.100s", at);
         snprintf(copy, sizeof copy, "%.*s", (int)(head + 2 - at), at);
         if (sscanf(copy, "HTTP/1.%*1[01] %3u ", &status) != 1 || status < 100 || status > 599)
             mvt_stop("no status line: %.100s", copy);
         body = head + 4;
-        bytes = header_of(copy, "Content-Length", value) ? strtoull(value, NULL, 10) : 0;
+        size_t bytes = header_of(copy, "Content-Length", value) ? strtoull(value, NULL, 10) : 0;
         if (!header_of(copy, "Content-Length", value) && status >= 200 && status != 304)
             mvt_stop("an answer without a length: %s", copy);
         if (bytes > (size_t)(end - body)) {
@@ -366,12 +363,11 @@ static void connect_once(const char *text, size_t length, size_t cut)
     static char answers[MOST_ANSWER];
     int fd = dial();
     bool is_whole;
-    size_t said;
 
     if (send(fd, text, cut, MSG_NOSIGNAL) == (ssize_t)cut)
         (void)!send(fd, text + cut, length - cut, MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);
-    said = listen_to(fd, answers, &is_whole);
+    size_t said = listen_to(fd, answers, &is_whole);
     close(fd);
     if (memmem(answers, said, SECRET, strlen(SECRET)))
         mvt_stop("a file that is not served was sent");
@@ -405,7 +401,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mv_span in = {data, size < MOST_INPUT ? size : MOST_INPUT};
     size_t length;
-    char *text;
 
     mvt_memory_copy("a.pickle", "releases/ring_of_one.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
@@ -418,7 +413,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mvt_memory_file("secret", mv_text_span(SECRET));
         start_server();
     }
-    text = expand(in, &length);
+    char *text = expand(in, &length);
     ask_once(text);
     connect_once(text, length, length ? (size_t)text[0] * 7 % length : 0);
     free(text);

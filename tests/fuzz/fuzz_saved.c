@@ -26,14 +26,13 @@ static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *
 {
     mv_session session, again;
     mv_err err = {.offset = MV_NO_OFFSET};
-    const char *first, *second;
 
     if (read(arena, text, &session, &err) != MV_OK) {
         if (err.offset != MV_NO_OFFSET && err.offset > text.length)
             mvt_finding("a place after the end", err.detail);
         return;
     }
-    first = write(arena, &session);
+    const char *first = write(arena, &session);
     if (!first)
         return;
     if (read(arena, span_of(first), &again, &err) != MV_OK) {
@@ -41,7 +40,7 @@ static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *
             mvt_finding("what was written is refused", err.detail);
         return;
     }
-    second = write(arena, &again);
+    const char *second = write(arena, &again);
     if (second && strcmp(first, second) != 0)
         mvt_finding("read back differently", second);
 }
@@ -82,11 +81,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mv_budget budget = {.limit = 64 << 20};
     mv_span bytes = {data, size};
     mv_arena arena;
-    char *text;
 
     mvt_folder_enter();
     mv_arena_init(&arena, &budget);
-    text = mv_arena_text(&arena, size ? (const char *)data : "", size);
+    char *text = mv_arena_text(&arena, size ? (const char *)data : "", size);
     if (!text)
         return 0;
     if (strncmp(text, MV_SESSION_BEGINS, strlen(MV_SESSION_BEGINS)) == 0) {

@@ -32,11 +32,9 @@ static void make_right(uint8_t *file, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t *copy;
-
     if (size == 0 || data[0] != 'r')
         return mvt_one_input(data, size, mv_snapshot_read);
-    copy = malloc(size);
+    uint8_t *copy = malloc(size);
     if (!copy)
         return 0;
     memcpy(copy, data + 1, size - 1);

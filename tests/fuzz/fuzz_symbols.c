@@ -26,10 +26,9 @@ static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])
 {
     const void *bits;
     ssize_t length = -1;
-    Elf *elf;
 
     elf_version(EV_CURRENT);
-    elf = elf_memory((char *)(uintptr_t)data, size);
+    Elf *elf = elf_memory((char *)(uintptr_t)data, size);
     if (elf)
         length = dwelf_elf_gnu_build_id(elf, &bits);
     if (length > 0 && length <= 64)
@@ -105,7 +104,6 @@ static void read_name(const uint8_t *data, size_t size)
 {
     mv_budget budget = {.limit = 1 << 20};
     char *name = malloc(size + 1), into[80];
-    const char *text;
     mv_arena arena;
 
     if (!name)
@@ -113,7 +111,7 @@ static void read_name(const uint8_t *data, size_t size)
     memcpy(name, data, size);
     name[size] = 0;
     mv_arena_init(&arena, &budget);
-    text = mv_demangle(&arena, name);
+    const char *text = mv_demangle(&arena, name);
     if (!text || strlen(text) > MOST_NAME)
         mvt_stop("a name of %zu bytes", text ? strlen(text) : 0);
     if (mv_demangle_into(name, into, sizeof into) &&

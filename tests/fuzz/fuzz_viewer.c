@@ -550,7 +550,6 @@ static bool begin(world *w, uint8_t *flags)
     mv_file_system files = mv_disk_files;
     static mv_file_system kept;
     mv_view_opts opts = {.copy = copy, .paste = paste, .user = w, .files = &kept};
-    uint32_t memory;
 
     files.list = list;
     files.is_folder = is_folder;
@@ -561,7 +560,7 @@ static bool begin(world *w, uint8_t *flags)
     opts.scale = *flags & 4 ? 2 : 0;
     opts.keys = *flags & 8 ? keys : NULL;
     opts.tile_bytes = *flags & 16 ? 1 << 20 : 0;
-    memory = take(w);
+    uint32_t memory = take(w);
     w->is_short = memory != 0;
     w->budget.limit = memory ? memory << 14 : 256u << 20;
     mvt_fail_push(take_wide(w));
@@ -670,11 +669,10 @@ static void put_file(mv_span file)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     world w = {0};
-    size_t length;
 
     if (size < 2)
         return 0;
-    length = data[size - 2] | (size_t)data[size - 1] << 8;
+    size_t length = data[size - 2] | (size_t)data[size - 1] << 8;
     size -= 2;
     length = length < size ? length : size;
     w.file = (mv_span){data, size - length};

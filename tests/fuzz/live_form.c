@@ -24,11 +24,10 @@ static mv_span put_chunk(uint8_t *file, size_t at, mv_span in)
     size_t end = (at / MV_LIVE_CHUNK_BYTES + 1) * MV_LIVE_CHUNK_BYTES;
     mv_wire_chunk head;
     mv_live_head live;
-    uint32_t bytes;
 
     memcpy(&head, in.data, sizeof head);
     memcpy(&live, in.data + sizeof head, sizeof live);
-    bytes = mv_load_u32(in.data + HEADERS);
+    uint32_t bytes = mv_load_u32(in.data + HEADERS);
     in = (mv_span){in.data + HEADERS + 4, in.length - HEADERS - 4};
     bytes = bytes < in.length ? bytes : (uint32_t)in.length;
     bytes = bytes < end - at - HEADERS ? bytes : (uint32_t)(end - at - HEADERS);

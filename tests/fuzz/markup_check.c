@@ -224,9 +224,8 @@ static bool read_tag(reader *r)
         return pass(r, "-->") || wrong(r, "a comment that does not end");
     r->at++;
     if (now(r) == '/') {
-        mv_span name;
         r->at++;
-        name = read_name(r);
+        mv_span name = read_name(r);
         if (now(r) != '>')
             return wrong(r, "an end that does not end");
         r->at++;

@@ -68,10 +68,8 @@ static known_file *find(const char *name)
 
 void mvt_memory_file(const char *name, mv_span bytes)
 {
-    known_file *file;
-
     mvt_memory_folder();
-    file = find(name);
+    known_file *file = find(name);
     if (!file) {
         if (here.files == MOST_FILES)
             mvt_stop("too many files");
@@ -86,13 +84,12 @@ void mvt_memory_file(const char *name, mv_span bytes)
 void mvt_memory_copy(const char *name, const char *from)
 {
     char path[512];
-    mv_span bytes;
 
     mvt_memory_folder();
     if (find(name))
         return;
     snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, from);
-    bytes = mvt_folder_read(path);
+    mv_span bytes = mvt_folder_read(path);
     if (!bytes.data)
         mvt_stop("cannot read %s", path);
     mvt_memory_file(name, bytes);

@@ -68,14 +68,13 @@ static void add_cells(mvt_form *form, const uint8_t *from, mv_wire_column column
 static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t owner)
 {
     mv_wire_column column;
-    uint64_t at;
     uint8_t columns;
 
     if (raw.length < sizeof column)
         return false;
     memcpy(&column, raw.data, sizeof column);
     columns = column.columns;
-    at = columns * sizeof column;
+    uint64_t at = columns * sizeof column;
     for (uint32_t i = 0; i < columns; i++) {
         uint32_t begin = form->count;
         if ((i + 1) * sizeof column > raw.length)
@@ -106,11 +105,10 @@ static void add_words(mvt_form *form, mv_span raw)
 
 static mv_span unpack(mvt_form *form, const mv_wire_chunk *head, const uint8_t *stored)
 {
-    uint8_t *raw;
-
     if (head->codec != MV_WIRE_CODEC_ZSTD)
         return (mv_span){stored, head->stored_bytes};
-    raw = head->raw_bytes <= MOST_RAW ? mv_arena_push(form->arena, head->raw_bytes, 1) : NULL;
+    uint8_t *raw =
+        head->raw_bytes <= MOST_RAW ? mv_arena_push(form->arena, head->raw_bytes, 1) : NULL;
     if (!raw ||
         ZSTD_decompress(raw, head->raw_bytes, stored, head->stored_bytes) != head->raw_bytes)
         return (mv_span){0};
@@ -335,11 +333,10 @@ static bool change_row(mvt_form *form)
 {
     uint32_t chunk = any_open(form, CHUNK), row;
     bool twice = mvt_dice(&form->random, 2);
-    uint64_t rows;
 
     if (chunk == MVT_NO_TOKEN)
         return false;
-    rows = form->tokens[chunk + 1 + COUNT].number;
+    uint64_t rows = form->tokens[chunk + 1 + COUNT].number;
     if (rows < 2 || form->tokens[chunk + 1 + HEAD_FIELDS].kind != MVT_OPEN)
         return false;
     row = (uint32_t)mvt_dice(&form->random, rows);

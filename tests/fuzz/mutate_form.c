@@ -283,11 +283,10 @@ static bool swap(mvt_form *form, const mvt_item *item)
 {
     const mvt_item *next = item_of(form, item->owner, item->index + 1);
     uint32_t length = item->end - item->begin;
-    mvt_token *copy;
 
     if (!next || next->begin < item->end)
         return false;
-    copy = mv_push_array(form->arena, mvt_token, length);
+    mvt_token *copy = mv_push_array(form->arena, mvt_token, length);
     if (!copy)
         return false;
     memcpy(copy, form->tokens + item->begin, length * sizeof *copy);
@@ -447,14 +446,13 @@ size_t mvt_mutate(const mvt_format *format, uint8_t *data, size_t size, size_t r
 {
     mv_budget budget = {.limit = 256 << 20};
     size_t changed = 0;
-    uint64_t times;
     mv_arena arena;
 
     format = format->find ? format->find((mv_span){data, size}) : format;
     if (!format || size > MOST_BYTES || room > MOST_BYTES || size > room)
         return 0;
     mv_arena_init(&arena, &budget);
-    times = mvt_dice(&seed, 3) ? 1 : 1 + mvt_dice(&seed, MOST_CHANGES);
+    uint64_t times = mvt_dice(&seed, 3) ? 1 : 1 + mvt_dice(&seed, MOST_CHANGES);
     for (uint64_t i = 0; i < times; i++) {
         mvt_form form = {.arena = &arena, .random = seed + i};
         size_t after = change(&form, format, data, size, room);
@@ -473,7 +471,6 @@ static bool take_from(mvt_form *to, mvt_form *from)
     for (unsigned i = 0; i < TRIES; i++) {
         const mvt_item *item = any_item(to), *other = any_item(from);
         mvt_token *tokens;
-        uint32_t length;
         if (!item || !other)
             return false;
         if ((item->value == MVT_NO_TOKEN) != (other->value == MVT_NO_TOKEN) ||
@@ -481,7 +478,7 @@ static bool take_from(mvt_form *to, mvt_form *from)
              !same_bytes(to->tokens[item->begin].bytes, from->tokens[other->begin].bytes)))
             continue;
         tokens = from->tokens + other->begin;
-        length = other->end - other->begin;
+        uint32_t length = other->end - other->begin;
         for (uint32_t k = 0; k < length; k++)
             tokens[k].id += to->ids;
         return mvt_splice(to, item->begin,
@@ -496,7 +493,6 @@ size_t mvt_cross(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, s
 {
     mv_budget budget = {.limit = 256 << 20};
     mv_arena arena;
-    mvt_form to, from;
     size_t size = 0;
 
     if (format->find)
@@ -504,8 +500,8 @@ size_t mvt_cross(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, s
     if (!format || a.length > MOST_BYTES || b.length > MOST_BYTES || room > MOST_BYTES)
         return 0;
     mv_arena_init(&arena, &budget);
-    to = (mvt_form){.arena = &arena, .random = seed};
-    from = (mvt_form){.arena = &arena, .random = ~seed};
+    mvt_form to = (mvt_form){.arena = &arena, .random = seed};
+    mvt_form from = (mvt_form){.arena = &arena, .random = ~seed};
     if (format->parse(&to, a) && format->parse(&from, b) && !to.failed && !from.failed &&
         take_from(&to, &from))
         size = write_all(&to, format, out, room);

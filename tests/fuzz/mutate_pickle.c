@@ -383,11 +383,10 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
 {
     mvt_out out = {.to = to, .room = room};
     uint32_t ids = form->ids, next = 0;
-    uint32_t *places;
 
     for (uint32_t i = 0; i < form->count; i++)
         ids = form->tokens[i].id < ids ? ids : form->tokens[i].id + 1;
-    places = mv_push_array(form->arena, uint32_t, ids + 1); /* + 1 */
+    uint32_t *places = mv_push_array(form->arena, uint32_t, ids + 1); /* + 1 */
     if (!places)
         return 0;
     for (uint32_t i = 0; i < form->count; i++) {

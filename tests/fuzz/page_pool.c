@@ -42,11 +42,9 @@ static void *take(uint64_t pages)
 
 static bool keep(void *at, uint64_t pages)
 {
-    bool has_room;
-
     ASAN_POISON_MEMORY_REGION(at, pages * MV_PAGE);
     pthread_mutex_lock(&lock);
-    has_room = kept[pages].count < KEPT && kept_pages + pages <= MOST_KEPT;
+    bool has_room = kept[pages].count < KEPT && kept_pages + pages <= MOST_KEPT;
     if (has_room) {
         kept[pages].at[(kept[pages].next + kept[pages].count++) % KEPT] = at;
         kept_pages += pages;

@@ -12,7 +12,6 @@ static int replay(const char *path)
 {
     FILE *file = fopen(path, "rb");
     long size = -1;
-    uint8_t *data;
 
     if (file && fseek(file, 0, SEEK_END) == 0)
         size = ftell(file);
@@ -21,7 +20,7 @@ static int replay(const char *path)
         return 1;
     }
     rewind(file);
-    data = malloc((size_t)size + (size == 0));
+    uint8_t *data = malloc((size_t)size + (size == 0));
     if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) {
         fprintf(stderr, "cannot read %s\n", path);
         return 1;

@@ -20,13 +20,12 @@ static bool is_read(mv_span bytes)
     uint8_t *file = NULL;
     mv_trace trace;
     mv_err err;
-    mv_code code;
 
     if (is_live) {
         file = mvt_live_expand(bytes, &bytes.length);
         bytes.data = file;
     }
-    code = mv_trace_read_bytes(arena, bytes, &trace, &err);
+    mv_code code = mv_trace_read_bytes(arena, bytes, &trace, &err);
     mv_arena_release(arena);
     free(file);
     return code == MV_OK && (!is_live || !trace.notes[MV_NOTE_DAMAGED].count);

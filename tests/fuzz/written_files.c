@@ -92,7 +92,6 @@ static void check_svg(mv_span file)
 static void check_png(mv_span file)
 {
     png_image image = {.version = PNG_IMAGE_VERSION};
-    uint8_t *pixels;
 
     if (!png_image_begin_read_from_memory(&image, file.data, file.length))
         mvt_finding("PNG", image.message);
@@ -100,7 +99,7 @@ static void check_png(mv_span file)
         image.height != (uint32_t)lroundf(fmaxf(drawn_height, 1)))
         mvt_finding("PNG", "not of the size that the scene says");
     image.format = PNG_FORMAT_RGBA;
-    pixels = malloc(PNG_IMAGE_SIZE(image));
+    uint8_t *pixels = malloc(PNG_IMAGE_SIZE(image));
     if (pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
         mvt_finding("PNG", image.message);
     free(pixels);

@@ -127,7 +127,6 @@ Test(graphs, ranges_tell_captures_apart)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
         mvt_trace *t = mvt_new();
-        mv_graphs g;
 
         for (uint64_t i = 0; i < 2; i++) {
             if (with_ranges)
@@ -138,7 +137,7 @@ Test(graphs, ranges_tell_captures_apart)
                 mvt_annotate(t, i ? "capture_32" : "capture_64", false, 0);
         }
         mvt_final_heap(t);
-        g = graphs_of(mvt_done(t));
+        mv_graphs g = graphs_of(mvt_done(t));
         cr_assert_eq(g.count, with_ranges ? 2 : 1);
         cr_expect_str_eq(g.captures[0].name, with_ranges ? "capture_64" : "");
         cr_expect_str_eq(g.captures[g.count - 1].name, with_ranges ? "capture_32" : "");
@@ -152,7 +151,6 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
     const char *enter = "__enter__:/lib/python3.12/site-packages/torch/cuda/graphs.py:200;"
                         "capture:run.py:9";
     mvt_trace *t = mvt_new();
-    mv_graphs g;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
     for (uint64_t i = 0; i < 2; i++) {
@@ -163,7 +161,7 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
         mvt_alloc(t, .addr = 0x20000000 + i * 32 * MIB, .bytes = MIB);
     }
     mvt_final_heap(t);
-    g = graphs_of(mvt_done(t));
+    mv_graphs g = graphs_of(mvt_done(t));
     cr_expect_eq(g.count, 2);
 }
 
@@ -263,7 +261,6 @@ Test(graphs, addresses_are_those_of_a_count_one_by_one)
         int first[SEGMENTS][UNITS];
         uint64_t random = seed, own[CAPTURES] = {0}, memory[CAPTURES] = {0}, used = 0;
         mvt_trace *t = mvt_new();
-        mv_graphs g;
 
         memset(first, -1, sizeof first);
         mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
@@ -289,7 +286,7 @@ Test(graphs, addresses_are_those_of_a_count_one_by_one)
             used += own[c];
         }
         mvt_final_heap(t);
-        g = graphs_of(mvt_done(t));
+        mv_graphs g = graphs_of(mvt_done(t));
         cr_assert_eq(g.count, CAPTURES);
         for (int c = 0; c < CAPTURES; c++) {
             cr_assert_eq(g.captures[c].memory, memory[c], "seed %d, capture %d", (int)seed, c);

@@ -296,9 +296,8 @@ static void expect_final(mv_arena *arena, const mv_trace *trace, const mv_heap *
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        mv_lives lives;
         mv_heap heap;
-        lives = mvt_lives(mvt_memory(), trace, device);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, device);
         mvt_ok(mv_heap_init(mvt_memory(), trace, &lives, &heap, mvt_err()));
         cr_assert(mv_holes_order_sizes(mvt_memory(), &heap.now));
         expect_sums(&heap, name);
@@ -375,14 +374,12 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
 {
     for (uint32_t seed = 1; seed <= 60; seed++) {
         mvt_trace *t = mvt_new();
-        mv_trace trace;
-        mv_lives lives;
         mv_heap heap;
         char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .expandable = seed % 2});
-        trace = *mvt_done(t);
+        mv_trace trace = *mvt_done(t);
         spoil(&trace, seed);
-        lives = mvt_lives(mvt_arena(t), &trace, 0);
+        mv_lives lives = mvt_lives(mvt_arena(t), &trace, 0);
         mvt_ok(mv_heap_init(mvt_arena(t), &trace, &lives, &heap, mvt_err()));
         cr_assert(mv_holes_order_sizes(mvt_arena(t), &heap.now));
         do {

@@ -22,12 +22,11 @@ static void expect_sum(const mv_trace *trace, const char *name)
         uint32_t count = mv_trace_events(trace, device).count;
         for (uint32_t k = 0; k < 4; k++) {
             mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS};
-            mv_reserved r;
             int64_t sum = 0;
             if (k > 0)
                 ask = (mv_moment_query){.event = count ? (count - 1) / k : MV_BEFORE,
                                         .window = {0, count}};
-            r = parts_of(mvt_memory(), trace, device, ask);
+            mv_reserved r = parts_of(mvt_memory(), trace, device, ask);
             for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
                 sum += r.part[i];
             cr_expect_eq(sum, (int64_t)r.reserved, "%s", name);
@@ -48,7 +47,6 @@ LongTest(reserved_parts, they_add_up_on_every_snapshot)
 Test(reserved_parts, streams_that_need_much_at_different_times)
 {
     mvt_trace *t = mvt_new();
-    mv_reserved r;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 10 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 10 * MIB);
@@ -56,7 +54,8 @@ Test(reserved_parts, streams_that_need_much_at_different_times)
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB, .stream = 7);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB, .stream = 7);
     mvt_final_heap(t);
-    r = parts_of(mvt_memory(), mvt_done(t), 0,
+    mv_reserved r =
+        parts_of(mvt_memory(), mvt_done(t), 0,
                  (mv_moment_query){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
     cr_expect_eq(r.reserved, 22 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
@@ -69,7 +68,6 @@ Test(reserved_parts, streams_that_need_much_at_different_times)
 Test(reserved_parts, holes_and_unused_segments_beyond_the_need)
 {
     mvt_trace *t = mvt_new();
-    mv_reserved r;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 12 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 12 * MIB);
@@ -77,7 +75,8 @@ Test(reserved_parts, holes_and_unused_segments_beyond_the_need)
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB);
     mvt_final_heap(t);
-    r = parts_of(mvt_memory(), mvt_done(t), 0,
+    mv_reserved r =
+        parts_of(mvt_memory(), mvt_done(t), 0,
                  (mv_moment_query){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
     cr_expect_eq(r.reserved, 32 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
@@ -112,9 +111,9 @@ LongTest(reserved_parts, text_reports_allocated_and_reserved)
     static const char *const at[] = {"", "--at reserved-peak"};
 
     for (int i = 0; i < 2; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ diff %s $SNAPS/whatif_0.pickle.zst "
-                             "$SNAPS/whatif_2.pickle.zst",
-                             at[i]);
+        mvt_run run = mvt_here_or_sh("$MEMVIZ diff %s $SNAPS/whatif_0.pickle.zst "
+                                     "$SNAPS/whatif_2.pickle.zst",
+                                     at[i]);
         cr_expect(
             strstr(run.out, "+1.08 GiB reserved at its peak: 1.37 GiB before, 2.45 GiB after"),
             "%s", run.out);

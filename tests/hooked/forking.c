@@ -208,12 +208,11 @@ int main(int argc, char **argv)
     int forks = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0, counts[3] = {0};
     bool raw = strcmp(mode, "raw") == 0;
     pthread_t threads[THREADS + 2];
-    unsigned count;
 
     makes_tensors = strcmp(mode, "tensors") == 0 || strcmp(mode, "asked") == 0;
     loads = raw || strcmp(mode, "loader") == 0;
     use_cuda(0); /* it opens its driver now: a child's dlopen would hang without us, too */
-    count = start(threads, mode);
+    unsigned count = start(threads, mode);
     for (int i = 0; i < forks; i++)
         counts[await(make_child(raw))]++;
     atomic_store(&is_over, true);

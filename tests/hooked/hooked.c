@@ -140,10 +140,9 @@ static void open_runtime(const char *file)
 static int calls(void)
 {
     void *ptr = NULL;
-    int result;
 
     open_runtime("libcudart.so.12");
-    result = runtime_malloc(&ptr, 1000);
+    int result = runtime_malloc(&ptr, 1000);
     printf("malloc %d %p\n", result, ptr);
     result = runtime_free(ptr);
     printf("free %d\n", result);
@@ -549,10 +548,9 @@ static void *use_heaps(void *number)
     for (uintptr_t i = 0; i < HEAP_BLOCKS; i++) {
         void *block = (void *)(((uintptr_t)number << 40) + i * 512);
         char name[32];
-        unsigned heap;
 
         snprintf(name, sizeof name, "heap %d", (int)(i % HEAPS));
-        heap = memviz_heap(name);
+        unsigned heap = memviz_heap(name);
         memviz_alloc(heap, block, 512);
         if (i / HEAPS % 2)
             memviz_free(heap, block);
@@ -615,8 +613,6 @@ static int nvtx(void)
         (int (*)(const void *(*)(uint32_t)))must(dlsym(tool, "InitializeInjectionNvtx2"));
     nvtx_fn *core = nvtx_functions[0], *core2 = nvtx_functions[1];
     nvtx_attributes attributes = {.version = 3, .size = 48};
-    const void *domain, *text;
-    uint64_t range;
 
     printf("%d\n", start(nvtx_export_table));
     printf("%d\n", ((int (*)(const char *))core[9])("forward"));
@@ -624,12 +620,12 @@ static int nvtx(void)
     printf("%d\n", ((int (*)(void))core[11])());
     printf("%d\n", ((int (*)(void))core[11])());
     ((void (*)(const char *))core[2])("step 1");
-    range = ((uint64_t(*)(const char *))core[5])("copy");
+    uint64_t range = ((uint64_t(*)(const char *))core[5])("copy");
     printf("%d\n", range != 0);
     ((void (*)(uint64_t))core[7])(range);
     printf("%d\n", ((const void *(*)(const char *))core2[12])("TSL") != NULL);
-    domain = ((const void *(*)(const char *))core2[12])("NCCL");
-    text = ((const void *(*)(const void *, const char *))core2[10])(domain, "reduce");
+    const void *domain = ((const void *(*)(const char *))core2[12])("NCCL");
+    const void *text = ((const void *(*)(const void *, const char *))core2[10])(domain, "reduce");
     attributes.message_kind = 3;
     attributes.message = text;
     ((int (*)(const void *, const void *))core2[4])(domain, &attributes);
@@ -730,12 +726,11 @@ static int nvtx_memory(void)
     nvtx_regions add = {0x0102, sizeof add, 1, 0, 2, sizeof *ranges, ranges, handles};
     nvtx_batch resize = {0x0102, sizeof resize, 1, 1, sizeof *ranges, ranges + 1};
     nvtx_batch end = {0x0102, sizeof end, 2, 2, sizeof *handles, handles};
-    const void *domain;
 
     printf("%d %d %d\n", nvtx_start(2, 0x0102), nvtx_start(1, 0x0103), nvtx_start(1, 0x0102));
     printf("%d %d\n", nvtx_slots[0] == 0, nvtx_slots[8] == 0);
     start(nvtx_export_table);
-    domain = ((const void *(*)(const char *))nvtx_functions[1][12])("my library");
+    const void *domain = ((const void *(*)(const char *))nvtx_functions[1][12])("my library");
     heap = nvtx_heap_named(domain, 1, "arena");
     same = nvtx_heap_named(domain, 2, L"arena");
     add.heap = heap;

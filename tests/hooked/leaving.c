@@ -94,7 +94,6 @@ int main(int count, char **words)
 {
     unsigned calls = count > 1 ? (unsigned)strtoul(words[1], NULL, 10) : 0;
     pthread_t thread;
-    pid_t child;
 
     sigsetjmp(back, 1);
     signal(SIGUSR1, jump);
@@ -104,7 +103,7 @@ int main(int count, char **words)
         return 0;
     }
     pthread_create(&thread, NULL, sleep_on, NULL);
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         run(calls);
         _exit(0);

@@ -175,12 +175,11 @@ int main(int argc, char **argv)
 {
     static worker workers[MOST_THREADS];
     unsigned threads = argc > 5 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-    counts *truth;
 
     if (threads == 0 || threads > MOST_THREADS)
         fail("usage: soaking TRUTH SECONDS THREADS CALLS_A_SECOND SEED [fork]");
     truth_path = argv[1];
-    truth = map_truth(truth_path);
+    counts *truth = map_truth(truth_path);
     find_cuda();
     for (unsigned i = 0; i < threads; i++) {
         workers[i] = (worker){.truth = &truth[i],

@@ -63,11 +63,10 @@ int cudaMalloc(void **out, size_t size)
 
 int cudaFree(void *memory)
 {
-    unsigned slot;
     size_t bytes = 0;
 
     take();
-    slot = slot_of((uintptr_t)memory);
+    unsigned slot = slot_of((uintptr_t)memory);
     if (slot < SLOTS) {
         bytes = given[slot].bytes;
         given[slot].address = 1; /* free, but others were put after it */

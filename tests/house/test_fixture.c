@@ -52,10 +52,9 @@ Test(fixture, stack_text_is_split_from_the_right)
 Test(fixture, final_heap_tiles_the_segment)
 {
     mvt_trace *t = two_blocks();
-    const mv_trace *trace;
 
     mvt_final_heap(t);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     cr_assert_eq(trace->segments.count, 1);
     cr_assert_eq(trace->segments.kind[0], MV_SEGMENT_SMALL);
     cr_assert_eq(trace->segments.allocated[0], 1024);
@@ -71,12 +70,11 @@ Test(fixture, final_heap_tiles_the_segment)
 Test(fixture, devices_are_cut_apart)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
 
     mvt_alloc(t, .device = 1, .addr = 0x1000, .bytes = 1);
     mvt_alloc(t, .device = 0, .addr = 0x1000, .bytes = 2);
     mvt_free(t, .device = 1, .addr = 0x1000);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     cr_assert_eq(trace->device_count, 2);
     cr_assert_eq(trace->devices[0].events.count, 1);
     cr_assert_eq(trace->devices[1].events.count, 3);

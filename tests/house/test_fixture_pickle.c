@@ -67,14 +67,13 @@ Test(fixture_pickle, python_would_write_the_same_bytes)
 LongTest(fixture_pickle, python_would_write_the_same_bytes_for_a_large_heap)
 {
     mvt_trace *t = mvt_new();
-    mv_span a;
 
     need_python();
     mvt_segment_alloc(t, .addr = 0x7fa900000000, .bytes = 20 << 20, .stack = "f:a.py:1;g:a.py:2");
     for (uint64_t i = 0; i < 3000; i++)
         mvt_alloc(t, .addr = 0x7fa900000000 + i * 1024, .bytes = 512, .stack = "f:a.py:1");
     mvt_final_heap(t);
-    a = mvt_pickle_bytes(t, false);
+    mv_span a = mvt_pickle_bytes(t, false);
     cr_assert(python_says(a, a, "pickle.dumps(load(a), protocol=4) == a"));
     cr_assert(python_says(a, a, "len(load(a)[\"segments\"][0][\"blocks\"]) == 6000"));
 }

@@ -197,12 +197,10 @@ Test(readme, links_lead_to_files_and_every_page_is_listed)
 /* Grey pixels of a PNG file. */
 static uint8_t *read_png(mv_arena *arena, const char *path, png_image *png)
 {
-    uint8_t *pixels;
-
     *png = (png_image){.version = PNG_IMAGE_VERSION};
     cr_assert(png_image_begin_read_from_file(png, path), "%s: %s", path, png->message);
     png->format = PNG_FORMAT_GRAY;
-    pixels = mv_arena_push(arena, PNG_IMAGE_SIZE(*png), 1);
+    uint8_t *pixels = mv_arena_push(arena, PNG_IMAGE_SIZE(*png), 1);
     cr_assert(pixels && png_image_finish_read(png, NULL, pixels, 0, NULL), "%s", png->message);
     return pixels;
 }
@@ -226,15 +224,14 @@ static void check_drawing(mv_arena *arena, const char *command, const char *end)
 {
     const char *output = strstr(command, " docs/pictures/");
     char shown[512], made[] = "/tmp/memviz-readme-XXXXXX.png";
-    mv_span file;
-    mvt_run r;
 
     cr_assert(output && output < end);
     snprintf(shown, sizeof shown, "%s/%.*s", MV_SOURCE_DIR, (int)(end - output - 1), output + 1);
-    file = mvt_file(arena, shown);
+    mv_span file = mvt_file(arena, shown);
     cr_expect_lt(file.length, 150000, "%s", shown);
     cr_assert_geq(mkstemps(made, 4), 0);
-    r = mvt_sh("cd %s && $MEMVIZ %.*s %s", MV_SOURCE_DIR, (int)(output - command), command, made);
+    mvt_run r =
+        mvt_sh("cd %s && $MEMVIZ %.*s %s", MV_SOURCE_DIR, (int)(output - command), command, made);
     cr_assert_eq(r.status, 0, "%s", r.err);
     check_alike(arena, shown, made);
     remove(made);

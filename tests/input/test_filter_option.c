@@ -22,7 +22,7 @@ static uint64_t sum_folded(const char *text, const char *with)
 
 static uint64_t folded(const char *command, const char *with)
 {
-    mvt_run r = mvt_sh("$MEMVIZ %s --at peak $SNAPS/gpt_train.pickle -o -", command);
+    mvt_run r = mvt_here_or_sh("$MEMVIZ %s --at peak $SNAPS/gpt_train.pickle -o -", command);
     uint64_t sum = sum_folded(r.out, with);
 
     cr_assert_eq(r.status, 0, "%s", r.err);

@@ -1,6 +1,6 @@
 /* Folders on the command line: snapshots in one are reported, and files named like snapshots that
  * are not get a message. A gate over a folder never passes because a rank was not read. */
-#include "tests/fixture/fixture_program.h"
+#include "tests/cli/fixture_runs.h"
 
 /* One good file, and what folders of ranks have in place of others. */
 #define MAKE                                                                                    \
@@ -66,42 +66,29 @@ Test(folder_files, a_file_that_may_not_be_read_is_reported)
 
 Test(folder_files, other_files_are_left_out)
 {
-    mvt_run r = mvt_sh("mkdir f; cp $SNAPS/graphs.pickle f/run; echo text >f/notes.txt; "
-                       ": >f/a.summary; : >f/.hidden.pickle; mkdir f/old.pickle; $MEMVIZ f");
+    static const mvt_expected_run all[] = {
+        {"cp $SNAPS/graphs.pickle f/run; echo text >f/notes.txt; : >f/a.summary; "
+         ": >f/.hidden.pickle; mkdir f/old.pickle; $MEMVIZ f",
+         0, "f/run: snapshot", NULL},
+        {"cp $SNAPS/graphs.pickle f/run; : >f/a.summary; $MEMVIZ ranks f", 1, "", "f/a.summary: "},
+        {"echo text >f/notes.txt; $MEMVIZ f", 1, NULL, "f: no snapshot in this folder"},
+        {": >f/rank0.pickle; $MEMVIZ f", 1, NULL, "f/rank0.pickle: byte 0: "}};
 
-    cr_expect(r.status == 0 && *r.err == 0, "%d %s", r.status, r.err);
-    cr_expect(strstr(r.out, "f/run: snapshot"), "%s", r.out);
-    r = mvt_sh("mkdir f; cp $SNAPS/graphs.pickle f/run; : >f/a.summary; $MEMVIZ ranks f");
-    cr_expect(r.status == 1 && strstr(r.err, "f/a.summary: "), "%d %s", r.status, r.err);
-    r = mvt_sh("mkdir f; echo text >f/notes.txt; $MEMVIZ f");
-    cr_expect(r.status == 1 && strstr(r.err, "f: no snapshot in this folder"), "%s", r.err);
-    r = mvt_sh("mkdir f; : >f/rank0.pickle; $MEMVIZ f");
-    cr_expect(r.status == 1 && strstr(r.err, "f/rank0.pickle: byte 0: "), "%s", r.err);
+    MVT_EXPECT_RUNS("mkdir f; %s", all);
 }
 
-/* Folders of runs have the same names in them. */
-Test(folder_files, files_of_one_name_are_distinguished)
+/* Folders of runs have the same names in them; and commands for one file take no folder. */
+Test(folder_files, files_and_folders_are_distinguished)
 {
-    mvt_run r = mvt_sh("mkdir a b; cp $SNAPS/graphs.pickle a/rank0.pickle; "
-                       "cp $SNAPS/leak_cycle.pickle b/rank0.pickle; "
-                       "$MEMVIZ --fail-on leak a b");
+    static const mvt_expected_run all[] = {
+        {"mkdir a b; cp $SNAPS/graphs.pickle a/rank0.pickle; "
+         "cp $SNAPS/leak_cycle.pickle b/rank0.pickle; $MEMVIZ --fail-on leak a b",
+         3, "\nLEAK           b/rank0.pickle: ", "b/rank0.pickle: --fail-on leak: "},
+        {"mkdir f; cp $SNAPS/graphs.pickle f; $MEMVIZ leaks f", 1, NULL,
+         "f: this is a folder: memviz f and memviz ranks f read the snapshots in it"},
+        {"$MEMVIZ leaks a.pickle b.pickle", 2, NULL,
+         "leaks takes one file, so 'b.pickle' is too many: memviz FILE... and memviz ranks FILE... "
+         "take several"}};
 
-    cr_expect_eq(r.status, 3, "%d", r.status);
-    cr_expect(strstr(r.out, "\nLEAK           b/rank0.pickle: "), "%s", r.out);
-    cr_expect(strstr(r.err, "b/rank0.pickle: --fail-on leak: "), "%s", r.err);
-}
-
-Test(folder_files, a_command_for_one_file_names_the_commands_for_folders)
-{
-    mvt_run r = mvt_sh("mkdir f; cp $SNAPS/graphs.pickle f; $MEMVIZ leaks f");
-
-    cr_expect_eq(r.status, 1);
-    cr_expect(strstr(r.err, "f: this is a folder: memviz f and memviz ranks f read the snapshots "
-                            "in it"),
-              "%s", r.err);
-    r = mvt_sh("$MEMVIZ leaks a.pickle b.pickle");
-    cr_expect_eq(r.status, 2);
-    cr_expect(strstr(r.err, "leaks takes one file, so 'b.pickle' is too many: memviz FILE... and "
-                            "memviz ranks FILE... take several"),
-              "%s", r.err);
+    MVT_EXPECT_RUNS("%s", all);
 }

@@ -39,14 +39,14 @@ LongTest(idle, reports_have_one_line_for_all)
     const char *path = write_trace(1);
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s %s", commands[i], path);
+        mvt_run r = mvt_here_or_sh("$MEMVIZ %s %s", commands[i], path);
         cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s: %s", commands[i],
                      r.out);
         cr_expect_eq(count_of(r.out, "no events, no memory"), 0, "%s: %s", commands[i], r.out);
         cr_expect(strstr(r.out, "device 7"), "%s: %s", commands[i], r.out);
         cr_expect_not(strstr(r.out, "device 0"), "%s: %s", commands[i], r.out);
         cr_expect_neq(r.out[0], '\n');
-        r = mvt_sh("$MEMVIZ %s --device 7 %s", commands[i], path);
+        r = mvt_here_or_sh("$MEMVIZ %s --device 7 %s", commands[i], path);
         cr_expect_not(strstr(r.out, "idle"), "%s: %s", commands[i], r.out);
     }
 }
@@ -55,12 +55,12 @@ LongTest(idle, reports_have_one_line_for_all)
 Test(idle, info_and_the_first_look_have_one_line_for_all)
 {
     const char *path = write_trace(1);
-    mvt_run r = mvt_sh("$MEMVIZ info %s", path);
+    mvt_run r = mvt_here_or_sh("$MEMVIZ info %s", path);
 
     cr_expect(strstr(r.out, "\n       7 "), "%s", r.out);
     cr_expect_null(strstr(r.out, "\n       0 "), "%s", r.out);
     cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
-    r = mvt_sh("$MEMVIZ %s", path);
+    r = mvt_here_or_sh("$MEMVIZ %s", path);
     cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
     cr_expect_null(strstr(r.out, "device 0"), "%s", r.out);
     cr_expect(strstr(r.out, "\ndevice 7: "), "%s", r.out);
@@ -69,7 +69,7 @@ Test(idle, info_and_the_first_look_have_one_line_for_all)
 Test(idle, a_device_that_is_asked_for_is_reported)
 {
     const char *path = write_trace(1);
-    mvt_run r = mvt_sh("$MEMVIZ peak --device 3 %s", path);
+    mvt_run r = mvt_here_or_sh("$MEMVIZ peak --device 3 %s", path);
 
     cr_expect_str_eq(r.out, "device 3: no events, no memory\n");
 }
@@ -80,7 +80,7 @@ Test(idle, json_has_every_device)
     const char *path = write_trace(1);
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s --json %s", commands[i], path);
+        mvt_run r = mvt_here_or_sh("$MEMVIZ %s --json %s", commands[i], path);
         cJSON *report = mvt_json_of(r.out);
         cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 8, "%s",
                      commands[i]);
@@ -90,7 +90,7 @@ Test(idle, json_has_every_device)
 /* Every device has the fields that the top level has for the fullest device. */
 Test(idle, json_has_the_sites_of_every_device)
 {
-    mvt_run r = mvt_sh("$MEMVIZ peak --json $SNAPS/two_devices.pickle");
+    mvt_run r = mvt_here_or_sh("$MEMVIZ peak --json $SNAPS/two_devices.pickle");
     cJSON *report = mvt_json_of(r.out), *devices = cJSON_GetObjectItem(report, "devices"), *d,
           *site;
     uint32_t count = 0, same = 0;
@@ -108,7 +108,7 @@ Test(idle, json_has_the_sites_of_every_device)
     }
     cr_expect_eq(count, 2);
     cr_expect_eq(same, 1);
-    r = mvt_sh("$MEMVIZ fragmentation --json $SNAPS/two_devices.pickle");
+    r = mvt_here_or_sh("$MEMVIZ fragmentation --json $SNAPS/two_devices.pickle");
     report = mvt_json_of(r.out);
     cJSON_ArrayForEach(d, cJSON_GetObjectItem(report, "devices"))
         mvt_json_has(d, "device verdict why segments pinned_by growth");
@@ -156,7 +156,7 @@ static mvt_run leaks_on(uint32_t devices)
     mvt_trace *t = mvt_new();
 
     leak(t, devices);
-    return mvt_sh("$MEMVIZ leaks %s", mvt_temp_file(mvt_snapshot_bytes(t)));
+    return mvt_here_or_sh("$MEMVIZ leaks %s", mvt_temp_file(mvt_snapshot_bytes(t)));
 }
 
 /* If more than one device is used, each leak names its device. */

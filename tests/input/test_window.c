@@ -64,7 +64,6 @@ Test(window, every_way_to_name_a_moment_is_read)
 Test(window, times_mean_nothing_without_times)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     static const char *const none[] = {"1s", "0s", "@step", "@step#1"};
     mv_window window;
     mv_moment_query ask;
@@ -73,7 +72,7 @@ Test(window, times_mean_nothing_without_times)
 
     mvt_alloc(t, .time_us = MV_NO_TIME, .addr = 0x1000, .bytes = 512);
     mvt_annotate(t, "step", true, 1015);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     for (unsigned i = 0; i < sizeof none / sizeof *none; i++) {
         snprintf(says, sizeof says, "the events have no times, so %s cannot be found", none[i]);
         cr_expect(!mv_position_find(trace, 0, none[i], &at, why, sizeof why), "%s", none[i]);
@@ -130,12 +129,11 @@ Test(window, a_window_without_events_is_refused)
 Test(window, a_window_counts_where_any_device_has_events)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     char why[MV_WHY];
 
     for (uint32_t i = 0; i < 10; i++)
         mvt_alloc(t, .device = i < 3 ? 0 : 2, .addr = 0x1000 * (i + 1), .bytes = 512);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     cr_expect_not(mv_window_is_empty(trace, 0, 3, "5", NULL, why, sizeof why));
     cr_expect(mv_window_is_empty(trace, 0, 2, "5", NULL, why, sizeof why));
     cr_expect(mv_window_is_empty(trace, 0, 3, "7", NULL, why, sizeof why));

@@ -40,9 +40,8 @@ static mv_trace profile(mvt_trace *t, profile_opts o)
     length += (size_t)snprintf(text, sizeof text, "{\"traceEvents\":[");
     for (uint32_t i = 0; i < count; i++) {
         uint64_t addr = 0x100000 + i % 64 * 0x1000 + o.moved;
-        int64_t late;
         seed = seed * 1103515245 + 12345;
-        late = o.jitter_us ? (int64_t)((seed >> 8) % (2 * o.jitter_us)) - o.jitter_us : 0;
+        int64_t late = o.jitter_us ? (int64_t)((seed >> 8) % (2 * o.jitter_us)) - o.jitter_us : 0;
         if (o.missing && i % o.missing == 0)
             addr += 0x10000000;
         for (int is_free = 0; is_free < 2; is_free++)

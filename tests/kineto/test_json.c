@@ -61,11 +61,10 @@ Test(json, the_window_may_end_anywhere)
     for (uint64_t blanks = MV_SOURCE_WINDOW - sizeof part; blanks < MV_SOURCE_WINDOW + 2;
          blanks++) {
         mv_json_token key, value;
-        mv_json j;
         memset(text, ' ', blanks);
         text[0] = '[';
         snprintf(text + blanks, sizeof part + 2, "%s]", part);
-        j = over(text);
+        mv_json j = over(text);
         cr_assert(mv_json_enter(&j, '[') && mv_json_element(&j));
         mv_json_keep(&j, blanks % 2);
         cr_assert(mv_json_enter(&j, '{') && mv_json_key(&j, &key));

@@ -6,6 +6,7 @@
 #include "parse/kineto/kineto.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_live.h"
 
 #define TOOLS MV_TESTDATA "/tools/"
 
@@ -44,15 +45,6 @@ static mv_span text_of(const char *name)
     return text;
 }
 
-static mv_totals totals_of(const mv_trace *trace, uint32_t device)
-{
-    mv_lives lives = mvt_lives(mvt_memory(), trace, device);
-    mv_totals totals;
-
-    mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
-    return totals;
-}
-
 /* ---- totals ------------------------------------------------------------------------------ */
 
 /* After the rows of each event the heap has the event's allocated and reserved bytes. */
@@ -61,27 +53,25 @@ static void expect_totals(const char *name, uint32_t device, int type)
     mv_trace trace = read_tool(name);
     mv_lives lives = mvt_lives(mvt_memory(), &trace, device);
     char path[64];
-    cJSON *all, *e;
+    cJSON *e;
     uint64_t peak[2] = {0}, first = 0;
-    mv_totals totals;
 
     snprintf(path, sizeof path, "tools/%s", name);
-    all = mvt_json_of((const char *)text_of(path).data);
+    cJSON *all = mvt_json_of((const char *)text_of(path).data);
     cJSON_ArrayForEach(e, cJSON_GetObjectItem(all, "traceEvents"))
     {
         cJSON *args = cJSON_GetObjectItem(e, "args"), *called = cJSON_GetObjectItem(e, "name");
-        uint64_t allocated, reserved;
         if (!called || strcmp(called->valuestring, "[memory]") != 0 ||
             (int)mvt_json_number(args, "Device Type") != type)
             continue;
-        allocated = (uint64_t)mvt_json_number(args, "Total Allocated");
-        reserved = (uint64_t)mvt_json_number(args, "Total Reserved");
+        uint64_t allocated = (uint64_t)mvt_json_number(args, "Total Allocated");
+        uint64_t reserved = (uint64_t)mvt_json_number(args, "Total Reserved");
         if (first++ == 0)
             peak[0] = allocated - (uint64_t)(int64_t)mvt_json_number(args, "Bytes");
         peak[0] = allocated > peak[0] ? allocated : peak[0];
         peak[1] = reserved > peak[1] ? reserved : peak[1];
     }
-    totals = totals_of(&trace, device);
+    mv_totals totals = mvt_audit_of(&trace, device);
     cr_expect_eq(totals.peak.bytes.allocated, peak[0], "%s", name);
     if (type)
         cr_expect_eq(totals.peak.bytes.reserved, peak[1], "%s: %llu, not %llu", name,
@@ -136,7 +126,7 @@ Test(kineto, reserved_memory_does_not_fall_in_between)
 Test(kineto, a_broken_chain_is_lost_events)
 {
     mv_trace trace = read_tool("profiler_gaps.json.gz"), whole = read_tool("profiler.json.gz");
-    mv_totals a = totals_of(&trace, 0), b = totals_of(&whole, 0);
+    mv_totals a = mvt_audit_of(&trace, 0), b = mvt_audit_of(&whole, 0);
 
     cr_expect_eq(trace.notes[MV_NOTE_LOST_EVENTS].count, 3, "%llu",
                  (unsigned long long)trace.notes[MV_NOTE_LOST_EVENTS].count);
@@ -318,9 +308,9 @@ Test(kineto, other_forms_are_read)
         char path[64];
         snprintf(path, sizeof path, "corpus/kineto/%s", names[i]);
         mvt_ok(read_text(text_of(path), &trace));
-        cr_expect_eq(totals_of(&trace, 0).peak.bytes.allocated,
+        cr_expect_eq(mvt_audit_of(&trace, 0).peak.bytes.allocated,
                      peak ? peak : 33 * MIB + 256 * KIB + 8 * MIB);
-        peak = totals_of(&trace, 0).peak.bytes.allocated;
+        peak = mvt_audit_of(&trace, 0).peak.bytes.allocated;
     }
 }
 
@@ -398,9 +388,8 @@ Test(kineto, commands_name_data_missing_from_the_file)
     }
     for (unsigned i = 0; i < sizeof works / sizeof *works; i++) {
         char words[2048];
-        mvt_run run;
         snprintf(words, sizeof words, works[i], TOOLS "profiler.json.gz");
-        run = mvt_here("$MEMVIZ %s " TOOLS "profiler.json.gz", words);
+        mvt_run run = mvt_here("$MEMVIZ %s " TOOLS "profiler.json.gz", words);
         cr_expect_eq(run.status, 0, "%s: %s", words, run.err);
     }
 }

@@ -80,12 +80,11 @@ static mv_driver_growth growth_of(const program *p)
     const mv_trace *read = mvt_calls_done(run(p));
     mv_trace level = *read;
     mv_driver_growth grown;
-    mv_lives lives;
     mv_steps steps;
     int64_t step_us[STEPS + 1];
 
     mvt_ok(mv_level_take(mvt_memory(), &level, MV_LEVEL_CUDA, mvt_err()));
-    lives = mvt_lives(mvt_memory(), &level, 0);
+    mv_lives lives = mvt_lives(mvt_memory(), &level, 0);
     mvt_ok(mv_steps_find(mvt_memory(), &level, &lives, &steps, mvt_err()));
     cr_assert_eq(steps.count, STEPS);
     for (uint32_t i = 0; i < steps.count; i++)
@@ -156,23 +155,21 @@ Test(driver_growth, the_command_reports_it_on_levels_of_calls)
     mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
     char path[] = "/tmp/memviz-driver-XXXXXX";
     int file = mkstemp(path);
-    cJSON *report, *grown;
-    mvt_run text;
 
     cr_assert(file >= 0);
     cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
-    report = mvt_json(0, "$MEMVIZ leaks --json %s 2>/dev/null", path);
+    cJSON *report = mvt_json(0, "$MEMVIZ leaks --json %s 2>/dev/null", path);
     cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak");
-    grown = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "driver"), 0);
+    cJSON *grown = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "driver"), 0);
     mvt_json_has(grown, "device verdict what objects unexplained samples frames culprit advice");
     cr_assert_eq(mvt_json_number(grown, "objects"), STEPS);
-    text = mvt_sh("$MEMVIZ leaks --level all --fail-on leak %s", path);
+    mvt_run text = mvt_here_or_sh("$MEMVIZ leaks --level all --fail-on leak %s", path);
     cr_expect_eq(text.status, 3);
     cr_expect(strstr(text.out, "LEAK  train.py:7 capture: executable graphs"), "%s", text.out);
     cr_expect(strstr(text.out, "(cuGraphExecDestroy"), "%s", text.out);
     cr_expect(strstr(text.out, ": leak: the driver's memory for 12 executable graphs, in no block"),
               "%s", text.out);
-    text = mvt_sh("COLUMNS=120 $MEMVIZ %s", path);
+    text = mvt_here_or_sh("COLUMNS=120 $MEMVIZ %s", path);
     cr_expect(strstr(text.out, "of driver memory for 12 executable graphs"), "%s", text.out);
     remove(path);
 }

@@ -32,10 +32,9 @@ static void evaluate(const char *folder, const char *name)
 {
     char path[512];
     mv_arena *arena = mvt_arena_of((uint64_t)2 << 30);
-    mv_trace trace;
 
     snprintf(path, sizeof path, "../%s/%s", folder, name);
-    trace = mvt_load(arena, path);
+    mv_trace trace = mvt_load(arena, path);
     for (uint32_t d = 0; d < mv_trace_devices(&trace); d++) {
         mvt_leak_cuts c;
         mv_err err;
@@ -104,8 +103,6 @@ static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
 {
     static const uint64_t place[] = {0x18000000, 0x1c000000};
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
-    mv_lives lives;
     mv_leaks found;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
@@ -120,8 +117,8 @@ static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
         mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
     }
     mvt_final_heap(t);
-    trace = mvt_done(t);
-    lives = mvt_lives(mvt_memory(), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
     return found.verdict;
 }
@@ -158,10 +155,9 @@ static void evaluate_folder(const char *folder)
 {
     char path[512];
     unsigned count = 0;
-    DIR *entries;
 
     snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, folder);
-    entries = opendir(path);
+    DIR *entries = opendir(path);
     cr_assert_not_null(entries);
     for (struct dirent *entry; (entry = readdir(entries));) {
         const char *ending = strstr(entry->d_name, ".pickle");

@@ -96,7 +96,6 @@ Test(leak_kind, bursts_of_frees_are_cycles)
     mvt_trace *t = mvt_new();
     uint64_t next = 0x30000000;
     mv_lives lives;
-    mv_leaks found;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (int i = 0; i < 60; i++) {
@@ -109,7 +108,7 @@ Test(leak_kind, bursts_of_frees_are_cycles)
         mvt_annotate(t, "ProfilerStep#1", true, 0);
     }
     mvt_final_heap(t);
-    found = leaks_of(t, &lives);
+    mv_leaks found = leaks_of(t, &lives);
     cr_assert_eq(found.count, 1);
     cr_expect_eq(found.leaks[0].kind, MV_LEAK_CYCLE);
 }
@@ -208,14 +207,13 @@ Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
     mvt_trace *t = mvt_new();
     mv_leak_outlook outlook;
     mv_leaks none = {0};
-    mv_lives lives;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 60 << 20);
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 40 << 20);
     mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x20000000, .bytes = 40 << 20});
     mvt_oom(t, .addr = 4ull << 30, .bytes = 60 << 20);
     mvt_final_heap(t);
-    lives = mvt_lives(mvt_memory(), mvt_done(t), 0);
+    mv_lives lives = mvt_lives(mvt_memory(), mvt_done(t), 0);
     mvt_ok(mv_leaks_outlook(mvt_memory(), mvt_done(t), &lives, &none, MV_NO_BYTES, &outlook,
                             mvt_err()));
     cr_expect_str_eq(outlook.source, "oom");

@@ -1,6 +1,6 @@
-/* Servers whose requests overlap: blocks that are never freed are a leak, whatever else passes;
- * windows, caches and growth that stops are not. And wherever such a recording ends, a floor that
- * rises to its end is not clean. */
+/* Servers whose requests overlap: blocks that are never freed are a leak, whatever else is freed;
+ * windows, caches and growth that stops are not. A recording may end anywhere: if its floor rises
+ * to the end, the verdict is not clean. */
 #include "tests/leaks/fixture_server.h"
 
 #include "analyze/leaks/leaks.h"
@@ -42,18 +42,15 @@ static mv_leaks evaluate(const mv_trace *trace, const mv_lives *lives)
 static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
-    mv_lives lives, window;
+    mv_lives window;
 
     *kept = mvt_server(t, load);
-    trace = mvt_done(t);
-    lives = mvt_lives(mvt_memory(), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     for (uint32_t c = 1; c < CUTS; c++) {
-        mv_leaks found;
-
         mvt_ok(mv_lives_within(mvt_memory(), &lives, (mv_window){0, lives.events.count * c / CUTS},
                                &window, mvt_err()));
-        found = evaluate(trace, &window);
+        mv_leaks found = evaluate(trace, &window);
         cr_expect(load.keep > 0 || load.steps * c / CUTS <= load.window ||
                       found.verdict != MV_VERDICT_LEAK,
                   "%s: cut %u", name, c);
@@ -65,11 +62,10 @@ static void expect_leak(mvt_server_load load)
 {
     char name[96];
     uint32_t kept;
-    mv_leaks found;
 
     snprintf(name, sizeof name, "window %u, one in %u kept, %u sizes, seed %llu", load.window,
              load.keep, load.sizes, (unsigned long long)load.seed);
-    found = evaluate_all(name, load, &kept);
+    mv_leaks found = evaluate_all(name, load, &kept);
     cr_assert_eq(found.verdict, MV_VERDICT_LEAK, "%s: %s", name, found.why);
     cr_expect_eq(found.count, 1, "%s", name);
     cr_expect(found.leaks[0].blocks + 3 >= kept - kept / 10 &&

@@ -181,7 +181,6 @@ Test(leaks, growth_is_reported_and_the_rest_is_retained)
 Test(leaks, without_allocations_nothing_is_clean)
 {
     mvt_trace *t = mvt_new();
-    mv_leaks found;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_segment_alloc(t, .addr = 0x800000, .bytes = 2 << 20);
@@ -190,7 +189,7 @@ Test(leaks, without_allocations_nothing_is_clean)
     mvt_block(t, .bytes = 1 << 20);
     mvt_segment(t, .addr = 0x800000, .bytes = 2 << 20, .small = true);
     mvt_block(t, .bytes = 2 << 20);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
     cr_expect(strstr(found.why, "allocations were not recorded"), "%s", found.why);
 }
@@ -210,8 +209,6 @@ Test(leaks, healthy_steps_are_clean)
 static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
-    mv_lives lives;
     mv_leaks found;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
@@ -231,8 +228,8 @@ static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
             mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = gathered});
     }
     mvt_final_heap(t);
-    trace = mvt_done(t);
-    lives = mvt_lives(mvt_memory(), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
     return found.verdict;
 }
@@ -253,20 +250,18 @@ Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
         mvt_trace *t = mvt_new();
         mv_pause pause = {.to_us = is_open ? INT64_MAX : 0};
         mv_pauses pauses = {.count = 1, .pauses = &pause};
-        const mv_trace *trace;
         mv_thinned thinned;
-        mv_lives lives;
         mv_leaks found;
 
         mvt_server(t, (mvt_server_load){.steps = 60, .window = 2, .is_marked = true});
-        trace = mvt_done(t);
+        const mv_trace *trace = mvt_done(t);
         pause.from_us = trace->devices[0]
                             .events.time_us[trace->devices[0].events.count * (is_open ? 3 : 1) / 4];
         if (!is_open)
             pause.to_us = trace->devices[0].events.time_us[trace->devices[0].events.count / 2];
         mvt_ok(mv_thin_pauses(mvt_arena(t), trace, &pauses, &thinned, mvt_err()));
         cr_assert_gt(thinned.left_out, 0);
-        lives = mvt_lives(mvt_arena(t), &thinned.trace, 0);
+        mv_lives lives = mvt_lives(mvt_arena(t), &thinned.trace, 0);
         mvt_ok(mv_leaks_find(mvt_arena(t), &thinned.trace, &lives, &found, mvt_err()));
         cr_expect_eq(found.verdict, is_open ? MV_VERDICT_UNKNOWN : MV_VERDICT_CLEAN, "%s",
                      found.why);
@@ -286,7 +281,6 @@ Test(leaks, one_leak_through_several_stacks_is_one_entry)
     };
     mvt_trace *t = mvt_new();
     uint64_t next = 0x20000000;
-    mv_leaks found;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     for (int i = 0; i < 12; i++) {
@@ -298,7 +292,7 @@ Test(leaks, one_leak_through_several_stacks_is_one_entry)
         mvt_annotate(t, "ProfilerStep#1", true, 0);
     }
     mvt_final_heap(t);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     cr_assert_eq(found.count, 1);
     cr_expect_eq(found.leaks[0].blocks, 24);
 }
@@ -334,25 +328,23 @@ static void expect_unknown(const mv_leaks *found, const char *lacks, const char 
 Test(leaks, freed_activations_do_not_make_a_step_clean)
 {
     mvt_trace *t = of_passes();
-    mv_leaks found;
 
     pass(t, 100, 0x11000000, PASS);
     mvt_final_heap(t);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     expect_unknown(&found, "one step at most", "within one call of the model", "mark");
 }
 
 Test(leaks, freed_activations_do_not_make_two_steps_clean)
 {
     mvt_trace *t = of_passes();
-    mv_leaks found;
 
     pass(t, 50, 0, PASS);
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     pass(t, 200, 0x11000000, PASS);
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     mvt_final_heap(t);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     cr_expect_eq(found.steps.count, 2);
     expect_unknown(&found, "only two steps", "only two steps ended", "seven steps");
 }
@@ -361,7 +353,6 @@ Test(leaks, freed_activations_do_not_make_two_steps_clean)
 Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
-    mv_leaks found;
 
     mvt_segment(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:model.py:5");
@@ -372,7 +363,7 @@ Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
     pass(t, 200, 0x11000000, PASS);
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     cr_expect_eq(found.steps.count, 2);
     expect_unknown(&found, "only two steps", "only two steps ended", "max_entries");
 }
@@ -395,11 +386,10 @@ Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
 {
     for (int until = 60; until <= 120; until += 60) {
         mvt_trace *t = of_passes();
-        mv_leaks found;
 
         serve(t, until);
         mvt_final_heap(t);
-        found = leaks_of(t);
+        mv_leaks found = leaks_of(t);
         cr_expect_eq(found.steps.count, 0);
         cr_expect_eq(found.verdict, until == 120 ? MV_VERDICT_CLEAN : MV_VERDICT_UNKNOWN, "%d: %s",
                      until, found.why);
@@ -410,25 +400,23 @@ Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
 Test(leaks, a_line_that_recurs_is_not_clean_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
-    mv_leaks found;
 
     mvt_segment(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:serve.py:1");
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:serve.py:2");
     mvt_block(t, .bytes = (1 << 30) - (1 << 20), .state = MV_BLOCK_INACTIVE);
     serve(t, 120);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     expect_unknown(&found, "too few steps", "older events are lost", "max_entries");
 }
 
 Test(leaks, without_events_nothing_can_be_said)
 {
     mvt_trace *t = mvt_new();
-    mv_leaks found;
 
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_INACTIVE);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
     cr_expect_eq(found.preexisting_bytes, 1 << 20);
     cr_expect_eq(found.live_bytes, 1 << 20);
@@ -460,26 +448,24 @@ Test(leaks, a_window_without_allocations_has_no_line_to_evaluate)
 Test(leaks, a_state_has_no_history)
 {
     mvt_trace *t = mvt_new();
-    mv_leaks found;
 
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:model.py:5");
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_INACTIVE);
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x300000, .bytes = 512});
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     expect_unknown(&found, "no history", "enabled='state'", "_record_memory_history() before");
 }
 
 Test(leaks, blocks_without_stacks_beside_older_ones_with_them)
 {
     mvt_trace *t = mvt_new();
-    mv_leaks found;
 
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:model.py:5");
     mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
     mvt_alloc(t, .addr = 0x300000, .bytes = 1 << 20);
-    found = leaks_of(t);
+    mv_leaks found = leaks_of(t);
     expect_unknown(&found, "no stacks", "the allocations in these events have no stacks",
                    "stacks='all'");
 }
@@ -494,11 +480,9 @@ typedef struct {
 
 static void load(loaded *l, const char *name)
 {
-    mv_lives lives;
-
     l->arena = mvt_memory();
     l->trace = mvt_load(l->arena, name);
-    lives = mvt_lives(l->arena, &l->trace, 0);
+    mv_lives lives = mvt_lives(l->arena, &l->trace, 0);
     mvt_ok(mv_leaks_find(l->arena, &l->trace, &lives, &l->found, mvt_err()));
 }
 

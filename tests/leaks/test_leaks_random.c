@@ -57,13 +57,11 @@ static void run_one(uint64_t seed, mvt_leak leak, score *s)
 {
     mvt_trace *t = mvt_new();
     mvt_training_truth truth;
-    const mv_trace *trace;
-    mv_lives lives;
     mv_leaks found;
 
     mvt_training(t, seed, leak, &truth);
-    trace = mvt_done(t);
-    lives = mvt_lives(mvt_arena(t), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
     mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
     cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
     evaluate(trace, &found, &truth, leak, s);
@@ -149,7 +147,6 @@ Test(leaks_random, sums_hold_on_senseless_traces)
 
     for (int round = 0; round < 200; round++) {
         mvt_trace *t = mvt_new();
-        mv_lives lives;
         mv_leaks found;
 
         for (int i = 0; i < 120; i++) {
@@ -162,7 +159,7 @@ Test(leaks_random, sums_hold_on_senseless_traces)
                                            .bytes = r >> 16 & 2047,
                                            .stack = stacks[(r >> 32) % 5]});
         }
-        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         mvt_ok(mv_leaks_find(mvt_arena(t), mvt_done(t), &lives, &found, mvt_err()));
         cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
         cr_assert(found.steps.count != 1);

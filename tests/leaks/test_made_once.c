@@ -11,8 +11,6 @@ static mv_leaks run(uint32_t lines)
 {
     mvt_trace *t = mvt_new();
     uint64_t next = 0x40000000;
-    const mv_trace *trace;
-    mv_lives lives;
     mv_leaks found;
     char stack[64];
 
@@ -29,8 +27,8 @@ static mv_leaks run(uint32_t lines)
         }
     }
     mvt_final_heap(t);
-    trace = mvt_done(t);
-    lives = mvt_lives(mvt_memory(), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
     cr_expect_eq(found.floor.last - found.floor.first, 8 * MIB + 28 * 512);
     return found;

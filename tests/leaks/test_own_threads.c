@@ -45,9 +45,7 @@ static void one(mvt_calls *c, const program *p, char what)
 static mv_leaks leaks_of(const program *p)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_trace trace;
     mv_leaks leaks;
-    mv_lives lives;
 
     addresses = 0;
     for (int step = 0; step < 12; step++) {
@@ -57,9 +55,9 @@ static mv_leaks leaks_of(const program *p)
         for (const char *at = p->step; *at; at++)
             one(c, p, *at);
     }
-    trace = *mvt_calls_done(c);
+    mv_trace trace = *mvt_calls_done(c);
     mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_CUDA, mvt_err()));
-    lives = mvt_lives(mvt_memory(), &trace, 0);
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
     mvt_ok(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, mvt_err()));
     cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK, "%s", leaks.why);
     cr_assert_eq(leaks.leaked_bytes + leaks.retained_bytes, leaks.live_bytes);
@@ -84,7 +82,7 @@ Test(own_threads, memory_right_after_a_line_is_that_lines)
 
 Test(own_threads, memory_at_other_times_stays_apart)
 {
-    /* After another line, before the line, between two lines in turns. */
+    /* After another line; before the line; between two lines that alternate. */
     static const char *const steps[] = {"lot", "tol", "tlo", "lkt"};
 
     for (int i = 0; i < 4; i++) {

@@ -403,13 +403,11 @@ Test(piles, real_collections_are_garbage_and_real_lists_are_not)
     char path[64], label[160];
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_trace trace;
-        mv_leaks found;
         uint32_t garbage = 0;
 
         snprintf(path, sizeof path, "../leaks/%s", cases[i].name);
-        trace = mvt_load(mvt_memory(), path);
-        found = leaks_of(&trace);
+        mv_trace trace = mvt_load(mvt_memory(), path);
+        mv_leaks found = leaks_of(&trace);
         for (uint32_t k = 0; k < found.pile_count; k++)
             garbage += found.piles[k].cause == MV_PILE_OF_CYCLES;
         cr_assert_eq(garbage, cases[i].line != NULL, "%s: %u", cases[i].name, garbage);
@@ -425,11 +423,10 @@ Test(piles, real_collections_are_garbage_and_real_lists_are_not)
 static const cJSON *row_of(const char *words, const habit *h, const char *list, const char *member,
                            const char *value)
 {
-    mvt_ran r;
     const cJSON *row;
 
     mvt_folder_put("f", mvt_pickle_bytes(write(h), false));
-    r = mvt_program(words, NULL);
+    mvt_ran r = mvt_program(words, NULL);
     cr_assert_eq(r.status, 0, "%s", (const char *)r.err.data);
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(mvt_json_of((const char *)r.out.data), list))
     {

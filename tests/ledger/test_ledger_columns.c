@@ -34,10 +34,9 @@ static uint64_t most_between(const mv_trace *trace, const mv_lives *lives, int64
     uint64_t most = ledger_at(trace, lives, from).by_sum;
 
     for (uint32_t i = 0; i < c->count; i++) {
-        uint64_t held;
         if (c->time_us[i] < from || c->time_us[i] >= to)
             continue;
-        held = ledger_at(trace, lives, c->time_us[i]).by_sum;
+        uint64_t held = ledger_at(trace, lives, c->time_us[i]).by_sum;
         most = held > most ? held : most;
     }
     return most;

@@ -22,10 +22,9 @@ static mv_ledger_series series_of(mvt_calls *c)
 Test(ledger_series, a_library_that_held_no_byte_has_no_column)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_ledger_series series;
 
     mvt_call(c, MV_API_ALLOC, .addr = MIB, .size = 0, .library = "/lib/liba.so");
-    series = series_of(c);
+    mv_ledger_series series = series_of(c);
     cr_expect_eq(series.library_count, 0);
     cr_expect_eq(mv_ledger_series_place(&series, "/lib/liba.so"), 0);
 }
@@ -97,8 +96,6 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
         uint32_t libraries = seed % 2 ? 5 : 40;
         mvt_calls *c = mvt_calls_new();
         uint64_t random = seed;
-        mv_ledger_series series;
-        mv_lives lives;
 
         for (int i = 0; i < 600; i++) {
             random_call(c, &random, libraries);
@@ -106,8 +103,8 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
                 mvt_sample(c, .used = mvt_random(&random, 90 * MIB) + MIB,
                            .process = seed % 3 ? 0 : 1 + mvt_random(&random, 90 * MIB));
         }
-        series = series_of(c);
-        lives = mvt_lives(mvt_memory(), mvt_calls_done(c), 0);
+        mv_ledger_series series = series_of(c);
+        mv_lives lives = mvt_lives(mvt_memory(), mvt_calls_done(c), 0);
         cr_assert_eq(series.count, 55);
         cr_assert_eq(series.library_count, libraries == 5 ? 5 : MV_LEDGER_LIBRARIES);
         expect_sums(&series);
@@ -249,7 +246,6 @@ Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
     cJSON *report = mvt_json(0, "$MEMVIZ ledger --json %s", path), *sample, *part;
     cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
     int count = 0;
-    mvt_run run;
 
     cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples"))
     {
@@ -265,7 +261,7 @@ Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
         count++;
     }
     cr_assert_eq(count, 5);
-    run = mvt_sh("$MEMVIZ ledger %s", path);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ ledger %s", path);
     cr_assert_eq(run.status, 0);
     cr_expect(strstr(run.out, "     500 MiB     648 MiB     605 MiB  used\n"), "%s", run.out);
     cr_expect(strstr(run.out, "         0 B    40.0 MiB         0 B  NCCL\n"), "%s", run.out);
@@ -283,8 +279,8 @@ Test(ledger_series, at_takes_events_times_marks_peak_and_end)
     cr_assert_eq(used_at(path, "@reduce"), (double)(100 * MIB));
     cr_assert_eq(used_at(path, "31us"), (double)(140 * MIB));
     cr_assert_eq(used_at(path, "end"), (double)(100 * MIB));
-    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at 1000s %s", path).status, 1);
-    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at @nothing %s", path).status, 1);
+    cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at 1000s %s", path).status, 1);
+    cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at @nothing %s", path).status, 1);
     unlink(path);
 }
 
@@ -292,7 +288,6 @@ Test(ledger_series, at_takes_events_times_marks_peak_and_end)
 Test(ledger_series, at_takes_them_where_pytorch_has_no_events)
 {
     mvt_calls *c = mvt_calls_new();
-    const char *path;
 
     mvt_sample(c, .used = 0);
     mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain");
@@ -303,15 +298,15 @@ Test(ledger_series, at_takes_them_where_pytorch_has_no_events)
             mvt_calls_annotate(c, MV_STAGE_MARK, "step 2");
     }
     mvt_call(c, MV_API_FREE, .addr = 1 << 30);
-    path = file_of(c);
+    const char *path = file_of(c);
     cr_assert_eq(used_at(path, "1"), (double)(1 * MIB));
     cr_assert_eq(used_at(path, "3"), (double)(2 * MIB));
     cr_assert_eq(used_at(path, "21us"), (double)(2 * MIB));
     cr_assert_eq(used_at(path, "@step 2"), (double)(2 * MIB));
     cr_assert_eq(used_at(path, "peak"), (double)(4 * MIB));
     cr_assert_eq(used_at(path, "end"), (double)(3 * MIB));
-    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at 99 %s", path).status, 1);
-    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at nonsense %s", path).status, 2);
+    cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at 99 %s", path).status, 1);
+    cr_assert_eq(mvt_here_or_sh("$MEMVIZ ledger --at nonsense %s", path).status, 2);
     unlink(path);
 }
 
@@ -350,7 +345,7 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
 
     cr_assert_str_eq(residue_of(c), "");
     c = two_samples(MV_API_ALLOC_MANAGED, "cudaMallocManaged", 3 * MIB);
-    cr_assert(strstr(residue_of(c), "8.00 MiB more than the use: 10.0 MiB is managed memory"));
+    cr_assert(strstr(residue_of(c), "exceed the use by 8.00 MiB: 10.0 MiB is managed memory"));
     c = two_samples(MV_API_ALLOC, "cudaMalloc", 3 * MIB);
     cr_assert(strstr(residue_of(c), "the estimate of context and code is too high"));
     c = two_samples(MV_API_ALLOC, "cudaMalloc", 11 * MIB);
@@ -365,9 +360,7 @@ Test(ledger_series, pools_bound_the_context)
 {
     for (int pool = 0; pool < 2; pool++) {
         mvt_calls *c = mvt_calls_new();
-        const mv_trace *trace;
         mv_ledger ledger;
-        mv_lives lives;
 
         mvt_sample(c, .used = 500 * MIB, .time_us = 1000000);
         mvt_call(c, MV_API_ALLOC, .addr = 1 << 30, .size = MIB, .time_us = 1200000);
@@ -378,8 +371,8 @@ Test(ledger_series, pools_bound_the_context)
         mvt_call(c, MV_API_LOAD, .time_us = 1420000);
         mvt_sample(c, .used = 600 * MIB, .time_us = 1500000);
         mvt_call(c, MV_API_FREE, .addr = 1 << 30, .time_us = 1600000);
-        trace = mvt_calls_done(c);
-        lives = mvt_lives(mvt_memory(), trace, 0);
+        const mv_trace *trace = mvt_calls_done(c);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
         mvt_ok(mv_ledger_find(mvt_memory(), trace, &lives,
                               (mv_ledger_query){.when = MV_LEDGER_MOST_USED}, &ledger, mvt_err()));
         cr_expect_eq(ledger.context_estimate, (int64_t)(99 * MIB), "%lld",
@@ -457,9 +450,11 @@ Test(ledger_series, reports_on_the_whole_device_add_other_use)
             mvt_json(0, "$MEMVIZ memory --at reserved-peak --json --level all %s", path),
             "devices"),
         0));
-    run = mvt_sh("$MEMVIZ memory --at reserved-peak --level all -o %s.folded %s", path, path);
+    run =
+        mvt_here_or_sh("$MEMVIZ memory --at reserved-peak --level all -o %s.folded %s", path, path);
     cr_expect(strstr(run.err, text), "%s", run.err);
-    run = mvt_sh("$MEMVIZ memory -q --at reserved-peak --level all -o %s.folded %s", path, path);
+    run = mvt_here_or_sh("$MEMVIZ memory -q --at reserved-peak --level all -o %s.folded %s", path,
+                         path);
     cr_expect_eq(run.err[0], 0, "%s", run.err);
     mvt_sh("rm %s.folded", path);
     unlink(path);
@@ -473,7 +468,6 @@ Test(ledger_series, memory_by_library_adds_up)
         mvt_json(0, "$MEMVIZ memory --at peak --by library --level all --json %s", path);
     cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
     cJSON *groups = cJSON_GetObjectItem(device, "groups"), *other = cJSON_GetArrayItem(groups, 1);
-    mvt_run run;
 
     cr_assert_str_eq(mvt_json_text(device, "by"), "library");
     cr_assert_eq(cJSON_GetArraySize(groups), 2);
@@ -482,9 +476,9 @@ Test(ledger_series, memory_by_library_adds_up)
     cr_assert_str_eq(mvt_json_text(other, "name"), "NCCL");
     cr_assert_eq(mvt_json_number(other, "bytes"), (double)(40 * MIB));
     cr_assert_eq(mvt_json_number(device, "bytes"), (double)(100 * MIB));
-    run = mvt_sh("$MEMVIZ memory --at peak --by library --level all %s", path);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ memory --at peak --by library --level all %s", path);
     cr_expect(strstr(run.out, "   40.0 MiB   40 %       1  NCCL\n"), "%s", run.out);
-    cr_expect_eq(mvt_sh("$MEMVIZ memory --by library -o x.svg %s", path).status, 2);
-    cr_expect_eq(mvt_sh("$MEMVIZ memory --by use %s", path).status, 2);
+    cr_expect_eq(mvt_here_or_sh("$MEMVIZ memory --by library -o x.svg %s", path).status, 2);
+    cr_expect_eq(mvt_here_or_sh("$MEMVIZ memory --by use %s", path).status, 2);
     unlink(path);
 }

@@ -1,7 +1,6 @@
 /* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: the memory that they keep
  * in each step is found, by line and library; those that keep nothing have no leak at any level;
  * and the libraries' own counts equal the bytes of their calls. */
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 static const char *const levels[] = {"pytorch", "cuda", "host", "all"};
@@ -87,8 +86,9 @@ LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
 
     for (size_t i = 0; i < sizeof clean / sizeof *clean; i++)
         for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
-            mvt_run run = mvt_sh("$MEMVIZ leaks --json --level %s " MV_TESTDATA "/captures/%s.bin",
-                                 levels[k], clean[i]);
+            mvt_run run =
+                mvt_here_or_sh("$MEMVIZ leaks --json --level %s " MV_TESTDATA "/captures/%s.bin",
+                               levels[k], clean[i]);
             if (run.status != 0) /* the file has no such level */
                 continue;
             cr_assert_str_neq(mvt_json_text(mvt_json_of(run.out), "verdict"), "leak", "%s %s",
@@ -163,7 +163,7 @@ Test(captures, refused_calls_are_explained_without_pytorch)
             mvt_json(0, "$MEMVIZ oom --json " MV_TESTDATA "/captures/%s.bin", refused[i].name);
         cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
         mvt_run triage =
-            mvt_sh("COLUMNS=200 $MEMVIZ " MV_TESTDATA "/captures/%s.bin", refused[i].name);
+            mvt_here_or_sh("COLUMNS=200 $MEMVIZ " MV_TESTDATA "/captures/%s.bin", refused[i].name);
         cr_assert_str_eq(mvt_json_text(oom, "verdict"), "capacity");
         cr_assert_eq(mvt_json_number(oom, "requested"), refused[i].requested);
         cr_assert_eq(mvt_json_number(oom, "device_free"), refused[i].device_free, "%.0f",
@@ -213,7 +213,7 @@ Test(captures, levels_without_pools_show_none)
                          "$MEMVIZ stats --level cupy " MV_TESTDATA "/captures/heap_cupy.bin");
 
     cr_expect_null(strstr(run.out, "(0, 0)"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ stats " MV_TESTDATA "/captures/train.bin");
+    run = mvt_here_or_sh("$MEMVIZ stats " MV_TESTDATA "/captures/train.bin");
     cr_expect(strstr(run.out, "large (unknown pool)"), "%s", run.out);
 }
 
@@ -223,8 +223,8 @@ Test(captures, the_host_is_not_a_device)
                                            "trace",  "lines", "memory", "fragmentation"};
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ %s --level host " MV_TESTDATA "/captures/plain_pinned.bin",
-                             commands[i]);
+        mvt_run run = mvt_here_or_sh(
+            "$MEMVIZ %s --level host " MV_TESTDATA "/captures/plain_pinned.bin", commands[i]);
         cr_expect(strstr(run.out, "host: "), "%s: %s", commands[i], run.out);
         cr_expect_null(strstr(run.out, "device 0"), "%s: %s", commands[i], run.out);
     }

@@ -155,13 +155,12 @@ Test(heaps, an_address_may_be_in_two_heaps)
 Test(heaps, a_block_is_on_the_device_that_was_current)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_trace trace;
 
     mvt_heap(c, MV_HEAP_ALLOC, .heap = "cupy", .addr = MIB, .size = 7, .device = 1);
     mvt_heap(c, MV_HEAP_ALLOC, .heap = "cupy", .addr = 2 * MIB, .size = 5, .device = -1);
     mvt_heap(c, MV_HEAP_FREE, .heap = "cupy", .addr = MIB, .device = 0);
     mvt_heap(c, MV_HEAP_ALLOC, .heap = "cupy", .addr = 3 * MIB, .size = 9, .device = 1);
-    trace = taken(c, "cupy");
+    mv_trace trace = taken(c, "cupy");
     cr_assert_eq(trace.device_count, 2);
     cr_assert_eq(mvt_level_totals(&trace, 0).current.bytes.allocated, 5);
     cr_assert_eq(mvt_level_totals(&trace, 1).current.bytes.allocated, 9);
@@ -174,7 +173,6 @@ Test(heaps, invalid_blocks_are_counted_and_hold_nothing)
 {
     mvt_calls *c = mvt_calls_new();
     char words[MV_HEAP_WORDS];
-    mv_heap_sum sum;
 
     mvt_heap(c, MV_HEAP_FREE, .heap = "pool", .addr = MIB);
     mvt_heap(c, MV_HEAP_ALLOC, .heap = "pool", .addr = MIB, .size = 100);
@@ -188,7 +186,7 @@ Test(heaps, invalid_blocks_are_counted_and_hold_nothing)
     mvt_heap(c, MV_HEAP_RESIZE, .addr = 9 * MIB, .size = 7);
     mvt_heap(c, MV_HEAP_ALLOC, .addr = 9 * MIB, .size = 7);
     mvt_heap(c, MV_HEAP_RESET, .size = 7);
-    sum = sum_of(c, "pool");
+    mv_heap_sum sum = sum_of(c, "pool");
     cr_assert(sum.lone_frees == 1 && sum.doubles == 1 && sum.odd_sizes == 3);
     cr_assert_str_eq(mv_heap_doubts(&sum, words),
                      "1 free of an unknown block, 1 block allocated twice, "
@@ -205,13 +203,12 @@ Test(heaps, overlapping_blocks_of_a_damaged_file_do_no_harm)
 {
     mvt_calls *c = mvt_calls_new();
     uint64_t random = 7;
-    mv_trace trace;
 
     for (int i = 0; i < CALLS; i++)
         mvt_heap(c, mvt_random(&random, 6), .heap = heap_names[mvt_random(&random, HEAPS)],
                  .addr = mvt_random(&random, 5000), .size = mvt_random(&random, 400),
                  .device = (int32_t)mvt_random(&random, 3) - 1);
-    trace = taken(c, "cupy");
+    mv_trace trace = taken(c, "cupy");
     mvt_lives(mvt_memory(), &trace, 0);
     mvt_lives(mvt_memory(), &trace, 1);
 }
@@ -219,13 +216,12 @@ Test(heaps, overlapping_blocks_of_a_damaged_file_do_no_harm)
 LongTest(heaps, too_little_memory_leaves_the_trace_as_it_was)
 {
     mvt_calls *c = mvt_calls_new();
-    const mv_trace *before;
     uint32_t made = 0;
 
     for (uint64_t i = 0; i < 200; i++)
         mvt_heap(c, MV_HEAP_ALLOC, .heap = i % 2 ? "cupy" : "rmm", .addr = i * MIB, .size = 5,
                  .library = FFI, .frames = "hook:/a/hooks.py:1;load:/a/train.py:2");
-    before = mvt_calls_done(c);
+    const mv_trace *before = mvt_calls_done(c);
     for (uint64_t limit = 0; limit < (uint64_t)16 << 20; limit += 65536) {
         mv_budget budget = {.limit = limit};
         mv_trace trace = *before;
@@ -404,11 +400,10 @@ static mvt_calls *keeping(bool keeps)
 
 static mv_leaks leaks_of(mvt_calls *c, const char *level, mv_trace *trace)
 {
-    mv_lives lives;
     mv_leaks leaks;
 
     *trace = taken(c, level);
-    lives = mvt_lives(mvt_memory(), trace, 0);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &leaks, mvt_err()));
     return leaks;
 }

@@ -65,14 +65,12 @@ LongTest(levels, each_level_equals_its_calls_and_their_peak)
     for (uint64_t seed = 1; seed < 9; seed++) {
         mvt_calls *c = mvt_calls_new();
         uint64_t random = seed, end, most;
-        mv_trace trace;
-        mv_totals totals;
 
         for (int i = 0; i < CALLS; i++)
             random_call(c, &random);
         held(mvt_calls_done(c), MV_LOT_DEVICE, &end, &most);
-        trace = taken(c, MV_LEVEL_CUDA);
-        totals = mvt_level_totals(&trace, 0);
+        mv_trace trace = taken(c, MV_LEVEL_CUDA);
+        mv_totals totals = mvt_level_totals(&trace, 0);
         cr_assert_eq(totals.current.bytes.allocated, end);
         cr_assert_eq(totals.current.bytes.reserved, end);
         cr_assert_eq(totals.peak.bytes.allocated, most);
@@ -89,15 +87,13 @@ LongTest(levels, each_level_equals_its_calls_and_their_peak)
 Test(levels, no_size_is_rounded)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_trace trace;
-    mv_totals totals;
 
     mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 1);
     mvt_call(c, MV_API_ALLOC, .addr = 0x1200, .size = 513);
     mvt_call(c, MV_API_ALLOC, .addr = 0x200000, .size = 2 * MIB);
     mvt_call(c, MV_API_FREE, .addr = 0x1200);
-    trace = taken(c, MV_LEVEL_CUDA);
-    totals = mvt_level_totals(&trace, 0);
+    mv_trace trace = taken(c, MV_LEVEL_CUDA);
+    mv_totals totals = mvt_level_totals(&trace, 0);
     cr_assert_eq(totals.current.bytes.allocated, 2 * MIB + 1);
     cr_assert_eq(totals.peak.bytes.active, 2 * MIB + 514);
 }
@@ -145,23 +141,20 @@ Test(levels, the_whole_device_counts_pytorchs_segments_once)
 Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
 {
     mvt_calls *c = mvt_calls_new();
-    const mv_frame_id *frames;
     mv_categories categories;
-    mv_lives lives;
-    mv_trace trace;
     uint32_t count;
 
     mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 5, .library = "/a/libnccl.so.2",
              .api = "cuMemAlloc_v2", .function = "keep");
     mvt_call(c, MV_API_ALLOC, .addr = 0x9000, .size = 7, .library = "/a/libcublas.so.13");
-    trace = taken(c, MV_LEVEL_CUDA);
-    frames = mv_stack_frames(&trace, trace.devices[0].events.stack[1], &count);
+    mv_trace trace = taken(c, MV_LEVEL_CUDA);
+    const mv_frame_id *frames = mv_stack_frames(&trace, trace.devices[0].events.stack[1], &count);
     cr_assert_eq(count, 2);
     cr_assert_geq(frames[0].row, trace.origin.first_call_frame);
     cr_assert_str_eq(mv_string_text(&trace, trace.frames.function[frames[0].row]), "cuMemAlloc_v2");
     cr_assert_str_eq(mv_string_text(&trace, trace.frames.file[frames[0].row]), "/a/libnccl.so.2");
     cr_assert_str_eq(mv_string_text(&trace, trace.frames.function[frames[1].row]), "keep");
-    lives = mvt_lives(mvt_memory(), &trace, 0);
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
     mvt_ok(mv_categories_find(mvt_memory(), &trace, &lives, mv_frame_kinds(mvt_memory(), &trace),
                               NULL, &categories, mvt_err()));
     cr_assert_str_eq(categories.name[categories.of_alloc[0]], "NCCL");
@@ -328,13 +321,12 @@ static const char *listed(const mv_trace *trace)
 Test(levels, a_list_is_complete_or_names_the_rest)
 {
     mvt_calls *cuda = mvt_calls_new(), *nothing = mvt_calls_new();
-    const mv_trace *trace;
 
     mvt_call(cuda, MV_API_ALLOC_HOST, .addr = 0x1000, .size = 5);
     mvt_call(cuda, MV_API_ALLOC, .addr = 0x9000, .size = 5);
     cr_assert_str_eq(listed(mvt_calls_done(cuda)), "cuda host");
     cr_assert_str_eq(listed(mvt_calls_done(nothing)), "");
-    trace = mvt_calls_done(whole());
+    const mv_trace *trace = mvt_calls_done(whole());
     cr_assert(strstr(listed(trace), "pytorch cuda") == listed(trace));
     cr_assert_not_null(strstr(listed(trace), " all"));
 }
@@ -366,10 +358,9 @@ Test(levels, without_memory_the_trace_is_as_it_was)
         mv_budget budget = {.limit = limit};
         mv_arena arena;
         mv_trace trace = *before;
-        mv_code code;
 
         mv_arena_init(&arena, &budget);
-        code = mv_level_take(&arena, &trace, MV_LEVEL_ALL, mvt_err());
+        mv_code code = mv_level_take(&arena, &trace, MV_LEVEL_ALL, mvt_err());
         if (code != MV_OK) {
             cr_assert_eq(code, MV_NOMEM);
             cr_assert_eq(memcmp(&trace, before, sizeof trace), 0);

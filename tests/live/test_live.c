@@ -10,10 +10,8 @@ static mv_err err;
 
 static const mv_trace *read_bytes(mv_span file)
 {
-    const char *why;
-
     mvt_ok(mv_trace_read_bytes(mvt_memory(), file, &trace, mvt_err()));
-    why = mvt_unsound(&trace);
+    const char *why = mvt_unsound(&trace);
     cr_assert_null(why, "%s", why);
     return &trace;
 }
@@ -45,7 +43,6 @@ static void expect_frame(mv_stack_id stack, uint32_t at, const char *function, c
 Test(live, a_block_and_its_free_are_two_events)
 {
     mvt_live *l = mvt_live_new();
-    const mv_events *e;
 
     mvt_live_segment(l, 0x7f0000000000, 2 << 20);
     mvt_live_block(l, .addr = 0x7f0000000000, .size = 1024, .time_us = 1000100,
@@ -57,7 +54,7 @@ Test(live, a_block_and_its_free_are_two_events)
     mvt_expect_event(&trace, 0, 1, MV_ACTION_ALLOC, 0x7f0000000000, 1024);
     mvt_expect_event(&trace, 0, 2, MV_ACTION_FREE_REQUESTED, 0x7f0000000000, 1024);
     mvt_expect_event(&trace, 0, 3, MV_ACTION_FREE_COMPLETED, 0x7f0000000000, 1024);
-    e = &trace.devices[0].events;
+    const mv_events *e = &trace.devices[0].events;
     cr_assert_eq(e->count, 4);
     cr_assert_eq(e->time_us[1], 1700000000000100);
     cr_assert_eq(e->time_us[3], 1700000000000200);
@@ -94,7 +91,6 @@ Test(live, live_blocks_tile_the_final_heap)
 Test(live, block_sizes_are_taken_as_they_are)
 {
     mvt_live *l = mvt_live_new();
-    mv_totals totals;
 
     /* an unsplit rest of 1 MiB belongs to the block; a large rest after a small block does not */
     mvt_live_segment(l, 0x10000000, 20 << 20);
@@ -102,7 +98,7 @@ Test(live, block_sizes_are_taken_as_they_are)
     mvt_live_free(l, .addr = 0x10000000, .size = 19 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 20 << 20);
     read_live(l);
-    totals = mvt_audit_of(&trace, 0);
+    mv_totals totals = mvt_audit_of(&trace, 0);
     cr_assert(totals.audit.exact);
     cr_assert_eq(totals.peak.bytes.allocated, 20 << 20);
     cr_assert_eq(totals.current.bytes.allocated, 20 << 20);
@@ -122,7 +118,6 @@ Test(live, an_oom_is_an_event_of_its_device)
 Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
 {
     mvt_live *l = mvt_live_new();
-    mv_totals totals;
 
     mvt_live_block(l, .cpu = true, .addr = 0x5000, .size = 100);
     mvt_live_block(l, .device = 1, .addr = 0x7f0000000000, .size = 512,
@@ -140,7 +135,7 @@ Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
     cr_assert_eq(trace.devices[1].events.call[0], 0);
     cr_assert_eq(trace.devices[2].events.call[1], 1);
     cr_assert_eq(trace.segments.count, 0);
-    totals = mvt_audit_of(&trace, 2);
+    mv_totals totals = mvt_audit_of(&trace, 2);
     cr_assert(totals.audit.exact, "%s", totals.audit.count ? totals.audit.notes[0] : "");
     cr_assert_eq(totals.current.bytes.allocated, 37);
     cr_assert_eq(totals.current.allocations, 1);
@@ -232,7 +227,6 @@ Test(live, threads_are_merged_by_number)
 Test(live, times_of_calls_rise_with_their_numbers)
 {
     mvt_live *l = mvt_live_new();
-    const int64_t *times;
 
     mvt_live_call(l, .thread = 1, .action = MV_API_ALLOC, .addr = 0x1000, .size = 512,
                   .sequence = 1, .time_us = 1000010);
@@ -243,7 +237,7 @@ Test(live, times_of_calls_rise_with_their_numbers)
     mvt_live_call(l, .thread = 2, .action = MV_API_ALLOC, .addr = 0x2000, .size = 512,
                   .sequence = 4, .time_us = 1000040);
     read_live(l);
-    times = trace.api_calls.time_us;
+    const int64_t *times = trace.api_calls.time_us;
     cr_assert_eq(times[0], 1700000000000010);
     cr_assert_eq(times[1], 1700000000000030);
     cr_assert_eq(times[2], 1700000000000030);
@@ -422,7 +416,6 @@ Test(live, a_thread_that_follows_in_a_chunk_is_another)
 Test(live, frames_of_all_kinds_are_read)
 {
     mvt_live *l = mvt_live_new();
-    const mv_events *e;
 
     mvt_live_block(l, .addr = 0x1000, .size = 512,
                    .stack = mvt_live_stack(l, "f:a.py:7;thread pt_autograd_0"));
@@ -430,7 +423,7 @@ Test(live, frames_of_all_kinds_are_read)
                    .stack = mvt_live_stack(l, "@/nowhere/libfoo.so+4096;f:a.py:7"));
     mvt_live_block(l, .addr = 0x3000, .size = 512, .stack = 99);
     read_live(l);
-    e = &trace.devices[0].events;
+    const mv_events *e = &trace.devices[0].events;
     expect_frame(e->stack[0], 0, "f", "a.py", 7);
     expect_frame(e->stack[0], 1, "thread pt_autograd_0", "", MV_NO_LINE);
     expect_frame(e->stack[1], 1, "f", "a.py", 7);
@@ -521,10 +514,9 @@ LongTest(live, training_runs_come_back_event_for_event)
     for (uint64_t seed = 0; seed < 24; seed++) {
         mvt_training_truth truth;
         mvt_trace *t = mvt_new();
-        const mv_trace *from;
 
         mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
-        from = mvt_done(t);
+        const mv_trace *from = mvt_done(t);
         read_bytes(mvt_live_of(from));
         cr_assert_eq(notes(MV_NOTE_LOST) + notes(MV_NOTE_DAMAGED), 0, "seed %lu",
                      (unsigned long)seed);
@@ -540,14 +532,13 @@ Test(live, a_capture_survives_the_container)
     mvt_training_truth truth;
     mvt_trace *t = mvt_new();
     mv_trace again;
-    const char *differs;
 
     mvt_training(t, 3, MVT_LEAK_LOSS, &truth);
     read_bytes(mvt_live_of(mvt_done(t)));
     cr_assert_eq(
         mv_trace_read_bytes(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace), &again, &err),
         MV_OK);
-    differs = mvt_difference(&trace, &again);
+    const char *differs = mvt_difference(&trace, &again);
     cr_assert_null(differs, "%s", differs);
 }
 
@@ -555,11 +546,10 @@ Test(live, a_capture_survives_the_container)
 
 static mv_steps steps_of(mvt_live *l)
 {
-    mv_lives lives;
     mv_steps steps;
 
     read_live(l);
-    lives = mvt_lives(mvt_memory(), &trace, 0);
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
     mvt_ok(mv_steps_find(mvt_memory(), &trace, &lives, &steps, mvt_err()));
     return steps;
 }
@@ -576,7 +566,6 @@ static void some_step(mvt_live *l)
 Test(live, marks_are_steps)
 {
     mvt_live *l = mvt_live_new();
-    mv_steps steps;
     char name[32];
 
     mvt_live_segment(l, 0x10000000, 2 << 20);
@@ -587,7 +576,7 @@ Test(live, marks_are_steps)
         some_step(l);
         mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
     }
-    steps = steps_of(l);
+    mv_steps steps = steps_of(l);
     cr_assert_eq(steps.source, MV_STEPS_MARK);
     cr_assert_eq(steps.count, 10);
     cr_assert_str_eq(steps.name, "step N");
@@ -597,7 +586,6 @@ Test(live, marks_are_steps)
 Test(live, ranges_are_steps)
 {
     mvt_live *l = mvt_live_new();
-    mv_steps steps;
     char name[32];
 
     mvt_live_segment(l, 0x10000000, 2 << 20);
@@ -608,7 +596,7 @@ Test(live, ranges_are_steps)
         mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
     }
     mark(l, MV_LIVE_EVENT_MARK, 1, "done", 0);
-    steps = steps_of(l);
+    mv_steps steps = steps_of(l);
     cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
     cr_assert_eq(steps.count, 10);
 }
@@ -616,7 +604,6 @@ Test(live, ranges_are_steps)
 Test(live, a_mark_and_a_range_of_one_name_are_two_series)
 {
     mvt_live *l = mvt_live_new();
-    mv_steps steps;
 
     mvt_live_segment(l, 0x10000000, 2 << 20);
     for (int i = 0; i < 10; i++) {
@@ -626,7 +613,7 @@ Test(live, a_mark_and_a_range_of_one_name_are_two_series)
         if (i % 2)
             mark(l, MV_LIVE_EVENT_MARK, 1, "step", 0);
     }
-    steps = steps_of(l);
+    mv_steps steps = steps_of(l);
     cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
     cr_assert_eq(steps.count, 10);
 }
@@ -668,10 +655,9 @@ Test(live, blocks_that_the_exit_frees_were_kept)
 {
     mvt_live *l = mvt_live_new();
     mv_lives lives;
-    mv_leaks leaks;
 
     keep_and_exit(l, true);
-    leaks = leaks_of(l, &lives);
+    mv_leaks leaks = leaks_of(l, &lives);
     cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK);
     cr_assert_eq(leaks.leaked_bytes, 10 * 512);
     cr_assert_eq(lives.events.action[leaks.exit_event], MV_ACTION_FREE_REQUESTED);
@@ -683,10 +669,9 @@ Test(live, a_killed_program_has_no_exit)
 {
     mvt_live *l = mvt_live_new();
     mv_lives lives;
-    mv_leaks leaks;
 
     keep_and_exit(l, false);
-    leaks = leaks_of(l, &lives);
+    mv_leaks leaks = leaks_of(l, &lives);
     cr_assert_eq(leaks.exit_event, lives.events.count);
     cr_assert_eq(leaks.verdict, MV_VERDICT_CLEAN);
 }

@@ -128,17 +128,15 @@ Test(live_damage, names_after_a_lost_chunk_keep_their_numbers)
     mv_span file = some_file();
     uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
     uint64_t at = chunk_of(file, MV_LIVE_NAMES, sizeof(mv_wire_header));
-    const mv_events *e;
-    const mv_frame_id *frames;
     uint32_t count;
 
     memset(bytes + at, 0x55, HEADERS);
     mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
-    e = &trace.devices[0].events;
+    const mv_events *e = &trace.devices[0].events;
     cr_assert_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
     cr_assert_eq(e->count, 4); /* who called cudaMalloc is not known, so no segment */
     cr_assert_eq(e->size[1], 700);
-    frames = mv_stack_frames(&trace, e->stack[1], &count);
+    const mv_frame_id *frames = mv_stack_frames(&trace, e->stack[1], &count);
     cr_assert_eq(count, 2);
     cr_assert_str_eq(mv_string_text(&trace, trace.frames.file[frames[0].row]), "b.py");
     cr_assert_eq(trace.frames.line[frames[0].row], 9);
@@ -190,8 +188,7 @@ Test(live_damage, too_little_memory_is_an_error)
 
     for (uint64_t limit = 0; limit < 8 << 20; limit += 100000) {
         mv_arena *memory = mvt_arena_of(limit);
-        mv_code code;
-        code = mv_trace_read_bytes(memory, file, &trace, &err);
+        mv_code code = mv_trace_read_bytes(memory, file, &trace, &err);
         cr_assert(code == MV_OK || code == MV_NOMEM, "%s", mv_code_name(code));
         mv_arena_release(memory);
     }

@@ -118,7 +118,6 @@ static void write_event(mvt_live *l, uint32_t i)
 static void follow_with_cuts_of(uint32_t step)
 {
     mvt_live *l = mvt_live_new();
-    records want;
     following f;
 
     begin(&f, l);
@@ -128,7 +127,7 @@ static void follow_with_cuts_of(uint32_t step)
             feed(&f);
     }
     feed(&f);
-    want = read_at_once(l);
+    records want = read_at_once(l);
     cr_assert_gt(want.count, 300);
     expect_same(&f.got, &want);
     cr_assert_eq(status(&f)->lost + status(&f)->late + status(&f)->damaged, 0);
@@ -284,11 +283,10 @@ Test(live_follow, numbers_up_to_one_are_skipped)
 Test(live_follow, a_file_that_was_cut_ends_there)
 {
     mvt_live *l = mvt_live_new();
-    mv_span file;
 
     for (uint32_t i = 0; i < 300; i++)
         write_event(l, i);
-    file = mvt_live_bytes(l);
+    mv_span file = mvt_live_bytes(l);
     for (uint64_t length = file.length; length > 65536; length -= 4093) {
         following f;
         begin(&f, l);
@@ -304,17 +302,15 @@ Test(live_follow, a_file_that_was_cut_ends_there)
 Test(live_follow, any_byte_may_be_wrong)
 {
     mvt_live *l = mvt_live_new();
-    mv_span file;
 
     for (uint32_t i = 0; i < 60; i++)
         write_event(l, i);
-    file = mvt_live_bytes(l);
+    mv_span file = mvt_live_bytes(l);
     for (uint64_t at = 65536; at < file.length; at += at % 65536 < 300 ? 1 : 9973) {
         following f;
         uint8_t wrong = file.data[at] ^ 0x5a;
-        int fd;
         begin(&f, l);
-        fd = open(f.path, O_WRONLY);
+        int fd = open(f.path, O_WRONLY);
         cr_assert_eq(pwrite(fd, &wrong, 1, (off_t)at), 1);
         close(fd);
         f.now_us = MV_LIVE_FOLLOW_ENDED;

@@ -5,10 +5,8 @@ static mv_trace trace;
 
 static void read_live(mvt_live *l)
 {
-    const char *why;
-
     mvt_ok(mv_trace_read_bytes(mvt_memory(), mvt_live_bytes(l), &trace, mvt_err()));
-    why = mvt_unsound(&trace);
+    const char *why = mvt_unsound(&trace);
     cr_assert_null(why, "%s", why);
 }
 
@@ -82,7 +80,6 @@ Test(live_segments, a_device_that_does_not_exist_is_not_listed)
 Test(live_segments, each_call_is_a_block_without_the_cache)
 {
     mvt_live *l = mvt_live_new();
-    mv_totals totals;
 
     mvt_live_fact(l, "no_caching", "1");
     allocator_calls(l, ALLOC, .addr = 0x100000, .size = 3000);
@@ -95,7 +92,7 @@ Test(live_segments, each_call_is_a_block_without_the_cache)
     mvt_expect_event(&trace, 0, 5, MV_ACTION_FREE_COMPLETED, 0x100000, 3000);
     mvt_expect_event(&trace, 0, 6, MV_ACTION_SEGMENT_FREE, 0x100000, 3000);
     mvt_expect_exact(&trace, 0);
-    totals = mvt_audit_of(&trace, 0);
+    mv_totals totals = mvt_audit_of(&trace, 0);
     cr_assert_eq(totals.current.bytes.allocated, 4096);
     cr_assert_eq(totals.peak.bytes.reserved, 7096);
 }
@@ -104,7 +101,6 @@ Test(live_segments, each_call_is_a_block_without_the_cache)
 Test(live_segments, an_unmap_ends_mappings_on_another_device)
 {
     mvt_live *l = mvt_live_new();
-    mv_totals totals;
 
     for (uint64_t i = 0; i < 3; i++)
         allocator_calls(l, MAP, .device = 1, .addr = 0x40000000 + (i << 21), .size = 2 << 20);
@@ -123,7 +119,7 @@ Test(live_segments, an_unmap_ends_mappings_on_another_device)
     cr_assert_eq(trace.segments.count, 0);
     mvt_expect_exact(&trace, 0);
     mvt_expect_exact(&trace, 1);
-    totals = mvt_audit_of(&trace, 1);
+    mv_totals totals = mvt_audit_of(&trace, 1);
     cr_assert_eq(totals.current.bytes.reserved, 0);
     cr_assert_eq(totals.peak.bytes.reserved, 6 << 20);
 }

@@ -237,16 +237,15 @@ static void expect_same(looking *l, const char *level)
 {
     mv_live_watch_state s = mv_live_watch_status(l->watch);
     mv_trace whole, followed;
-    answers *a, *b;
 
     mvt_ok(mv_trace_read(mvt_memory(), l->path, NULL, &whole, mvt_err()));
     mvt_ok(mv_live_watch_trace(l->watch, mvt_memory(), &followed, mvt_err()));
-    a = append_trace(&whole, level, s.now_us, l->span_us, true, 0);
-    b = append_trace(&followed, level, s.now_us, l->span_us, false,
-                     !level                       ? s.before.blocks
-                     : strcmp(level, "all") == 0  ? s.before.blocks | s.before.calls
-                     : strcmp(level, "cuda") == 0 ? s.before.calls
-                                                  : s.before.heaps);
+    answers *a = append_trace(&whole, level, s.now_us, l->span_us, true, 0);
+    answers *b = append_trace(&followed, level, s.now_us, l->span_us, false,
+                              !level                       ? s.before.blocks
+                              : strcmp(level, "all") == 0  ? s.before.blocks | s.before.calls
+                              : strcmp(level, "cuda") == 0 ? s.before.calls
+                                                           : s.before.heaps);
     for (uint32_t i = 0; i < a->count && i < b->count; i++)
         cr_assert_str_eq(a->rows[i], b->rows[i]);
     cr_assert_eq(a->count, b->count);
@@ -256,10 +255,9 @@ static void follow_with_cuts_of(uint32_t step, uint32_t seed)
 {
     static const char *const levels[] = {NULL, "all", "cuda", "pool", "arena"};
     program *p = start(seed);
-    looking l;
 
     run(p, 200);
-    l = look_at(p);
+    looking l = look_at(p);
     for (uint32_t i = 0; i < 600; i += step) {
         run(p, step);
         mvt_file_put(l.path, mvt_live_bytes(p->live));
@@ -279,18 +277,15 @@ Test(live_watch, any_cuts_give_the_answers_of_a_whole_reading)
 Test(live_watch, a_look_costs_what_is_new)
 {
     program *p = start(4);
-    mv_live_watch_state first, second;
-    uint64_t grown;
-    looking l;
 
     run(p, 10000);
-    l = look_at(p);
-    first = look(&l);
-    grown = mvt_live_bytes(p->live).length;
+    looking l = look_at(p);
+    mv_live_watch_state first = look(&l);
+    uint64_t grown = mvt_live_bytes(p->live).length;
     run(p, 100);
     grown = mvt_live_bytes(p->live).length - grown;
     mvt_file_put(l.path, mvt_live_bytes(p->live));
-    second = look(&l);
+    mv_live_watch_state second = look(&l);
     cr_assert_gt(first.records, 19000);
     cr_assert_leq(second.records - first.records, 240);
     cr_assert_gt(first.bytes, 10 * (second.bytes - first.bytes));
@@ -306,10 +301,9 @@ Test(live_watch, a_look_costs_what_is_new)
 Test(live_watch, another_file_with_the_name_is_read_from_its_beginning)
 {
     program *p = start(5), *other = start(6);
-    looking l;
 
     run(p, 300);
-    l = look_at(p);
+    looking l = look_at(p);
     look(&l);
     run(other, 200);
     cr_assert_eq(rename(mvt_temp_file(mvt_live_bytes(other->live)), l.path), 0);
@@ -323,14 +317,13 @@ Test(live_watch, another_file_with_the_name_is_read_from_its_beginning)
 Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
 {
     program *p = start(7), *other = start(10);
-    looking l;
 
     for (uint32_t i = 0; i < 4; i++) {
         run(p, 100);
         mvt_live_next_chunk(p->live, 1, true);
         mvt_live_next_chunk(p->live, 2, true);
     }
-    l = look_at(p);
+    looking l = look_at(p);
     look(&l);
     run(other, 100);
     cr_assert_lt(mvt_live_bytes(other->live).length, mvt_live_bytes(p->live).length);
@@ -344,10 +337,9 @@ Test(live_watch, a_file_that_becomes_shorter_is_read_from_its_beginning)
 Test(live_watch, the_end_of_a_recording_is_seen)
 {
     program *p = start(8);
-    looking l;
 
     run(p, 50);
-    l = look_at(p);
+    looking l = look_at(p);
     cr_assert_not(look(&l).has_ended);
     mvt_live_fact(p->live, "end_us", "77");
     mvt_file_put(l.path, mvt_live_bytes(p->live));
@@ -389,14 +381,13 @@ static void follow_bounded(uint32_t kept)
 {
     program *p = start(kept);
     char name[512];
-    looking l;
 
     run(p, 500);
     snprintf(name, sizeof name, "%s.live", mvt_temp_file(mvt_live_bytes(p->live)));
     mvt_file_put(name, mvt_live_bytes(p->live));
-    l = (looking){.path = name,
-                  .span_us = SPAN_US,
-                  .watch = mv_live_watch_open(mvt_memory(), name, mvt_err())};
+    looking l = (looking){.path = name,
+                          .span_us = SPAN_US,
+                          .watch = mv_live_watch_open(mvt_memory(), name, mvt_err())};
     for (uint32_t i = 0; i < 6; i++) {
         look(&l);
         expect_same(&l, NULL);
@@ -437,19 +428,17 @@ Test(live_watch, training_runs_have_the_answers_of_a_whole_reading)
 Test(live_watch, memory_may_run_out_at_any_point)
 {
     program *p = start(11);
-    const char *path;
     mv_code code = MV_NOMEM;
 
     run(p, 300);
-    path = mvt_temp_file(mvt_live_bytes(p->live));
+    const char *path = mvt_temp_file(mvt_live_bytes(p->live));
     for (uint64_t limit = 0; code != MV_OK; limit += 40000) {
         mv_budget budget = {.limit = limit};
         mv_err err = {.offset = MV_NO_OFFSET};
-        mv_live_watch *w;
         mv_arena arena;
         mv_trace trace;
         mv_arena_init(&arena, &budget);
-        w = mv_live_watch_open(&arena, path, &err);
+        mv_live_watch *w = mv_live_watch_open(&arena, path, &err);
         code = w ? mv_live_watch_update(w, 0, SPAN_US, &err) : err.code;
         if (code == MV_OK)
             code = mv_live_watch_trace(w, &arena, &trace, &err);

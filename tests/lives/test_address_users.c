@@ -71,12 +71,11 @@ LongTest(address_users, are_those_of_a_slow_search_on_real_snapshots)
 Test(address_users, the_last_byte_of_the_address_space_has_users)
 {
     mvt_trace *t = mvt_new();
-    mv_lives lives;
 
     mvt_alloc(t, .addr = UINT64_MAX - 512, .bytes = 4096);
     mvt_free(t, .addr = UINT64_MAX - 512);
     mvt_alloc(t, .addr = UINT64_MAX - 256, .bytes = 100);
-    lives = mvt_lives(mvt_memory(), mvt_done(t), 0);
+    mv_lives lives = mvt_lives(mvt_memory(), mvt_done(t), 0);
     expect_as_slow(&lives, 1);
 }
 

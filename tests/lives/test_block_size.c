@@ -61,10 +61,9 @@ Test(block_size, rest_is_split_off_when_it_is_worth_it)
 Test(block_size, rules_come_from_the_settings)
 {
     mvt_trace *t = mvt_new();
-    mv_block_rules rules;
 
     mvt_setting_int(t, "max_split_size", 64 << 20);
-    rules = mv_block_rules_of(mvt_done(t));
+    mv_block_rules rules = mv_block_rules_of(mvt_done(t));
     cr_expect_eq(rules.max_split, 64 << 20);
     cr_expect(!rules.expandable);
 
@@ -110,7 +109,6 @@ Test(block_size, torch_npu_adds_32_bytes_first)
 static mv_rounding rounding_of(uint32_t npu, uint32_t cuda, uint32_t both, const char *stack)
 {
     mvt_trace *t = mvt_new();
-    mv_rounding r;
 
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20, .expandable = true);
     for (uint32_t i = 0; i < npu; i++)
@@ -120,7 +118,7 @@ static mv_rounding rounding_of(uint32_t npu, uint32_t cuda, uint32_t both, const
     for (uint32_t i = 0; i < both; i++)
         mvt_block(t, .bytes = 1024, .requested = 700, .state = MV_BLOCK_ALLOCATED, .stack = stack);
     mvt_block(t, .bytes = (20 << 20) - npu * 1536 - (cuda + both) * 1024);
-    r = mv_rounding_of(mvt_done(t));
+    mv_rounding r = mv_rounding_of(mvt_done(t));
     return r;
 }
 

@@ -43,7 +43,6 @@ Test(lives, blocks_are_of_the_size_that_the_layout_gives)
     enum { S1 = 0x10000000, S2 = 0x20000000, S3 = 0x30000000 };
     static const uint64_t blocks[] = {1024, 1048576, 1049088, 10485760, 10485760, 20971520};
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = S1, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = S1, .bytes = 1000);
@@ -56,7 +55,7 @@ Test(lives, blocks_are_of_the_size_that_the_layout_gives)
     mvt_free(t, .addr = S2);
     mvt_free(t, .addr = S2 + 1049088);
     mvt_alloc(t, .addr = S2, .bytes = 19922944); /* leaves exactly 1 MiB: not split */
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_assert_eq(l.allocs.count, 6);
     for (uint32_t i = 0; i < 6; i++) {
         cr_expect_eq(l.allocs.block[i], blocks[i], "allocation %u: %" PRIu64, i, l.allocs.block[i]);
@@ -71,7 +70,6 @@ Test(lives, expandable_segments_grow_under_their_blocks)
 {
     enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     segment_map(t, E, 20 * MIB);
     mvt_alloc(t, .addr = E, .bytes = 1048577);
@@ -83,7 +81,7 @@ Test(lives, expandable_segments_grow_under_their_blocks)
     mvt_block(t, .bytes = 1049088, .requested = 1048577, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 19922432);
     mvt_setting_int(t, "expandable_segments", 1);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[0], 1049088);
     cr_expect_eq(l.allocs.block[1], 31457280);
     cr_assert_eq(l.segments.count, 2);
@@ -100,7 +98,6 @@ Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
 {
     enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     segment_map(t, E, 20 * MIB);
     segment_map(t, E + 20 * MIB, 20 * MIB);
@@ -112,7 +109,7 @@ Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
     segment_unmap(t, E + 40 * MIB, 20 * MIB);
     mvt_segment(t, .addr = E, .bytes = 20 * MIB, .expandable = true, .pool_b = 7);
     mvt_block(t, .bytes = 20 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_assert_eq(l.segments.count, 4);
     cr_assert_neq(l.segments.pool[0].row, MV_NO_ROW);
     for (uint32_t i = 0; i < 4; i++)
@@ -125,7 +122,6 @@ Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
 {
     enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     segment_map(t, E, 20 * MIB);
     segment_map(t, E + 20 * MIB, 20 * MIB);
@@ -133,7 +129,7 @@ Test(lives, mapped_ranges_stay_expandable_with_any_final_heap)
     mvt_segment(t, .addr = E, .bytes = 40 * MIB);
     mvt_block(t, .bytes = 30 * MIB, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 10 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[0], 30 * MIB);
     cr_assert_eq(l.segments.count, 2);
     cr_expect(l.segments.is_expandable[0]);
@@ -145,11 +141,10 @@ Test(lives, unmapping_the_middle_of_a_range_cuts_its_row)
     enum { E = 0x10000000 };
     mvt_trace *t = mvt_new();
     uint64_t alive = 0;
-    mv_lives l;
 
     segment_map(t, E, 60 * MIB);
     segment_unmap(t, E + 20 * MIB, 20 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_assert_eq(l.segments.count, 3);
     for (uint32_t i = 0; i < 3; i++) {
         cr_expect_eq(l.segments.size[i], 20 * MIB);
@@ -164,14 +159,13 @@ Test(lives, max_split_size_keeps_large_blocks_whole)
 {
     enum { S = 0x10000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_setting_int(t, "max_split_size", 32 * MIB);
     mvt_segment_alloc(t, .addr = S, .bytes = 60 * MIB);
     mvt_alloc(t, .addr = S, .bytes = 60 * MIB);
     mvt_free(t, .addr = S);
     mvt_alloc(t, .addr = S, .bytes = 41 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[1], 60 * MIB);
 }
 
@@ -179,12 +173,11 @@ Test(lives, later_allocation_corrects_a_block_that_seemed_unsplit)
 {
     enum { S = 0x10000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = S, .bytes = 12 * MIB);
     mvt_alloc(t, .addr = S, .bytes = 11 * MIB + 512); /* by the rule the rest is not split off */
     mvt_alloc(t, .addr = S + 11 * MIB + 512, .bytes = 4096);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[0], 11 * MIB + 512);
     cr_expect_eq(l.doubts.resized_blocks, 1);
     cr_expect_eq(l.doubts.lost_frees, 0);
@@ -195,13 +188,12 @@ Test(lives, later_allocation_corrects_a_block_that_seemed_unsplit)
 Test(lives, address_names_one_allocation_at_a_time)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512, .stack = "f:a.py:1");
     mvt_free(t, .addr = 0x200000);
     mvt_alloc(t, .addr = 0x200000, .bytes = 700, .stack = "g:a.py:2");
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_assert_eq(l.allocs.count, 2);
     cr_expect_eq(l.allocs.birth[0], 1);
     cr_expect_eq(l.allocs.freed[0], 2);
@@ -216,7 +208,6 @@ Test(lives, address_names_one_allocation_at_a_time)
 Test(lives, pending_block_is_not_free)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
@@ -226,7 +217,7 @@ Test(lives, pending_block_is_not_free)
     mvt_alloc(t, .addr = 0x10000000,
               .bytes = 3 * MIB / 2); /* 0.5 MiB left before the pending one */
     free_completed(t, 0x10200000, 0);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[2], 2 * MIB);
     cr_expect_eq(l.allocs.freed[1], 3);
     cr_expect_eq(l.allocs.completed[1], 7);
@@ -235,13 +226,12 @@ Test(lives, pending_block_is_not_free)
 Test(lives, frees_of_nothing_are_counted)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_free(t, .addr = 0x200000);
     mvt_free(t, .addr = 0x200000);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.doubts.lone_frees, 2);
     cr_expect_eq(l.alloc_of[4], MV_NO_ROW);
     cr_expect_eq(l.allocs.preexisting, 0);
@@ -251,14 +241,13 @@ Test(lives, frees_of_nothing_are_counted)
 Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_alloc(t, .addr = 0x200200, .bytes = 512);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
     segment_free(t, 0x200000, 2 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.doubts.lost_frees, 3);
     cr_expect_eq(l.allocs.freed[0], 3);
     cr_expect_eq(l.allocs.freed[1], 3);
@@ -269,7 +258,6 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
 Test(lives, without_frees_blocks_missing_from_the_final_heap_have_ended)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
@@ -278,7 +266,7 @@ Test(lives, without_frees_blocks_missing_from_the_final_heap_have_ended)
     mvt_segment(t, .addr = 0x200000, .bytes = 2 * MIB, .small = true);
     mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 2 * MIB - 512);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.doubts.lost_frees, 2);
     cr_expect_eq(l.doubts.final_mismatches, 0);
     cr_expect_eq(l.doubts.residual, 0);
@@ -293,12 +281,11 @@ Test(lives, either_kind_of_free_may_be_missing)
 
     for (uint32_t i = 0; i < 2; i++) {
         mvt_trace *t = mvt_new();
-        mv_lives l;
         mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
         mvt_event(t, kinds[i], (mvt_event_args){.addr = 0x200000});
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
-        l = lives_of(t);
+        mv_lives l = lives_of(t);
         cr_expect_eq(l.allocs.freed[0], 2);
         cr_expect_eq(l.allocs.completed[0], 2);
         cr_expect_eq(l.doubts.lost_frees, 0);
@@ -313,7 +300,6 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
 {
     enum { S = 0x10000000, S2 = 0x20000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     /* before: S holds [2 MiB kept][3 MiB - 512 asked, 4 MiB used][free]; S2 is a small segment */
     mvt_free(t, .addr = S + 2 * MIB, .bytes = 3 * MIB - 512);
@@ -324,7 +310,7 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
     mvt_block(t, .bytes = 2 * MIB, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 13 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.history, MV_HISTORY_LATE);
     cr_assert_eq(l.allocs.preexisting, 3);
     cr_expect_eq(l.allocs.addr[0], S);
@@ -352,7 +338,6 @@ Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
 
     for (int same = 0; same < 2; same++) {
         mvt_trace *t = mvt_new();
-        mv_lives l;
 
         mvt_alloc(t, .addr = OTHER + 20 * MIB, .bytes = 2 * MIB);
         if (!same)
@@ -364,7 +349,7 @@ Test(lives, the_rest_of_a_final_segment_beyond_an_older_one_was_added_later)
         mvt_block(t, .bytes = 10 * MIB, .state = MV_BLOCK_ALLOCATED);
         mvt_segment(t, .addr = OTHER + 20 * MIB, .bytes = 2 * MIB);
         mvt_block(t, .bytes = 2 * MIB, .state = MV_BLOCK_ALLOCATED);
-        l = lives_of(t);
+        mv_lives l = lives_of(t);
         cr_expect_eq(l.doubts.unproven_segments, (uint64_t)same);
     }
 }
@@ -375,7 +360,6 @@ Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
 {
     for (int late = 0; late < 2; late++) {
         mvt_trace *t = mvt_new();
-        mv_lives l;
 
         if (!late)
             mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
@@ -388,7 +372,7 @@ Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
         mvt_segment(t, .addr = 0x20000000, .bytes = 2 * MIB);
         mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
         mvt_block(t, .bytes = 2 * MIB - 512);
-        l = lives_of(t);
+        mv_lives l = lives_of(t);
         cr_expect_eq(l.doubts.outside, (uint64_t)late);
         cr_expect_eq(l.history, late ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE, "%s", l.history_why);
     }
@@ -400,7 +384,6 @@ Test(lives, missing_ends_of_segments_hide_earlier_ones)
 {
     for (int missing = 0; missing < 2; missing++) {
         mvt_trace *t = mvt_new();
-        mv_lives l;
 
         for (int i = 1; i < 3; i++) {
             mvt_segment_alloc(t, .addr = (uint64_t)i * 0x10000000, .bytes = 2 * MIB);
@@ -410,7 +393,7 @@ Test(lives, missing_ends_of_segments_hide_earlier_ones)
                 segment_free(t, (uint64_t)i * 0x10000000, 2 * MIB);
         }
         mvt_segment(t, .addr = 0x40000000, .bytes = 0);
-        l = lives_of(t);
+        mv_lives l = lives_of(t);
         cr_expect_eq(l.history, missing ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE, "%s",
                      l.history_why);
     }
@@ -420,12 +403,11 @@ Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
 {
     enum { S = 0x10000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_free(t, .addr = S, .bytes = 19 * MIB + 512);
     mvt_segment(t, .addr = S, .bytes = 20 * MIB);
     mvt_block(t, .bytes = 20 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_assert_eq(l.allocs.preexisting, 1);
     cr_expect_eq(l.allocs.block[0], 20 * MIB);
     cr_expect(!l.allocs.inexact[0]);
@@ -435,7 +417,6 @@ Test(lives, an_allocation_after_an_older_block_shows_where_that_ends)
 {
     enum { S = 0x10000000 };
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_alloc(t, .addr = S + 4 * MIB, .bytes = 2 * MIB);
     mvt_free(t, .addr = S, .bytes = 3 * MIB + MIB / 2);
@@ -443,7 +424,7 @@ Test(lives, an_allocation_after_an_older_block_shows_where_that_ends)
     mvt_block(t, .bytes = 4 * MIB);
     mvt_block(t, .bytes = 2 * MIB, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 14 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.block[0], 4 * MIB);
     cr_expect(!l.allocs.inexact[0]);
     cr_expect_eq(l.doubts.inexact_blocks, 0);
@@ -452,11 +433,10 @@ Test(lives, an_allocation_after_an_older_block_shows_where_that_ends)
 Test(lives, block_cannot_be_older_than_its_segment)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_free(t, .addr = 0x200000, .bytes = 512);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.allocs.count, 0);
     cr_expect_eq(l.doubts.lone_frees, 2);
 }
@@ -494,8 +474,7 @@ static mv_history_kind expected_history(const char *name)
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        mv_lives l;
-        l = mvt_lives(mvt_memory(), trace, device);
+        mv_lives l = mvt_lives(mvt_memory(), trace, device);
         cr_expect_eq(l.history, expected_history(name), "%s: %s, because %s", name,
                      mv_history_name(l.history), l.history_why);
         cr_expect_eq(l.doubts.lone_frees, 0, "%s", name);
@@ -515,7 +494,6 @@ Test(lives, addresses_of_a_long_trace_are_ranked_as_a_whole)
 {
     enum { ROUNDS = 120000 };
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     mv_address_ranks ranks;
 
     for (uint64_t i = 0; i < ROUNDS; i++) {
@@ -523,7 +501,7 @@ Test(lives, addresses_of_a_long_trace_are_ranked_as_a_whole)
         mvt_alloc(t, .addr = addr, .bytes = 512);
         mvt_free(t, .addr = addr, .bytes = 512);
     }
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     mvt_ok(mv_address_ranks_find(mvt_arena(t), trace, 0, &ranks, mvt_err()));
     cr_assert_eq(ranks.count, 5003);
     for (uint32_t i = 0; i < ranks.count; i++)
@@ -562,7 +540,6 @@ Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
 Test(lives, segments_without_events_are_the_reason_given)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     for (uint32_t i = 0; i < 7; i++) {
         mvt_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB, .stack = "f:a.py:1");
@@ -570,7 +547,7 @@ Test(lives, segments_without_events_are_the_reason_given)
     }
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 20 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED);
     cr_expect(strstr(l.history_why, "no segment events"), "%s", l.history_why);
     cr_expect_not(strstr(l.history_why, "was allocated"), "%s", l.history_why);
@@ -609,7 +586,6 @@ Test(lives, history_is_truncated_when_the_number_of_events_is_a_limit)
 Test(lives, history_is_truncated_when_annotated_steps_have_lost_their_events)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     for (uint32_t i = 0; i < 3; i++) {
         mvt_annotate(t, "step", true, 0);
@@ -622,33 +598,31 @@ Test(lives, history_is_truncated_when_annotated_steps_have_lost_their_events)
     mvt_annotate(t, "step", true, 0);
     mvt_alloc(t, .addr = 0x10000000 + 4 * MIB, .bytes = 2 * MIB);
     mvt_annotate(t, "step", false, 0);
-    l = in_use_before(t, 4, NULL);
+    mv_lives l = in_use_before(t, 4, NULL);
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
 }
 
 Test(lives, history_is_truncated_when_it_starts_inside_a_call)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     free_completed(t, 0x10000000 + 4 * MIB, 2 * MIB);
     free_requested(t, 0x10000000, 4 * MIB);
     free_completed(t, 0x10000000, 4 * MIB);
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
     mvt_block(t, .bytes = 20 * MIB);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
 }
 
 Test(lives, history_is_complete_from_an_empty_heap_on)
 {
     mvt_trace *t = mvt_new();
-    mv_lives l;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
     mvt_final_heap(t);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     cr_expect_eq(l.history, MV_HISTORY_COMPLETE);
     cr_expect_str_eq(mv_history_name(l.history), "complete");
 }
@@ -742,10 +716,9 @@ static void check_nonsense(uint32_t seed)
     mvt_trace *t = mvt_new();
     mv_totals totals;
     mv_series series;
-    mv_lives l;
 
     make_nonsense(t, seed);
-    l = lives_of(t);
+    mv_lives l = lives_of(t);
     for (uint32_t i = 0; i < l.allocs.count; i++) {
         cr_expect_leq(l.allocs.freed[i], l.allocs.completed[i], "seed %u row %u", seed, i);
         cr_expect(l.allocs.birth[i] == MV_BEFORE || l.allocs.birth[i] < l.allocs.freed[i],

@@ -16,9 +16,9 @@ static void expect_levels(const mv_levels *a, const mv_levels *b, const char *na
 /* A few windows of every real snapshot, each checked at a few events. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_lives whole, part;
+    mv_lives part;
 
-    whole = mvt_lives(mvt_memory(), trace, 0);
+    mv_lives whole = mvt_lives(mvt_memory(), trace, 0);
     for (uint32_t k = 0; k < 4 && whole.events.count > 8; k++) {
         uint32_t count = whole.events.count;
         mv_window w = {k * (count / 9), count - k * (count / 7)};
@@ -45,14 +45,14 @@ LongTest(lives_window, has_the_heap_of_the_whole_trace)
 Test(lives_window, knows_its_history)
 {
     mvt_trace *t = mvt_new();
-    mv_lives whole, part;
+    mv_lives part;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2u << 20, .stack = "f:a.py:1");
     mvt_alloc(t, .addr = 0x200000, .bytes = 512, .stack = "f:a.py:1");
     mvt_free(t, .addr = 0x200000);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024, .stack = "f:a.py:2");
     mvt_done(t);
-    whole = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    mv_lives whole = mvt_lives(mvt_arena(t), mvt_done(t), 0);
     mvt_ok(mv_lives_within(mvt_arena(t), &whole, MV_ALL_EVENTS, &part, mvt_err()));
     cr_expect_eq(part.history, whole.history);
     cr_expect_eq(part.allocs.addr, whole.allocs.addr);

@@ -4,13 +4,6 @@
 #include "tests/fixture/fixture_calls.h"
 #include "tests/mcp/fixture_mcp.h"
 
-static const char *text_of(const char *path)
-{
-    mv_span file = mvt_file(mvt_memory(), path);
-
-    return mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
-}
-
 #define PAGE MV_SOURCE_DIR "/docs/mcp.md"
 
 /* The page up to the session, and from its end on, with the lines of requests and answers. */
@@ -36,12 +29,11 @@ static void write_page(const char *page, const char *session, const char *end, c
 
 Test(mcp_pages, the_session_equals_the_answers_of_the_server)
 {
-    const char *page = text_of(PAGE), *session = strstr(page, "```\n> "), *end;
+    const char *page = mvt_text(PAGE), *session = strstr(page, "```\n> "), *end;
     char *asked, *answered;
     size_t asked_size, answered_size;
     FILE *in = open_memstream(&asked, &asked_size);
     FILE *out = open_memstream(&answered, &answered_size);
-    mvt_run r;
 
     cr_assert_not_null(session);
     session += strlen("```\n");
@@ -54,8 +46,8 @@ Test(mcp_pages, the_session_equals_the_answers_of_the_server)
     fclose(out);
     mvt_at_end(free, asked);
     mvt_at_end(free, answered);
-    r = mvt_sh("cd %s && $MEMVIZ mcp <%s", MV_SOURCE_DIR,
-               mvt_temp_file((mv_span){(const uint8_t *)asked, asked_size}));
+    mvt_run r = mvt_sh("cd %s && $MEMVIZ mcp <%s", MV_SOURCE_DIR,
+                       mvt_temp_file((mv_span){(const uint8_t *)asked, asked_size}));
     if (getenv("MV_BLESS"))
         write_page(page, session, end, r.out);
     else
@@ -100,7 +92,7 @@ static const char *capture_file(void)
  * (PID), are other programs'. */
 LongTest(mcp_pages, every_command_of_the_skill_runs)
 {
-    const char *page = text_of(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();
+    const char *page = mvt_text(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();
     uint32_t count = 0, lines = 0;
 
     cr_expect_eq(strncmp(page, "---\nname: memviz\ndescription: ", 30), 0);

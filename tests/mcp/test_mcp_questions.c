@@ -13,11 +13,10 @@ static const cJSON *get(const cJSON *object, const char *key)
 static const cJSON *truth_at(const char *path)
 {
     char words[300], *rest, *word;
-    const cJSON *at;
 
     snprintf(words, sizeof words, "%s", path);
     word = strtok_r(words, " ", &rest);
-    at = mvt_json_file("%s", word);
+    const cJSON *at = mvt_json_file("%s", word);
     cr_assert_not_null(at, "%s", path);
     while ((word = strtok_r(NULL, " ", &rest)))
         at =
@@ -30,9 +29,7 @@ static const cJSON *truth_at(const char *path)
 static void fact_text(const cJSON *fact, char *out, size_t size)
 {
     const cJSON *less = get(fact, "less"), *at;
-    const char *as;
     char bytes[MV_SIZE_TEXT];
-    double value;
 
     if (get(fact, "text")) {
         cr_expect_gt(strlen(mvt_json_text(fact, "source")), 5, "a fact without a source");
@@ -40,14 +37,14 @@ static void fact_text(const cJSON *fact, char *out, size_t size)
         return;
     }
     at = truth_at(mvt_json_text(fact, "truth"));
-    as = mvt_json_text(fact, "as");
+    const char *as = mvt_json_text(fact, "as");
     if (strcmp(as, "text") == 0) {
         cr_assert(cJSON_IsString(at) && *at->valuestring);
         snprintf(out, size, "%s", at->valuestring);
         return;
     }
     cr_assert(cJSON_IsNumber(at));
-    value = at->valuedouble - (less ? truth_at(less->valuestring)->valuedouble : 0);
+    double value = at->valuedouble - (less ? truth_at(less->valuestring)->valuedouble : 0);
     if (strcmp(as, "size") == 0)
         snprintf(out, size, "%s", mv_size_text(bytes, (uint64_t)value));
     else
@@ -87,10 +84,11 @@ static char *requests_of(const cJSON *questions)
 
 LongTest(mcp_questions, each_is_answered_by_the_tools_alone)
 {
-    const cJSON *questions, *question, *call, *fact;
+    const cJSON *question, *call, *fact;
     char *lines, expected[300];
 
-    questions = get(mvt_json_of(mvt_text(MV_SOURCE_DIR "/tests/mcp/questions.json")), "questions");
+    const cJSON *questions =
+        get(mvt_json_of(mvt_text(MV_SOURCE_DIR "/tests/mcp/questions.json")), "questions");
     cr_assert_geq(cJSON_GetArraySize(questions), 20);
     lines = mvt_mcp_play(requests_of(questions));
     cJSON_ArrayForEach(question, questions)

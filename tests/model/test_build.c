@@ -50,7 +50,6 @@ Test(build, equal_content_is_one_row)
 {
     mv_frame_row frame = MV_FRAME_ROW;
     mv_frame_id a, b, both[2];
-    mv_stack_id stack;
 
     cr_assert_eq(text("same").row, text("same").row);
     cr_assert_neq(text("same").row, text("other").row);
@@ -64,7 +63,7 @@ Test(build, equal_content_is_one_row)
     cr_assert_eq(mv_build_frame(&build, &frame).row, b.row);
     both[0] = a;
     both[1] = b;
-    stack = mv_build_stack(&build, both, 2);
+    mv_stack_id stack = mv_build_stack(&build, both, 2);
     cr_assert_eq(mv_build_stack(&build, both, 2).row, stack.row);
     cr_assert_neq(mv_build_stack(&build, both, 1).row, stack.row);
     cr_assert_eq(mv_build_stream(&build, 7).row, mv_build_stream(&build, 7).row);

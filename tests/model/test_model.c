@@ -161,14 +161,12 @@ static void put_snapshot_tables(FILE *out)
 static char *whole_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    char *text;
-    long length;
 
     cr_assert_not_null(file, "%s", path);
     fseek(file, 0, SEEK_END);
-    length = ftell(file);
+    long length = ftell(file);
     rewind(file);
-    text = mv_push_array(mvt_memory(), char, (uint64_t)length + 1);
+    char *text = mv_push_array(mvt_memory(), char, (uint64_t)length + 1);
     cr_assert_eq(fread(text, 1, (size_t)length, file), (size_t)length);
     fclose(file);
     return text;

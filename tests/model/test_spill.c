@@ -72,12 +72,11 @@ Test(spill, bytes_stay_when_memory_is_given_back)
 {
     heap h;
     mv_spilled first, second;
-    uint64_t before, after;
 
     fill(&h);
-    before = resident_bytes();
+    uint64_t before = resident_bytes();
     mv_spill_arena(&h.arena, ".", &first);
-    after = resident_bytes();
+    uint64_t after = resident_bytes();
     cr_assert_eq(first.kept, 0);
     cr_assert_leq(first.filed, bytes_of(&h));
     cr_assert_geq(first.filed, bytes_of(&h) - (BLOCKS * 2 + 1) * PAGE - MV_ARENA_LARGE);
@@ -95,11 +94,10 @@ Test(spill, only_new_events_are_written)
 {
     heap h;
     mv_spilled moved;
-    char *late;
 
     fill(&h);
     mv_spill_arena(&h.arena, ".", &moved);
-    late = mv_arena_push(&h.arena, 3 * MEGABYTE, 1);
+    char *late = mv_arena_push(&h.arena, 3 * MEGABYTE, 1);
     memset(late, 7, 3 * MEGABYTE);
     mv_spill_arena(&h.arena, ".", &moved);
     cr_assert_eq(moved.kept, 0);
@@ -115,10 +113,9 @@ Test(spill, moved_blocks_can_grow_and_be_dropped)
 {
     mv_arena *arena = mvt_arena_of(64 * MEGABYTE);
     mv_spilled moved;
-    uint8_t *at, *other;
 
-    at = mv_arena_grow(arena, NULL, MEGABYTE + 5);
-    other = mv_arena_grow(arena, NULL, MEGABYTE);
+    uint8_t *at = mv_arena_grow(arena, NULL, MEGABYTE + 5);
+    uint8_t *other = mv_arena_grow(arena, NULL, MEGABYTE);
     memset(at, 3, MEGABYTE + 5);
     mv_spill_arena(arena, ".", &moved);
     cr_assert_eq(moved.kept, 0);

@@ -37,11 +37,10 @@ static void check_plain(const mv_trace *trace, const char *name)
 {
     mv_span bytes = mvt_plain_of(mvt_memory(), trace), second;
     mv_trace expected = without_captured(trace);
-    const char *differs;
     mv_trace again;
 
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
-    differs = mvt_content_difference(mvt_memory(), &expected, &again);
+    const char *differs = mvt_content_difference(mvt_memory(), &expected, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
     if (bytes.length > 4u << 20) /* the comparison has failed already; this saves time */
         return;
@@ -54,11 +53,10 @@ static void check_plain(const mv_trace *trace, const char *name)
 Test(msgpack, a_file_in_the_compact_form_is_read)
 {
     mv_trace trace = mvt_full_trace_of_0_1(mvt_memory()), again;
-    const char *differs;
 
     read_back(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact"), MV_FORMAT_COMPACT,
               &again);
-    differs = mvt_difference(&trace, &again);
+    const char *differs = mvt_difference(&trace, &again);
     cr_assert_null(differs, "%s", differs);
 }
 
@@ -85,13 +83,13 @@ Test(msgpack, an_empty_trace_comes_back)
 Test(msgpack, a_list_of_segments_stays_a_list)
 {
     mvt_trace *t = mvt_new();
-    mv_trace trace, again;
+    mv_trace again;
     mv_span bytes;
 
     mvt_segment(t, .addr = 0x1000, .bytes = 1024);
     mvt_block(t, .bytes = 512, .requested = 500, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 512);
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     trace.device_count = 0;
     trace.notes[MV_NOTE_LIST_ROOT].count = 1;
     bytes = mvt_plain_of(mvt_memory(), &trace);
@@ -126,20 +124,18 @@ Test(msgpack, hand_written_bytes_are_read)
                           "a.py\xa4"
                           "line\xd1\x00\x07");
     mv_trace t;
-    mv_events e;
     uint32_t depth;
-    const mv_frame_id *frame;
 
     read_back(bytes, MV_FORMAT_MSGPACK, &t);
     cr_assert_eq(t.device_count, 1);
-    e = t.devices[0].events;
+    mv_events e = t.devices[0].events;
     cr_assert_eq(e.count, 1);
     cr_assert_eq(e.action[0], MV_ACTION_ALLOC);
     cr_assert_eq(e.addr[0], 0x7f0000000200);
     cr_assert_eq(e.size[0], 1000);
     cr_assert_eq(t.streams.value[e.stream[0].row], 200);
     cr_assert_eq(e.time_us[0], 0x00060a24181e4000);
-    frame = mv_stack_frames(&t, e.stack[0], &depth);
+    const mv_frame_id *frame = mv_stack_frames(&t, e.stack[0], &depth);
     cr_assert_eq(depth, 1);
     cr_assert_str_eq(mv_string_text(&t, t.frames.file[frame->row]), "a.py");
     cr_assert_eq(t.frames.line[frame->row], 7);
@@ -150,11 +146,10 @@ Test(msgpack, bytes_after_the_end_are_noted)
     mvt_trace *t = mvt_new();
     mv_trace again;
     mv_span bytes;
-    uint8_t *longer;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
     bytes = mvt_plain_bytes(t);
-    longer = mv_arena_push(mvt_memory(), bytes.length + 3, 1);
+    uint8_t *longer = mv_arena_push(mvt_memory(), bytes.length + 3, 1);
     memcpy(longer, bytes.data, bytes.length);
     read_back((mv_span){longer, bytes.length + 3}, MV_FORMAT_MSGPACK, &again);
     cr_assert_eq(again.notes[MV_NOTE_TRAILING].count, 3);
@@ -213,14 +208,13 @@ Test(msgpack, a_stack_that_is_spelled_again_is_another_call)
                          "device_traces\x91\x93" EVENT "\xa4line\x07" EVENT "\xa4line\x08" EVENT
                          "\xa4line\x07");
     mv_trace t;
-    mv_events e;
 
     read_back(odd, MV_FORMAT_MSGPACK, &t);
     cr_assert_eq(t.notes[MV_NOTE_UNKNOWN_KEY].count, 3);
     cr_assert_eq(t.calls, 3);
     read_back(same, MV_FORMAT_MSGPACK, &t);
     cr_assert_eq(t.notes[MV_NOTE_DUPLICATE_KEY].count, 3);
-    e = t.devices[0].events;
+    mv_events e = t.devices[0].events;
     cr_assert_eq(e.stack[0].row, e.stack[2].row);
     cr_assert_neq(e.stack[0].row, e.stack[1].row);
     cr_assert_neq(e.call[0], e.call[2]);

@@ -11,9 +11,8 @@ static mv_code code_of(mv_span bytes, mv_err *err)
 {
     mv_arena *own = mvt_arena_of(64u << 20);
     mv_trace trace;
-    mv_code code;
 
-    code = mv_trace_read_bytes(own, bytes, &trace, err);
+    mv_code code = mv_trace_read_bytes(own, bytes, &trace, err);
     mv_arena_release(own);
     cr_assert_eq(own->budget->used, 0);
     return code;
@@ -25,9 +24,8 @@ static void check_cuts(mv_span bytes, uint64_t stride)
 
     for (uint64_t length = 0; length < bytes.length; length += stride) {
         uint8_t *exact = malloc(length + 1); /* so that a read past the end is seen */
-        mv_code code;
         memcpy(exact, bytes.data, length);
-        code = code_of((mv_span){exact, length}, &err);
+        mv_code code = code_of((mv_span){exact, length}, &err);
         free(exact);
         cr_assert(code == MV_TRUNCATED || (code == MV_FORMAT && length < 8), "%llu bytes: %s",
                   (unsigned long long)length, mv_code_name(code));
@@ -38,13 +36,12 @@ static void check_cuts(mv_span bytes, uint64_t stride)
 LongTest(msgpack_damage, a_cut_at_any_byte_is_truncated)
 {
     mvt_trace *t = mvt_new();
-    mv_trace trace;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = "step:a.py:7");
     mvt_free(t, .addr = 0x1000);
     check_cuts(mvt_plain_bytes(t), 1);
     check_cuts(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/small_compact"), 1);
-    trace = mvt_full_trace(mvt_memory());
+    mv_trace trace = mvt_full_trace(mvt_memory());
     check_cuts(mvt_plain_of(mvt_memory(), &trace), 7);
     check_cuts(mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact"), 7);
 }
@@ -231,7 +228,6 @@ static mv_code code_with(mv_span bytes, const char *path, msgpack_object value, 
     msgpack_unpacked file;
     msgpack_sbuffer packed;
     msgpack_packer packer;
-    mv_code code;
 
     msgpack_unpacked_init(&file);
     cr_assert_eq(msgpack_unpack_next(&file, (const char *)bytes.data, bytes.length, NULL),
@@ -240,7 +236,7 @@ static mv_code code_with(mv_span bytes, const char *path, msgpack_object value, 
     msgpack_sbuffer_init(&packed);
     msgpack_packer_init(&packer, &packed, msgpack_sbuffer_write);
     msgpack_pack_object(&packer, file.data);
-    code = code_of((mv_span){(const uint8_t *)packed.data, packed.size}, err);
+    mv_code code = code_of((mv_span){(const uint8_t *)packed.data, packed.size}, err);
     msgpack_sbuffer_destroy(&packed);
     msgpack_unpacked_destroy(&file);
     return code;

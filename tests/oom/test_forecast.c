@@ -74,16 +74,14 @@ static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, ui
                                       uint64_t mib, const char *stack)
 {
     mvt_trace *t = make_run(inputs, count, stop);
-    const mv_trace *trace;
     mv_recurrence_query ask = {.bytes = mib * MIB};
-    mv_forecast out;
 
     mvt_oom(t, .addr = 0, .bytes = mib * MIB, .stack = stack);
     mvt_final_heap(t);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     ask.event = mv_trace_events(trace, 0).count - 1;
     ask.stack = mv_trace_events(trace, 0).stack[ask.event];
-    out = forecast(mvt_arena(t), trace, ask);
+    mv_forecast out = forecast(mvt_arena(t), trace, ask);
     return out;
 }
 
@@ -144,7 +142,6 @@ Test(forecast, a_point_before_any_step_shows_nothing)
 static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     mv_recurrence_query ask = {.bytes = 64 * MIB};
     char site[32];
 
@@ -169,7 +166,7 @@ static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
     }
     mvt_oom(t, .addr = 0, .bytes = ask.bytes);
     mvt_final_heap(t);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     ask.event = mv_trace_events(trace, 0).count - 1;
     ask.stack = mv_trace_events(trace, 0).stack[ask.event];
     return forecast(mvt_arena(t), trace, ask);
@@ -234,7 +231,6 @@ static uint32_t check_run(const expected *want, double *over, double *under)
     mv_arena *arena = mvt_memory();
     mv_sites sites;
     mv_steps steps;
-    uint64_t *level;
     uint32_t checked = 0, tried = 0, missing = 0;
     mv_trace trace = mvt_load(arena, want->name);
     mv_block_rules rules = mv_block_rules_of(&trace);
@@ -242,7 +238,7 @@ static uint32_t check_run(const expected *want, double *over, double *under)
 
     mvt_ok(mv_sites_find(arena, &trace, &sites, mvt_err()));
     mvt_ok(mv_steps_find(arena, &trace, &lives, &steps, mvt_err()));
-    level = levels_of(arena, &lives);
+    uint64_t *level = levels_of(arena, &lives);
     for (uint32_t s = 2; s + 2 < steps.count; s++)
         for (uint32_t e = steps.at[s] + (steps.at[s + 1] - steps.at[s]) / 4; e < steps.at[s + 1];
              e += 31) {

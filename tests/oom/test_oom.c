@@ -49,13 +49,11 @@ Test(oom, verdicts_on_real_snapshots_are_right)
     };
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_trace trace;
         result r;
-        const mv_oom *o;
-        trace = mvt_load(mvt_memory(), cases[i].name);
+        mv_trace trace = mvt_load(mvt_memory(), cases[i].name);
         find_in(mvt_memory(), &trace, &r);
         cr_assert_eq(r.found.count, 1, "%s", cases[i].name);
-        o = &r.found.ooms[0];
+        const mv_oom *o = &r.found.ooms[0];
         cr_expect_str_eq(mv_oom_verdict_name(o->verdict), mv_oom_verdict_name(cases[i].verdict),
                          "%s", cases[i].name);
         cr_expect_eq(o->requested, cases[i].requested, "%s", cases[i].name);
@@ -68,12 +66,11 @@ Test(oom, verdicts_on_real_snapshots_are_right)
 Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
 {
     result r;
-    const mv_oom *o;
     char label[128];
     mv_trace trace = mvt_load(mvt_memory(), "oom_fragmented");
 
     find_in(mvt_memory(), &trace, &r);
-    o = &r.found.ooms[0];
+    const mv_oom *o = &r.found.ooms[0];
     mv_culprit_label(&trace, NULL, o->pins.lines[0].stack, label, sizeof label);
     cr_expect_str_eq(label, "more.py:9 E");
     cr_expect_eq(o->pins.lines[0].blocks, 30);
@@ -92,9 +89,8 @@ Test(oom, retries_are_pytorchs_own_count)
                  {"gpt_train", 0, 0},     {"late_start", 0, 0}, {"expandable_empty", 0, 0}};
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_trace trace;
         result r;
-        trace = mvt_load(mvt_memory(), cases[i].name);
+        mv_trace trace = mvt_load(mvt_memory(), cases[i].name);
         find_in(mvt_memory(), &trace, &r);
         cr_expect_eq(r.found.count, 0, "%s", cases[i].name);
         cr_expect_eq(r.found.retries, cases[i].retries, "%s: %u", cases[i].name, r.found.retries);
@@ -175,13 +171,12 @@ Test(oom, nothing_free_is_capacity)
 Test(oom, a_later_failure_is_named_by_its_number)
 {
     mvt_trace *t = one_segment(64 * MIB);
-    result r;
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
     mvt_event(t, MV_ACTION_SNAPSHOT, (mvt_event_args){0});
     mvt_oom(t, .addr = 4 * GIB, .bytes = 200 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_assert_eq(r.found.count, 2);
     cr_expect(strstr(r.found.ooms[0].advice, "memviz peak --at oom shows who holds"), "%s",
               r.found.ooms[0].advice);
@@ -269,7 +264,6 @@ Test(oom, a_hole_came_too_late_only_where_the_events_show_it)
 Test(oom, a_free_that_completes_elsewhere_made_no_hole)
 {
     mvt_trace *t = one_segment(2 * MIB);
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
     mvt_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
@@ -278,7 +272,7 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x80000000});
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_expect_eq(r.found.ooms[0].hole, MV_HOLE_OTHER_POOL);
     cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was for the default pool"));
 }
@@ -300,7 +294,6 @@ Test(oom, a_hole_without_reason_is_not_proof)
 static mv_oom split_limit(int64_t max_split, uint64_t used, uint64_t requested)
 {
     mvt_trace *t = mvt_new();
-    mv_oom o;
 
     mvt_setting_int(t, "max_split_size", max_split);
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
@@ -310,7 +303,7 @@ static mv_oom split_limit(int64_t max_split, uint64_t used, uint64_t requested)
         mvt_alloc(t, .addr = 0x40000000, .bytes = used);
     mvt_oom(t, .addr = 4 * GIB, .bytes = requested);
     mvt_final_heap(t);
-    o = found(t).found.ooms[0];
+    mv_oom o = found(t).found.ooms[0];
     return o;
 }
 
@@ -355,14 +348,13 @@ Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
 Test(oom, memory_shared_with_the_host_has_no_owner)
 {
     mvt_trace *t = mvt_new();
-    mv_trace trace;
     result r;
 
     mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
     mvt_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
     mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
     mvt_final_heap(t);
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     mv_note_describe(&trace.notes[MV_NOTE_FILE_NOTE], MV_SHARED_MEMORY_NOTE,
                      strlen(MV_SHARED_MEMORY_NOTE));
     find_in(mvt_arena(t), &trace, &r);
@@ -428,7 +420,6 @@ Test(oom, an_earlier_peak_does_not_make_holes_capacity)
 Test(oom, holes_of_the_other_kind_make_no_suspect)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
     mvt_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
@@ -438,7 +429,7 @@ Test(oom, holes_of_the_other_kind_make_no_suspect)
     }
     mvt_oom(t, .addr = 4 * GIB, .bytes = 2 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_expect_eq(r.found.ooms[0].bytes.free, 4 * MIB);
     cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), "capacity");
 }
@@ -446,14 +437,13 @@ Test(oom, holes_of_the_other_kind_make_no_suspect)
 Test(oom, a_limit_has_two_bounds)
 {
     mvt_trace *t = one_segment(64 * MIB);
-    result r;
     const mv_oom_outlook *f;
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* shows more than the first */
     mvt_oom(t, .addr = 4 * GIB, .bytes = 40 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     for (uint32_t i = 0; i < 3; i++) {
         f = &r.found.ooms[i].outlook;
         cr_expect_eq(f->limit_least, 64 * MIB);
@@ -474,20 +464,19 @@ Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
         const char *says;
     } cases[] = {
         {90 * MIB, 0,
-         "the request would have come within 50.0 MiB of the limit, which is only known "
+         "the request would come within 50.0 MiB of the limit, which is only known "
          "approximately"},
-        {90 * MIB, 24 * MIB, "at least 26.0 MiB would still have been missing"},
-        {130 * MIB, 48 * MIB, "at least 42.0 MiB would still have been missing"},
+        {90 * MIB, 24 * MIB, "at least 26.0 MiB would still be missing"},
+        {130 * MIB, 48 * MIB, "at least 42.0 MiB would still be missing"},
     };
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mvt_trace *t = holes_of(4, 54, 0);
-        result r;
         if (cases[i].then) /* shows that less is allowed */
             mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].then);
         mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].requested);
         mvt_final_heap(t);
-        r = found(t);
+        result r = found(t);
         cr_expect_not_null(strstr(r.found.ooms[r.found.count - 1].why, cases[i].says), "%s",
                            r.found.ooms[r.found.count - 1].why);
     }
@@ -496,11 +485,10 @@ Test(oom, the_side_of_a_limit_is_reported_only_if_both_bounds_agree)
 Test(oom, a_full_device_is_its_own_limit)
 {
     mvt_trace *t = one_segment(64 * MIB);
-    result r;
 
     mvt_oom(t, .addr = 6 * MIB, .bytes = 60 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_expect_eq(r.found.ooms[0].outlook.limit_least, 70 * MIB);
     cr_expect_eq(r.found.ooms[0].outlook.limit_most, 70 * MIB);
     cr_expect_eq(r.found.ooms[0].outlook.margin, -54 * (int64_t)MIB);
@@ -510,13 +498,12 @@ Test(oom, a_full_device_is_its_own_limit)
 Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
 {
     mvt_trace *t = one_segment(64 * MIB);
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
     mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x80000000, .bytes = 512 * MIB});
     mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB);
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_expect_eq(r.found.ooms[0].outlook.limit_least, 64 * MIB);
     cr_expect_eq(r.found.ooms[0].outlook.limit_most, 84 * MIB - 1);
 }
@@ -549,11 +536,10 @@ static void refuse(mv_arena *arena, mv_trace *trace, uint32_t count, const uint6
 static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
                          const int32_t *results, uint32_t event)
 {
-    mv_trace trace;
     result r;
 
     mvt_final_heap(t);
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     refuse(mvt_arena(t), &trace, count, sizes, results, event);
     find_in(mvt_arena(t), &trace, &r);
     for (uint32_t i = 0; i < r.found.count; i++)
@@ -634,12 +620,11 @@ Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
 
     for (uint32_t seed = 1; seed <= 8; seed++) {
         mvt_trace *t = mvt_new();
-        mv_lives lives;
         mv_heap heap;
         mv_heap_map map;
         char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 300, .expandable = seed % 2});
-        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         mvt_ok(mv_heap_init(mvt_arena(t), mvt_done(t), &lives, &heap, mvt_err()));
         while (mv_heap_next(&heap)) {
             if (heap.event % 40)
@@ -703,10 +688,9 @@ static result asked_beside(uint32_t kept, uint64_t requested, uint64_t device_fr
 
 Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
 {
-    const mv_oom *o;
     result r = asked_beside(0, 200 * MIB, 4 * GIB);
 
-    o = &r.found.ooms[0];
+    const mv_oom *o = &r.found.ooms[0];
     cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
     cr_expect(o->outlook.joined_surely);
     cr_expect_gt(o->outlook.rise, o->outlook.limit - o->outlook.most);
@@ -730,7 +714,6 @@ Test(oom, the_work_of_many_failures_is_linear)
 {
     enum { FAILURES = 4000 };
     mvt_trace *t = one_segment(30 * MIB);
-    result r;
 
     for (uint32_t i = 0; i < FAILURES; i++) {
         uint64_t at = 0x80000000 + i * 0x2000000ull;
@@ -740,7 +723,7 @@ Test(oom, the_work_of_many_failures_is_linear)
             mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = at, .bytes = 20 * MIB});
     }
     mvt_final_heap(t);
-    r = found(t);
+    result r = found(t);
     cr_assert_eq(r.found.count, FAILURES);
     cr_expect_gt(r.found.untried, FAILURES / 2);
     cr_expect_gt(strlen(r.found.unlooked), 0);
@@ -751,13 +734,11 @@ Test(oom, the_work_of_many_failures_is_linear)
 Test(oom, a_limit_is_distinguished_from_a_full_device)
 {
     mvt_trace *t = one_segment(64 * MIB);
-    const mv_oom *o;
-    result r;
 
     mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
     mvt_final_heap(t);
-    r = found(t);
-    o = &r.found.ooms[0];
+    result r = found(t);
+    const mv_oom *o = &r.found.ooms[0];
     cr_expect_eq(o->refused_by, MV_REFUSED_LIMIT);
     cr_expect_eq(strncmp(o->why, "the device did not run out of memory", 36), 0, "%s", o->why);
     cr_expect_null(strstr(o->advice, "batch"), "%s", o->advice);

@@ -86,7 +86,6 @@ Test(refused_calls, the_sample_at_the_failure_names_the_holder_of_the_memory)
 Test(refused_calls, facts_missing_from_the_file_are_unknown)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_ooms found;
 
     expect(refused(60, 1, false), "unknown", MV_NO_BYTES, 0);
     sample(c, 0, 1);
@@ -94,7 +93,7 @@ Test(refused_calls, facts_missing_from_the_file_are_unknown)
     sample(c, 11, 1);
     get(c, 2, 20, 2);
     sample(c, 11, 1);
-    found = found_in(c);
+    mv_ooms found = found_in(c);
     cr_assert_eq(found.count, 1);
     cr_assert_eq(found.ooms[0].verdict, MV_OOM_UNKNOWN);
     cr_assert_eq(found.ooms[0].device_free, 68 * GIB);
@@ -103,7 +102,6 @@ Test(refused_calls, facts_missing_from_the_file_are_unknown)
 Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
 {
     mvt_calls *c = mvt_calls_new();
-    mv_ooms found;
 
     get(c, 1, 60, 2); /* given back, then asked again */
     get(c, 1, 60, 0);
@@ -114,7 +112,7 @@ Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
     get(c, 3, 30, 2);
     mvt_call(c, MV_API_ALLOC, .addr = 9ull << 40, .size = GIB, .library = "/lib/libnccl.so.2");
     mvt_call(c, MV_API_ALLOC_HOST, .size = GIB, .result = 2);
-    found = found_in(c);
+    mv_ooms found = found_in(c);
     cr_assert_eq(found.count, 1);
     cr_assert_eq(found.ooms[0].requested, 30 * GIB);
     cr_assert_str_eq(found.verdict, "1 request failed");
@@ -175,21 +173,19 @@ Test(refused_calls, the_command_keeps_its_fields)
     mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(refused(40, 40, true)));
     char path[] = "/tmp/memviz-refused-XXXXXX";
     int file = mkstemp(path);
-    cJSON *report, *oom, *holder;
-    mvt_run run;
 
     cr_assert(file >= 0);
     cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
-    report = mvt_json(0, "$MEMVIZ oom --json %s", path);
+    cJSON *report = mvt_json(0, "$MEMVIZ oom --json %s", path);
     cr_assert_str_eq(mvt_json_text(report, "level"), "cuda");
-    oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
+    cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
     mvt_json_has(oom, "event requested device_free reserved allocated free_in_cache largest_hole "
                       "verdict pinned_by advice margin forecast frames api held_by");
     cr_assert_str_eq(mvt_json_text(oom, "api"), "cudaMalloc");
     cr_assert_eq(mvt_json_number(oom, "event"), 3);
-    holder = cJSON_GetArrayItem(cJSON_GetObjectItem(oom, "held_by"), 0);
+    cJSON *holder = cJSON_GetArrayItem(cJSON_GetObjectItem(oom, "held_by"), 0);
     cr_assert_eq(mvt_json_number(holder, "bytes"), (double)(30 * GIB));
-    run = mvt_sh("$MEMVIZ oom --fail-on oom %s", path);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ oom --fail-on oom %s", path);
     cr_expect_eq(run.status, 3);
     cr_expect(strstr(run.out, "OUT OF MEMORY  outside: 40.0 GiB requested at train.py:7 grow"),
               "%s", run.out);

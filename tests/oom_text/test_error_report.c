@@ -44,16 +44,14 @@ Test(error_report, json_has_the_figures_in_bytes)
 
 Test(error_report, text_has_the_same_figures)
 {
-    mvt_run r = mvt_here("$MEMVIZ oom '%s'", SENTENCE);
+    static const mvt_expected_run all[] = {
+        {"oom '" SENTENCE "'", 0,
+         "OUT OF MEMORY  outside_pytorch: CUDA out of memory, 1.50 GiB requested", ""},
+        {NULL, 0, "process 777 has 40.1 GiB", NULL},
+        {NULL, 0, "excluded: limit, capacity, fragmentation", NULL},
+        {"oom --csv '" SENTENCE "'", 0, "kind,error,line,", ""}};
 
-    cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect(
-        strstr(r.out, "OUT OF MEMORY  outside_pytorch: CUDA out of memory, 1.50 GiB requested"),
-        "%s", r.out);
-    cr_expect(strstr(r.out, "process 777 has 40.1 GiB"), "%s", r.out);
-    cr_expect(strstr(r.out, "excluded: limit, capacity, fragmentation"), "%s", r.out);
-    r = mvt_here("$MEMVIZ oom --csv '%s'", SENTENCE);
-    cr_expect(strncmp(r.out, "kind,error,line,", 16) == 0, "%s", r.out);
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
 Test(error_report, logs_and_standard_input_are_read)
@@ -71,31 +69,30 @@ Test(error_report, logs_and_standard_input_are_read)
 
 Test(error_report, the_first_look_takes_a_log)
 {
-    mvt_run r = mvt_sh(IN_LOG("$MEMVIZ log; $MEMVIZ --json log; $MEMVIZ --fail-on oom log; "
-                              "echo \"status $?\"; $MEMVIZ --fail-on leak log; echo \"status $?\"; "
-                              "$MEMVIZ oom --fail-on oom log > /dev/null"));
+    static const mvt_expected_run all[] = {
+        {"$MEMVIZ log; $MEMVIZ --json log; $MEMVIZ --fail-on oom log; echo \"status $?\"; "
+         "$MEMVIZ --fail-on leak log; echo \"status $?\"; "
+         "$MEMVIZ oom --fail-on oom log >/dev/null",
+         3, "log: log, text, 3",
+         "--fail-on oom: CUDA out of memory, 1.50 GiB requested on GPU 2, rank 1"},
+        {NULL, 0, "1 error about memory", NULL},
+        {NULL, 0, "memviz oom log", NULL},
+        {NULL, 0, "\"verdict\":\"outside_pytorch\"", NULL},
+        {NULL, 0, "status 3", NULL},
+        {NULL, 0, "status 4", NULL}};
 
-    cr_expect_eq(r.status, 3, "%s", r.err);
-    cr_expect(strstr(r.out, "log: log, text, 3"), "%s", r.out);
-    cr_expect(strstr(r.out, "1 error about memory"), "%s", r.out);
-    cr_expect(strstr(r.out, "memviz oom log"), "%s", r.out);
-    cr_expect(strstr(r.out, "\"verdict\":\"outside_pytorch\""), "%s", r.out);
-    cr_expect(strstr(r.out, "status 3"), "%s", r.out);
-    cr_expect(strstr(r.out, "status 4"), "%s", r.out);
-    cr_expect(
-        strstr(r.err, "--fail-on oom: CUDA out of memory, 1.50 GiB requested on GPU 2, rank 1"),
-        "%s", r.err);
+    MVT_EXPECT_RUNS("echo '[rank1]: " SENTENCE "' >log; %s", all);
 }
 
 /* PyTorch's sentence may be cut off before its sizes; CUDA's has none. */
 Test(error_report, a_sentence_without_sizes_names_who_reported_it)
 {
-    mvt_run cut = mvt_sh("$MEMVIZ oom 'torch.OutOfMemoryError: CUDA out of memory.'");
-    mvt_run cuda = mvt_sh("$MEMVIZ oom 'RuntimeError: CUDA error: out of memory'");
+    static const mvt_expected_run all[] = {
+        {"'torch.OutOfMemoryError: CUDA out of memory.'", 0, "PyTorch's allocator reported it", ""},
+        {NULL, 0, "-> pass the whole message", NULL},
+        {"'RuntimeError: CUDA error: out of memory'", 0, "CUDA itself reported it", ""}};
 
-    cr_expect(strstr(cut.out, "PyTorch's allocator reported it"), "%s", cut.out);
-    cr_expect(strstr(cut.out, "-> pass the whole message"), "%s", cut.out);
-    cr_expect(strstr(cuda.out, "CUDA itself reported it"), "%s", cuda.out);
+    MVT_EXPECT_RUNS("$MEMVIZ oom %s", all);
 }
 
 /* One line, and the status of bad input. */

@@ -63,10 +63,9 @@ static uint32_t read_sentences(sentence *out)
 {
     uint32_t count = 0;
     mv_span file;
-    char *at;
 
     mvt_ok(mv_text_file_read(mvt_memory(), MV_TESTDATA "/errors/sentences.txt", &file, mvt_err()));
-    at = strstr((char *)(uintptr_t)file.data, "@ ") + 2;
+    char *at = strstr((char *)(uintptr_t)file.data, "@ ") + 2;
     while (at && *at) {
         sentence *s = &out[count++];
         char *next = strstr(at, "\n@ "), *line = at;
@@ -128,12 +127,11 @@ static void expect_sizes(const sentence *s, const mv_oom_text *t, const char *ho
 static void expect_sentence(const sentence *s, const char *text, const char *how)
 {
     mv_error_texts found = texts_of(text);
-    mv_oom_text t;
 
     cr_expect_eq(found.count, 1, "%s%s: %u errors in: %s", s->name, how, found.count, text);
     if (found.count != 1)
         return;
-    t = explain(&found.rows[0]);
+    mv_oom_text t = explain(&found.rows[0]);
     cr_expect_str_eq(mv_text_verdict_name(t.verdict), s->verdict, "%s%s: %s", s->name, how, t.why);
     cr_expect_str_eq(mv_text_refuser(&t), s->refuser, "%s%s", s->name, how);
     cr_expect_eq(t.text->device, s->device, "%s%s: device %lld", s->name, how,
@@ -497,12 +495,11 @@ Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
     char *text = mv_push_array(mvt_memory(), char, length);
 
     for (size_t at = 181 << 10; at < (size_t)(194 << 10); at += 1531) {
-        mv_error_texts found;
         memset(text, 'x', length);
         for (size_t i = 99; i < length; i += 100)
             text[i] = '\n';
         memcpy(text + at, error, sizeof error - 1);
-        found = texts_in(text, length);
+        mv_error_texts found = texts_in(text, length);
         cr_assert_eq(found.count, 1, "at %zu", at);
         cr_expect_eq(found.rows[0].times, 1, "at %zu", at);
         cr_expect_eq(found.rows[0].rank, 2, "at %zu", at);
@@ -518,7 +515,6 @@ Test(oom_text, many_errors_take_linear_time)
     enum { ERRORS = 4000 };
     size_t used = 0;
     char *text = mv_push_array(mvt_memory(), char, ERRORS * 64);
-    mv_error_texts found;
 
     for (uint32_t i = 0; i < ERRORS; i++)
         used += (size_t)snprintf(text + used, ERRORS * 64 - used,
@@ -528,7 +524,7 @@ Test(oom_text, many_errors_take_linear_time)
     for (uint32_t i = 0; i < ERRORS; i++)
         used += (size_t)snprintf(text + used, ERRORS * 64 - used,
                                  "CUDA out of memory. Tried to allocate %u bytes\n", i);
-    found = texts_in(text, used);
+    mv_error_texts found = texts_in(text, used);
     cr_expect_eq(found.count, MV_MOST_ERROR_TEXTS);
     cr_expect_eq(found.count + found.more, ERRORS);
 }
@@ -599,10 +595,9 @@ Test(oom_text, cut_texts_prove_nothing_else)
         for (size_t length = strlen(sentences[i].text); length > 0;
              length -= length < 31 ? length : 31) {
             mv_error_texts found = texts_in(sentences[i].text, length);
-            mv_oom_text t;
             if (found.count == 0)
                 continue;
-            t = explain(&found.rows[0]);
+            mv_oom_text t = explain(&found.rows[0]);
             cr_expect(t.verdict == MV_TEXT_UNKNOWN ||
                           strcmp(mv_text_verdict_name(t.verdict), sentences[i].verdict) == 0,
                       "%s cut at %zu: %s", sentences[i].name, length, t.why);

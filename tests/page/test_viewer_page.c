@@ -60,8 +60,6 @@ Test(viewer_page, the_title_has_the_verdicts_of_all_reports_that_alarm)
 Test(viewer_page, hostile_texts_stay_texts)
 {
     mvt_trace *t = mvt_new();
-    const char *path;
-    mvt_run r;
 
     mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20);
     for (unsigned i = 0; i < 8; i++)
@@ -69,8 +67,9 @@ Test(viewer_page, hostile_texts_stay_texts)
                   .stack = "</script><script>hacked()</script>:<!--.py:7;<img src=x>:a'\"b:1");
     mvt_final_heap(t);
     mvt_done(t);
-    path = mvt_temp_file(mvt_pickle_bytes(t, false));
-    r = mvt_sh("n=$(printf '\"><script>hacked()<\\\\\\377\\001.pickle'); cp %s \"$n\" && "
+    const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
+    mvt_run r =
+        mvt_sh("n=$(printf '\"><script>hacked()<\\\\\\377\\001.pickle'); cp %s \"$n\" && "
                "$MEMVIZ trace_plot -q --filter '><svg/onload=hacked()>' \"$n\" -o x.html >out && "
                "cat x.html",
                path);
@@ -92,7 +91,7 @@ Test(viewer_page, convert_counts_the_contents_of_the_page)
                     "x.html");
     double events = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "events"));
     char said[64];
-    mvt_run r = mvt_sh("$MEMVIZ convert --most-events 2000 $SNAPS/gpt_train.pickle x.html");
+    mvt_run r = mvt_here_or_sh("$MEMVIZ convert --most-events 2000 $SNAPS/gpt_train.pickle x.html");
 
     cr_expect(events > 0 && events <= 2000, "%.0f", events);
     cr_expect_eq(events + cJSON_GetNumberValue(cJSON_GetObjectItem(json, "left_out")), 6562);

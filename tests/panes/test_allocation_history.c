@@ -34,9 +34,8 @@ Test(allocation_history, equals_a_literal_pass)
 {
     for (uint32_t seed = 1; seed <= 4; seed++) {
         mvt_trace *t = mvt_new();
-        mv_view *view;
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 500, .unrecorded = 60});
-        view = mvt_view_of(t);
+        mv_view *view = mvt_view_of(t);
         for (uint32_t i = 0; i < mv_view_device(view)->lives.allocs.count; i += 3)
             check(mvt_memory(), view, i);
     }
@@ -70,7 +69,6 @@ Test(allocation_history, a_long_history_keeps_the_latest)
 {
     mvt_trace *t = mvt_new();
     mv_allocation_history found;
-    mv_view *view;
     mv_err err;
 
     mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
@@ -78,7 +76,7 @@ Test(allocation_history, a_long_history_keeps_the_latest)
         mvt_alloc(t, .addr = 1 << 21, .bytes = 512);
         mvt_free(t, .addr = 1 << 21);
     }
-    view = mvt_view_of(t);
+    mv_view *view = mvt_view_of(t);
     mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace, mv_view_device(view),
                                7, &found, &err);
     cr_expect_eq(found.covered, MV_MOST_OCCUPANTS + 100);

@@ -14,11 +14,9 @@ typedef struct {
 
 static void find(bench *b)
 {
-    mv_reports reports;
-
     b->document = mv_view_document(b->view);
     b->device = mv_view_device(b->view);
-    reports = mv_document_reports(b->document, b->device);
+    mv_reports reports = mv_document_reports(b->document, b->device);
     mvt_ok(mv_findings_find(mvt_memory(), &reports, &b->found, mvt_err()));
     b->places = mv_finding_places_find(mvt_memory(), b->document, b->device, &b->found, NULL);
     cr_assert_not_null(b->places);
@@ -211,11 +209,10 @@ Test(findings, leaks_of_random_trainings_are_named)
         mvt_trace *t = mvt_new();
         mvt_training_truth truth;
         bench b = {0};
-        const mv_finding *leak;
         mvt_training(t, seed, MVT_LEAK_HOOK, &truth);
         b.view = mvt_view_of(t);
         find(&b);
-        leak = first_of(&b, MV_FINDING_LEAK);
+        const mv_finding *leak = first_of(&b, MV_FINDING_LEAK);
         cr_assert_not_null(leak);
         cr_expect_str_eq(leak->culprit, truth.lines[0]);
         cr_expect_eq(leak->bytes, truth.leaked_bytes);
@@ -236,11 +233,10 @@ Test(findings, traces_of_nearly_nothing_get_a_verdict)
 
 Test(findings, fails_when_memory_is_out)
 {
-    mv_reports reports;
     bench b;
 
     open_bench(&b, "leak_in_training");
-    reports = mv_document_reports(b.document, b.device);
+    mv_reports reports = mv_document_reports(b.document, b.device);
     for (mvt_limit l = {.step = 2048}; mvt_more_memory(&l);) {
         mv_findings found;
         l.code = mv_findings_find(&l.arena, &reports, &found, mvt_err());

@@ -109,10 +109,9 @@ LongTest(listing, leaks_are_those_of_the_leak_report)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         bench b;
         const cJSON *leak;
-        cJSON *json;
         uint32_t row = 0;
         open_bench(&b, names[i]);
-        json = mvt_json(0, "$MEMVIZ leaks --json --limit 0 '%s'", path_of(&b));
+        cJSON *json = mvt_json(0, "$MEMVIZ leaks --json --limit 0 '%s'", path_of(&b));
         make(&b, MV_LISTING_LEAKS, MV_BEFORE);
         cr_assert_eq(b.table.count, (uint32_t)cJSON_GetArraySize(item(json, "leaks")));
         cJSON_ArrayForEach(leak, item(json, "leaks"))
@@ -210,12 +209,11 @@ Test(listing, markers_name_peak_and_failures)
 Test(listing, events_are_those_of_the_trace_report)
 {
     bench b;
-    cJSON *json;
     const cJSON *event;
     uint32_t row = 0;
 
     open_bench(&b, "leak_in_training");
-    json = mvt_json(0, "$MEMVIZ trace --json --limit 200 '%s'", path_of(&b));
+    cJSON *json = mvt_json(0, "$MEMVIZ trace --json --limit 200 '%s'", path_of(&b));
     make(&b, MV_LISTING_EVENTS, 5);
     cr_assert_eq(b.table.count, b.ask.device->lives.events.count);
     cJSON_ArrayForEach(event, item(json, "events"))
@@ -295,13 +293,12 @@ static void expect_lines(bench *b, mv_window window, const char *name)
     for (uint32_t i = 0; i < b->table.count; i++) {
         const char *label = cell(b, i, NAME).text;
         const mv_line *line = line_named(&lines, d, label);
-        bool is_same;
         cr_assert_not_null(line, "%s: %s", name, label);
-        is_same = cell(b, i, HELD).number == line->live &&
-                  cell(b, i, ALLOCATED).number == line->total &&
-                  cell(b, i, FREED).number == line->freed &&
-                  cell(b, i, BLOCKS).number == line->allocations &&
-                  cell(b, i, HIGHEST).number == line->peak;
+        bool is_same = cell(b, i, HELD).number == line->live &&
+                       cell(b, i, ALLOCATED).number == line->total &&
+                       cell(b, i, FREED).number == line->freed &&
+                       cell(b, i, BLOCKS).number == line->allocations &&
+                       cell(b, i, HIGHEST).number == line->peak;
         shared += !is_same;
     }
     cr_assert_leq(shared, lines.count / 10, "%s: %u of %u rows differ", name, shared, lines.count);
@@ -387,16 +384,15 @@ LongTest(listing, intervals_add_up_and_are_those_of_the_reports_on_every_snapsho
 Test(listing, an_interval_is_copied_with_its_last_row_and_signed_numbers)
 {
     bench b;
-    const char *text, *last;
 
     open_bench(&b, "gpt_train");
     b.ask.a = 2231;
     b.ask.b = 4098;
     make(&b, MV_LISTING_LINES, 0);
-    text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
+    const char *text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
     cr_assert(strstr(text, "held at end\tnew at end\tallocated\tfreed\tnet\tnew blocks\thighest\t"
                            "line of code\n") == text);
-    last = strstr(text, "all lines\n");
+    const char *last = strstr(text, "all lines\n");
     cr_assert(last && last[strlen("all lines\n")] == 0);
     cr_expect(strstr(text, "\t-"), "more freed than allocated bytes are negative");
 }
@@ -431,12 +427,12 @@ Test(listing, every_column_sorts_both_ways)
 Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
 {
     bench b;
-    const char *text, *at;
+    const char *at;
     uint32_t lines = 0;
 
     open_bench(&b, "gpt_train");
     make(&b, MV_LISTING_STACKS, b.ask.device->peak_event);
-    text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
+    const char *text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
     cr_assert_not_null(text);
     for (at = text; *at; at++)
         lines += *at == '\n';
@@ -450,11 +446,10 @@ Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
 Test(listing, tables_of_a_trace_of_nearly_nothing)
 {
     mvt_trace *t = mvt_new();
-    mv_view *view;
 
     mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(t, .addr = 512, .bytes = MV_SUM_LIMIT / 4);
-    view = mvt_view_of(t);
+    mv_view *view = mvt_view_of(t);
     for (uint32_t kind = 0; kind < MV_LISTING_COUNT; kind++)
         for (uint32_t event = MV_BEFORE; event != 3; event++) {
             mv_listing_query ask = {.document = mv_view_document(view),
@@ -479,12 +474,11 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
 
 static mv_cell sum_of(mv_view *view, uint32_t kind, uint32_t column)
 {
-    const mv_listing_answer *a;
     mv_cell sum = {0};
 
     cr_assert(mv_view_do(view, MV_DO_table_kind, kind));
     mvt_view_frame(view);
-    a = view->panels->table_shown;
+    const mv_listing_answer *a = view->panels->table_shown;
     cr_assert_not_null(a);
     for (uint32_t i = 0; i < a->table.count; i++)
         sum.number += a->table.cells[(uint64_t)i * a->table.column_count + column].number;
@@ -527,11 +521,9 @@ LongTest(listing, isolated_hits_are_counted_alone)
 /* Two rows of one category had one label: their stacks differ elsewhere. */
 static void check_labels(mv_view *view, const char *name)
 {
-    const mv_listing *t;
-
     mv_view_do(view, MV_DO_show_tables, 0);
     mvt_view_frame(view);
-    t = &view->panels->table_shown->table;
+    const mv_listing *t = &view->panels->table_shown->table;
     cr_assert_eq(t->kind, MV_LISTING_STACKS);
     for (uint32_t i = 0; i < t->count; i++)
         for (uint32_t k = 0; k < i; k++)
@@ -586,13 +578,11 @@ LongTest(listing, rows_are_filtered_by_their_text)
 Test(listing, rows_are_filtered_as_one_types)
 {
     mv_view *view = mvt_view("gpt_train");
-    const mv_zone *zone;
-    uint32_t all;
 
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
     mvt_view_frame(view);
-    all = view->panels->table_shown->table.count;
-    zone = mvt_view_zone(view, MV_DO_filter_rows, 0);
+    uint32_t all = view->panels->table_shown->table.count;
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_filter_rows, 0);
     cr_assert_not_null(zone);
     mvt_view_click(view, zone->box.x + 8, zone->box.y + 8);
     cr_assert(mv_view_wants_text(view));

@@ -25,14 +25,13 @@ Test(pane_flame, arrows_go_from_box_to_box)
 {
     mv_view *view = flames_of("gpt_train");
     const mv_flame_tree *tree = &view->panels->flames_shown->flames.tree;
-    const mv_flame_node *at;
 
     for (int i = 0; i < 12 && !view->spot.is_inside; i++)
         mvt_view_key(view, MV_KEY_DOWN, 0);
     cr_assert(view->spot.is_inside, "the boxes can be reached");
     for (int i = 0; i < 3; i++)
         mvt_view_key(view, MV_KEY_DOWN, 0);
-    at = node_at(view);
+    const mv_flame_node *at = node_at(view);
     cr_expect_geq(at->depth, 2);
     cr_expect_eq(at, &tree->nodes[tree->nodes[at->parent].child], "the heaviest");
     for (int i = 0; i < 6 && at == node_at(view); i++) {
@@ -48,13 +47,12 @@ Test(pane_flame, arrows_go_from_box_to_box)
 Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
 {
     mv_view *view = flames_of("gpt_train");
-    uint64_t spot;
 
     for (int i = 0; i < 16 && view->panels->flame_spot == 0; i++)
         mvt_view_key(view, MV_KEY_DOWN, 0);
     for (int i = 0; i < 2; i++)
         mvt_view_key(view, MV_KEY_DOWN, 0);
-    spot = view->panels->flame_spot;
+    uint64_t spot = view->panels->flame_spot;
     cr_assert_neq(spot, 0);
     mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_expect_eq(view->now->flame_focus, spot);
@@ -121,7 +119,6 @@ LongTest(pane_flame, segments_add_up_to_reserved_bytes)
 static void check_isolated(mv_view *view, const char *name)
 {
     const mv_index *index = &mv_view_device(view)->index;
-    const mv_flame_node *root;
     uint64_t bytes = 0;
     uint32_t blocks = 0;
 
@@ -137,7 +134,7 @@ static void check_isolated(mv_view *view, const char *name)
             bytes += index->bytes[i];
             blocks++;
         }
-    root = &view->panels->flames_shown->flames.tree.nodes[0];
+    const mv_flame_node *root = &view->panels->flames_shown->flames.tree.nodes[0];
     cr_expect(root->bytes == bytes && root->blocks == blocks, "%s: %llu in %u, not %llu in %u",
               name, (unsigned long long)root->bytes, (uint32_t)root->blocks,
               (unsigned long long)bytes, blocks);

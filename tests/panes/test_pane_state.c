@@ -36,12 +36,11 @@ static void says_size(const mv_view *view, const char *name, uint64_t bytes, con
 static void check_report(mv_view *view, const char *name)
 {
     const mv_fragmentation *f = &mv_view_device(view)->fragmentation;
-    const mv_heap_answer *a;
 
     mv_view_write(view)->main = MV_MAIN_STATE;
     mv_view_move_cursor(view, f->at.event);
     mvt_view_frame(view);
-    a = view->panels->heap_shown;
+    const mv_heap_answer *a = view->panels->heap_shown;
     cr_assert_not_null(a);
     cr_expect_eq(a->heap.sums.reserved, f->bytes.reserved, "%s", name);
     cr_expect_eq(a->heap.sums.allocated, f->bytes.allocated, "%s", name);
@@ -151,7 +150,6 @@ static void check_mark(mv_view *view, uint32_t event)
     uint8_t action = lives->events.action[event];
     bool is_segment = action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
     uint64_t addr = lives->events.addr[event], done = 0;
-    uint32_t segment;
     mv_point sign;
     mv_box at;
 
@@ -160,7 +158,7 @@ static void check_mark(mv_view *view, uint32_t event)
         cr_assert_not(find_sign(view, &sign), "event %u", event);
         return;
     }
-    segment = mv_state_segment_at(map, addr);
+    uint32_t segment = mv_state_segment_at(map, addr);
     cr_assert_neq(segment, MV_NO_ROW, "event %u", event);
     cr_assert(find_sign(view, &sign), "event %u", event);
     cr_assert(mv_state_range_next(p, segment, addr - map->addr[segment],
@@ -315,10 +313,9 @@ Test(pane_state, the_minimap_moves_the_moment)
 
     for (int i = 1; i < 8; i++) {
         float x = view->minimap_box.x + w * (float)i / 8;
-        uint32_t pressed;
         send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
         send(view, (mv_input){.kind = MV_INPUT_PRESS, .x = x, .y = y, .button = 1, .clicks = 1});
-        pressed = view->now->cursor;
+        uint32_t pressed = view->now->cursor;
         cr_expect_neq(pressed, before, "a click at %d of 8", i);
         send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x + w / 20, .y = y});
         cr_expect_gt(view->now->cursor, pressed, "a drag");
@@ -337,11 +334,10 @@ Test(pane_state, the_minimap_moves_the_moment)
 Test(pane_state, a_click_in_the_list_goes_to_the_event)
 {
     mv_view *view = state_of("gpt_train");
-    const mv_zone *zone;
 
     mv_view_move_cursor(view, 2150);
     mvt_view_frame(view);
-    zone = mvt_view_zone(view, MV_DO_go_to_event, 2153);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_go_to_event, 2153);
     cr_assert_not_null(zone);
     mvt_view_click(view, zone->box.x + 30, zone->box.y + 4);
     mvt_view_frame(view);

@@ -42,13 +42,12 @@ static bool pane_says(const mv_view *view, mv_finding_kind kind)
 static void check_level(mv_view *view, const cJSON *triage, const char *name)
 {
     const char *level = mv_view_level_name(view);
-    mv_file_badge badge;
     bool is_bad = triage_says(triage, "leaks") || triage_says(triage, "oom") ||
                   triage_says(triage, "fragmentation");
 
     mv_view_do(view, MV_DO_show_reports, 0);
     mvt_view_frame(view);
-    badge = mv_file_badge_of(view);
+    mv_file_badge badge = mv_file_badge_of(view);
     cr_assert_not_null(badge.text, "%s, level %s", name, level);
     cr_expect_eq(badge.is_alarm, is_bad, "%s, level %s: %s", name, level, badge.text);
     cr_expect_eq(pane_says(view, MV_FINDING_LEAK), triage_says(triage, "leaks"),

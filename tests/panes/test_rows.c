@@ -59,10 +59,10 @@ static void check_findings(rows_bench *b)
 {
     const mv_reports reports = mv_document_reports(b->document, b->device);
     mv_findings found;
-    const mv_finding_place *places;
 
     mvt_ok(mv_findings_find(mvt_memory(), &reports, &found, mvt_err()));
-    places = mv_finding_places_find(mvt_memory(), b->document, b->device, &found, NULL);
+    const mv_finding_place *places =
+        mv_finding_places_find(mvt_memory(), b->document, b->device, &found, NULL);
     for (uint32_t i = 0; i < found.count; i++) {
         const mv_finding *f = &found.rows[i];
         bool is_active =
@@ -101,12 +101,11 @@ static void check_table(rows_bench *b, uint32_t kind, uint32_t bytes, uint32_t b
         mv_cell cells[MV_LISTING_COLUMNS];
         mv_listing_place place;
         char words[MV_SEARCH_TEXT];
-        held said, found;
         mv_listing_row(mvt_memory(), &ask, &table, i, cells, &place);
         mv_listing_words(&b->document->trace, &place, "", words);
-        found = found_at(b, words, event, false);
-        said = (held){cells[bytes].number,
-                      blocks == MV_NO_ROW ? found.blocks : (uint32_t)cells[blocks].number};
+        held found = found_at(b, words, event, false);
+        held said = (held){cells[bytes].number,
+                           blocks == MV_NO_ROW ? found.blocks : (uint32_t)cells[blocks].number};
         expect_held(b, mv_listing_name(kind), words, said, found);
     }
 }
@@ -155,17 +154,15 @@ static void check_holes(mv_view *view, const char *name)
 {
     mv_view_do(view, MV_DO_peak, 0);
     for (uint32_t i = 0; i < 6; i++) {
-        const mv_listing_answer *a;
         mv_cell cells[MV_LISTING_COLUMNS];
         mv_listing_place row;
-        uint64_t bytes;
         mv_view_do(view, MV_DO_table_kind, MV_LISTING_FRAGMENTS);
         mvt_view_frame(view);
-        a = view->panels->table_shown;
+        const mv_listing_answer *a = view->panels->table_shown;
         if (!a || i >= a->table.count)
             return;
         mv_listing_row(mvt_memory(), &a->ask, &a->table, i, cells, &row);
-        bytes = cells[0].number;
+        uint64_t bytes = cells[0].number;
         mv_view_do(view, MV_DO_table_row, i);
         mvt_view_frame(view);
         mvt_view_frame(view);

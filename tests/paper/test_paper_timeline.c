@@ -153,12 +153,11 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
     float left = scene->points[area->first].x;
     float right = scene->points[area->first + area->count - 2].x;
     mvt_extent drawn[128], meant[128];
-    uint32_t found;
     float x;
 
     if (!middle_of(left, right, event - from, to - from, &x))
         return;
-    found = shapes_at(scene, x, drawn, 128);
+    uint32_t found = shapes_at(scene, x, drawn, 128);
     cr_assert_eq(found, literal(p, event, scale, bottom, meant), "event %u of %u to %u: %u shapes",
                  event, from, to, found);
     for (uint32_t i = 0; i < found; i++) {
@@ -196,11 +195,10 @@ static void compare(const mv_trace *trace, uint32_t from, uint32_t to)
 {
     picture p;
     float bottom;
-    double scale;
 
     draw(&p, trace, 0, (mv_paper_opts){.window = {from, to}});
     cr_assert_eq(p.timeline.events, to - from);
-    scale = scale_of(&p, from, to, &bottom);
+    double scale = scale_of(&p, from, to, &bottom);
     for (uint32_t e = from; e < to; e++)
         compare_at(&p, e, from, to, scale, bottom);
 }
@@ -255,14 +253,13 @@ static mv_filter_bits largest_rows(mv_arena *arena, const picture *p, const mv_f
 static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint64_t seed,
                          bool is_filtered, uint32_t top)
 {
-    mv_filter_bits matches, largest;
     picture p;
     float bottom;
-    double scale;
 
     draw(&p, trace, 0, (mv_paper_opts){.window = {from, to}});
-    matches = random_rows(mvt_memory(), p.lives.allocs.count, &seed);
-    largest = largest_rows(mvt_memory(), &p, is_filtered ? &matches : NULL, from, to, top);
+    mv_filter_bits matches = random_rows(mvt_memory(), p.lives.allocs.count, &seed);
+    mv_filter_bits largest =
+        largest_rows(mvt_memory(), &p, is_filtered ? &matches : NULL, from, to, top);
     draw(&p, trace, 0,
          (mv_paper_opts){.window = {from, to},
                          .only = is_filtered ? &matches : NULL,
@@ -271,7 +268,7 @@ static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint
     p.matches = is_filtered ? &matches : NULL;
     p.largest = top ? &largest : NULL;
     cr_assert_leq(p.timeline.drawn, top ? top : matches.matches);
-    scale = scale_of(&p, from, to, &bottom);
+    double scale = scale_of(&p, from, to, &bottom);
     for (uint32_t e = from; e < to; e++)
         compare_at(&p, e, from, to, scale, bottom);
     mvt_scene_check(&p.timeline.scene, "part");
@@ -449,11 +446,10 @@ Test(paper_timeline, a_small_picture_has_several_ticks)
 static void check_part_of_snapshot(const mv_trace *trace, const char *name)
 {
     uint64_t state = 11;
-    mv_filter_bits matches;
     picture p;
 
     draw(&p, trace, 0, (mv_paper_opts){.title = name});
-    matches = random_rows(mvt_memory(), p.lives.allocs.count, &state);
+    mv_filter_bits matches = random_rows(mvt_memory(), p.lives.allocs.count, &state);
     for (uint32_t top = 0; top <= 30; top += 30) {
         draw(&p, trace, 0,
              (mv_paper_opts){.title = name, .only = &matches, .filter = "a filter", .top = top});
@@ -519,8 +515,6 @@ Test(paper_timeline, marks_of_the_program)
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
         mvt_trace *t = mvt_new();
         uint32_t marks = 0;
-        const mv_shape *area;
-        float left, right;
         picture p;
         if (with_ranges)
             mvt_annotate(t, "a range", true, 0);
@@ -532,9 +526,9 @@ Test(paper_timeline, marks_of_the_program)
         if (with_ranges)
             mvt_annotate(t, "a range", false, 0);
         draw(&p, mvt_done(t), 0, (mv_paper_opts){0});
-        area = area_of(&p.timeline.scene);
-        left = p.timeline.scene.points[area->first].x;
-        right = p.timeline.scene.points[area->first + area->count - 2].x;
+        const mv_shape *area = area_of(&p.timeline.scene);
+        float left = p.timeline.scene.points[area->first].x;
+        float right = p.timeline.scene.points[area->first + area->count - 2].x;
         mvt_scene_check(&p.timeline.scene, "marks");
         cr_expect(mvt_scene_says(&p.timeline.scene, "warm up ends"));
         cr_expect(mvt_scene_says(&p.timeline.scene, "marks"));

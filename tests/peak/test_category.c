@@ -125,7 +125,6 @@ Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activati
 {
     for (int ends_in_backward = 0; ends_in_backward < 2; ends_in_backward++) {
         mvt_trace *t = mvt_new();
-        run r;
 
         take(t, 1, MAIN);
         for (int i = 0; i < 3; i++) {
@@ -137,7 +136,7 @@ Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activati
         if (!ends_in_backward)
             take(t, 12, MODEL);
         drop(t, 1);
-        r = categories_of(t, NULL);
+        run r = categories_of(t, NULL);
         cr_expect_str_eq(category_at(&r, 0x1000, 0), "input", "%d", ends_in_backward);
         cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
     }
@@ -147,13 +146,12 @@ Test(category, a_block_that_stays_for_several_backward_passes_is_not_an_activati
 Test(category, an_unfinished_step_is_compared_with_earlier_ones)
 {
     mvt_trace *t = training();
-    run r;
 
     step(t, false);
     take(t, 30, MODEL);
     take(t, 31, "");
     take(t, 32, "");
-    r = categories_of(t, NULL);
+    run r = categories_of(t, NULL);
     cr_expect_str_eq(category_at(&r, 30 * 0x1000, 0), "activation");
     cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
 }
@@ -163,7 +161,6 @@ Test(category, an_unfinished_step_is_compared_with_earlier_ones)
 Test(category, frees_after_a_failure_are_compared_with_earlier_steps)
 {
     mvt_trace *t = mvt_new();
-    run r;
 
     for (int i = 0; i < 3; i++) {
         take(t, 11, "forward:/w/model.py:6;" CALL MAIN);
@@ -177,7 +174,7 @@ Test(category, frees_after_a_failure_are_compared_with_earlier_steps)
         if (i < 2)
             drop(t, 14);
     }
-    r = categories_of(t, NULL);
+    run r = categories_of(t, NULL);
     cr_expect_str_eq(category_at(&r, 11 * 0x1000, 1), "activation");
     cr_expect_str_eq(category_at(&r, 11 * 0x1000, 2), "activation");
     cr_expect_str_eq(category_at(&r, 12 * 0x1000, 2), "temporary");
@@ -197,13 +194,12 @@ Test(category, rules_come_first)
 Test(category, empty_stacks_alone_decide_nothing)
 {
     mvt_trace *t = mvt_new();
-    run r;
 
     take(t, 1, "");
     take(t, 2, "f:/w/a.py:1");
     take(t, 3, "empty:/w/torch_tools/optim/adam.py:7");
     drop(t, 2);
-    r = categories_of(t, NULL);
+    run r = categories_of(t, NULL);
     for (uint64_t i = 1; i <= 3; i++)
         cr_expect_str_eq(category_at(&r, i * 0x1000, 0), "unknown");
 }
@@ -212,7 +208,6 @@ Test(category, empty_stacks_alone_decide_nothing)
 Test(category, workspaces_are_recognised)
 {
     mvt_trace *t = mvt_new();
-    run r;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 4096,
               .stack = "forward:" TORCH "nn/modules/linear.py:134;" MODEL);
@@ -220,7 +215,7 @@ Test(category, workspaces_are_recognised)
               .stack = "forward:" TORCH "nn/modules/linear.py:134;" MODEL);
     step(t, true);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 8519680, .stack = "f:/w/a.py:1");
-    r = categories_of(t, NULL);
+    run r = categories_of(t, NULL);
     cr_expect_str_eq(category_at(&r, 0x10000000, 0), "workspace");
     cr_expect_str_neq(category_at(&r, 0x20000000, 0), "workspace");
 }
@@ -232,7 +227,6 @@ Test(category, facts_without_events_are_unknown)
 {
     for (uint32_t events = 0; events < 3; events++) {
         mvt_trace *t = mvt_new();
-        run r;
 
         if (events > 0)
             mvt_free(t, .addr = 0x20000000, .bytes = 512);
@@ -242,7 +236,7 @@ Test(category, facts_without_events_are_unknown)
         mvt_block(t, .bytes = 33554432, .state = MV_BLOCK_ALLOCATED,
                   .stack = "forward:" TORCH "nn/modules/linear.py:134;" MODEL);
         mvt_block(t, .bytes = (34 << 20) - 33554432);
-        r = categories_of(t, NULL);
+        run r = categories_of(t, NULL);
         cr_expect_str_eq(category_at(&r, 0x10000000, 0), "unknown", "%u events", events);
     }
 }
@@ -254,10 +248,9 @@ Test(category, random_training_has_only_possible_categories)
         mvt_trace *t = mvt_new();
         mvt_training_truth truth;
         uint64_t of[MV_CATEGORY_COUNT] = {0};
-        run r;
 
         mvt_training(t, seed, MVT_LEAK_NONE, &truth);
-        r = categories_of(t, NULL);
+        run r = categories_of(t, NULL);
         for (uint32_t i = 0; i < r.lives.allocs.count; i++) {
             mv_stack_id stack = r.lives.allocs.stack[i];
             uint16_t category = r.found.of_alloc[i];
@@ -389,7 +382,6 @@ Test(category, state_of_optimizers_that_derive_from_nothing_is_found)
 Test(category, a_training_step_is_not_an_optimizer)
 {
     mvt_trace *t = mvt_new();
-    run r;
 
     for (int i = 0; i < 2; i++) {
         take(t, 10, "step:/w/train.py:3;" MAIN);
@@ -401,7 +393,7 @@ Test(category, a_training_step_is_not_an_optimizer)
         drop(t, 10);
         drop(t, 15);
     }
-    r = categories_of(t, NULL);
+    run r = categories_of(t, NULL);
     cr_expect_str_neq(category_at(&r, 10 * 0x1000, 0), "optimizer_state");
     cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
 }
@@ -410,7 +402,6 @@ Test(category, a_training_step_is_not_an_optimizer)
 Test(category, a_closure_is_not_the_optimizers)
 {
     mvt_trace *t = mvt_new();
-    run r;
 
     for (int i = 0; i < 2; i++) {
         mvt_annotate(t, "Optimizer.step#LBFGS.step", true, 0);
@@ -421,7 +412,7 @@ Test(category, a_closure_is_not_the_optimizers)
         drop(t, 11);
         mvt_annotate(t, "Optimizer.step#LBFGS.step", false, 0);
     }
-    r = categories_of(t, NULL);
+    run r = categories_of(t, NULL);
     cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 0), "gradient");
 }

@@ -124,16 +124,14 @@ Test(curve, equals_a_count_at_every_moment_of_random_heaps)
 Test(curve, segments_have_steps_of_their_own)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     uint32_t part_of[1] = {0}, event;
-    mv_lives lives;
     mv_curve curve;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
     for (uint64_t i = 1; i <= 50; i++)
         mvt_segment_alloc(t, .addr = i << 24, .bytes = 2 << 20);
-    trace = mvt_done(t);
-    lives = mvt_lives(mvt_arena(t), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
     mvt_ok(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, lives.events.count}, part_of, 1,
                          &curve, mvt_err()));
     cr_expect_eq(curve.count, 1);

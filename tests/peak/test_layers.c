@@ -161,8 +161,6 @@ static const char *names_of(const char *const *metadata)
 {
     mvt_trace *t = mvt_new();
     char *text = mv_arena_push(mvt_memory(), 200, 1);
-    const mv_trace *trace;
-    survey s;
 
     for (unsigned i = 0; i < 9; i++) {
         char stack[1000];
@@ -172,8 +170,8 @@ static const char *names_of(const char *const *metadata)
     }
     mvt_alloc(t, .addr = 0x9000, .bytes = 512,
               .stack = "backward:" TORCH "_tensor.py:631;step:/w/t.py:75");
-    trace = mvt_done(t);
-    s = survey_of(trace);
+    const mv_trace *trace = mvt_done(t);
+    survey s = survey_of(trace);
     cr_assert_eq(s.layers.loop_count, 1);
     cr_assert_eq(s.layers.loops[0].count, 3);
     for (uint32_t i = 0; s.layers.loops[0].name && i < 3; i++)
@@ -225,10 +223,9 @@ Test(layers, parts_of_sites_add_up)
         mv_moment_query ask = {.kind = MV_MOMENT_PEAK, .window = opts.window};
         mv_attribution found;
         mv_moment at;
-        mv_site_layers *split;
         mvt_ok(mv_moment_find(mvt_memory(), &s.lives, ask, &at, mvt_err()));
         mvt_ok(mv_peak_attribute(mvt_memory(), trace, &s.lives, at, opts, &found, mvt_err()));
-        split = mv_site_layers_find(mvt_memory(), &s.lives, &s.layers, &found);
+        mv_site_layers *split = mv_site_layers_find(mvt_memory(), &s.lives, &s.layers, &found);
         for (uint32_t i = 0; i < found.count; i++) {
             uint64_t bytes = 0;
             uint32_t blocks = 0;

@@ -160,29 +160,29 @@ LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 {
     static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
     char command[400];
-    mvt_run r;
 
     snprintf(command, sizeof command, THAT "cp that.py train.py; %s", lines);
     expect_warning(command, NULL);
     snprintf(command, sizeof command, "cp $SNAPS/train.py .; %s", lines);
-    expect_warning(command, "train.py: the source is another version: line 62, which ran, is "
-                            "not in forward()");
+    expect_warning(command,
+                   "train.py: the source is another version: line 62, named by the recording, is "
+                   "not in forward()");
     snprintf(command, sizeof command, THAT "head -n 60 that.py >train.py; %s", lines);
-    expect_warning(command, "it has 60 lines, and line 75 ran");
+    expect_warning(command, "it has 60 lines, and the recording names line 75");
     snprintf(command, sizeof command, THAT "sed '75s/.*//' that.py >train.py; %s", lines);
-    expect_warning(command, "line 75, which ran, has no code");
+    expect_warning(command, "line 75, named by the recording, has no code");
     snprintf(command, sizeof command,
              THAT "sed 's/def train_step/def another_step/' that.py >train.py; %s", lines);
-    expect_warning(command, "line 75, which ran, is not in train_step()");
+    expect_warning(command, "line 75, named by the recording, is not in train_step()");
     snprintf(command, sizeof command, "seq 1 200 >train.py; %s 2>&1 >/dev/null | wc -l", lines);
     expect_source(command, "1\n");
     snprintf(command, sizeof command, "seq 1 200 >train.py; %s --json", lines);
     expect_source(command, "\"source_differs\":true");
-    r = mvt_sh("$MEMVIZ lines --source nowhere $SNAPS/gpt_train.pickle");
+    mvt_run r = mvt_here_or_sh("$MEMVIZ lines --source nowhere $SNAPS/gpt_train.pickle");
     cr_expect_eq(r.status, 1);
     cr_expect_str_eq(r.out, "");
     cr_expect(strstr(r.err, "nowhere: No such file or directory"), "%s", r.err);
-    r = mvt_sh("$MEMVIZ lines --source $SNAPS/train.py $SNAPS/gpt_train.pickle");
+    r = mvt_here_or_sh("$MEMVIZ lines --source $SNAPS/train.py $SNAPS/gpt_train.pickle");
     cr_expect_eq(r.status, 1);
     cr_expect(strstr(r.err, "not a folder"), "%s", r.err);
 }
@@ -190,8 +190,6 @@ LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 /* A file named in a snapshot is shown only if it is an ordinary file below the folder. */
 Test(lines, source_is_read_below_the_folder_alone)
 {
-    mvt_run r;
-
     expect_source("mkdir workspace; seq 1 200 >workspace/train.py;"
                   "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",
                   "train.py:75 train_step           75\n");
@@ -200,7 +198,8 @@ Test(lines, source_is_read_below_the_folder_alone)
                   "train.py:75 train_step           line 75\n");
     expect_source("seq 1 200 >train.py; $MEMVIZ lines --json --source . $SNAPS/gpt_train.pickle",
                   "\"source\":\"75\"");
-    r = mvt_sh("mkfifo train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle >with; "
+    mvt_run r =
+        mvt_sh("mkfifo train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle >with; "
                "rm train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle | diff with -");
     cr_expect_eq(r.status, 0, "%s", r.out);
 }

@@ -114,10 +114,9 @@ LongTest(peak, marginal_bytes_of_random_training_equal_the_slow_way)
         mvt_trace *t = mvt_new();
         mvt_training_truth truth;
         mv_sites sites;
-        survey s;
 
         mvt_training(t, seed, (mvt_leak)seed, &truth);
-        s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
+        survey s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
         check_sums(&s.found);
         mvt_ok(mv_sites_find(s.arena, s.trace, &sites, mvt_err()));
         for (uint32_t i = 0; i < s.found.count && i < 6; i++)
@@ -131,14 +130,13 @@ LongTest(peak, marginal_bytes_of_random_training_equal_the_slow_way)
 Test(peak, without_a_line_the_peak_is_elsewhere)
 {
     mvt_trace *t = mvt_new();
-    survey s;
 
     mvt_alloc(t, .addr = 0x10000, .bytes = 512, .stack = "base:a.py:1");
     mvt_alloc(t, .addr = 0x20000, .bytes = 10240, .stack = "first:a.py:2");
     mvt_free(t, .addr = 0x20000);
     mvt_alloc(t, .addr = 0x20000, .bytes = 8192, .stack = "second:a.py:3");
     mvt_free(t, .addr = 0x20000);
-    s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
+    survey s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
     check_sums(&s.found);
     cr_assert_eq(s.found.count, 2);
     cr_expect_eq(s.found.at.event, 1);
@@ -151,11 +149,10 @@ Test(peak, without_a_line_the_peak_is_elsewhere)
 Test(peak, memory_without_stacks_is_unattributed)
 {
     mvt_trace *t = mvt_new();
-    survey s;
 
     mvt_alloc(t, .addr = 0x10000, .bytes = 1024);
     mvt_alloc(t, .addr = 0x20000, .bytes = 512, .stack = "f:a.py:2");
-    s = survey_of(mvt_arena(t), mvt_done(t), 0, "end");
+    survey s = survey_of(mvt_arena(t), mvt_done(t), 0, "end");
     check_sums(&s.found);
     cr_expect_eq(s.found.count, 1);
     cr_expect_eq(s.found.unattributed, 1024);
@@ -266,10 +263,9 @@ Test(peak, times_and_folders_change_nothing)
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mv_arena *arena = mvt_arena_of(1ull << 30);
-        survey before, after;
         mv_trace trace = mvt_load(arena, names[i]);
 
-        before = survey_of(arena, &trace, 0, "peak");
+        survey before = survey_of(arena, &trace, 0, "peak");
         for (uint32_t e = 0; e < trace.devices[0].events.count; e++)
             trace.devices[0].events.time_us[e] += 123456789;
         for (uint32_t k = 0; k < trace.annotations.count; k++)
@@ -277,7 +273,7 @@ Test(peak, times_and_folders_change_nothing)
         for (uint64_t k = 0; k + 10 < trace.strings.at[trace.strings.count]; k++)
             if (memcmp(trace.strings.bytes + k, "/workspace", 10) == 0)
                 memcpy(trace.strings.bytes + k, "/home/me/w", 10);
-        after = survey_of(arena, &trace, 0, "peak");
+        survey after = survey_of(arena, &trace, 0, "peak");
         expect_same(&before.found, &after.found);
         mv_arena_release(arena);
     }

@@ -50,7 +50,6 @@ static void name(mvt_trace *t, const char *text, uint64_t at, uint64_t bytes)
 Test(tensors, the_innermost_of_those_that_share_bytes_counts)
 {
     mvt_trace *t = with_blocks(2);
-    blocks b;
 
     name(t, "flat", 0, 0x1000);
     name(t, "weight", 0, 0x400);
@@ -58,7 +57,7 @@ Test(tensors, the_innermost_of_those_that_share_bytes_counts)
     name(t, "tied", 0, 0x400);       /* as "weight", which comes first */
     name(t, "across", 0x580, 0x100); /* into "bias" */
     name(t, "whole", 0x1000, 0x1000);
-    b = blocks_of(t);
+    blocks b = blocks_of(t);
     cr_expect_eq(counted(&b, "weight"), 0x400);
     cr_expect_eq(counted(&b, "tied"), 0);
     cr_expect_eq(counted(&b, "across"), 0x80);
@@ -70,7 +69,6 @@ Test(tensors, the_innermost_of_those_that_share_bytes_counts)
 Test(tensors, those_beyond_a_block_or_in_none_are_reported)
 {
     mvt_trace *t = with_blocks(2);
-    blocks b;
 
     mvt_free(t, .addr = BLOCK + 0x1000);
     name(t, "beyond", 0xc00, 0x1000);
@@ -78,7 +76,7 @@ Test(tensors, those_beyond_a_block_or_in_none_are_reported)
     name(t, "before", (uint64_t)-0x1000, 0x10);
     name(t, "empty", 0, 0);
     mvt_tensor(t, .name = "elsewhere", .device = 1, .addr = BLOCK, .bytes = 16, .dtype = "f32");
-    b = blocks_of(t);
+    blocks b = blocks_of(t);
     cr_expect_eq(b.found.count, 1);
     cr_expect_eq(b.found.outside, 2);
     cr_expect_eq(counted(&b, "beyond"), 0x400);
@@ -94,7 +92,6 @@ Test(tensors, counts_are_those_of_each_byte)
         uint64_t from[COUNT], to[COUNT], owned[COUNT] = {0};
         uint32_t seed = round;
         char text[COUNT][8];
-        blocks b;
         for (uint32_t i = 0; i < COUNT; i++) {
             seed = seed * 1103515245 + 12345;
             from[i] = (seed >> 8) % 64 * 64;
@@ -113,7 +110,7 @@ Test(tensors, counts_are_those_of_each_byte)
             if (owner < COUNT)
                 owned[owner] += 64;
         }
-        b = blocks_of(t);
+        blocks b = blocks_of(t);
         for (uint32_t i = 0; i < COUNT; i++)
             cr_assert_eq(counted(&b, text[i]), owned[i], "round %u: %s", round, text[i]);
         mvt_drop(t);
@@ -174,7 +171,6 @@ static const mv_flame_node *node_at(const mv_flame_tree *tree, const char *path)
 Test(tensors, modules_are_a_tree_that_adds_up)
 {
     mvt_trace *t = with_blocks(5);
-    blocks b;
     mv_categories categories;
     mv_flame_tree tree;
     mv_grouping grouping;
@@ -187,7 +183,7 @@ Test(tensors, modules_are_a_tree_that_adds_up)
                .dtype = "f32");
     mvt_tensor(t, .name = "v1.5 logits", .shape = "[8]", .role = MV_TENSOR_NAMED,
                .addr = BLOCK + 0x3000, .bytes = 0x1000, .dtype = "f32");
-    b = blocks_of(t);
+    blocks b = blocks_of(t);
     mvt_ok(mv_categories_find(mvt_arena(t), b.trace, &b.lives,
                               mv_frame_kinds(mvt_arena(t), b.trace), NULL, &categories, mvt_err()));
     mvt_ok(mv_module_tree_find(mvt_arena(t), b.trace, &b.lives, &categories,
@@ -257,7 +253,6 @@ static const char *last_of_size(const mv_categories *found, const mv_lives *live
 Test(tensors, undecided_blocks_are_categorized_by_size_first)
 {
     mvt_trace *t = mvt_new();
-    mv_categories found;
     mv_lives lives;
 
     forward(t, 0x1000000, false);
@@ -265,7 +260,7 @@ Test(tensors, undecided_blocks_are_categorized_by_size_first)
     forward(t, 0x1000000, false);
     mvt_free(t, .addr = 0x1200000);
     forward(t, 0x1000000, true);
-    found = categories_at_end(t, &lives);
+    mv_categories found = categories_at_end(t, &lives);
     cr_expect_str_eq(last_of_size(&found, &lives, 0x4000), "activation");
     cr_expect_str_eq(last_of_size(&found, &lives, 0x1000), "temporary");
 }
@@ -275,7 +270,6 @@ Test(tensors, undecided_blocks_are_categorized_by_size_first)
 static const char *gradient_at_end(bool steps)
 {
     mvt_trace *t = mvt_new();
-    mv_categories found;
     mv_lives lives;
 
     mvt_alloc(t, .addr = 0x100000, .bytes = 64, .stack = LINE);
@@ -292,7 +286,7 @@ static const char *gradient_at_end(bool steps)
     /* A trace that shows training, so that empty stacks are of the backward pass. */
     mvt_alloc(t, .addr = 0x400000, .bytes = 64, .time_us = 1,
               .stack = "backward:" TORCH "autograd/__init__.py:374;" MAIN);
-    found = categories_at_end(t, &lives);
+    mv_categories found = categories_at_end(t, &lives);
     return last_of_size(&found, &lives, 0x3000);
 }
 

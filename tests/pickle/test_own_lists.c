@@ -3,80 +3,45 @@
 #include "tests/pickle/opcodes.h"
 
 /* An event of `number` bytes, which is that entry of the memo. */
-static void put_event(mvt_opcodes *w, uint8_t number)
+static void put_event(mvt_opcodes *w, int number)
 {
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "action");
-    mvt_put_text(w, "alloc");
-    mvt_put_text(w, "size");
-    MVT_OPS(w, "K");
-    mvt_put(w, &number, 1);
-    MVT_OPS(w, "uq");
-    mvt_put(w, &number, 1);
+    mvt_spell(w, mv_arena_printf(mvt_memory(), "}('action''alloc''size'K%cuq%c", number, number));
 }
 
-static void put_again(mvt_opcodes *w, uint8_t number)
+/* A segment of one block of `number` MiB, which is that entry of the memo. */
+static void put_segment(mvt_opcodes *w, int number)
 {
-    MVT_OPS(w, "h");
-    mvt_put(w, &number, 1);
-}
-
-/* A segment of one block of `number` MiB, likewise. */
-static void put_segment(mvt_opcodes *w, uint8_t number)
-{
-    uint32_t bytes = (uint32_t)number << 20;
-
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "address");
-    MVT_OPS(w, "J");
-    mvt_put(w, &(uint32_t){(uint32_t)number << 24}, 4);
-    mvt_put_text(w, "total_size");
-    MVT_OPS(w, "J");
-    mvt_put(w, &bytes, 4);
-    mvt_put_text(w, "blocks");
-    MVT_OPS(w, "]}(");
-    mvt_put_text(w, "size");
-    MVT_OPS(w, "J");
-    mvt_put(w, &bytes, 4);
-    mvt_put_text(w, "state");
-    mvt_put_text(w, "inactive");
-    MVT_OPS(w, "uauq");
-    mvt_put(w, &number, 1);
-}
-
-static mv_code read_writer(const mvt_opcodes *w, mv_trace *out)
-{
-    return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, out, mvt_err());
+    mvt_spell(w, mv_arena_printf(mvt_memory(),
+                                 "}('address'#%d'total_size'#%d'blocks']}('size'#%d"
+                                 "'state''inactive'uauq%c",
+                                 number << 24, number << 20, number << 20, number));
 }
 
 /* {"mine": [events of these numbers], ... */
-static void begin(mvt_opcodes *w, const char *numbers)
+static mvt_opcodes *begin(const char *numbers)
 {
-    *w = (mvt_opcodes){.length = 0};
-    MVT_OPS(w, "\x80\4}(");
-    mvt_put_text(w, "mine");
-    MVT_OPS(w, "](");
+    mvt_opcodes *w = mvt_opcodes_new();
+
+    mvt_spell(w, "}('mine'](");
     for (; *numbers; numbers++)
-        put_event(w, (uint8_t)(*numbers - '0'));
-    MVT_OPS(w, "e");
+        put_event(w, *numbers - '0');
+    mvt_spell(w, "e");
+    return w;
 }
 
 /* "device_traces": [[...], [...]]: a digit is an event of the own list, a letter one that is new,
  * a comma begins the next device. */
 static void end(mvt_opcodes *w, const char *devices)
 {
-    mvt_put_text(w, "device_traces");
-    MVT_OPS(w, "](](");
+    mvt_spell(w, "'device_traces'](](");
     for (; *devices; devices++)
         if (*devices == ',')
-            MVT_OPS(w, "e](");
+            mvt_spell(w, "e](");
         else if (*devices >= 'a')
-            put_event(w, (uint8_t)*devices);
+            put_event(w, *devices);
         else
-            put_again(w, (uint8_t)(*devices - '0'));
-    MVT_OPS(w, "ee");
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]u.");
+            mvt_spell(w, mv_arena_printf(mvt_memory(), "h%c", *devices - '0'));
+    mvt_spell(w, "ee'segments']u.");
 }
 
 static void expect_sizes(const mv_trace *trace, uint32_t device, const char *sizes)
@@ -114,11 +79,11 @@ Test(own_lists, events_have_the_order_of_pytorch)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_opcodes w;
+        mvt_opcodes *w = begin(all[i].own);
         mv_trace trace;
-        begin(&w, all[i].own);
-        end(&w, all[i].devices);
-        cr_assert_eq(read_writer(&w, &trace), MV_OK, "%s: %s", all[i].devices, mvt_err()->detail);
+        end(w, all[i].devices);
+        cr_assert_eq(mvt_opcodes_read(w, &trace), MV_OK, "%s: %s", all[i].devices,
+                     mvt_err()->detail);
         expect_sizes(&trace, 0, all[i].sizes[0]);
         if (trace.device_count > 1)
             expect_sizes(&trace, 1, all[i].sizes[1]);
@@ -129,15 +94,11 @@ Test(own_lists, events_have_the_order_of_pytorch)
 /* A batch of items in order, and then one that is not. */
 Test(own_lists, lists_that_grow_keep_their_order)
 {
-    mvt_opcodes w;
+    mvt_opcodes *w = begin("1234");
     mv_trace trace;
 
-    begin(&w, "1234");
-    mvt_put_text(&w, "device_traces");
-    MVT_OPS(&w, "](](h\1h\2e(h\4h\3ee");
-    mvt_put_text(&w, "segments");
-    MVT_OPS(&w, "]u.");
-    cr_assert_eq(read_writer(&w, &trace), MV_OK, "%s", mvt_err()->detail);
+    mvt_spell(w, "'device_traces'](](h\1h\2e(h\4h\3ee'segments']u.");
+    mvt_ok(mvt_opcodes_read(w, &trace));
     expect_sizes(&trace, 0, "1243");
     expect_notes(&trace, 0);
 }
@@ -146,44 +107,34 @@ Test(own_lists, lists_that_grow_keep_their_order)
 Test(own_lists, an_event_is_in_one_list)
 {
     static const char *const devices[] = {"1231", "11", "123,3", "21,1", "321,321", "13,123"};
-    mvt_opcodes w;
+    mvt_opcodes *w;
     mv_trace trace;
 
     for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
-        begin(&w, "123");
-        end(&w, devices[i]);
-        cr_expect_eq(read_writer(&w, &trace), MV_CORRUPT, "%s", devices[i]);
+        w = begin("123");
+        end(w, devices[i]);
+        cr_expect_eq(mvt_opcodes_read(w, &trace), MV_CORRUPT, "%s", devices[i]);
         cr_expect(strstr(mvt_err()->detail, "a record is in two lists") ||
                       strstr(mvt_err()->detail, "shares records with another list"),
                   "%s: %s", devices[i], mvt_err()->detail);
     }
-    begin(&w, "123"); /* one list of two devices */
-    mvt_put_text(&w, "device_traces");
-    MVT_OPS(&w, "](](h\3h\1eq\x09h\x09"
-                "e");
-    mvt_put_text(&w, "segments");
-    MVT_OPS(&w, "]u.");
-    cr_expect_eq(read_writer(&w, &trace), MV_CORRUPT, "%s", mvt_err()->detail);
+    w = begin("123"); /* one list of two devices */
+    mvt_spell(w, "'device_traces'](](h\3h\1eq\011h\011e'segments']u.");
+    cr_expect_eq(mvt_opcodes_read(w, &trace), MV_CORRUPT, "%s", mvt_err()->detail);
 }
 
 /* Segments keep their blocks; the host's, too. */
 Test(own_lists, segments_have_the_order_of_pytorch)
 {
     static const uint64_t first[] = {1 << 20, 2 << 20, 3 << 20};
-    mvt_opcodes w = {.length = 0};
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    MVT_OPS(&w, "\x80\4}(");
-    mvt_put_text(&w, "mine");
-    MVT_OPS(&w, "](");
-    for (uint8_t i = 4; i > 0; i--)
-        put_segment(&w, i);
-    MVT_OPS(&w, "e");
-    mvt_put_text(&w, "segments");
-    MVT_OPS(&w, "](h\1h\2h\3e");
-    mvt_put_text(&w, "host_segments");
-    MVT_OPS(&w, "]h\4au.");
-    cr_assert_eq(read_writer(&w, &trace), MV_OK, "%s", mvt_err()->detail);
+    mvt_spell(w, "}('mine'](");
+    for (int i = 4; i > 0; i--)
+        put_segment(w, i);
+    mvt_spell(w, "e'segments'](h\1h\2h\3e'host_segments']h\4au.");
+    mvt_ok(mvt_opcodes_read(w, &trace));
     cr_assert_eq(trace.segments.count, 3);
     for (uint32_t i = 0; i < 3; i++) {
         cr_expect_eq(trace.segments.total_size[i], first[i]);
@@ -198,30 +149,12 @@ Test(own_lists, segments_have_the_order_of_pytorch)
 /* Blocks lie within segments: their own list comes after those, and the line says so. */
 Test(own_lists, blocks_that_came_first_are_reported)
 {
-    mvt_opcodes w;
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    w = (mvt_opcodes){.length = 0};
-    MVT_OPS(&w, "\x80\4}(");
-    mvt_put_text(&w, "mine");
-    MVT_OPS(&w, "](}(");
-    mvt_put_text(&w, "size");
-    MVT_OPS(&w, "K\2");
-    mvt_put_text(&w, "state");
-    mvt_put_text(&w, "inactive");
-    MVT_OPS(&w, "uq\1}(");
-    mvt_put_text(&w, "size");
-    MVT_OPS(&w, "K\1");
-    mvt_put_text(&w, "state");
-    mvt_put_text(&w, "inactive");
-    MVT_OPS(&w, "uq\2e");
-    mvt_put_text(&w, "segments");
-    MVT_OPS(&w, "]}(");
-    mvt_put_text(&w, "total_size");
-    MVT_OPS(&w, "K\3");
-    mvt_put_text(&w, "blocks");
-    MVT_OPS(&w, "](h\2h\1euau.");
-    cr_assert_eq(read_writer(&w, &trace), MV_CORRUPT);
+    mvt_spell(w, "}('mine'](}('size'K\2'state''inactive'uq\1}('size'K\1'state''inactive'uq\2e"
+                 "'segments']}('total_size'K\3'blocks'](h\2h\1euau.");
+    cr_assert_eq(mvt_opcodes_read(w, &trace), MV_CORRUPT);
     cr_expect_str_eq(
         mvt_err()->detail,
         "\"blocks\" shares records with another list; put a list of your own after PyTorch's keys");

@@ -20,10 +20,8 @@ Test(page_text, holds_the_same_as_the_pickle)
 
     for (int i = 0; i < 4; i++) {
         mv_arena *arena = mvt_memory();
-        mv_trace trace;
-        const char *why;
-        trace = mvt_load(arena, names[i]);
-        why = difference_inside(arena, mvt_pickle_of(arena, &trace, i % 2));
+        mv_trace trace = mvt_load(arena, names[i]);
+        const char *why = difference_inside(arena, mvt_pickle_of(arena, &trace, i % 2));
         cr_expect_null(why, "%s: %s", names[i], why);
     }
 }

@@ -1,6 +1,5 @@
 /* The pickle reader: the meaning of the opcodes in every spelling, and that the fast path for
  * events gives the same result as the slow path. testdata/bad contains files that it refuses. */
-#include "base/text.h"
 #include "tests/pickle/opcodes.h"
 
 static void read_bytes(mv_span bytes, mv_trace *out)
@@ -11,34 +10,15 @@ static void read_bytes(mv_span bytes, mv_trace *out)
 
 /* ---- writing opcodes --------------------------------------------------------------------- */
 
-static void put_int(mvt_opcodes *w, int32_t value)
-{
-    MVT_OPS(w, "J");
-    mvt_put(w, &value, 4);
-}
-
 static void read_writer(const mvt_opcodes *w, mv_trace *out)
 {
     read_bytes((mv_span){w->data, w->length}, out);
 }
 
-static mvt_opcodes *new_writer(void)
-{
-    mvt_opcodes *w = mv_push_struct(mvt_memory(), mvt_opcodes);
-
-    cr_assert_not_null(w);
-    MVT_OPS(w, "\x80\x02");
-    return w;
-}
-
 /* {"segments": [], "device_traces": [[ ... what follows up to end_trace. */
 static void begin_trace(mvt_opcodes *w)
 {
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]");
-    mvt_put_text(w, "device_traces");
-    MVT_OPS(w, "](](");
+    mvt_spell(w, "}('segments']'device_traces'](](");
 }
 
 static void end_trace(mvt_opcodes *w)
@@ -48,14 +28,8 @@ static void end_trace(mvt_opcodes *w)
 
 static void put_frame(mvt_opcodes *w, const char *function, int line)
 {
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "name");
-    mvt_put_text(w, function);
-    mvt_put_text(w, "filename");
-    mvt_put_text(w, "a.py");
-    mvt_put_text(w, "line");
-    put_int(w, line);
-    MVT_OPS(w, "u");
+    mvt_spell(
+        w, mv_arena_printf(mvt_memory(), "}('name''%s''filename''a.py''line'#%du", function, line));
 }
 
 /* ---- the two ways ------------------------------------------------------------------------ */
@@ -112,11 +86,10 @@ static mv_span interrupted(mv_span pickle)
 static void expect_same_both_ways(mv_span pickle, const char *name)
 {
     mv_trace direct, slow;
-    const char *difference;
 
     read_bytes(pickle, &direct);
     read_bytes(interrupted(pickle), &slow);
-    difference = mvt_content_difference(mvt_memory(), &direct, &slow);
+    const char *difference = mvt_content_difference(mvt_memory(), &direct, &slow);
     cr_assert_null(difference, "%s: %s", name, difference);
     for (uint32_t i = 0; i < direct.device_count; i++)
         for (uint32_t j = 0; j < direct.devices[i].events.count; j++)
@@ -165,9 +138,8 @@ LongTest(pickle, random_traces_survive_both_writers_both_ways)
         for (int cpp = 0; cpp < 2; cpp++) {
             mv_span pickle = mvt_pickle_bytes(t, cpp);
             mv_trace back;
-            const char *difference;
             read_bytes(pickle, &back);
-            difference = mvt_content_difference(mvt_memory(), trace, &back);
+            const char *difference = mvt_content_difference(mvt_memory(), trace, &back);
             cr_assert_null(difference, "seed %u: %s", seed, difference);
             expect_same_both_ways(pickle, "random");
         }
@@ -232,18 +204,12 @@ LongTest(pickle, every_cut_is_the_end_of_the_input)
 
 Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
     uint32_t count;
 
     begin_trace(w);
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "action");
-    mvt_put_text(w, "alloc");
-    mvt_put_text(w, "size");
-    put_int(w, 8);
-    mvt_put_text(w, "frames");
-    MVT_OPS(w, "]q\x07(");
+    mvt_spell(w, "}('action''alloc''size'#8'frames']q\x07(");
     for (int i = 0; i < 1000; i++)
         put_frame(w, "deep", i);
     MVT_OPS(w, "e(");
@@ -251,11 +217,7 @@ Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
         put_frame(w, "deep", i);
     MVT_OPS(w, "e");
     put_frame(w, "root", 1500);
-    MVT_OPS(w, "au}(");
-    mvt_put_text(w, "action");
-    mvt_put_text(w, "free_requested");
-    mvt_put_text(w, "frames");
-    MVT_OPS(w, "h\x07u");
+    mvt_spell(w, "au}('action''free_requested''frames'h\x07u");
     end_trace(w);
     read_writer(w, &trace);
     cr_assert_eq(trace.devices[0].events.count, 2);
@@ -267,35 +229,22 @@ Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 
 Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
     /* Entry 3 is a frame, and is put again between two events that are spelled alike. */
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]");
-    mvt_put_text(w, "device_traces");
-    mvt_put_text(w, "action");
-    MVT_OPS(w, "q\x00"
-               "0");
-    mvt_put_text(w, "alloc");
-    MVT_OPS(w, "q\x01"
-               "0");
-    mvt_put_text(w, "frames");
-    MVT_OPS(w, "q\x02"
-               "0");
+    mvt_spell(w, "}('segments']'device_traces''action'q~0'alloc'q\x01"
+                 "0'frames'q\x02"
+                 "0");
     put_frame(w, "first", 1);
-    MVT_OPS(w, "q\x03"
-               "0](](");
-    MVT_OPS(w, "}(h\x00h\x01h\x02](h\x03"
-               "eu");
-    MVT_OPS(w, "}(h\x00h\x01h\x02](h\x03"
-               "eu");
+    mvt_spell(w, "q\x03"
+                 "0](](}(h~h\x01h\x02](h\x03"
+                 "eu}(h~h\x01h\x02](h\x03"
+                 "eu");
     put_frame(w, "second", 2);
-    MVT_OPS(w, "q\x03"
-               "0");
-    MVT_OPS(w, "}(h\x00h\x01h\x02](h\x03"
-               "eu");
+    mvt_spell(w, "q\x03"
+                 "0}(h~h\x01h\x02](h\x03"
+                 "eu");
     end_trace(w);
     read_writer(w, &trace);
     cr_assert_eq(trace.devices[0].events.count, 3);
@@ -305,20 +254,11 @@ Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 
 Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
     begin_trace(w);
-    MVT_OPS(w, "}");
-    mvt_put_text(w, "size");
-    put_int(w, 512);
-    MVT_OPS(w, "s");
-    mvt_put_text(w, "addr");
-    put_int(w, 4096);
-    MVT_OPS(w, "s");
-    mvt_put_text(w, "action");
-    mvt_put_text(w, "alloc");
-    MVT_OPS(w, "s");
+    mvt_spell(w, "}'size'#512s'addr'#4096s'action''alloc's");
     end_trace(w);
     read_writer(w, &trace);
     cr_assert_eq(trace.devices[0].events.count, 1);
@@ -329,21 +269,11 @@ Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 
 Test(pickle, list_dict_tuple_from_a_mark)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    MVT_OPS(w, "((");
-    mvt_put_text(w, "junk");
-    MVT_OPS(w, "1");
-    mvt_put_text(w, "device_traces");
-    MVT_OPS(w, "(((");
-    mvt_put_text(w, "action");
-    mvt_put_text(w, "oom");
-    mvt_put_text(w, "device_free");
-    MVT_OPS(w, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00");
-    mvt_put_text(w, "pool_id");
-    MVT_OPS(w, "(K\x02K\x00t");
-    MVT_OPS(w, "dllN0d.");
+    mvt_spell(w, "(('junk'1'device_traces'((('action''oom''device_free'"
+                 "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff~'pool_id'(K\x02K~tdllN0d.");
     read_writer(w, &trace);
     cr_assert_eq(trace.device_count, 1);
     cr_assert_eq(trace.devices[0].events.count, 1);
@@ -353,21 +283,12 @@ Test(pickle, list_dict_tuple_from_a_mark)
 
 Test(pickle, unknown_keys_are_kept_or_counted)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
     begin_trace(w);
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "action");
-    mvt_put_text(w, "teleport");
-    mvt_put_text(w, "colour");
-    MVT_OPS(w, "](K\x01](K\x02"
-               "ee");
-    mvt_put_text(w, "forward_frames");
-    MVT_OPS(w, "](");
-    mvt_put_text(w, "line one");
-    mvt_put_text(w, "line two");
-    MVT_OPS(w, "eu");
+    mvt_spell(w, "}('action''teleport''colour'](K\x01](K\x02"
+                 "ee'forward_frames']('line one''line two'eu");
     end_trace(w);
     MVT_OPS(w, "\0\0\0\0"); /* one more than _memory_viz fills with */
     read_writer(w, &trace);
@@ -414,23 +335,15 @@ Test(pickle, another_snapshot_after_the_first_is_reported)
 /* Else a small file could spell a huge heap: every segment with all blocks. */
 Test(pickle, a_record_is_in_one_list)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
     mv_err err;
 
     MVT_OPS(w, "](");
     for (int i = 0; i < 2; i++) {
-        MVT_OPS(w, "}(");
-        mvt_put_text(w, "total_size");
-        put_int(w, 512);
-        mvt_put_text(w, "blocks");
+        mvt_spell(w, "}('total_size'#512'blocks'");
         if (i == 0) {
-            MVT_OPS(w, "]q\x09}(");
-            mvt_put_text(w, "size");
-            put_int(w, 512);
-            mvt_put_text(w, "state");
-            mvt_put_text(w, "inactive");
-            MVT_OPS(w, "ua");
+            mvt_spell(w, "]q\x09}('size'#512'state''inactive'ua");
         } else {
             MVT_OPS(w, "h\x09");
         }
@@ -448,26 +361,16 @@ Test(pickle, a_record_is_in_one_list)
 static uint64_t put_beside_events(mvt_opcodes *w, const char *key, const char *value,
                                   uint64_t length)
 {
-    uint64_t at;
-
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "device_traces");
-    MVT_OPS(w, "](](");
+    mvt_spell(w, "}('device_traces'](](");
     for (uint8_t i = 1; i <= 3; i++) {
-        MVT_OPS(w, "}(");
-        mvt_put_text(w, "action");
-        mvt_put_text(w, "alloc");
-        mvt_put_text(w, "size");
-        put_int(w, 512);
-        MVT_OPS(w, "uq");
+        mvt_spell(w, "}('action''alloc''size'#512uq");
         mvt_put(w, &i, 1);
     }
     MVT_OPS(w, "ee");
     mvt_put_text(w, key);
-    at = w->length;
+    uint64_t at = w->length;
     mvt_put(w, value, length);
-    mvt_put_text(w, "host_segments");
-    MVT_OPS(w, "]u.");
+    mvt_spell(w, "'host_segments']u.");
     return at;
 }
 
@@ -526,13 +429,11 @@ Test(pickle, values_under_a_key_of_ones_own_are_skipped)
 {
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++) {
         const char *what = own_values[i].what;
-        mvt_opcodes *w = new_writer();
+        mvt_opcodes *w = mvt_opcodes_new();
         mv_trace trace;
 
         put_beside_events(w, "mine", own_values[i].value, own_values[i].length);
-        cr_expect_eq(
-            mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
-            MV_OK, "%s: %s", what, mvt_err()->detail);
+        cr_expect_eq(mvt_opcodes_read(w, &trace), MV_OK, "%s: %s", what, mvt_err()->detail);
         if (mvt_err()->code != MV_OK)
             continue;
         cr_expect_eq(mv_trace_events(&trace, 0).count, 3, "%s", what);
@@ -551,11 +452,11 @@ Test(pickle, the_root_may_have_a_key_of_a_record)
                                        "state",  "stage",    "real_size", "line"};
 
     for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
-        mvt_opcodes *w = new_writer();
+        mvt_opcodes *w = mvt_opcodes_new();
         mv_trace trace;
 
         put_beside_events(w, keys[i], "\x8c\x05train", 7);
-        mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()));
+        mvt_ok(mvt_opcodes_read(w, &trace));
         cr_expect_eq(mv_trace_events(&trace, 0).count, 3, "%s", keys[i]);
         cr_expect_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].count, 1, "%s", keys[i]);
     }
@@ -570,13 +471,12 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++)
         for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++) {
             const char *what = own_values[i].what;
-            mvt_opcodes *w = new_writer();
+            mvt_opcodes *w = mvt_opcodes_new();
             mv_trace trace;
             uint64_t at = put_beside_events(w, keys[k], own_values[i].value, own_values[i].length);
 
-            cr_expect_eq(
-                mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
-                own_values[i].code, "%s: %s", what, mvt_err()->detail);
+            cr_expect_eq(mvt_opcodes_read(w, &trace), own_values[i].code, "%s: %s", what,
+                         mvt_err()->detail);
             cr_expect_str_eq(mvt_err()->detail, own_values[i].detail, "%s", what);
             /* A dict that is filled pair by pair is full when the dict around it is. */
             cr_expect(mvt_err()->offset >= at && mvt_err()->offset < w->length, "%s: %llu", what,
@@ -587,19 +487,11 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
 /* No Python code is run, so that the rest cannot be read: the line says what to leave out. */
 Test(pickle, an_object_of_python_is_named)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]");
-    mvt_put_text(w, "stats");
-    mvt_put_text(w, "collections");
-    mvt_put_text(w, "OrderedDict");
-    MVT_OPS(w, "\x93)Ru.");
-    cr_expect_eq(
-        mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
-        MV_FORBIDDEN);
+    mvt_spell(w, "}('segments']'stats''collections''OrderedDict'\x93)Ru.");
+    cr_expect_eq(mvt_opcodes_read(w, &trace), MV_FORBIDDEN);
     cr_expect_str_eq(mvt_err()->detail,
                      "STACK_GLOBAL of collections.OrderedDict: a Python object (memory_stats() "
                      "under a key of your own?); dump it without; nothing was executed");
@@ -608,19 +500,20 @@ Test(pickle, an_object_of_python_is_named)
 /* A checkpoint that was pickled by hand. */
 Test(pickle, a_file_of_one_object_is_not_a_snapshot)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    mvt_put_text(w, "collections");
-    mvt_put_text(w, "OrderedDict");
-    MVT_OPS(w, "\x93)R.");
-    cr_expect_eq(
-        mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
-        MV_FORBIDDEN);
+    mvt_spell(w, "'collections''OrderedDict'\x93)R.");
+    cr_expect_eq(mvt_opcodes_read(w, &trace), MV_FORBIDDEN);
     cr_expect_str_eq(
         mvt_err()->detail,
         "STACK_GLOBAL of collections.OrderedDict: the file is a Python object, such as "
         "a model's state_dict, not a memory snapshot; nothing was executed");
+}
+
+static void put_setting(mvt_opcodes *w, const char *name, int value)
+{
+    mvt_spell(w, mv_arena_printf(mvt_memory(), "'%s'#%d", name, value));
 }
 
 /* {name 0: d, name 1: d, ...}, all the same d of `pairs` pairs, which is memo entry 9. */
@@ -635,8 +528,7 @@ static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
         }
         MVT_OPS(w, "}q\x09(");
         for (int j = 0; j < pairs; j++) {
-            mvt_put_text(w, mv_arena_printf(mvt_memory(), "%d", j));
-            put_int(w, j);
+            put_setting(w, mv_arena_printf(mvt_memory(), "%d", j), j);
         }
         MVT_OPS(w, "u");
     }
@@ -645,12 +537,9 @@ static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
 
 static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
 
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]");
-    mvt_put_text(w, "allocator_settings");
+    mvt_spell(w, "}('segments']'allocator_settings'");
     put_shared_settings(w, settings, pairs);
     MVT_OPS(w, "u.");
     return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, trace, mvt_err());
@@ -671,47 +560,28 @@ Test(pickle, settings_that_share_a_dict_are_not_spelled_out_for_ever)
 /* Of a key that is given again and again, one value is looked at. */
 Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "device_traces");
+    mvt_spell(w, "}('device_traces'");
     MVT_OPS(w, "K\x01"); /* would be refused */
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]");
-    mvt_put_text(w, "device_traces");
-    MVT_OPS(w, "](]]e"
-               "u.");
+    mvt_spell(w, "'segments']'device_traces'](]]eu.");
     read_writer(w, &trace);
     cr_expect_eq(trace.device_count, 2);
     cr_expect_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
 }
 
-static void put_setting(mvt_opcodes *w, const char *name, int value)
-{
-    mvt_put_text(w, name);
-    put_int(w, value);
-}
-
 Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
-    uint32_t row;
 
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]");
-    mvt_put_text(w, "device_traces");
-    MVT_OPS(w, "]");
-    mvt_put_text(w, "allocator_settings");
-    MVT_OPS(w, "}(");
+    mvt_spell(w, "}('segments']'device_traces']'allocator_settings'}(");
     put_setting(w, "limit", 1);
     put_setting(w, "table", 7);
     put_setting(w, "limit", 2);
     for (int i = 0; i < 2; i++) {
-        mvt_put_text(w, "table");
-        MVT_OPS(w, "}(");
+        mvt_spell(w, "'table'}(");
         put_setting(w, i ? "second" : "first", 10 + i);
         put_setting(w, "both", 20 + i);
         put_setting(w, "both", 30 + i);
@@ -721,7 +591,7 @@ Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
     MVT_OPS(w, "uu.");
     read_writer(w, &trace);
     cr_assert_eq(trace.settings.count, 4);
-    row = mv_setting_find(&trace, NULL, "limit");
+    uint32_t row = mv_setting_find(&trace, NULL, "limit");
     cr_assert_eq(trace.settings.integer[row], 2);
     cr_assert_eq(mv_setting_find(&trace, NULL, "table"), MV_NO_ROW);
     cr_assert_eq(mv_setting_find(&trace, "table", "first"), MV_NO_ROW);
@@ -735,10 +605,7 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
     mvt_put_text(w, key);
     MVT_OPS(w, "](");
     for (int i = 0; i < count; i++) {
-        MVT_OPS(w, "}(");
-        mvt_put_text(w, "stage");
-        mvt_put_text(w, "START");
-        mvt_put_text(w, "name");
+        mvt_spell(w, "}('stage''START''name'");
         mvt_put_text(w, key);
         MVT_OPS(w, "u");
     }
@@ -747,12 +614,10 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
 
 Test(pickle, annotations_of_another_list_do_not_count)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    MVT_OPS(w, "}(");
-    mvt_put_text(w, "segments");
-    MVT_OPS(w, "]");
+    mvt_spell(w, "}('segments']");
     put_annotations(w, "before", 3);
     put_annotations(w, "external_annotations", 2);
     put_annotations(w, "after", 1);
@@ -766,23 +631,12 @@ Test(pickle, annotations_of_another_list_do_not_count)
 
 Test(pickle, a_bare_list_of_segments_is_a_snapshot)
 {
-    mvt_opcodes *w = new_writer();
+    mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
 
-    MVT_OPS(w, "](}(");
-    mvt_put_text(w, "device");
-    MVT_OPS(w, "K\x00");
-    mvt_put_text(w, "address");
-    put_int(w, 1 << 21);
-    mvt_put_text(w, "total_size");
-    put_int(w, 1 << 20);
-    mvt_put_text(w, "blocks");
-    MVT_OPS(w, "](");
+    mvt_spell(w, "](}('device'K~'address'#2097152'total_size'#1048576'blocks'](");
     for (int i = 0; i < 2; i++) {
-        MVT_OPS(w, "}(");
-        mvt_put_text(w, "size");
-        put_int(w, 1 << 19);
-        mvt_put_text(w, "state");
+        mvt_spell(w, "}('size'#524288'state'");
         mvt_put_text(w, i ? "inactive" : "active_awaiting_free");
         MVT_OPS(w, "u");
     }

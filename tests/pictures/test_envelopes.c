@@ -96,12 +96,10 @@ static void compare(mvt_heap_opts opts)
     mv_arena *arena = mvt_arena(t);
     uint32_t windows[][2] = {{0, 0}, {0, 0}, {0, 0}, {0, 1}};
     mv_envelopes e;
-    mv_lives lives;
-    mv_trace trace;
 
     mvt_heap_run(t, opts);
-    trace = *mvt_done(t);
-    lives = mvt_lives(arena, &trace, 0);
+    mv_trace trace = *mvt_done(t);
+    mv_lives lives = mvt_lives(arena, &trace, 0);
     deal_pools(arena, &trace, &lives, opts.seed);
     windows[0][1] = lives.events.count;
     windows[1][0] = lives.events.count / 3;

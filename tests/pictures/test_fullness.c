@@ -5,7 +5,6 @@
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/fullness.h"
-#include "viz/scene/palette.h"
 
 /* Bytes of living blocks that lie in [addr, addr + size). */
 static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uint32_t event)
@@ -42,13 +41,12 @@ static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives
     mv_layout_opts opts = {.to = events, .columns = events, .least = 1, .visible = 1};
     mv_layout layout;
     mv_series series;
-    uint64_t *used;
 
     opts.site_of = mv_push_array(arena, uint32_t, rows->allocs.count);
     mvt_ok(mv_totals_series(arena, lives, &series, mvt_err()));
     opts.instant = mvt_instants(arena, (mv_window){0, events}, events, series.reserved);
     mvt_ok(mv_layout_find(arena, rows, &opts, &layout, mvt_err()));
-    used = mv_fullness_of_samples(arena, lives, rows, &layout);
+    uint64_t *used = mv_fullness_of_samples(arena, lives, rows, &layout);
     cr_assert(used);
     cr_assert(events == 0 || layout.sample_count > 0);
     for (uint32_t i = 0; i < layout.sample_count; i++) {
@@ -63,10 +61,10 @@ static void compare(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_arena(t);
-    mv_lives lives, rows;
+    mv_lives rows;
 
     mvt_heap_run(t, opts);
-    lives = mvt_lives(arena, mvt_done(t), 0);
+    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
     mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &rows, mvt_err()));
     for (uint32_t e = 0; e <= lives.events.count; e += 5)
         check_after(arena, &lives, &rows, e - 1);

@@ -138,11 +138,10 @@ static void check_children(const mv_flame_tree *tree)
 static uint64_t literal_offset(const mv_flame_tree *tree, uint32_t node)
 {
     uint32_t parent = tree->nodes[node].parent;
-    uint64_t offset;
 
     if (node == 0)
         return 0;
-    offset = literal_offset(tree, parent);
+    uint64_t offset = literal_offset(tree, parent);
     for (uint32_t c = tree->nodes[parent].child; c != node; c = tree->nodes[c].next)
         offset += tree->nodes[c].bytes;
     return offset;

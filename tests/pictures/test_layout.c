@@ -59,11 +59,10 @@ static uint32_t some_living(heap *h)
 static void make_heap(heap *h, uint64_t seed)
 {
     mv_alloc_lives *a = &h->lives.allocs;
-    uint32_t events, allocs_percent;
 
     *h = (heap){.arena = mvt_memory(), .random = seed};
-    events = below(h, MOST_EVENTS);
-    allocs_percent = 30 + below(h, 70);
+    uint32_t events = below(h, MOST_EVENTS);
+    uint32_t allocs_percent = 30 + below(h, 70);
     a->block = mv_push_array(h->arena, uint64_t, 2 * MOST_EVENTS);
     a->birth = mv_push_array(h->arena, uint32_t, 2 * MOST_EVENTS);
     a->freed = mv_push_array(h->arena, uint32_t, 2 * MOST_EVENTS);
@@ -193,13 +192,13 @@ LongTest(layout, equals_a_literal_one_on_random_heaps)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         heap h;
-        uint32_t from, events;
+        uint32_t events;
         make_heap(&h, seed);
         events = h.lives.events.count;
         for (uint32_t e = 0; e < events; e++)
             h.allocated[e] = sum_alive(&h, 0, h.lives.allocs.count, e);
         check_layout(&h, 0, events);
-        from = events ? below(&h, events) : 0;
+        uint32_t from = events ? below(&h, events) : 0;
         check_layout(&h, from, from + below(&h, events - from + 1));
     }
 }

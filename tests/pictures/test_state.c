@@ -286,7 +286,7 @@ LongTest(state, command_draws_the_state)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ segment_plot --json --view state --at peak "
                               "$SNAPS/gpt_train.pickle -o x.svg");
-    mvt_run r = mvt_sh("$MEMVIZ segment_plot --view state $SNAPS/two_devices.pickle -o -");
+    mvt_run r = mvt_here_or_sh("$MEMVIZ segment_plot --view state $SNAPS/two_devices.pickle -o -");
 
     mvt_json_has(json, "written events drawn");
     cr_expect_str_eq(mvt_json_text(json, "written"), "x.svg");

@@ -130,7 +130,6 @@ Test(state_place, any_piece_can_be_brought_into_view)
         for (uint32_t s = 0; s < h.map.count; s++)
             for (uint32_t i = h.map.first_piece[s]; i < h.map.first_piece[s + 1]; i++) {
                 uint64_t offset = h.map.piece_addr[i] - h.map.addr[s], done = 0;
-                mv_state_shown shown;
                 mv_box at;
                 p = mv_state_place_make(&h.state, pane, 1,
                                         mv_state_reveal(&p, s, offset, h.map.piece_size[i]));
@@ -139,7 +138,7 @@ Test(state_place, any_piece_can_be_brought_into_view)
                 cr_assert(at.x + at.w <= pane.x + pane.w + 1 || at.x <= pane.x + 1);
                 cr_assert_geq(at.y, pane.y - 1);
                 cr_assert_leq(at.y + at.h, pane.y + pane.h + 1);
-                shown = mv_state_reveal(&p, s, offset, h.map.piece_size[i]);
+                mv_state_shown shown = mv_state_reveal(&p, s, offset, h.map.piece_size[i]);
                 cr_assert_float_eq(shown.left, p.shown.left, 1e-6);
                 cr_assert_float_eq(shown.top, p.shown.top, 1e-3);
                 p.shown = mv_state_fit(&p, s, offset, h.map.piece_size[i]);

@@ -87,12 +87,10 @@ static pid_t children[4096];
 
 static void fork_here(int number)
 {
-    pid_t child;
-
     (void)number;
     if (forks == most_forks)
         return;
-    child = fork();
+    pid_t child = fork();
     if (child == 0)
         is_child = 1;
     else if (child > 0)

@@ -82,10 +82,9 @@ static void walk_run(char *list)
     char path[TEXT];
     unsigned count = 0;
     struct dirent *entry;
-    DIR *d;
 
     snprintf(path, sizeof path, "%s/run", folder);
-    d = opendir(path);
+    DIR *d = opendir(path);
     if (!d)
         give_up(path);
     while ((entry = readdir(d)) && count < MOST_FILES)
@@ -108,7 +107,6 @@ static void walk_run(char *list)
 static void prepare_run(void)
 {
     char path[TEXT];
-    int fd;
 
     walk_run(NULL);
     lseek(STDIN_FILENO, 0, SEEK_SET);
@@ -117,7 +115,7 @@ static void prepare_run(void)
     if (!old_file)
         return;
     snprintf(path, sizeof path, "%s/run/%s", folder, old_file);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (fd < 0 || write(fd, "old\n", 4) != 4)
         give_up(path);
     close(fd);
@@ -128,10 +126,9 @@ static void prepare_run(void)
 static void redirect(const char *name, int to)
 {
     char path[TEXT];
-    int fd;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (fd < 0 || dup2(fd, to) < 0)
         give_up(path);
     close(fd);
@@ -169,12 +166,10 @@ static int await(pid_t child)
 static void take_said(char *said)
 {
     char path[TEXT];
-    ssize_t got;
-    int fd;
 
     snprintf(path, sizeof path, "%s/err", folder);
-    fd = open(path, O_RDONLY);
-    got = fd < 0 ? 0 : read(fd, said, TEXT - 1);
+    int fd = open(path, O_RDONLY);
+    ssize_t got = fd < 0 ? 0 : read(fd, said, TEXT - 1);
     said[got < 0 ? 0 : got] = 0;
     close(fd);
 }
@@ -182,14 +177,11 @@ static void take_said(char *said)
 /* False in the child, whose main() is next. */
 static bool run_once(long n, outcome *result)
 {
-    pid_t child, helper;
-    int at;
-
     *result = (outcome){0};
     prepare_run();
     *fault.counts = (fault_counts){0};
     fflush(stdout);
-    child = fork();
+    pid_t child = fork();
     if (child < 0)
         give_up("fork");
     if (child == 0) {
@@ -201,7 +193,7 @@ static bool run_once(long n, outcome *result)
         fault.n = n;
         return false;
     }
-    helper = start_beside(child);
+    pid_t helper = start_beside(child);
     result->status = await(child);
     if (helper > 0)
         result->answered = await(helper);
@@ -210,7 +202,7 @@ static bool run_once(long n, outcome *result)
     result->of_output = atomic_load(&fault.counts->of_output) != 0;
     walk_run(result->files);
     take_said(result->said);
-    at = open(folder, O_RDONLY | O_DIRECTORY);
+    int at = open(folder, O_RDONLY | O_DIRECTORY);
     digest(at, "out", result->out, sizeof result->out);
     close(at);
     return true;
@@ -238,7 +230,6 @@ static const char *evaluate(const outcome *r, const outcome *good, const outcome
 {
     bool same_files = strcmp(r->files, good->files) == 0;
     bool same_out = strcmp(r->out, good->out) == 0;
-    unsigned more;
 
     if (r->status < 0)
         return "does not end";
@@ -269,7 +260,7 @@ static const char *evaluate(const outcome *r, const outcome *good, const outcome
         return "status 1, and files are changed";
     if (!keeps_report && strcmp(r->out, before->out) != 0 && !r->of_output)
         return "status 1 after a part of the output";
-    more = lines(r->said) - lines(good->said);
+    unsigned more = lines(r->said) - lines(good->said);
     if (more < 1 || more > most_lines || !strstr(r->said, "memviz: "))
         return "status 1 without one line";
     return NULL;
@@ -352,13 +343,12 @@ static void serve(int shared)
         printf("unsteady without a fault: %s %s, %s %s; ", good.out, good.files, again.out,
                again.files);
     for (long n = first; (last == 0 || n <= last) && without < WITHOUT_CALLS; n += step) {
-        const char *why;
         if (!run_once(n, &r)) {
             become_program(shared);
             return;
         }
         without = r.hits ? 0 : without + 1;
-        why = evaluate(&r, &good, &before);
+        const char *why = evaluate(&r, &good, &before);
         runs++;
         failed += !why && r.status != good.status;
         same += !why && r.status == good.status;
@@ -410,7 +400,6 @@ __attribute__((constructor)) static void start(void)
     const char *text = getenv("MEMVIZ_FAULT"), *where = getenv("MEMVIZ_FAULT_FOLDER");
     const char *shared = getenv("MEMVIZ_FAULT_SHARED");
     char path[TEXT];
-    int fd;
 
     snprintf(plan, sizeof plan, "%s", text ? text : "");
     if (!text || !read_plan(plan))
@@ -433,7 +422,7 @@ __attribute__((constructor)) static void start(void)
     if (getenv("MEMVIZ_FAULT_LINES"))
         most_lines = (unsigned)strtoul(getenv("MEMVIZ_FAULT_LINES"), NULL, 10);
     mkdir(path, 0777);
-    fd = (int)syscall(SYS_memfd_create, "faults", 0);
+    int fd = (int)syscall(SYS_memfd_create, "faults", 0);
     if (fd < 0 || ftruncate(fd, sizeof *fault.counts) != 0)
         give_up("memfd");
     fd = dup2(fd, 900) == 900 ? 900 : fd;

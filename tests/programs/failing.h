@@ -66,7 +66,7 @@ extern fault_plan fault;
 /* Counts a call; whether it is one that fails. */
 bool fault_is_due(void);
 
-/* Meets the system calls of the group from now on, in this process and those that it starts. False
+/* Intercepts the system calls of the group from now on, in this process and its children. False
  * where that is not possible. */
 bool fault_meet_calls(void);
 

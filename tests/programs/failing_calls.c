@@ -25,11 +25,9 @@ fault_plan fault;
 
 bool fault_is_due(void)
 {
-    long call;
-
     if (!fault.is_armed)
         return false;
-    call = atomic_fetch_add(&fault.counts->calls, 1) + 1;
+    long call = atomic_fetch_add(&fault.counts->calls, 1) + 1;
     if (fault.n == 0 || call < fault.n || (call > fault.n && !fault.and_after))
         return false;
     atomic_fetch_add(&fault.counts->hits, 1);

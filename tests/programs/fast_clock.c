@@ -7,15 +7,15 @@
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     static long times;
-    unsigned long long ns;
     long error = syscall(SYS_clock_gettime, clock, now);
 
     if (error || clock != CLOCK_MONOTONIC)
         return (int)error;
     if (!times)
         times = getenv("MEMVIZ_TEST_FAST") ? strtol(getenv("MEMVIZ_TEST_FAST"), NULL, 10) : 1;
-    ns = ((unsigned long long)now->tv_sec * 1000000000 + (unsigned long long)now->tv_nsec) *
-         (unsigned long long)times;
+    unsigned long long ns =
+        ((unsigned long long)now->tv_sec * 1000000000 + (unsigned long long)now->tv_nsec) *
+        (unsigned long long)times;
     *now =
         (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
     return 0;

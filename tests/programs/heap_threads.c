@@ -33,9 +33,8 @@ static void *work(void *number)
 
     pthread_barrier_wait(&together);
     for (unsigned i = 0; i < rounds; i++) {
-        unsigned heap;
         snprintf(name, sizeof name, "heap %u", (unsigned)(i * (thread % 3 + 1) % NAMES));
-        heap = memviz_heap(name);
+        unsigned heap = memviz_heap(name);
         memviz_alloc(heap, (const void *)(base + i * 4096), 512);
         memviz_free(i % 2 ? heap : 0, (const void *)(base + i * 4096));
         mv_heaps_report(0, MV_HEAP_FREE, (const void *)(base + i * 4096), 0, NULL);
@@ -67,9 +66,8 @@ int main(int argc, char **argv)
     /* No name is written any more: each has one number from now on, or is among the others. */
     for (unsigned i = 0; i < NAMES; i++) {
         char name[MV_HEAPS_NAME];
-        unsigned heap;
         snprintf(name, sizeof name, "heap %u", i);
-        heap = mv_heaps_named(name);
+        unsigned heap = mv_heaps_named(name);
         if (heap == 0 || heap > MV_HEAPS_MOST || heap != mv_heaps_named(name))
             return 1;
         others += heap == MV_HEAPS_MOST;

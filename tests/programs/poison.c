@@ -46,11 +46,10 @@ int main(int count, char **words)
     mv_span names[MOST_NAMES];
     mv_read_opts opts = {0};
     mv_trace trace;
-    uint32_t found;
 
     if (count < 4)
         return 2;
-    found = read_names(arena, words[1], names);
+    uint32_t found = read_names(arena, words[1], names);
     if (mv_trace_read(arena, words[2], &opts, &trace, mvt_err()) != MV_OK) {
         fprintf(stderr, "poison: %s: %s\n", words[2], mvt_err()->detail);
         return 1;

@@ -9,12 +9,11 @@
 static void save(const char *root, const char *target, const char *name, mv_span bytes)
 {
     char path[4096];
-    FILE *file;
 
     snprintf(path, sizeof path, "%s/%s", root, target);
     mkdir(path, 0777);
     snprintf(path, sizeof path, "%s/%s/%s", root, target, name);
-    file = fopen(path, "wb");
+    FILE *file = fopen(path, "wb");
     if (!file || fwrite(bytes.data, 1, bytes.length, file) != bytes.length || fclose(file) != 0) {
         perror(path);
         exit(1);
@@ -78,7 +77,6 @@ static void save_summaries(const char *root, const char *name, mvt_trace *t)
     const mv_summary *all[8];
     uint32_t count = 0;
     mv_span bytes;
-    uint8_t *marked;
     mv_err err;
     char file[64];
 
@@ -89,7 +87,7 @@ static void save_summaries(const char *root, const char *name, mvt_trace *t)
     if (mv_summaries_encode(mvt_arena(t), all, count, &bytes, &err) != MV_OK)
         exit(1);
     save(root, "summary", name, bytes);
-    marked = mv_arena_push(mvt_arena(t), bytes.length + 1, 1);
+    uint8_t *marked = mv_arena_push(mvt_arena(t), bytes.length + 1, 1);
     marked[0] = 'r';
     memcpy(marked + 1, bytes.data, bytes.length);
     snprintf(file, sizeof file, "%s_right", name);

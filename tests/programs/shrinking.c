@@ -11,10 +11,9 @@ static void cut(int fd)
 {
     const char *name = getenv("MEMVIZ_TEST_SHRINK"), *to = getenv("MEMVIZ_TEST_TO");
     char link[64], path[4096];
-    ssize_t length;
 
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    length = readlink(link, path, sizeof path - 1);
+    ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0 || !name || !to)
         return;
     path[length] = 0;

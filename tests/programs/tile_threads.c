@@ -36,14 +36,13 @@ static bool set(stage *s, const char *path)
     mv_read_opts opts = {0};
     mv_pyramid_reader levels;
     mv_err err = {0};
-    bool done;
 
     mv_arena_init(&s->arena, &s->budget);
-    done = mv_trace_read(&s->arena, path, &opts, &s->trace, &err) == MV_OK &&
-           mv_lives_find(&s->arena, &s->trace, 0, &s->lives, &err) == MV_OK &&
-           mv_index_make(&s->arena, &s->lives, MV_INDEX_ALLOCATED, &s->index, &err) == MV_OK &&
-           mv_pyramid_find(&s->arena, &s->lives, &s->pyramid, &err) == MV_OK &&
-           mv_drawn_all(&s->arena, &s->index, &s->drawn, &err) == MV_OK;
+    bool done = mv_trace_read(&s->arena, path, &opts, &s->trace, &err) == MV_OK &&
+                mv_lives_find(&s->arena, &s->trace, 0, &s->lives, &err) == MV_OK &&
+                mv_index_make(&s->arena, &s->lives, MV_INDEX_ALLOCATED, &s->index, &err) == MV_OK &&
+                mv_pyramid_find(&s->arena, &s->lives, &s->pyramid, &err) == MV_OK &&
+                mv_drawn_all(&s->arena, &s->index, &s->drawn, &err) == MV_OK;
     for (int clock = 0; done && clock < 3; clock++)
         done = mv_timescale_make(&s->arena, &s->index, (mv_clock)clock, &s->drawn.slides,
                                  &s->scale[clock], &err) == MV_OK;
@@ -93,7 +92,6 @@ static void settle(mv_tiles *tiles, const mv_tile_view *v, uint64_t *turn, mv_ti
 int main(int argc, char **argv)
 {
     static stage s = {.budget.limit = (uint64_t)4 << 30};
-    mv_tiles *threaded, *plain;
     uint64_t turn = 0, plain_turn = 0;
     int wrong = 0;
 
@@ -101,8 +99,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "tile_threads: a snapshot that can be read, please\n");
         return 2;
     }
-    threaded = mv_tiles_open(&s.arena, &(mv_tiles_opts){THREADS, 8 << 20, 0, wake, &s});
-    plain = mv_tiles_open(&s.arena, &(mv_tiles_opts){0});
+    mv_tiles *threaded = mv_tiles_open(&s.arena, &(mv_tiles_opts){THREADS, 8 << 20, 0, wake, &s});
+    mv_tiles *plain = mv_tiles_open(&s.arena, &(mv_tiles_opts){0});
     if (!threaded || !plain)
         return 1;
     for (int i = 0; i < TURNS && !wrong; i++) {

@@ -98,11 +98,9 @@ static void wait_for(pid_t child)
 /* The child records in its own slots, and so does the parent after it. */
 static void make_child(const char *mode, pid_t (*fork_now)(void))
 {
-    pid_t child;
-
     work((void *)(uintptr_t)19);
     fflush(stdout);
-    child = fork_now();
+    pid_t child = fork_now();
     if (child == 0) {
         work((void *)(uintptr_t)20);
         if (strcmp(mode, "forks") == 0) {
@@ -126,10 +124,8 @@ static pid_t clone_raw(void)
 
 static void fork_and_exec(pid_t (*fork_now)(void))
 {
-    pid_t child;
-
     fflush(stdout);
-    child = fork_now();
+    pid_t child = fork_now();
     if (child == 0)
         run_self("20");
     wait_for(child);

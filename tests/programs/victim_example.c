@@ -1,6 +1,5 @@
-/* Records one of everything: what docs/internals/snapshot-format.md shows of a live file. The clock
- * says 1 s at first and 10 us more each time, and the threads that record are numbers 1234 and
- * 1235. */
+/* Records one event of each kind, for the live file shown in docs/internals/snapshot-format.md. The
+ * clock starts at 1 s and advances by 10 us a call; the recording threads are 1234 and 1235. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>

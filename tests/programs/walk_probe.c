@@ -163,12 +163,11 @@ int probe_native_same(void)
 {
     uint64_t own[MV_LIVE_MOST_FRAMES];
     void *theirs[MV_LIVE_MOST_FRAMES];
-    uint32_t count, skip;
-    int want;
+    uint32_t skip;
 
     mv_native_start();
-    count = mv_native_walk(&past, own, MV_LIVE_MOST_FRAMES);
-    want = backtrace(theirs, MV_LIVE_MOST_FRAMES);
+    uint32_t count = mv_native_walk(&past, own, MV_LIVE_MOST_FRAMES);
+    int want = backtrace(theirs, MV_LIVE_MOST_FRAMES);
     for (skip = 0; skip < count && want > 1 && own[skip] != (uint64_t)(uintptr_t)theirs[1];)
         skip++;
     if (want < 2 || (uint32_t)want - 1 > count - skip)

@@ -305,13 +305,12 @@ Test(ranks, sequences_diverge_at_the_right_event)
         uint32_t count[2] = {1 + mvt_random(&dice, 200), 1 + mvt_random(&dice, 200)};
         uint32_t odd = mvt_random(&dice, 250), shorter = count[count[0] > count[1]];
         mv_summary s[2];
-        mv_divergence d;
         mvt_trace *t[2] = {random_rank(seed, count[0], UINT32_MAX),
                            random_rank(seed, count[1], odd)};
         for (int i = 0; i < 2; i++)
             mvt_ok(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, MV_ALL_EVENTS,
                                    MV_SUMMARY_POINTS, "r", &s[i], mvt_err()));
-        d = mv_sequences_compare(&s[0], &s[1], seed % 2);
+        mv_divergence d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);
         cr_assert_eq(d.first, d.last);
         thin(&s[seed % 2], 16);
@@ -374,7 +373,6 @@ Test(ranks, stages_are_stated)
                                 "$MEMVIZ ranks --json --groups tp=2,pp=2 r10.pickle r11.pickle "
                                 "r12.pickle r2.pickle");
     const cJSON *ranks = member(report, "ranks"), *groups = member(report, "groups");
-    mvt_run run;
 
     cr_assert_eq(cJSON_GetArraySize(groups), 2);
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(groups, 1), "ranks"), 2);
@@ -382,21 +380,21 @@ Test(ranks, stages_are_stated)
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 1), "group"), 1);
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "group"), 0);
     cr_expect_eq(cJSON_GetArraySize(member(report, "outliers")), 0);
-    run = mvt_sh("$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle; echo $?; "
-                 "$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle nowhere.pickle; echo $?");
+    mvt_run run =
+        mvt_sh("$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle; echo $?; "
+               "$MEMVIZ ranks --groups pp=2 $SNAPS/mlp_train.pickle nowhere.pickle; echo $?");
     cr_expect_str_eq(run.out, "2\n1\n");
     cr_expect(strstr(run.err, "--groups pp=2 does not divide the number of ranks, 1"), "%s",
               run.err);
     cr_expect(strstr(run.err, "1 of 2 could not be read"), "%s", run.err);
 }
 
-/* Two sides that are one line called from two lines. */
+/* One line is called from two lines, and each rank has one of them. */
 Test(ranks, callers_that_differ_are_shown)
 {
     static const char *const stacks[] = {"make:a.py:9;step:a.py:44;main:a.py:68",
                                          "make:a.py:9;step:a.py:44;main:a.py:80"};
     const char *path[2];
-    mvt_run run;
 
     for (int i = 0; i < 2; i++) {
         mvt_trace *t = mvt_new();
@@ -405,7 +403,7 @@ Test(ranks, callers_that_differ_are_shown)
         mvt_final_heap(t);
         path[i] = mvt_temp_file(mvt_pickle_bytes(t, false));
     }
-    run = mvt_sh("$MEMVIZ ranks %s %s | tr -s '\n ' '  '", path[0], path[1]);
+    mvt_run run = mvt_sh("$MEMVIZ ranks %s %s | tr -s '\n ' '  '", path[0], path[1]);
     cr_expect(strstr(run.out, "a.py:68 main > a.py:9 make"), "%s", run.out);
     cr_expect(strstr(run.out, "a.py:80 main > a.py:9 make"), "%s", run.out);
 }
@@ -456,9 +454,9 @@ Test(ranks, a_peak_that_may_be_too_high_is_not_a_fact)
 /* A budget that all files together overrun, but none alone. */
 Test(ranks, files_share_the_memory)
 {
-    mvt_run run = mvt_sh("$MEMVIZ ranks --max-memory 48M $SNAPS/gpt_train.pickle "
-                         "$SNAPS/leak_loss_list.pickle $SNAPS/profiler_steps.pickle "
-                         "$SNAPS/annotated.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ ranks --max-memory 48M $SNAPS/gpt_train.pickle "
+                                 "$SNAPS/leak_loss_list.pickle $SNAPS/profiler_steps.pickle "
+                                 "$SNAPS/annotated.pickle");
 
     cr_expect_eq(run.status, 0, "%s", run.err);
 }

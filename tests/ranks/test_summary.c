@@ -179,16 +179,14 @@ Test(summary, damage_is_refused)
 {
     mvt_trace *t = mvt_small();
     round_trip r;
-    uint8_t *copy;
 
     begin(&r);
     go_round(&r, mvt_done(t), 0, "small");
-    copy = mv_arena_push(r.arena, r.bytes.length, 1);
+    uint8_t *copy = mv_arena_push(r.arena, r.bytes.length, 1);
     for (uint64_t i = 0; i < r.bytes.length; i++) {
-        mv_code code;
         memcpy(copy, r.bytes.data, r.bytes.length);
         copy[i] ^= 0x40;
-        code = decode(&r, copy, r.bytes.length);
+        mv_code code = decode(&r, copy, r.bytes.length);
         cr_assert(code == MV_FORMAT || code == MV_VERSION || code == MV_CHECKSUM ||
                       code == MV_TRUNCATED || code == MV_RANGE,
                   "byte %u: %s", (unsigned)i, mv_code_name(code));
@@ -202,11 +200,10 @@ LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
 {
     mvt_trace *t = mvt_small();
     round_trip r;
-    uint8_t *copy;
 
     begin(&r);
     go_round(&r, mvt_done(t), 0, "small");
-    copy = mv_arena_push(r.arena, r.bytes.length, 1);
+    uint8_t *copy = mv_arena_push(r.arena, r.bytes.length, 1);
     for (uint64_t i = MV_SUMMARY_HEADER; i < r.bytes.length; i++)
         for (int k = 0; k < 3; k++) {
             memcpy(copy, r.bytes.data, r.bytes.length);

@@ -72,13 +72,11 @@ static mv_samples samples_of(uint32_t pid, const char *visible, uint64_t wanted)
 
 Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
 {
-    mv_samples s;
-
     sample(100, 0, 0);
     for (int i = 0; i < 50; i++)
         sample(200, 0, 0);
     sample(300, 0, 0);
-    s = samples_of(PID, NULL, 1);
+    mv_samples s = samples_of(PID, NULL, 1);
     cr_assert_eq(s.count, 4);
     cr_assert_eq(s.used[0], 100);
     cr_assert_eq(s.used[1], 200);
@@ -105,11 +103,9 @@ Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
 
 Test(nvml, memory_reserved_by_the_driver_is_not_in_the_total)
 {
-    mv_samples s;
-
     state->reserved = 50;
     sample(100, 0, 0);
-    s = samples_of(PID, NULL, 1);
+    mv_samples s = samples_of(PID, NULL, 1);
     state->reserved = 0;
     cr_assert_eq(s.total[0], 950);
     cr_assert_eq(s.used[0], 100);
@@ -134,13 +130,11 @@ Test(nvml, a_change_of_any_level_is_reported)
 
 Test(nvml, memory_of_the_process_is_distinguished_from_the_device)
 {
-    mv_samples s;
-
     sample(100, 0, 0);
     sample(150, PID, 40);
     sample(150, PID, 45);
     sample(100, 0, 0);
-    s = samples_of(PID, NULL, 1);
+    mv_samples s = samples_of(PID, NULL, 1);
     cr_assert_eq(s.process[0], 0, "before its first");
     cr_assert_eq(s.process[s.count - 1], 0, "after its last");
     uint64_t most = 0;
@@ -252,12 +246,11 @@ Test(nvml, slices_are_known_by_their_names)
 
 Test(nvml, a_full_series_keeps_its_start_and_its_highest)
 {
-    mv_samples s;
     uint64_t most = 0;
 
     for (unsigned long long i = 0; i < 3 * MV_NVML_POINTS; i++)
         sample(i == 12345 ? 999 : 10 + i % 7, 0, 0);
-    s = samples_of(PID, NULL, 1);
+    mv_samples s = samples_of(PID, NULL, 1);
     cr_assert_leq(s.count, MV_NVML_POINTS);
     cr_assert_gt(s.count, MV_NVML_POINTS / 4);
     for (uint32_t i = 0; i < MV_NVML_POINTS / 4; i++)

@@ -41,10 +41,9 @@ enum { MOST_LIVE_FILES = 64, PATH_LENGTH = 512 };
 static void map_acks(victim *v)
 {
     char path[64];
-    int fd;
 
     snprintf(path, sizeof path, "%s/acks", v->folder);
-    fd = open(path, O_RDWR | O_CREAT, 0600);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
     cr_assert(fd >= 0 && ftruncate(fd, sizeof *v->acks) == 0);
     v->acks = mmap(NULL, sizeof *v->acks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     cr_assert(v->acks != MAP_FAILED);
@@ -72,12 +71,11 @@ static void set_environment(const victim *v, const victim_opts *opts)
 static void become_victim(const victim *v, const victim_opts *opts)
 {
     char threads[16], events[24];
-    int out;
 
     snprintf(threads, sizeof threads, "%u", opts->threads);
     snprintf(events, sizeof events, "%llu", (unsigned long long)opts->events);
     set_environment(v, opts);
-    out = chdir(v->folder) == 0 ? open("out", O_WRONLY | O_CREAT, 0600) : -1;
+    int out = chdir(v->folder) == 0 ? open("out", O_WRONLY | O_CREAT, 0600) : -1;
     if (out < 0 || dup2(out, STDOUT_FILENO) < 0)
         _exit(125);
     close(out);
@@ -90,10 +88,9 @@ static void become_victim(const victim *v, const victim_opts *opts)
 static void read_out(victim *v)
 {
     char path[64];
-    FILE *file;
 
     snprintf(path, sizeof path, "%s/out", v->folder);
-    file = fopen(path, "a+"); /* one that is killed early has made none */
+    FILE *file = fopen(path, "a+"); /* one that is killed early has made none */
     cr_assert_not_null(file);
     v->out[fread(v->out, 1, sizeof v->out - 1, file)] = 0;
     fclose(file);
@@ -113,12 +110,11 @@ static void make_live_folder(victim *v, unsigned small_mb)
 static victim run(victim_opts opts)
 {
     victim v = {.folder = "/tmp/memviz-victim-XXXXXX"};
-    pid_t child;
 
     cr_assert_not_null(mkdtemp(v.folder));
     map_acks(&v);
     make_live_folder(&v, opts.small_mb);
-    child = fork();
+    pid_t child = fork();
     cr_assert(child >= 0);
     if (child == 0)
         become_victim(&v, &opts);
@@ -172,10 +168,9 @@ static void expect_stack(const live_decoded *d, const live_event *e, uint32_t st
 static void expect_event(found *f, const live_decoded *d, const live_event *e, bool has_stacks)
 {
     uint64_t slot = (e->addr >> VICTIM_SLOT_BITS) - 1;
-    victim_event want;
 
     cr_assert_lt(slot, VICTIM_SLOTS);
-    want = victim_event_of((uint32_t)slot, f->next[slot]++);
+    victim_event want = victim_event_of((uint32_t)slot, f->next[slot]++);
     cr_assert_eq(e->kind, want.is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK);
     cr_assert_eq(e->addr, want.addr);
     cr_assert_eq(e->size, want.size);
@@ -221,7 +216,6 @@ static void expect_readable(const live_decoded *d, const char *path)
 static void expect_file(found *f, const char *path, bool has_stacks)
 {
     live_decoded d;
-    uint64_t last;
 
     live_decode(path, &d);
     cr_assert_str_empty(d.fault, "%s: %s", path, d.fault);
@@ -233,7 +227,7 @@ static void expect_file(found *f, const char *path, bool has_stacks)
     f->lost_space += number_in(&d, "lost_space");
     for (size_t i = 0; i < d.event_count; i++)
         expect_event(f, &d, &d.events[i], has_stacks);
-    last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
+    uint64_t last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
     f->gaps += last - d.event_count;
     f->event_bytes += d.event_bytes;
     expect_readable(&d, path);

@@ -80,7 +80,6 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     mv_arena *arena = mvt_memory();
     mv_live_alive alive;
     mv_live_record r;
-    mv_live_follow *f;
     mv_line_history lines = {.arena = arena};
     mv_fold fold = {.alive = &alive};
     mv_live_fact facts[4] = {{"folded_events", "7"}};
@@ -88,10 +87,9 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     static const uint8_t zeros[1 << 16];
     mv_span bytes;
     uint64_t at, length;
-    int fd;
 
     *live = mvt_temp_file(mvt_live_bytes(l));
-    f = mv_live_follow_open(arena, *live, mvt_err());
+    mv_live_follow *f = mv_live_follow_open(arena, *live, mvt_err());
     mv_live_alive_init(arena, &alive);
     alive.pinned[0] = mvt_live_string(l, MV_MARK_PAUSE);
     mvt_ok(mv_live_follow_update(f, MV_LIVE_FOLLOW_ENDED, mvt_err()));
@@ -109,7 +107,7 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
     fold.fact_count = facts[3].value ? 4 : 3;
     cr_assert(mv_fold_bytes(arena, &fold, &bytes));
     *folded = mvt_temp_file(bytes);
-    fd = open(*live, O_WRONLY);
+    int fd = open(*live, O_WRONLY);
     while (mv_live_follow_finished(f, &at, &length))
         for (; length; at += sizeof zeros, length -= sizeof zeros)
             cr_assert_eq(pwrite(fd, zeros, sizeof zeros, (off_t)at), (ssize_t)sizeof zeros);
@@ -120,10 +118,9 @@ static void fold_after(mvt_live *l, uint32_t count, const char **live, const cha
 static void read_both(const char *live, const char *folded, mv_trace *out)
 {
     int a = open(live, O_RDONLY), b = open(folded, O_RDONLY);
-    const char *why;
 
     mvt_ok(mv_trace_read_bounded(mvt_memory(), a, b, NULL, out, mvt_err()));
-    why = mvt_unsound(out);
+    const char *why = mvt_unsound(out);
     cr_assert_null(why, "%s", why);
     close(a);
     close(b);
@@ -364,11 +361,10 @@ Test(ring, damaged_counters_of_lines_are_not_used)
                                         "1 2;0 1 9 0 0 0 0 9 9 x",
                                         "1 2;0 1 9 0 0 0 0 9 99999999999999999999"};
     char line[160];
-    mv_leaks leaks;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         cr_expect_not(leaks_with_fact(wrong[i]).has_grown, "%s", wrong[i]);
-    leaks = leaks_with_fact("1 2;0 1 9 0 0 0 0 9 9;4096 1 9 0 0 0 0 9 9");
+    mv_leaks leaks = leaks_with_fact("1 2;0 1 9 0 0 0 0 9 9;4096 1 9 0 0 0 0 9 9");
     cr_expect(leaks.has_grown);
     cr_expect_eq(leaks.grown_count, 0);
     snprintf(line, sizeof line, "1 2;0 1 9 0 0 0 0 9 9;%llu 1 9 0 0 0 0 9 9",
@@ -489,11 +485,10 @@ static uint32_t leaked_blocks(const char *path)
     const uint64_t leaked = 0x500000000000, apart = 64 << 20;
     uint64_t most = 0;
     uint32_t count = 0;
-    const mv_events *e;
     mv_trace trace;
 
     mvt_ok(mv_trace_read(mvt_memory(), path, NULL, &trace, mvt_err()));
-    e = &trace.devices[0].events;
+    const mv_events *e = &trace.devices[0].events;
     for (uint32_t i = 0; i < e->count; i++)
         if (e->action[i] == MV_ACTION_ALLOC && e->addr[i] >= leaked && e->addr[i] < base) {
             uint64_t number = (e->addr[i] - leaked) / apart;
@@ -518,10 +513,9 @@ static const char *outrun_on(const char *disk, const char *mode, const char *unt
                "until head -c 65536 $F | grep -qa '%s'; do sleep 0.02; done; S=$(stat -c %%s $F); "
                "%s; kill -CONT $L; wait $L; cat leaked; mv x.bin %s; rm -r $D",
                disk, mode, until, then, folder);
-    unsigned long kib;
     char *end;
 
-    kib = strtoul(r.out, &end, 10);
+    unsigned long kib = strtoul(r.out, &end, 10);
     cr_assert(kib > 14 << 10 && kib <= 16 << 10, "KiB of disk: %s%s", r.out, r.err);
     *leaked = (uint32_t)strtoul(end, NULL, 10);
     return mv_arena_printf(mvt_memory(), "%s/x.bin", folder);

@@ -2,7 +2,6 @@
  * in use is freed. The test takes the launcher's part first; then `memviz run` does, with a
  * libnvidia-ml.so.1 of the tests' own. */
 #include "parse/model/shared_memory.h"
-#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 #include <poll.h>

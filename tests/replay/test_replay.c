@@ -113,10 +113,8 @@ LongTest(replay, other_settings_give_the_figures_of_pytorch_under_them)
     mv_arena *arena = mvt_memory();
 
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
-        mv_trace trace;
-        mv_lives lives;
-        trace = mvt_load(arena, comparisons[i].recorded);
-        lives = lives_of(arena, &trace, 0);
+        mv_trace trace = mvt_load(arena, comparisons[i].recorded);
+        mv_lives lives = lives_of(arena, &trace, 0);
         expect_run(arena, &trace, &lives, &comparisons[i], false);
         if (lives.history == MV_HISTORY_COMPLETE)
             expect_run(arena, &trace, &lives, &comparisons[i], true);
@@ -129,17 +127,14 @@ LongTest(replay, one_workload_under_six_settings_each_predicts_the_others)
     mv_arena *arena = mvt_memory();
 
     for (int i = 0; i < 6; i++) {
-        cJSON *truth;
         snprintf(names[i], sizeof names[i], "whatif_%d", i);
-        truth = truth_of(names[i]);
+        cJSON *truth = truth_of(names[i]);
         snprintf(confs[i], sizeof confs[i], "%s",
                  cJSON_GetObjectItemCaseSensitive(truth, "conf")->valuestring);
     }
     for (int i = 0; i < 6; i++) {
-        mv_trace trace;
-        mv_lives lives;
-        trace = mvt_load(arena, names[i]);
-        lives = lives_of(arena, &trace, 0);
+        mv_trace trace = mvt_load(arena, names[i]);
+        mv_lives lives = lives_of(arena, &trace, 0);
         for (int j = 0; j < 6; j++)
             expect_run(arena, &trace, &lives, &(comparison){names[i], confs[j], 0, names[j]},
                        false);
@@ -187,14 +182,11 @@ LongTest(replay, block_sizes_do_for_reserved_memory)
     mv_arena *arena = mvt_memory();
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_replay_opts opts;
         mv_replay_result requests, blocks;
         mv_replay_fidelity f;
-        mv_trace trace;
-        mv_lives lives;
-        trace = mvt_load(arena, names[i]);
-        lives = lives_of(arena, &trace, 0);
-        opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
+        mv_trace trace = mvt_load(arena, names[i]);
+        mv_lives lives = lives_of(arena, &trace, 0);
+        mv_replay_opts opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
         opts.conf.rules.expandable = true;
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &requests, mvt_err()));
         give_block_sizes(arena, &trace, &lives);
@@ -240,9 +232,7 @@ Test(replay, in_pieces_it_is_the_same)
 Test(replay, a_free_that_does_not_wait_is_one_operation)
 {
     mvt_trace *t = mvt_new();
-    const mv_trace *trace;
     mv_replay_script script;
-    mv_lives lives;
 
     mvt_segment_alloc(t, .addr = 0x1000000, .bytes = 2 << 20);
     for (unsigned i = 0; i < 3; i++)
@@ -251,8 +241,8 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
     mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x1000200, .bytes = 512});
     mvt_free(t, .addr = 0x1000400, .bytes = 512);
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x1000200, .bytes = 512});
-    trace = mvt_done(t);
-    lives = lives_of(mvt_arena(t), trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = lives_of(mvt_arena(t), trace, 0);
     mvt_ok(mv_replay_script_make(mvt_arena(t), trace, &lives, &script, mvt_err()));
     cr_assert_eq(script.op_count, 7);
     cr_expect(script.ops[3].kind == MV_OP_COMPLETE && script.ops[3].is_request);
@@ -289,8 +279,6 @@ Test(replay, a_free_that_was_waited_for_frees_nothing_later)
     mvt_trace *t = mvt_new();
     mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = 60 * mib};
     mv_replay_result result;
-    const mv_trace *trace;
-    mv_lives lives;
 
     mvt_segment_alloc(t, .addr = 1 << 30, .bytes = 40 * mib);
     mvt_alloc(t, .addr = 1 << 30, .bytes = 40 * mib);
@@ -302,8 +290,8 @@ Test(replay, a_free_that_was_waited_for_frees_nothing_later)
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * mib});
     mvt_segment_alloc(t, .addr = 4ull << 30, .bytes = 10 * mib);
     mvt_alloc(t, .addr = 4ull << 30, .bytes = 10 * mib);
-    trace = mvt_done(t);
-    lives = lives_of(arena, trace, 0);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives = lives_of(arena, trace, 0);
     mvt_ok(mv_replay_run(arena, trace, &lives, opts, &result, mvt_err()));
     cr_expect_eq(result.counts.retries, 1);
     cr_expect_eq(result.counts.ooms, 1);

@@ -117,7 +117,6 @@ static void expect_same(const program *before, mv_edit edit, const program *afte
     static uint8_t rows[MOST];
     static recording was, is;
     mv_replay_script changed;
-    mv_replay_result edited, literal;
 
     record(before, &was);
     record(after, &is);
@@ -127,8 +126,8 @@ static void expect_same(const program *before, mv_edit edit, const program *afte
     for (uint32_t i = 0; i < edit.at_count; i++)
         ((uint32_t *)edit.at)[i] = was.event_of[edit.at[i]];
     mvt_ok(mv_edit_apply(mvt_memory(), &was.script, &edit, 1, &changed, mvt_err()));
-    edited = run(&was, &changed);
-    literal = run(&is, &is.script);
+    mv_replay_result edited = run(&was, &changed);
+    mv_replay_result literal = run(&is, &is.script);
     cr_expect_eq(edited.peak.reserved, literal.peak.reserved);
     cr_expect_eq(edited.peak.allocated, literal.peak.allocated);
     cr_expect_eq(edited.peak.active, literal.peak.active);

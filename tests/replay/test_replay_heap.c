@@ -46,26 +46,24 @@ static void expect_effect(uint32_t i, mv_action action, uint64_t bytes)
 
 Test(replay_heap, the_worked_example_gives_its_addresses)
 {
-    uint32_t a, b, c, d, f, g;
-
     begin("");
-    a = get(1000);
+    uint32_t a = get(1000);
     expect_effect(0, MV_ACTION_SEGMENT_ALLOC, 2 * MIB);
     cr_expect_eq(size(a), 1024);
-    b = get(1048576);
+    uint32_t b = get(1048576);
     cr_expect_eq(addr(b), addr(a) + 1024);
     cr_expect_eq(heap.effect_count, 0);
-    c = get(1048577);
+    uint32_t c = get(1048577);
     expect_effect(0, MV_ACTION_SEGMENT_ALLOC, 20 * MIB);
     cr_expect_eq(size(c), 1049088);
-    d = get(10 * MIB);
+    uint32_t d = get(10 * MIB);
     cr_expect_eq(addr(d), addr(c) + 1049088);
-    f = get(10 * MIB);
+    uint32_t f = get(10 * MIB);
     expect_effect(0, MV_ACTION_SEGMENT_ALLOC, 10 * MIB);
     cr_expect_eq(size(f), 10 * MIB);
     give(c);
     give(d);
-    g = get(19922944);
+    uint32_t g = get(19922944);
     cr_expect_eq(heap.effect_count, 0);
     cr_expect_eq(size(g), 20 * MIB, "exactly 1 MiB remains: not split");
     mv_replay_empty_cache(&heap);
@@ -88,9 +86,8 @@ Test(replay_heap, segments_have_the_sizes_of_the_rules)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint32_t block;
         begin("");
-        block = get(rows[i].bytes);
+        uint32_t block = get(rows[i].bytes);
         expect_effect(0, MV_ACTION_SEGMENT_ALLOC, rows[i].segment);
         cr_expect_eq(size(block), rows[i].block);
     }
@@ -98,12 +95,10 @@ Test(replay_heap, segments_have_the_sizes_of_the_rules)
 
 Test(replay_heap, an_expandable_segment_grows_in_place)
 {
-    uint32_t a, b;
-
     begin("expandable_segments:True");
-    a = get(1048577);
+    uint32_t a = get(1048577);
     expect_effect(0, MV_ACTION_SEGMENT_MAP, 20 * MIB);
-    b = get(31457280);
+    uint32_t b = get(31457280);
     expect_effect(0, MV_ACTION_SEGMENT_MAP, 20 * MIB);
     cr_expect_eq(heap.effects[0].addr, addr(a) + 20 * MIB);
     cr_expect_eq(addr(b), addr(a) + 1049088);
@@ -116,12 +111,10 @@ Test(replay_heap, an_expandable_segment_grows_in_place)
 
 Test(replay_heap, streams_and_pools_do_not_share)
 {
-    uint32_t a, b;
-
     begin("");
-    a = get(5 * MIB);
+    uint32_t a = get(5 * MIB);
     give(a);
-    b = mv_replay_malloc(&heap, 5 * MIB, 7, 0, false);
+    uint32_t b = mv_replay_malloc(&heap, 5 * MIB, 7, 0, false);
     cr_expect_eq(heap.counts.segment_allocs, 2);
     mv_replay_malloc(&heap, 5 * MIB, 0, 1, true);
     cr_expect_eq(heap.counts.segment_allocs, 3);
@@ -132,14 +125,12 @@ Test(replay_heap, streams_and_pools_do_not_share)
 
 Test(replay_heap, a_pending_block_neither_merges_nor_serves)
 {
-    uint32_t a, b;
-
     begin("");
-    a = get(15 * MIB);
+    uint32_t a = get(15 * MIB);
     mv_replay_request_free(&heap, a);
     cr_expect_eq(heap.now.allocated, 0);
     cr_expect_eq(heap.now.active, 16 * MIB, "1 MiB is left: not split");
-    b = get(15 * MIB);
+    uint32_t b = get(15 * MIB);
     cr_expect_neq(addr(b), addr(a));
     mv_replay_complete_free(&heap, a);
     cr_expect_eq(addr(get(15 * MIB)), addr(a));
@@ -147,12 +138,10 @@ Test(replay_heap, a_pending_block_neither_merges_nor_serves)
 
 Test(replay_heap, max_split_size_keeps_large_blocks_whole)
 {
-    uint32_t big, small;
-
     begin("max_split_size_mb:64");
-    big = get(100 * MIB);
+    uint32_t big = get(100 * MIB);
     give(big);
-    small = get(30 * MIB);
+    uint32_t small = get(30 * MIB);
     cr_expect_eq(heap.effect_count, 1, "a block of max_split_size is not cut for a small request");
     cr_expect_eq(addr(get(90 * MIB)), addr(big), "within 20 MiB it serves whole");
     cr_expect_eq(size(big), 100 * MIB);
@@ -164,12 +153,10 @@ Test(replay_heap, max_split_size_keeps_large_blocks_whole)
 
 Test(replay_heap, a_request_beyond_the_limit_releases_first)
 {
-    uint32_t a, b;
-
     begin("");
     heap.limit = 100 * MIB;
-    a = get(40 * MIB);
-    b = get(40 * MIB);
+    uint32_t a = get(40 * MIB);
+    uint32_t b = get(40 * MIB);
     give(a);
     heap.effect_count = 0;
     a = mv_replay_malloc(&heap, 50 * MIB, 0, 0, false);
@@ -186,11 +173,9 @@ Test(replay_heap, a_request_beyond_the_limit_releases_first)
  * waiting for a stream has just freed a block that fits, and succeed when it is repeated. */
 Test(replay_heap, a_block_freed_by_waiting_is_found_only_by_the_next_request)
 {
-    uint32_t a;
-
     begin("");
     heap.limit = 20 * MIB;
-    a = get(5 * MIB);
+    uint32_t a = get(5 * MIB);
     get(14 * MIB);
     mv_replay_request_free(&heap, a);
     cr_expect_eq(get(4 * MIB), MV_NO_ROW);
@@ -199,12 +184,10 @@ Test(replay_heap, a_block_freed_by_waiting_is_found_only_by_the_next_request)
 
 Test(replay_heap, garbage_collection_frees_the_old_segments)
 {
-    uint32_t old, fresh;
-
     begin("garbage_collection_threshold:0.5");
     heap.limit = 200 * MIB;
-    old = get(50 * MIB);
-    fresh = get(60 * MIB);
+    uint32_t old = get(50 * MIB);
+    uint32_t fresh = get(60 * MIB);
     give(old);
     for (int i = 0; i < 4; i++)
         give(get(3 * MIB));

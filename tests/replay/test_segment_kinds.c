@@ -6,16 +6,14 @@
 static const char *note(bool is_expandable, bool other_is_expandable, uint64_t a, uint64_t b)
 {
     mvt_trace *t = mvt_new();
-    const char *text;
-    mv_lives lives;
 
     mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB, .expandable = is_expandable);
     mvt_block(t, .bytes = 20 * MIB);
     mvt_segment(t, .addr = 0x50000000, .bytes = 20 * MIB, .expandable = other_is_expandable,
                 .pool_a = a, .pool_b = b);
     mvt_block(t, .bytes = 20 * MIB);
-    lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
-    text = mv_segment_kinds_note(mvt_arena(t), mvt_done(t), &lives);
+    mv_lives lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    const char *text = mv_segment_kinds_note(mvt_arena(t), mvt_done(t), &lives);
     cr_assert_not_null(text);
     return text;
 }

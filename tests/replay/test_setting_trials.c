@@ -78,10 +78,9 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
 {
     mv_trial as_recorded, expandable;
     bench b;
-    uint32_t oom;
 
     open_bench(&b, "oom_fragmented", (mv_trials_opts){0});
-    oom = first_oom(&b);
+    uint32_t oom = first_oom(&b);
     cr_assert_neq(oom, MV_NEVER);
     mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1},
                           &b.trials, mvt_err()));
@@ -106,11 +105,10 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
  * without one, requests that the run is refused would count as doubt. */
 LongTest(setting_trials, doubt_is_measured_within_the_limit)
 {
-    mv_trials free_one;
     bench b;
 
     open_bench(&b, "frag_varying_batch", (mv_trials_opts){0});
-    free_one = b.trials;
+    mv_trials free_one = b.trials;
     mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives,
                           (mv_trials_opts){.capacity = b.trials.recorded_reserved / 2}, &b.trials,
                           mvt_err()));
@@ -151,14 +149,13 @@ Test(setting_trials, a_set_takes_the_steps_that_its_trials_take_in_order)
     enum { SET = MV_TRY_EXPANDABLE | MV_TRY_ROUNDUP | MV_TRY_SPLIT_LIMIT };
     const uint64_t plenty = mv_replay_most_work(1 << 20);
     mv_trial_list list;
-    uint64_t taken;
     bench b;
 
     open_bench(&b, "whatif_0", (mv_trials_opts){0});
     *b.trials.left = plenty;
     mvt_ok(mv_trials_try_set(&b.trials, SET, &list, mvt_err()));
     cr_assert_gt(list.count, 3);
-    taken = plenty - *b.trials.left;
+    uint64_t taken = plenty - *b.trials.left;
     for (uint32_t i = 0; i < list.count; i++) {
         mv_trial alone;
         *b.trials.left = plenty;

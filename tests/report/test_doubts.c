@@ -1,5 +1,6 @@
 /* Reports of memory over time show where the events are insufficient, and which figures are lower
  * bounds. */
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -35,7 +36,7 @@ LongTest(doubts, are_in_each_report_with_a_peak)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ %s", all[i].command);
+        mvt_run run = mvt_here_or_sh("$MEMVIZ %s", all[i].command);
         const cJSON *json = mvt_json(0, "$MEMVIZ %s --json", all[i].command);
         const cJSON *device = first_of(json, "devices");
         bool is_said = strstr(run.out, "\n  history is ") || strstr(run.out, "\n  no events");
@@ -50,24 +51,19 @@ LongTest(doubts, are_in_each_report_with_a_peak)
 /* Lines without events in the file may still have allocated memory. */
 Test(doubts, lines_mark_lower_bounds)
 {
-    mvt_run late = mvt_sh("$MEMVIZ lines $SNAPS/late_start.pickle");
-    mvt_run none = mvt_sh("$MEMVIZ lines $SNAPS/no_history.pickle");
-    mvt_run within = mvt_sh("$MEMVIZ lines --from 100 $SNAPS/ring.pickle");
-    mvt_run all = mvt_sh("$MEMVIZ lines $SNAPS/gpt_train.pickle");
+    static const mvt_expected_run all[] = {
+        {"$SNAPS/late_start.pickle", 0, "most at once >= 181 MiB by", ""},
+        {NULL, 0, ">= 181 MiB            -   65.0 MiB       -           -           -", NULL},
+        {NULL, 0, ">= 350 MiB        0 B  >= 366  >= 234 MiB  >= 270 MiB", NULL},
+        {"$SNAPS/no_history.pickle", 0,
+         ">= 29.1 MiB          -   29.1 MiB       -          -          -", ""},
+        {"--from 100 $SNAPS/ring.pickle", 0, ">= 87.2 MiB   29.1 MiB   58.1 MiB      53    210 MiB",
+         ""},
+        {"$SNAPS/gpt_train.pickle", 0, "!>=", ""}};
     const cJSON *line =
         first_of(mvt_json(0, "$MEMVIZ lines --json $SNAPS/no_history.pickle"), "lines");
 
-    cr_expect(strstr(late.out, "most at once >= 181 MiB by"), "%s", late.out);
-    cr_expect(
-        strstr(late.out, ">= 181 MiB            -   65.0 MiB       -           -           -"),
-        "%s", late.out);
-    cr_expect(strstr(late.out, ">= 350 MiB        0 B  >= 366  >= 234 MiB  >= 270 MiB"), "%s",
-              late.out);
-    cr_expect(strstr(none.out, ">= 29.1 MiB          -   29.1 MiB       -          -          -"),
-              "%s", none.out);
-    cr_expect(strstr(within.out, ">= 87.2 MiB   29.1 MiB   58.1 MiB      53    210 MiB"), "%s",
-              within.out);
-    cr_expect_null(strstr(all.out, ">="), "%s", all.out);
+    MVT_EXPECT_RUNS("$MEMVIZ lines %s", all);
     cr_expect_eq(mvt_json_number(line, "total_bytes"), 0);
     cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "active_bytes")));
     cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "reserved_bytes")));
@@ -77,27 +73,22 @@ Test(doubts, lines_mark_lower_bounds)
  * segment events there is no level of reserved memory. */
 Test(doubts, lines_mark_upper_bounds)
 {
-    static const struct {
-        const char *file, *row;
-    } all[] = {
-        {"no_free_requested", "<= 80.0 MiB    180 MiB        0 B       3   88.0 MiB    200 MiB"},
-        {"no_free_completed", "80.0 MiB    180 MiB        0 B       3  >= 88.0 MiB    200 MiB"},
-        {"no_frees", "~ 180 MiB   ~ 180 MiB        0 B       3   ~ 188 MiB    200 MiB"},
-        {"no_final_heap", ">= 80.0 MiB   >= 180 MiB       >= 0 B    >= 3  >= 88.0 MiB  >= 200"},
-    };
+    static const mvt_expected_run all[] = {
+        {"no_free_requested", 0, "<= 80.0 MiB    180 MiB        0 B       3   88.0 MiB    200 MiB",
+         ""},
+        {"no_free_completed", 0, "80.0 MiB    180 MiB        0 B       3  >= 88.0 MiB    200 MiB",
+         ""},
+        {"no_frees", 0, "~ 180 MiB   ~ 180 MiB        0 B       3   ~ 188 MiB    200 MiB", ""},
+        {"no_final_heap", 0, ">= 80.0 MiB   >= 180 MiB       >= 0 B    >= 3  >= 88.0 MiB  >= 200",
+         ""}};
 
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run run = mvt_sh("$MEMVIZ lines $SNAPS/../skipped/%s.pickle", all[i].file);
-        cr_expect(strstr(run.out, all[i].row), "%s: %s", all[i].file, run.out);
-    }
+    MVT_EXPECT_RUNS("$MEMVIZ lines $SNAPS/../skipped/%s.pickle", all);
 }
 
 /* A heap that was empty before the first event, in segments that have stacks. */
 Test(doubts, without_segment_events_reserved_memory_is_unknown)
 {
     mvt_trace *t = mvt_new();
-    const char *file;
-    mvt_run run;
 
     mvt_alloc(t, .addr = 0x200000, .bytes = 2 << 20, .stack = "f:a.py:1");
     mvt_free(t, .addr = 0x200000);
@@ -107,12 +98,12 @@ Test(doubts, without_segment_events_reserved_memory_is_unknown)
     mvt_segment(t, .addr = 0x2000000, .bytes = 20 << 20, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 2 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 18 << 20);
-    file = mvt_temp_file(mvt_pickle_bytes(t, false));
-    run = mvt_sh("$MEMVIZ lines %s", file);
+    const char *file = mvt_temp_file(mvt_pickle_bytes(t, false));
+    mvt_run run = mvt_here_or_sh("$MEMVIZ lines %s", file);
     cr_expect(strstr(run.out, "~ 40.0 MiB"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ peak %s", file);
+    run = mvt_here_or_sh("$MEMVIZ peak %s", file);
     cr_expect(strstr(run.out, "file contains no segment events"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ memory --at end %s", file);
+    run = mvt_here_or_sh("$MEMVIZ memory --at end %s", file);
     cr_expect_null(strstr(run.out, "file contains no segment events"), "%s", run.out);
 }
 
@@ -121,14 +112,12 @@ Test(doubts, without_segment_events_reserved_memory_is_unknown)
 Test(doubts, a_block_of_unknown_size_is_one)
 {
     mvt_trace *t = mvt_new();
-    const char *file;
-    mvt_run run;
 
     mvt_free(t, .addr = 0x200000, .bytes = 2 << 20, .stack = "f:a.py:1");
     mvt_segment(t, .addr = 0x200000, .bytes = 20 << 20);
     mvt_block(t, .bytes = 20 << 20);
-    file = mvt_temp_file(mvt_pickle_bytes(t, false));
-    run = mvt_sh("$MEMVIZ lines %s; $MEMVIZ peak %s", file, file);
+    const char *file = mvt_temp_file(mvt_pickle_bytes(t, false));
+    mvt_run run = mvt_sh("$MEMVIZ lines %s; $MEMVIZ peak %s", file, file);
     cr_expect(strstr(run.out, "\n  1 block size from before the events is a lower bound\n"), "%s",
               run.out);
     cr_expect_null(strstr(run.out, "1 block sizes"), "%s", run.out);

@@ -44,10 +44,9 @@ static void list_fields(const mv_table *table, const char *before, fields *out)
     for (uint32_t i = 0; i < table->count; i++) {
         const mv_field *field = &table->fields[i];
         const mv_table *of = field->table;
-        const char *path;
         if (!field->key)
             continue;
-        path = mv_arena_printf(mvt_memory(), "%s%s", before, field->key);
+        const char *path = mv_arena_printf(mvt_memory(), "%s%s", before, field->key);
         if (!of || of->json || of->shape == MV_SHAPE_MAP)
             add(out, path);
         else if (of->shape == MV_SHAPE_VALUES || is_met(out, of))

@@ -97,7 +97,7 @@ LongTest(lost_tables, a_capture_without_its_facts_is_not_a_snapshot)
     const char *some = DAMAGED(MV_WIRE_FACTS);
     const char *all =
         DAMAGED(MV_WIRE_FACTS, MV_WIRE_API_CALLS, MV_WIRE_SAMPLES, MV_WIRE_HEAP_CALLS);
-    mvt_run run = mvt_sh("$MEMVIZ ledger -q %s", all);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ ledger -q %s", all);
 
     expect_text("", some, ": capture, bin");
     expect_text("", all, ": damaged file, bin");
@@ -123,7 +123,7 @@ Test(lost_tables, lost_events_were_recorded)
 Test(lost_tables, conversion_keeps_counts_of_lost_events)
 {
     const char *file = DAMAGED(MV_WIRE_API_CALLS), *folder = mvt_temp_folder();
-    mvt_run run = mvt_sh("$MEMVIZ convert -q %s -o %s/copy.bin", file, folder);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ convert -q %s -o %s/copy.bin", file, folder);
     const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger -q --json %s/copy.bin", folder);
 
     cr_expect_eq(run.status, 0, "%s", run.err);

@@ -26,7 +26,7 @@ Test(peak_report, annotations_add_up_without_any)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/late_start.pickle --at 0");
     const cJSON *all = mvt_member(r, "annotations"), *row = cJSON_GetArrayItem(all, 0);
-    mvt_run run = mvt_sh("$MEMVIZ peak --at 0 $SNAPS/late_start.pickle");
+    mvt_run run = mvt_here_or_sh("$MEMVIZ peak --at 0 $SNAPS/late_start.pickle");
 
     cr_expect_eq(cJSON_GetArraySize(all), 1);
     cr_expect(cJSON_IsNull(mvt_member(row, "annotation")));
@@ -51,11 +51,10 @@ Test(peak_report, every_device_has_its_report)
 Test(peak_report, moments_are_those_asked_for)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --at oom $SNAPS/oom.pickle");
-    const cJSON *event;
 
     cr_expect_gt(mvt_json_number(mvt_member(r, "at"), "event"), 0);
     r = mvt_json(0, "$MEMVIZ peak --json --at end $SNAPS/no_history.pickle");
-    event = mvt_member(mvt_member(r, "at"), "event");
+    const cJSON *event = mvt_member(mvt_member(r, "at"), "event");
     cr_expect(cJSON_IsNull(event), "the heap before the first event, there being none");
     r = mvt_json(0, "$MEMVIZ peak --json --from 10 --to 20 $SNAPS/gpt_train.pickle");
     cr_expect_leq(mvt_json_number(mvt_member(r, "at"), "event"), 19);
@@ -89,21 +88,21 @@ Test(peak_report, a_target_names_lines_to_shrink)
 
 Test(peak_report, a_file_of_one_moment_has_no_peak)
 {
-    static const char *const one[] = {"no_history", "no_history.pickle --at peak", "state_only"};
-    mvt_run run;
+    static const char *const one[] = {"no_history.pickle", "no_history.pickle --at peak",
+                                      "state_only.pickle"};
+    static const mvt_expected_run all[] = {
+        {"--at peak $SNAPS/state_only.pickle", 0, "device 0: 181 MiB allocated; ", ""},
+        {"$SNAPS/mlp_train.pickle", 0, " allocated at the peak; ", ""},
+        {NULL, 0, "marginal", NULL}};
 
     for (unsigned i = 0; i < sizeof one / sizeof *one; i++) {
-        run = mvt_sh("$MEMVIZ peak $SNAPS/%s%s", one[i], strchr(one[i], '.') ? "" : ".pickle");
-        cr_expect(strstr(run.out, "MiB held when the file was written; "), "%s", run.out);
-        cr_expect_null(strstr(run.out, "at the peak"), "%s", run.out);
-        cr_expect_null(strstr(run.out, "the peak is"), "%s", run.out);
-        cr_expect_null(strstr(run.out, "marginal"), "%s", run.out);
+        const mvt_expected_run parts[] = {{one[i], 0, "MiB held when the file was written; ", ""},
+                                          {NULL, 0, "!at the peak", NULL},
+                                          {NULL, 0, "!the peak is", NULL},
+                                          {NULL, 0, "!marginal", NULL}};
+        MVT_EXPECT_RUNS("$MEMVIZ peak $SNAPS/%s", parts);
     }
-    run = mvt_sh("$MEMVIZ peak --at peak $SNAPS/state_only.pickle");
-    cr_expect(strstr(run.out, "device 0: 181 MiB allocated; "), "%s", run.out);
-    run = mvt_sh("$MEMVIZ peak $SNAPS/mlp_train.pickle");
-    cr_expect(strstr(run.out, " allocated at the peak; "), "%s", run.out);
-    cr_expect(strstr(run.out, "marginal"), "%s", run.out);
+    MVT_EXPECT_RUNS("$MEMVIZ peak %s", all);
 }
 
 /* The true peak of ring is 245116928 B, most of them before the first event that is there. */
@@ -123,8 +122,8 @@ LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run run =
-            mvt_sh("COLUMNS=200 $MEMVIZ peak --target %s $SNAPS/ring.pickle", all[i].target);
+        mvt_run run = mvt_here_or_sh("COLUMNS=200 $MEMVIZ peak --target %s $SNAPS/ring.pickle",
+                                     all[i].target);
         cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target %s $SNAPS/ring.pickle", all[i].target);
         const cJSON *target = mvt_member(r, "target");
 
@@ -134,7 +133,7 @@ LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
         cr_expect(all[i].is_out_of_reach ? cJSON_IsFalse(mvt_member(target, "reaches"))
                                          : cJSON_IsNull(mvt_member(target, "reaches")));
     }
-    cr_expect(strstr(mvt_sh("$MEMVIZ peak --target 1GiB $SNAPS/no_history.pickle").out,
+    cr_expect(strstr(mvt_here_or_sh("$MEMVIZ peak --target 1GiB $SNAPS/no_history.pickle").out,
                      "as far as recorded the peak is not above it"));
 }
 
@@ -143,13 +142,13 @@ LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
 Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
 {
     const char *file = "$SNAPS/../skipped/no_free_requested.pickle";
-    mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ peak --target 90MiB %s", file);
+    mvt_run run = mvt_here_or_sh("COLUMNS=200 $MEMVIZ peak --target 90MiB %s", file);
     cJSON *met = mvt_json(0, "$MEMVIZ peak --json --target 90MiB %s", file);
 
     cr_expect(strstr(run.out, "target 90.0 MiB: the peak is not above it\n"), "%s", run.out);
     cr_expect(cJSON_IsTrue(mvt_member(mvt_member(met, "target"), "reaches")));
     cr_expect(cJSON_IsFalse(mvt_member(mvt_member(met, "target"), "known")));
-    run = mvt_sh("COLUMNS=200 $MEMVIZ peak --target 60MiB %s", file);
+    run = mvt_here_or_sh("COLUMNS=200 $MEMVIZ peak --target 60MiB %s", file);
     cr_expect(strstr(run.out, "; the true one may be lower\n"), "%s", run.out);
 }
 
@@ -182,15 +181,13 @@ LongTest(peak_report, exit_statuses_are_those_of_the_contract)
 Test(peak_report, the_first_line_names_the_owner_of_the_share)
 {
     mvt_trace *t = mvt_new();
-    const char *path;
-    mvt_run run;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 60 * MIB, .stack = "make:util.py:5;a:run.py:3");
     mvt_alloc(t, .addr = 0x20000000, .bytes = 40 * MIB, .stack = "make:util.py:5;b:run.py:9");
     mvt_final_heap(t);
-    path = mvt_temp_file(mvt_pickle_bytes(t, false));
-    run = mvt_sh("$MEMVIZ peak %s | head -1", path);
+    const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
+    mvt_run run = mvt_sh("$MEMVIZ peak %s | head -1", path);
     cr_expect(strstr(run.out, "60 % by run.py:3 a > util.py:5 make"), "%s", run.out);
     run = mvt_sh("$MEMVIZ peak --limit 1 %s | head -1", path);
     cr_expect(strstr(run.out, "60 % by run.py:3 a > util.py:5 make"), "%s", run.out);

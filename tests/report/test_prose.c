@@ -342,10 +342,8 @@ LongTest(prose, long_output_goes_to_the_pager_of_a_terminal)
 /* A user who closes the pager is not a failure. */
 Test(prose, a_pager_that_quits_is_not_a_failure)
 {
-    mvt_run r;
-
     mvt_need_terminal();
-    r = on_terminal("MEMVIZ_PAGER='head -n 3' ", "trace --limit 0 gpt_train.pickle");
+    mvt_run r = on_terminal("MEMVIZ_PAGER='head -n 3' ", "trace --limit 0 gpt_train.pickle");
     cr_expect_eq(r.status, 0, "%d: %s%s", r.status, r.out, r.err);
     r = on_terminal("MEMVIZ_PAGER=false ", "trace --limit 0 gpt_train.pickle");
     cr_expect_eq(r.status, 0, "%d: %s%s", r.status, r.out, r.err);

@@ -4,7 +4,7 @@
 
 Test(report, one_thing_is_counted_as_one)
 {
-    mvt_run trace = mvt_sh("$MEMVIZ trace $SNAPS/state_only.pickle");
+    mvt_run trace = mvt_here_or_sh("$MEMVIZ trace $SNAPS/state_only.pickle");
 
     cr_expect(strstr(trace.out, "device 0: 1 event\n"), "%s", trace.out);
 }
@@ -48,7 +48,8 @@ Test(report, fail_on_leak)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ leaks %s $SNAPS/%s.pickle", all[i].options, all[i].name);
+        mvt_run r =
+            mvt_here_or_sh("$MEMVIZ leaks %s $SNAPS/%s.pickle", all[i].options, all[i].name);
         cr_expect_eq(r.status, all[i].status, "%s %s: %d", all[i].name, all[i].options, r.status);
         cr_expect_eq(r.out_length == 0, all[i].status == 2);
     }
@@ -76,12 +77,12 @@ static const char *write_hard_one(void)
 Test(report, integers_are_exact_and_texts_are_json)
 {
     const char *path = write_hard_one();
-    mvt_run r = mvt_sh("$MEMVIZ trace --json %s", path);
+    mvt_run r = mvt_here_or_sh("$MEMVIZ trace --json %s", path);
 
     cr_expect(strstr(r.out, "\"addr\":9223372036854775809"), "%s", r.out);
     cr_expect(strstr(r.out, "\"size\":9007199254740993"), "%s", r.out);
     cr_expect(strstr(r.out, HARD_JSON), "%s", r.out);
-    r = mvt_sh("$MEMVIZ info --json %s", path);
+    r = mvt_here_or_sh("$MEMVIZ info --json %s", path);
     cr_expect(strstr(r.out, "{\"" HARD_JSON "\":\"" HARD_JSON), "%s", r.out);
     /* A terminal must not interpret any of it. */
     r = mvt_sh("$MEMVIZ trace %s; $MEMVIZ info %s; $MEMVIZ dump %s", path, path, path);

@@ -18,7 +18,7 @@ static const char *file_of(bool is_free)
 static void expect(const char *command, bool is_free)
 {
     const char *file = file_of(is_free);
-    mvt_run run = mvt_sh("$MEMVIZ %s %s", command, file);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ %s %s", command, file);
     const cJSON *json = mvt_json(0, "$MEMVIZ %s --json %s", command, file);
     const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "devices"), 0);
     bool is_said =

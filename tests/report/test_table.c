@@ -95,7 +95,6 @@ static const char *printed(mv_option_set given, const char *table, uint32_t limi
     char *file[] = {"f.pickle"}, path[] = "/tmp/mv-table-XXXXXX";
     mv_err err = {0};
     int fd = mkstemp(path);
-    FILE *in;
 
     cli = (mv_cli){.command = &command,
                    .options = {.given = given, .table = table, .file = file, .files = 1}};
@@ -108,7 +107,7 @@ static const char *printed(mv_option_set given, const char *table, uint32_t limi
         mv_table_print(&cli, &toy_table, &limit, NULL, "\n");
     mvt_ok(mv_out_close(&cli.out, mvt_err()));
     mv_arena_release(&cli.scratch);
-    in = fopen(path, "r");
+    FILE *in = fopen(path, "r");
     text[fread(text, 1, sizeof text - 1, in)] = 0;
     fclose(in);
     remove(path);

@@ -87,12 +87,11 @@ LongTest(axis, pictures_of_the_most_bytes_end)
 Test(axis, the_viewer_zooms_in_on_the_most_bytes)
 {
     mvt_trace *t = mvt_new();
-    mv_view *view;
 
     mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
     mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
     mvt_done(t);
-    view = mvt_view_of(t);
+    mv_view *view = mvt_view_of(t);
     mvt_view_frame(view);
     for (int i = 0; i < 200; i++) {
         mv_view_input(

@@ -55,10 +55,9 @@ static int winding_of(const corner *c, int count, double x, double y)
 
     for (int i = 0; i < count; i++) {
         corner a = c[i], b = c[(i + 1) % count];
-        double at;
         if ((a.y <= y) == (b.y <= y))
             continue;
-        at = a.x + (double)(b.x - a.x) * (y - a.y) / (b.y - a.y);
+        double at = a.x + (double)(b.x - a.x) * (y - a.y) / (b.y - a.y);
         if (at < x)
             winding += b.y > a.y ? 1 : -1;
     }
@@ -87,13 +86,12 @@ LongTest(coverage, any_polygon_has_the_mean_of_its_winding)
         int count = 3 + (int)mvt_random(&state, 6);
         corner c[8];
         drawing d;
-        picture p;
         begin(&d);
         for (int i = 0; i < count; i++)
             c[i] = (corner){(int32_t)mvt_random(&state, 40 * 256) - 8 * 256,
                             (int32_t)mvt_random(&state, 40 * 256) - 8 * 256};
         add(&d, c, count);
-        p = take(&d);
+        picture p = take(&d);
         for (int n = 0; n < 60; n++) {
             int x = (int)mvt_random(&state, SIDE), y = (int)mvt_random(&state, SIDE);
             int want = model(c, count, x, y);
@@ -109,11 +107,10 @@ Test(coverage, rectangles_are_exact)
     const corner c[] = {{64, 128}, {256 * 3 + 192, 128}, {256 * 3 + 192, 320}, {64, 320}};
     static const uint8_t want[2][5] = {{96, 128, 128, 96, 0}, {48, 64, 64, 48, 0}};
     drawing d;
-    picture p;
 
     begin(&d);
     add(&d, c, 4);
-    p = take(&d);
+    picture p = take(&d);
     for (int y = 0; y < 2; y++)
         for (int x = 0; x < 5; x++)
             cr_expect_eq(p.mask[y][x], want[y][x], "%d,%d: %d", x, y, p.mask[y][x]);
@@ -132,7 +129,6 @@ Test(coverage, direction_order_and_repetition_do_not_matter)
     for (int round = 0; round < 200; round++) {
         corner c[3], back[3], turned[3];
         drawing d;
-        picture p, q, r, twice;
         begin(&d);
         for (int i = 0; i < 3; i++)
             c[i] = (corner){(int32_t)mvt_random(&state, SIDE * 256),
@@ -142,14 +138,14 @@ Test(coverage, direction_order_and_repetition_do_not_matter)
             turned[i] = c[(i + 1) % 3];
         }
         add(&d, c, 3);
-        p = take(&d);
+        picture p = take(&d);
         add(&d, back, 3);
-        q = take(&d);
+        picture q = take(&d);
         add(&d, turned, 3);
-        r = take(&d);
+        picture r = take(&d);
         add(&d, c, 3);
         add(&d, c, 3);
-        twice = take(&d);
+        picture twice = take(&d);
         cr_assert_eq(memcmp(&p, &r, sizeof p), 0);
         for (int i = 0; i < SIDE * SIDE; i++) {
             int a = p.mask[i / SIDE][i % SIDE], b = q.mask[i / SIDE][i % SIDE];
@@ -171,16 +167,15 @@ Test(coverage, a_clip_only_hides)
         int right = left + (int)mvt_random(&state, SIDE), bottom = top + 5;
         corner c[4];
         drawing d;
-        picture all, part;
         begin(&d);
         for (int i = 0; i < 4; i++)
             c[i] = (corner){(int32_t)mvt_random(&state, 40 * 256) - 8 * 256,
                             (int32_t)mvt_random(&state, 40 * 256) - 8 * 256};
         add(&d, c, 4);
-        all = take(&d);
+        picture all = take(&d);
         mv_coverage_clip(&d.cover, left, top, right, bottom);
         add(&d, c, 4);
-        part = take(&d);
+        picture part = take(&d);
         for (int y = 0; y < SIDE; y++)
             for (int x = 0; x < SIDE; x++) {
                 bool is_in = x >= left && x < right && y >= top && y < bottom;
@@ -198,12 +193,11 @@ Test(coverage, edges_far_away_are_harmless)
     const corner around[] = {{-far, -far}, {far, -far}, {far, far}, {-far, far}};
     const corner beside[] = {{far, -far}, {far, far}, {far - 512, far}};
     drawing d;
-    picture p;
 
     begin(&d);
     add(&d, beside, 3);
     add(&d, around, 4);
-    p = take(&d);
+    picture p = take(&d);
     for (int i = 0; i < SIDE * SIDE; i++)
         cr_assert_eq(p.mask[i / SIDE][i % SIDE], 255);
     mv_coverage_release(&d.cover);

@@ -9,14 +9,13 @@ static void expect(mv_markup markup, const char *text, const char *written)
     char path[] = "/tmp/test_markup_XXXXXX";
     int file = mkstemp(path);
     mv_sink sink;
-    mv_span found;
 
     cr_assert_geq(file, 0);
     close(file);
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mv_markup_write(&sink, markup, text);
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    found = mvt_file(mvt_memory(), path);
+    mv_span found = mvt_file(mvt_memory(), path);
     unlink(path);
     cr_expect(found.length == strlen(written) && memcmp(found.data, written, found.length) == 0,
               "%s", text);

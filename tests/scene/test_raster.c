@@ -344,10 +344,9 @@ Test(raster, too_large_a_picture_and_too_little_memory_are_errors)
     d.scene.width = 100;
     mv_scene_text(&d.scene, 5, 5, 12, 0x000000ff, MV_ANCHOR_START, "text");
     for (; budget.limit < 1 << 19; budget.limit += 4096) {
-        mv_code code;
         mv_arena_init(&arena, &budget);
-        code = mv_raster_draw(&arena, &d.scene, &(mv_raster_opts){.font = MV_FONT_BITMAP}, &d.image,
-                              &err);
+        mv_code code = mv_raster_draw(&arena, &d.scene, &(mv_raster_opts){.font = MV_FONT_BITMAP},
+                                      &d.image, &err);
         cr_expect(code == MV_OK || code == MV_NOMEM);
         mv_arena_release(&arena);
         cr_assert_eq(budget.used, 0);
@@ -371,12 +370,11 @@ static void save(drawing *d, const char *path)
 static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32_t format)
 {
     png_image png = {.version = PNG_IMAGE_VERSION};
-    uint8_t *pixels;
 
     if (!png_image_begin_read_from_file(&png, path))
         return NULL;
     png.format = format;
-    pixels = malloc(PNG_IMAGE_SIZE(png));
+    uint8_t *pixels = malloc(PNG_IMAGE_SIZE(png));
     cr_assert(pixels && png_image_finish_read(&png, NULL, pixels, 0, NULL), "%s", png.message);
     *width = png.width;
     *height = png.height;
@@ -388,13 +386,12 @@ static void check_golden(drawing *d, const char *name)
 {
     char path[256];
     uint32_t width = 0, height = 0, wrong = 0;
-    uint8_t *want;
 
     draw(d);
     snprintf(path, sizeof path, MV_TESTDATA "/golden/%s.png", name);
     if (getenv("MV_BLESS"))
         save(d, path);
-    want = load(path, &width, &height, PNG_FORMAT_RGBA);
+    uint8_t *want = load(path, &width, &height, PNG_FORMAT_RGBA);
     cr_assert(want != NULL, "%s", path);
     cr_assert(width == d->image.width && height == d->image.height);
     for (uint32_t i = 0; i < width * height; i++)
@@ -472,13 +469,11 @@ Test(raster, a_timeline_is_that_of_the_golden_picture)
 {
     mv_paper_opts opts = {.width = 800, .height = 420, .is_dark = true};
     mv_paper timeline;
-    mv_trace trace;
-    mv_lives lives;
     drawing d;
 
     begin(&d, 0, 0);
-    trace = mvt_load(d.arena, "leak_in_training");
-    lives = mvt_lives(d.arena, &trace, 0);
+    mv_trace trace = mvt_load(d.arena, "leak_in_training");
+    mv_lives lives = mvt_lives(d.arena, &trace, 0);
     opts.title = "leak_in_training.pickle";
     mvt_ok(mv_paper_find(d.arena, &trace, &lives, &mv_paper_timeline, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;
@@ -490,7 +485,6 @@ Test(raster, png_has_alpha_where_the_picture_has)
 {
     const char *path = mvt_temp_file((mv_span){0});
     uint32_t width, height;
-    uint8_t *back;
     drawing d;
 
     begin(&d, 3, 1);
@@ -499,7 +493,7 @@ Test(raster, png_has_alpha_where_the_picture_has)
     mv_scene_rect(&d.scene, 2, 0, 1, 1, 0x102030ff);
     draw(&d);
     save(&d, path);
-    back = load(path, &width, &height, PNG_FORMAT_RGBA);
+    uint8_t *back = load(path, &width, &height, PNG_FORMAT_RGBA);
     cr_assert(back && width == 3 && height == 1);
     cr_expect_eq(memcmp(back, "\0\0\0\0\xff\x80\x40\x80\x10\x20\x30\xff", 12), 0, "%u %u %u %u",
                  back[4], back[5], back[6], back[7]);
@@ -516,9 +510,8 @@ Test(raster, a_png_without_memory_is_an_error)
     begin(&d, 300, 300);
     draw(&d);
     for (; budget.limit < 1 << 20; budget.limit += 16384) {
-        mv_code code;
         mvt_ok(mv_sink_open(&sink, "/dev/null", mvt_err()));
-        code = mv_png_write(&budget, &d.image, &sink, &err);
+        mv_code code = mv_png_write(&budget, &d.image, &sink, &err);
         cr_expect(code == MV_OK || code == MV_NOMEM);
         cr_expect_eq(budget.used, 0);
         mv_sink_abort(&sink);

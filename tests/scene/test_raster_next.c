@@ -176,11 +176,9 @@ LongTest(raster_next, reused_parts_of_the_last_picture_make_no_difference)
         parts[i] = random_part(&random);
     mv_scene_init(&scene, arena, WIDTH, HEIGHT, 0);
     for (uint32_t round = 0; round < 300; round++) {
-        mv_raster_frame frame;
-        mv_image want;
         build(&scene, parts);
-        frame = next(raster, &scene);
-        want = anew(arena, &scene);
+        mv_raster_frame frame = next(raster, &scene);
+        mv_image want = anew(arena, &scene);
         expect_same(&frame.image, &want, round);
         drawn = area(&frame);
         kept += WIDTH * HEIGHT - drawn;
@@ -219,10 +217,9 @@ Test(raster_next, another_size_is_drawn_whole)
 
     mv_scene_init(&scene, mvt_memory(), WIDTH, HEIGHT, 0);
     for (uint32_t width = 1; width < 300; width += 47) {
-        mv_raster_frame frame;
         mv_scene_clear(&scene, (float)width, 100, 0xffffffff);
         mv_scene_rect(&scene, 0, 0, 20, 20, 0x000000ff);
-        frame = next(raster, &scene);
+        mv_raster_frame frame = next(raster, &scene);
         cr_expect_eq(area(&frame), (uint64_t)width * 100);
         cr_expect(frame.image.width == width && frame.image.height == 100);
     }
@@ -234,7 +231,6 @@ Test(raster_next, the_order_of_bytes_is_all_that_displays_change)
     mv_raster *rgba = open_raster(MV_PIXELS_RGBA), *bgra = open_raster(MV_PIXELS_BGRA);
     part parts[SHAPES];
     uint64_t random = 9;
-    mv_raster_frame a, b;
     mv_scene scene;
 
     fill_squares();
@@ -244,8 +240,8 @@ Test(raster_next, the_order_of_bytes_is_all_that_displays_change)
         parts[i] = random_part(&random);
     mv_scene_init(&scene, mvt_memory(), WIDTH, HEIGHT, 0);
     build(&scene, parts);
-    a = next(rgba, &scene);
-    b = next(bgra, &scene);
+    mv_raster_frame a = next(rgba, &scene);
+    mv_raster_frame b = next(bgra, &scene);
     for (uint64_t i = 0; i < (uint64_t)WIDTH * HEIGHT; i++) {
         const uint8_t *left = a.image.pixels + 4 * i, *right = b.image.pixels + 4 * i;
         cr_assert(left[0] == right[2] && left[1] == right[1] && left[2] == right[0] &&
@@ -332,11 +328,10 @@ LongTest(raster_next, hidden_parts_are_not_missed)
         images[i] = (mv_pixels){IMAGE, IMAGE, squares[i], 0, i % 2};
     mv_scene_init(&scene, arena, WIDTH, HEIGHT, 0);
     for (int round = 0; round < 40; round++) {
-        mv_image is;
         mv_scene_clear(&scene, WIDTH, HEIGHT, 0xf0e8e0ff);
         for (int i = 0; i < 24; i++)
             add_whole(&scene, &random);
-        is = anew(arena, &scene);
+        mv_image is = anew(arena, &scene);
         for (int32_t i = 0; i < WIDTH * HEIGHT; i += 3) {
             double want[3] = {0};
             paint_pixel(&scene, i % WIDTH, i / WIDTH, want);
@@ -353,7 +348,6 @@ Test(raster_next, steps_are_areas)
     mv_arena *arena = mvt_memory();
     part p = {.at = {20, 30.37f}, .colour = 0x305080a0, .salt = 3};
     mv_scene steps, area_scene;
-    mv_image is, want;
 
     mv_scene_init(&steps, arena, WIDTH, HEIGHT, 0xffffffff);
     mv_scene_init(&area_scene, arena, WIDTH, HEIGHT, 0xffffffff);
@@ -363,8 +357,8 @@ Test(raster_next, steps_are_areas)
         mv_scene_point(&area_scene, at.x, at.y);
     }
     mv_scene_add(&area_scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p.colour});
-    is = anew(arena, &steps);
-    want = anew(arena, &area_scene);
+    mv_image is = anew(arena, &steps);
+    mv_image want = anew(arena, &area_scene);
     for (uint32_t i = 0; i < WIDTH * HEIGHT * 4; i++)
         cr_assert(abs(is.pixels[i] - want.pixels[i]) <= 2, "byte %u", i);
 }

@@ -22,12 +22,11 @@ static void write_svg(drawing *d)
 {
     const char *path = mvt_temp_file((mv_span){0});
     mv_sink sink;
-    mv_span file;
 
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mvt_ok(mv_svg_write(&d->scene, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    file = mvt_file(d->arena, path);
+    mv_span file = mvt_file(d->arena, path);
     d->svg = mv_arena_text(d->arena, (const char *)file.data, file.length);
     d->length = file.length;
 }
@@ -201,11 +200,10 @@ static void check_path(const char *path, const mv_point *points, uint32_t count)
     char *at = (char *)path;
 
     for (uint32_t i = 0; i < count; i++) {
-        char command;
         if (i > 0 && lround(points[i].x * 10.0f) == lround(points[i - 1].x * 10.0f) &&
             lround(points[i].y * 10.0f) == lround(points[i - 1].y * 10.0f))
             continue; /* nothing is written for a point that does not move */
-        command = *at++;
+        char command = *at++;
         cr_assert(strchr(i ? "lhv" : "M", command), "%c", command);
         if (command != 'v')
             x += strtod(at, &at);
@@ -293,7 +291,6 @@ Test(svg, images_are_embedded_whole)
     mv_pixels image = {.width = WIDTH, .height = HEIGHT, .pixels = pixels};
     png_image png = {.version = PNG_IMAGE_VERSION};
     drawing d;
-    const char *data;
 
     for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
         pixels[i] = i % 7 ? i * 0x9e3779b1u | 0xff : 0;
@@ -302,7 +299,7 @@ Test(svg, images_are_embedded_whole)
     check_xml(&d);
     cr_expect(strstr(d.svg, "<svg x=\"10\" y=\"20\" width=\"100\" height=\"50\" "
                             "viewBox=\"1.5 0 50 40\" preserveAspectRatio=\"none\">"));
-    data = strstr(d.svg, "base64,");
+    const char *data = strstr(d.svg, "base64,");
     cr_assert(data && strlen(data) < sizeof file);
     cr_assert(png_image_begin_read_from_memory(&png, file, decode_base64(data + 7, file)));
     cr_assert(png.width == WIDTH && png.height == HEIGHT);

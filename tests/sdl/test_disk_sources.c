@@ -54,7 +54,6 @@ static const char *edited(const char *name, const char *before, const char *path
     const char *folder = mvt_temp_folder(), *editor, *pipe;
     char *got = mv_push_array(mvt_memory(), char, 8192), why[MV_SOURCE_WHY];
     ssize_t bytes, all = 0;
-    int file;
 
     pipe = mv_arena_printf(mvt_memory(), "%s/%s.words", folder, name);
     editor = written(
@@ -63,7 +62,7 @@ static const char *edited(const char *name, const char *before, const char *path
     cr_assert_eq(mkfifo(pipe, 0600), 0);
     setenv("VISUAL", mv_arena_printf(mvt_memory(), "%s%s", editor, before), 1);
     cr_assert(mv_disk_sources.edit(path, number, why), "%s", why);
-    file = open(pipe, O_RDONLY); /* waits for the editor */
+    int file = open(pipe, O_RDONLY); /* waits for the editor */
     while ((bytes = read(file, got + all, 8191 - (size_t)all)) > 0)
         all += bytes;
     close(file);

@@ -116,7 +116,6 @@ Test(user_events, text_dropped_files_and_leaving_are_reported)
     mv_pointer pointer = {1, 1, 3, 4};
     char path[] = "/tmp/dropped.pickle";
     SDL_Event event = {.text = {.type = SDL_TEXTINPUT}};
-    mv_input input;
 
     memset(event.text.text, 'x', sizeof event.text.text);
     memcpy(event.text.text, "\xc3\xa9", 3);
@@ -124,7 +123,7 @@ Test(user_events, text_dropped_files_and_leaving_are_reported)
     memset(event.text.text, 'x', sizeof event.text.text);
     cr_expect_eq(strlen(input_of(event, 0, &pointer).text), sizeof event.text.text - 1);
     event = (SDL_Event){.drop = {.type = SDL_DROPFILE, .file = path}};
-    input = input_of(event, 0, &pointer);
+    mv_input input = input_of(event, 0, &pointer);
     cr_expect(input.kind == MV_INPUT_DROP && input.path == path);
     event.drop.file = NULL;
     cr_expect_not(mv_user_event(&event, 0, &pointer, &input));

@@ -25,14 +25,12 @@ static void check_says_how(const char *command, const char *how)
 
 LongTest(viewer, built_without_sdl_names_the_package)
 {
-    mvt_run r;
-
     check_says_how(MV_PROGRAM_WITHOUT_SDL " view $SNAPS/gpt_train.pickle",
                    "built without SDL2: install libsdl2-dev");
-    r = mvt_sh(MV_PROGRAM_WITHOUT_SDL
-               " info $SNAPS/gpt_train.pickle && " MV_PROGRAM_WITHOUT_SDL
-               " view --help && " MV_PROGRAM_WITHOUT_SDL
-               " view --headless --shot x.png $SNAPS/gpt_train.pickle && test -s x.png");
+    mvt_run r = mvt_sh(MV_PROGRAM_WITHOUT_SDL
+                       " info $SNAPS/gpt_train.pickle && " MV_PROGRAM_WITHOUT_SDL
+                       " view --help && " MV_PROGRAM_WITHOUT_SDL
+                       " view --headless --shot x.png $SNAPS/gpt_train.pickle && test -s x.png");
     cr_expect_eq(r.status, 0, "%s", r.err);
 }
 
@@ -69,13 +67,12 @@ LongTest(viewer, bench_prints_the_columns_for_scripts)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ view --headless --renderer software --size 800x600 --bench "
                               "panzoom --frames 60 --json $SNAPS/gpt_train.pickle");
-    double p50, p90, p99, max;
 
     mvt_json_has(json, fields);
-    p50 = mvt_json_number(json, "p50_ms");
-    p90 = mvt_json_number(json, "p90_ms");
-    p99 = mvt_json_number(json, "p99_ms");
-    max = mvt_json_number(json, "max_ms");
+    double p50 = mvt_json_number(json, "p50_ms");
+    double p90 = mvt_json_number(json, "p90_ms");
+    double p99 = mvt_json_number(json, "p99_ms");
+    double max = mvt_json_number(json, "max_ms");
     cr_expect(0 < p50 && p50 <= p90 && p90 <= p99 && p99 <= max);
     cr_expect_eq(mvt_json_number(json, "frames"), 60);
     cr_expect_eq(mvt_json_number(json, "events"), 6562);

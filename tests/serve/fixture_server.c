@@ -55,8 +55,6 @@ mvt_server mvt_serve(const char *folder, const char *arguments)
     mvt_server server = {.folder = folder};
     char text[4096];
     size_t length = 0;
-    const cJSON *said;
-    const char *at;
     int ends[2];
 
     cr_assert_eq(pipe(ends), 0);
@@ -73,10 +71,10 @@ mvt_server mvt_serve(const char *folder, const char *arguments)
     }
     text[length] = 0;
     close(ends[0]);
-    said = mvt_json_of(text);
+    const cJSON *said = mvt_json_of(text);
     server.port = (uint16_t)mvt_json_number(said, "port");
     snprintf(server.url, sizeof server.url, "%s", mvt_json_text(said, "url"));
-    at = strchr(server.url + strlen("http://"), '/');
+    const char *at = strchr(server.url + strlen("http://"), '/');
     cr_assert_not_null(at);
     snprintf(server.base, sizeof server.base, "%.*s", (int)strlen(at) - 1, at);
     return server;
@@ -182,11 +180,10 @@ const cJSON *mvt_served_row(const cJSON *list, const char *name)
 const char *mvt_served_path(const cJSON *row, const char *what)
 {
     char path[128];
-    int length;
 
     cr_assert_not_null(row);
-    length = snprintf(path, sizeof path, "/%s/%.0f/%s", what, mvt_json_number(row, "id"),
-                      mvt_json_text(row, "version"));
+    int length = snprintf(path, sizeof path, "/%s/%.0f/%s", what, mvt_json_number(row, "id"),
+                          mvt_json_text(row, "version"));
     return mv_arena_text(mvt_memory(), path, (uint64_t)length);
 }
 

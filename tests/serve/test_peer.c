@@ -104,13 +104,12 @@ Test(peer, a_connection_of_this_process_is_its_own)
     struct sockaddr_in from = own_end(client);
     uint32_t owner = 0;
     mv_peers peers;
-    FILE *tcp;
 
     mv_peers_open(&peers, ntohs(to.sin_port));
     cr_expect_not(mv_peer_is_foreign(&peers, &from));
     mv_peers_close(&peers);
     cr_expect_not(mv_peer_is_foreign(&peers, &from), "/proc has to do");
-    tcp = fopen("/proc/net/tcp", "re");
+    FILE *tcp = fopen("/proc/net/tcp", "re");
     if (tcp) {
         cr_expect(mv_peer_find(tcp, ntohs(from.sin_port), ntohs(to.sin_port), &owner));
         cr_expect_eq(owner, geteuid());
@@ -174,12 +173,11 @@ Test(peer, the_kernel_names_another_user)
     socklen_t length = sizeof from;
     uint32_t owner = 0;
     mv_peers peers;
-    pid_t child;
 
     mv_peers_open(&peers, ntohs(to.sin_port));
     if (geteuid() != 0 || peers.kernel < 0)
         mvt_skip("needs root and sock_diag");
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         if (setresuid(1001, 1001, 1001) != 0)
             _exit(1);

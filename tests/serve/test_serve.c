@@ -21,16 +21,14 @@ static const char *name_at(const cJSON *list, int i)
 Test(serve, a_folder_is_listed_by_the_types_of_its_files)
 {
     const char *folder = mvt_serve_folder();
-    mvt_server server;
-    const cJSON *list;
 
     mvt_in_folder(folder, "mkdir run run/deep; cp $SNAPS/gpt_train.pickle run/rank10.pickle; "
                           "cp run/rank10.pickle run/rank2; cp run/rank10.pickle run/deep/x; "
                           "gzip -c run/rank2 >run/rank3.log; cp run/rank2 run/.hidden; "
                           "echo text >run/train.py; echo '<html>' >run/index.html; "
                           "mkfifo run/pipe; ln -s rank2 run/rank1; ln -s gone run/broken");
-    server = mvt_serve(folder, "run");
-    list = mvt_served(&server);
+    mvt_server server = mvt_serve(folder, "run");
+    const cJSON *list = mvt_served(&server);
     cr_expect_str_eq(name_at(list, 0), "rank1");
     cr_expect_str_eq(name_at(list, 1), "rank2");
     cr_expect_str_eq(name_at(list, 2), "rank3.log");
@@ -56,17 +54,15 @@ static const cJSON *read_list(const mvt_server *server)
 Test(serve, the_list_has_peak_verdict_and_damage)
 {
     const char *folder = mvt_serve_folder();
-    const cJSON *list, *row;
-    mvt_server server;
 
     mvt_in_folder(folder,
                   "mkdir run; cp $SNAPS/leak_in_training.pickle run/leak; "
                   "$MEMVIZ convert -q $SNAPS/mlp_train.pickle run/hurt.bin; "
                   "printf 1234 | dd of=run/hurt.bin bs=1 seek=3000 conv=notrunc 2>/dev/null; "
                   "echo '<html>' >run/page.pickle");
-    server = mvt_serve(folder, "run");
-    list = read_list(&server);
-    row = mvt_served_row(list, "leak");
+    mvt_server server = mvt_serve(folder, "run");
+    const cJSON *list = read_list(&server);
+    const cJSON *row = mvt_served_row(list, "leak");
     cr_expect_str_eq(mvt_json_text(row, "state"), "read");
     cr_expect_str_eq(mvt_json_text(row, "kind"), "LEAK");
     cr_expect_eq(mvt_json_number(row, "peak_allocated"), 269234176);
@@ -84,12 +80,10 @@ Test(serve, the_list_has_peak_verdict_and_damage)
 Test(serve, files_of_several_folders_keep_their_folders)
 {
     const char *folder = mvt_serve_folder();
-    mvt_server server;
-    const cJSON *list;
 
     mvt_in_folder(folder, "mkdir b a; cp $SNAPS/gpt_train.pickle a/r0; cp a/r0 b/r0; cp a/r0 c");
-    server = mvt_serve(folder, "b/ c a b/r0");
-    list = mvt_served(&server);
+    mvt_server server = mvt_serve(folder, "b/ c a b/r0");
+    const cJSON *list = mvt_served(&server);
     cr_expect_str_eq(name_at(list, 0), "b/r0");
     cr_expect_str_eq(name_at(list, 1), "c");
     cr_expect_str_eq(name_at(list, 2), "a/r0");
@@ -109,17 +103,14 @@ Test(serve, a_folder_common_to_all_files_is_not_part_of_their_names)
 Test(serve, names_are_data)
 {
     const char *folder = mvt_serve_folder();
-    mvt_server server;
-    const cJSON *list, *row;
-    mvt_reply reply;
 
     mvt_in_folder(folder, "mkdir run; cp $SNAPS/gpt_train.pickle 'run/a\"<b>\r\n%%00\xc3\xa9'; "
                           "printf 'x' >\"run/$(printf 'z\\377')\"");
-    server = mvt_serve(folder, "run");
-    list = mvt_served(&server);
-    row = mvt_served_row(list, "a\"<b>\r\n%00\xc3\xa9");
+    mvt_server server = mvt_serve(folder, "run");
+    const cJSON *list = mvt_served(&server);
+    const cJSON *row = mvt_served_row(list, "a\"<b>\r\n%00\xc3\xa9");
     cr_assert_not_null(row);
-    reply = mvt_get(&server, mvt_served_path(row, "originals"));
+    mvt_reply reply = mvt_get(&server, mvt_served_path(row, "originals"));
     cr_expect_eq(reply.status, 200);
     cr_expect_str_eq(mvt_reply_header(&reply, "Content-Disposition"),
                      "attachment; filename*=UTF-8''a%22%3Cb%3E%0D%0A%2500%C3%A9");
@@ -155,10 +146,9 @@ Test(serve, the_page_may_connect_to_its_server_alone)
 static void expect_contents(const char *folder, const mvt_reply *reply, const char *file)
 {
     char path[4096];
-    FILE *out;
 
     snprintf(path, sizeof path, "%s/got.bin", folder);
-    out = fopen(path, "wb");
+    FILE *out = fopen(path, "wb");
     cr_assert_not_null(out);
     cr_assert_eq(fwrite(reply->body, 1, reply->length, out), reply->length);
     fclose(out);
@@ -168,15 +158,13 @@ static void expect_contents(const char *folder, const mvt_reply *reply, const ch
 Test(serve, a_pickle_is_sent_as_a_container)
 {
     const char *folder = mvt_serve_folder(), *path;
-    mvt_server server;
     mvt_reply reply;
-    mv_span converted;
     char file[4096];
 
     mvt_in_folder(folder, "$MEMVIZ convert -q $SNAPS/gpt_train.pickle a.bin");
     snprintf(file, sizeof file, "%s/a.bin", folder);
-    converted = mvt_file(mvt_memory(), file);
-    server = mvt_serve(folder, "$SNAPS/gpt_train.pickle a.bin");
+    mv_span converted = mvt_file(mvt_memory(), file);
+    mvt_server server = mvt_serve(folder, "$SNAPS/gpt_train.pickle a.bin");
     for (int i = 0; i < 2; i++) { /* a container is sent as it is */
         const cJSON *row =
             cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files"), i);
@@ -194,10 +182,9 @@ static void expect_part(const mvt_server *server, const char *path, const char *
                         mv_span whole, uint64_t first, uint64_t count)
 {
     char headers[128], said[128];
-    mvt_reply reply;
 
     snprintf(headers, sizeof headers, "Range: bytes=%s\r\n", range);
-    reply = mvt_get_with(server, path, headers);
+    mvt_reply reply = mvt_get_with(server, path, headers);
     cr_assert_eq(reply.status, 206, "%s: %u", range, reply.status);
     cr_assert_eq(reply.length, count, "%s: %zu bytes", range, reply.length);
     cr_expect_eq(memcmp(reply.body, whole.data + first, count), 0, "%s", range);
@@ -264,11 +251,10 @@ Test(serve, head_is_get_without_a_body)
 Test(serve, a_damaged_file_is_one_line)
 {
     const char *folder = mvt_serve_folder();
-    mvt_server server;
     mvt_reply reply;
 
     mvt_in_folder(folder, "head -c 1000 $SNAPS/gpt_train.pickle >cut.pickle; echo hello >no.txt");
-    server = mvt_serve(folder, "cut.pickle no.txt");
+    mvt_server server = mvt_serve(folder, "cut.pickle no.txt");
     for (int i = 0; i < 2; i++) { /* the second time it is known */
         reply = mvt_get_made(
             &server, mvt_served_path(mvt_served_row(mvt_served(&server), "cut.pickle"), "files"));
@@ -287,17 +273,14 @@ Test(serve, a_damaged_file_is_one_line)
 Test(serve, a_file_that_changes_is_another_version)
 {
     const char *folder = mvt_serve_folder(), *old, *now;
-    mvt_server server;
-    const cJSON *row;
-    mvt_reply reply;
 
     mvt_in_folder(folder, "mkdir run; cp $SNAPS/gpt_train.pickle run/a");
-    server = mvt_serve(folder, "run");
-    row = mvt_served_row(mvt_served(&server), "a");
+    mvt_server server = mvt_serve(folder, "run");
+    const cJSON *row = mvt_served_row(mvt_served(&server), "a");
     old = mvt_served_path(row, "files");
     cr_assert_eq(mvt_get_made(&server, old).status, 200);
     mvt_in_folder(folder, "cp $SNAPS/mlp_train.pickle run/a");
-    reply = mvt_get(&server, old);
+    mvt_reply reply = mvt_get(&server, old);
     cr_expect_eq(reply.status, 409);
     cr_expect_str_eq(reply.body, "the file has changed since it was listed\n");
     cr_expect_eq(mvt_get(&server, mvt_served_path(row, "originals")).status, 409);
@@ -320,17 +303,15 @@ Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout =
     const char *folder = mvt_serve_folder(), *path;
     const struct timeval patience = {.tv_sec = 200};
     static char part[1 << 16], request[512];
-    mvt_server server;
     ssize_t got;
-    int fd;
 
     /* More than sockets hold, so that the server is in the middle of it. */
     mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a; head -c 40000000 /dev/zero >>a");
-    server = mvt_serve(folder, "a");
+    mvt_server server = mvt_serve(folder, "a");
     path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
     snprintf(request, sizeof request, "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", server.base,
              path);
-    fd = mvt_connect(&server);
+    int fd = mvt_connect(&server);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     cr_assert_eq(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
     cr_assert_gt(read(fd, part, 9), 0);
@@ -346,10 +327,9 @@ Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout =
 Test(serve, a_file_that_is_not_a_snapshot_is_not_sent)
 {
     const char *folder = mvt_serve_folder(), *path;
-    mvt_server server;
 
     mvt_in_folder(folder, "mkdir run; cp $SNAPS/gpt_train.pickle run/a; echo secret >secret");
-    server = mvt_serve(folder, "run");
+    mvt_server server = mvt_serve(folder, "run");
     path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
     mvt_in_folder(folder, "ln -sf ../secret run/a");
     cr_expect_eq(mvt_get(&server, path).status, 409);
@@ -574,11 +554,10 @@ Test(serve, interrupts_end_it_in_order)
 Test(serve, nothing_is_written)
 {
     const char *folder = mvt_serve_folder();
-    mvt_server server;
 
     mvt_in_folder(folder, "mkdir run tmp; cp $SNAPS/gpt_train.pickle run/a");
     setenv("TMPDIR", "tmp", 1);
-    server = mvt_serve(folder, "run");
+    mvt_server server = mvt_serve(folder, "run");
     cr_assert_eq(
         mvt_get_made(&server, mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "files"))
             .status,
@@ -607,7 +586,7 @@ Test(serve, files_that_cannot_be_served_are_reported)
     expect_err("$MEMVIZ serve", 2, "expected FILE|FOLDER...");
     expect_err("$MEMVIZ serve -", 2, "standard input cannot be served");
     expect_err("$MEMVIZ serve no.pickle", 1, "no.pickle: No such file or directory");
-    expect_err("mkfifo p; $MEMVIZ serve p", 1, "p: neither a file nor a folder");
+    expect_err("mkfifo p; $MEMVIZ serve p", 1, "p: not a file or a folder");
     expect_err("$MEMVIZ serve --port 65536 .", 2, "--port 65536");
     expect_err("MEMVIZ_PAGE=no.html $MEMVIZ serve .", 1, "no.html: No such file");
     expect_err("echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1,
@@ -620,10 +599,8 @@ Test(serve, files_that_cannot_be_served_are_reported)
 
 Test(serve, the_text_is_an_address_and_an_ssh_line)
 {
-    mvt_run run;
-
     mvt_serve_folder();
-    run = mvt_sh(
+    mvt_run run = mvt_sh(
         "export MEMVIZ_PAGE=" MVT_SERVE_PAGE
         "; mkdir run; cp $SNAPS/gpt_train.pickle run; $MEMVIZ serve run >out & "
         "until [ \"$(tail -n 1 out)\" = 'Ctrl+C ends it.' ]; do kill -0 $! && sleep 0.02; done; "

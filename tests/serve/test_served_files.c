@@ -55,10 +55,9 @@ Test(served, containers_are_kept_within_the_bound)
 
     for (uint64_t most = 1; most <= 100 * MIB; most *= 100 * MIB) {
         mv_served_files *served;
-        mv_served_files_list list;
 
         mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, most, &served, mvt_err()));
-        list = look(served);
+        mv_served_files_list list = look(served);
         cr_assert_eq(list.count, 2);
         for (int round = 0; round < 2; round++)
             for (int i = 0; i < 2; i++) {
@@ -79,13 +78,12 @@ Test(served, malformed_numbers_and_versions)
 {
     const char *folder = two_snapshots();
     mv_served_files_answer answer;
-    mv_served_files_list list;
     mv_served_files *served;
 
     mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
     mv_served_files_original(served, 0, 0, &answer);
     cr_expect_eq(answer.state, MV_SERVED_FILE_ABSENT, "nothing was listed yet");
-    list = look(served);
+    mv_served_files_list list = look(served);
     for (int i = 0; i < 2; i++) {
         void (*take)(mv_served_files *, uint32_t, uint64_t, mv_served_files_answer *) =
             i ? mv_served_files_original : mv_served_files_container;
@@ -105,11 +103,10 @@ Test(served, a_limit_of_memory_is_a_line)
     const char *path = mvt_snapshot("gpt_train");
     mv_arena *arena = mvt_arena_of(8 * MIB);
     mv_served_files_answer answer;
-    mv_served_files_list list;
     mv_served_files *served;
 
     mvt_ok(mv_served_files_open(arena, &path, 1, MIB, &served, mvt_err()));
-    list = look(served);
+    mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);
     do
         mv_served_files_container(served, 0, list.files[0].version, &answer);
@@ -149,16 +146,14 @@ static mv_served_files_list look_until_read(mv_served_files *served)
 Test(served, verdicts_are_found_and_kept_while_containers_are_made)
 {
     const char *folder = two_snapshots();
-    mv_served_files_list list;
     mv_served_files *served;
-    const mv_served_verdict *v;
     uint64_t bytes;
     bool was_made;
 
     mvt_in_folder(folder, "cp $SNAPS/leak_in_training.pickle leak; head -c 999 a >cut.pickle; "
                           "echo no >text.txt; printf x >kept.bin; chmod 0 kept.bin");
     mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
-    list = look(served);
+    mv_served_files_list list = look(served);
     cr_expect_eq(list.count, 5, "what is named as a snapshot is listed: %u", list.count);
     cr_expect_eq(verdict_of(&list, "a")->stage, MV_SERVED_NOT_READ);
     mv_served_files_find_verdicts(served);
@@ -166,7 +161,7 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
         if (!strchr(list.files[i].name, '.'))
             cr_expect_eq(wait_for(served, &list.files[i], &bytes, &was_made), MV_SERVED_FILE_READY);
     list = look_until_read(served);
-    v = verdict_of(&list, "leak");
+    const mv_served_verdict *v = verdict_of(&list, "leak");
     cr_expect_str_eq(v->kind, "LEAK");
     cr_expect_not_null(strstr(v->text, "train.py:62 forward: 2.00 MiB a step"), "%s", v->text);
     cr_expect_gt(v->reserved, v->allocated);
@@ -236,20 +231,19 @@ Test(served, a_live_file_has_a_version_for_each_reading)
     char *path = mv_arena_printf(mvt_memory(), "%s/a.live", folder);
     mvt_live *l = mvt_live_new();
     mv_served_files *served;
-    mv_served_files_file file, next;
     mv_served_files_answer answer;
     uint64_t bytes, more;
     bool was_made;
 
     put_blocks(l, 10, path);
     mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
-    file = look(served).files[0];
+    mv_served_files_file file = look(served).files[0];
     cr_expect(file.is_live);
     cr_expect(stays_while_read(served, l, path));
     file = look(served).files[0];
     cr_assert_eq(wait_for(served, &file, &bytes, &was_made), MV_SERVED_FILE_READY);
     put_blocks(l, 1000, path);
-    next = next_version(served, file.version);
+    mv_served_files_file next = next_version(served, file.version);
     cr_expect(next.is_live);
     mv_served_files_container(served, file.id, file.version, &answer);
     cr_expect_eq(answer.state, MV_SERVED_FILE_STALE);
@@ -279,18 +273,16 @@ static void each_file(const char *folder, int round, uint32_t count, bool is_mad
 LongTest(served, files_take_the_rows_of_those_that_are_gone)
 {
     const char *folder = mvt_serve_folder();
-    mv_served_files_file first;
     mv_served_files_answer answer;
-    mv_served_files_list list;
     mv_served_files *served;
     bool was_made;
     uint64_t bytes;
 
     mvt_ok(mv_served_files_open(mvt_memory(), &folder, 1, MIB, &served, mvt_err()));
     mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a");
-    list = look(served);
+    mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);
-    first = list.files[0];
+    mv_served_files_file first = list.files[0];
     cr_expect_eq(wait_for(served, &first, &bytes, &was_made), MV_SERVED_FILE_READY);
     each_file(folder, 0, MV_SERVED_MOST, true);
     cr_expect_eq(look(served).left_out, 1);
@@ -330,14 +322,13 @@ LongTest(served, names_that_come_and_go_take_no_memory)
 LongTest(served, named_files_come_before_those_of_full_folders)
 {
     const char *folder = mvt_serve_folder(), *other = mvt_serve_folder(), *paths[2] = {folder};
-    mv_served_files_list list;
     mv_served_files *served;
 
     each_file(folder, 0, MV_SERVED_MOST + 10, true);
     mvt_in_folder(other, "cp $SNAPS/gpt_train.pickle named");
     paths[1] = mv_arena_printf(mvt_memory(), "%s/named", other);
     mvt_ok(mv_served_files_open(mvt_memory(), paths, 2, MIB, &served, mvt_err()));
-    list = look(served);
+    mv_served_files_list list = look(served);
     cr_expect_eq(list.left_out, 11);
     cr_assert_eq(list.count, 1);
     cr_expect_str_eq(list.files[0].name, "named");
@@ -393,7 +384,6 @@ Test(served, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
 {
     const char *folder = mvt_serve_folder(), *path = hole_file(folder);
     mv_served_files_answer answer;
-    mv_served_files_list list;
     mv_served_files *served;
 
     if (!path)
@@ -403,7 +393,7 @@ Test(served, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
     mv_served_files_close(served);
     /* A client that names it gets the reason. */
     mvt_ok(mv_served_files_open(mvt_memory(), &path, 1, MIB, &served, mvt_err()));
-    list = look(served);
+    mv_served_files_list list = look(served);
     cr_assert_eq(list.count, 1);
     do
         mv_served_files_container(served, 0, list.files[0].version, &answer);

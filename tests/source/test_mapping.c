@@ -162,10 +162,9 @@ LongTest(mapping, commands_end_with_a_line)
         {"info", "trace", "stats", "dump"}};
     static const int parts[] = {0, 1, 40, 77, 99};
     mvt_live *l = mvt_live_new();
-    const char *live;
 
     mvt_live_block(l, .addr = 0x1000, .size = 512);
-    live = mvt_temp_file(mvt_live_bytes(l));
+    const char *live = mvt_temp_file(mvt_live_bytes(l));
     for (unsigned i = 0; i < 3; i++)
         for (unsigned k = 0; k < 4 * sizeof parts / sizeof *parts; k++) {
             mvt_run r =

@@ -30,5 +30,5 @@ Test(sample, is_opened_by_the_viewer_and_not_beside_files)
 
     cr_expect_eq(r.status, 0, "%s", r.err);
     cr_expect_eq(both.status, 2);
-    cr_expect(strstr(both.err, "--sample opens the recording inside memviz"), "%s", both.err);
+    cr_expect(strstr(both.err, "--sample opens the built-in recording"), "%s", both.err);
 }

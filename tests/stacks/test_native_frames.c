@@ -69,12 +69,10 @@ static uint32_t index_of_innermost(void)
 
 Test(native_frames, are_the_functions_that_called)
 {
-    uint32_t at;
-
     cr_assert(mv_native_start());
     cr_assert_not_null(mv_native_unwinder());
     outermost(3);
-    at = index_of_innermost();
+    uint32_t at = index_of_innermost();
     cr_assert_gt(count, at + 6);
     for (uint32_t i = 1; i <= 4; i++)
         cr_expect(is_in(addresses[at + i], (void (*)(void))middle, 256), "frame %u", i);
@@ -103,12 +101,11 @@ Test(native_frames, are_walked_through_other_libraries)
 {
     int numbers[2] = {2, 1};
     bool has_library = false;
-    const mv_module *library;
 
     cr_assert(mv_native_start());
     count = 0;
     qsort(numbers, 2, sizeof *numbers, walk_once);
-    library = mv_module_at((uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "qsort"));
+    const mv_module *library = mv_module_at((uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "qsort"));
     cr_assert_not_null(library);
     for (uint32_t i = 0; i < count; i++)
         has_library = has_library || mv_module_at(addresses[i]) == library;
@@ -309,10 +306,9 @@ static unsigned check_rules_of(const char *path, uint64_t bias)
     char command[PATH_MAX + 64], line[1024], rbp_text[64];
     int rbp = -1;
     unsigned checked = 0, left_out = 0;
-    FILE *in;
 
     snprintf(command, sizeof command, "readelf -wF '%s' 2>/dev/null", path);
-    in = popen(command, "r");
+    FILE *in = popen(command, "r");
     cr_assert_not_null(in);
     while (fgets(line, sizeof line, in)) {
         char *words[24], *rest = NULL;
@@ -389,20 +385,18 @@ Test(modules, addresses_in_none)
 static int check_build_id(struct dl_phdr_info *info, size_t size, void *context)
 {
     unsigned *checked = context;
-    const mv_module *module;
     char command[PATH_MAX + 64], line[128] = "", want[128] = "";
-    FILE *in;
 
     (void)size;
     if (info->dlpi_name[0] != '/')
         return 0;
-    module = mv_module_at(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr);
+    const mv_module *module = mv_module_at(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr);
     cr_assert_not_null(module, "%s", info->dlpi_name);
     cr_expect_str_eq(module->path, info->dlpi_name);
     cr_expect_eq(module->bias, info->dlpi_addr);
     snprintf(command, sizeof command, "readelf -n '%s' 2>/dev/null | sed -n 's/.*Build ID: //p'",
              info->dlpi_name);
-    in = popen(command, "r");
+    FILE *in = popen(command, "r");
     if (!in || !fgets(want, sizeof want, in))
         want[0] = 0;
     if (in)
@@ -426,14 +420,12 @@ Test(modules, build_ids_are_those_of_the_files)
 Test(modules, that_come_and_go)
 {
     const mv_module *here = mv_module_at((uint64_t)(uintptr_t)innermost);
-    const mv_module *there, *again;
     void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
-    uint64_t address;
     char path[PATH_MAX];
 
     cr_assert_not_null(library, "%s", dlerror());
-    address = (uint64_t)(uintptr_t)dlsym(library, "sample_plain");
-    there = mv_module_at(address);
+    uint64_t address = (uint64_t)(uintptr_t)dlsym(library, "sample_plain");
+    const mv_module *there = mv_module_at(address);
     cr_assert_not_null(there);
     cr_assert_not_null(strstr(there->path, "symbol_sample"));
     memcpy(path, there->path, strlen(there->path) + 1);
@@ -442,7 +434,7 @@ Test(modules, that_come_and_go)
     cr_expect_str_eq(there->path, path, "its texts stay");
     library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
     cr_assert_not_null(library);
-    again = mv_module_at((uint64_t)(uintptr_t)dlsym(library, "sample_plain"));
+    const mv_module *again = mv_module_at((uint64_t)(uintptr_t)dlsym(library, "sample_plain"));
     cr_assert_not_null(again);
     cr_expect(again == there || again->bias != there->bias, "the same place: the same module");
     cr_expect_eq(mv_module_at((uint64_t)(uintptr_t)innermost), here);

@@ -219,10 +219,11 @@ static uint32_t walk(const mv_python_interp *python, const thread_state *thread,
 {
     mv_python_frame again[8];
     uint32_t count, count_again;
-    mv_python_outcome first, second;
 
-    first = mv_python_walk_state(python, (uintptr_t)thread, true, frames, 8, &count);
-    second = mv_python_walk_state(python, (uintptr_t)thread, false, again, 8, &count_again);
+    mv_python_outcome first =
+        mv_python_walk_state(python, (uintptr_t)thread, true, frames, 8, &count);
+    mv_python_outcome second =
+        mv_python_walk_state(python, (uintptr_t)thread, false, again, 8, &count_again);
     cr_assert_eq(first, MV_PYTHON_WALKED);
     cr_assert_eq(second, MV_PYTHON_WALKED);
     cr_assert_eq(count, count_again);
@@ -371,8 +372,6 @@ static bool finds(uint32_t version, const debug_offsets *offsets)
 
 Test(python_layout, only_known_data_is_used)
 {
-    debug_offsets changed;
-
     for (uint32_t version = 0x308; version <= 0x30c; version++)
         cr_expect(finds(version, NULL), "%x", version);
     cr_expect_not(finds(0x307, NULL));
@@ -380,7 +379,7 @@ Test(python_layout, only_known_data_is_used)
     cr_expect_not(finds(0x30f, &locked_offsets));
     cr_expect_not(finds(0x20e, &locked_offsets));
     cr_expect(finds(0x30e, &locked_offsets));
-    changed = locked_offsets;
+    debug_offsets changed = locked_offsets;
     changed.cookie[0] = 'y';
     cr_expect_not(finds(0x30e, &changed));
     changed = locked_offsets;

@@ -1,6 +1,5 @@
 /* Sessions: a state as text, read back, shows the same picture; wrong texts are refused with the
  * position of the error, and change nothing. */
-#include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/flames.h"
@@ -17,10 +16,9 @@ static mv_span span_of(const char *text)
 static const char *text_of(mv_view *view)
 {
     mv_session session;
-    const char *text;
 
     cr_assert(mv_view_session(view, mvt_memory(), &session));
-    text = mv_session_text(mvt_memory(), &session);
+    const char *text = mv_session_text(mvt_memory(), &session);
     cr_assert_not_null(text);
     return text;
 }
@@ -43,7 +41,6 @@ static const char *picture(mv_view *view)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    const char *copy;
 
     mv_view_do(view, MV_DO_tour_step, 0);
     mv_chrome_focus(view, MV_FOCUS_PANES);
@@ -53,7 +50,7 @@ static const char *picture(mv_view *view)
     mvt_view_frame(view);
     mv_scene_print(mvt_view_frame(view), out);
     fclose(out);
-    copy = mv_arena_text(mvt_memory(), text, size);
+    const char *copy = mv_arena_text(mvt_memory(), text, size);
     free(text);
     return copy;
 }
@@ -390,16 +387,13 @@ LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 {
     mv_view *view = mvt_view("two_devices");
     uint64_t random = 99;
-    const char *text;
-    size_t length;
-    char *bytes;
     uint32_t shown = 0;
 
     mv_view_do(view, MV_DO_pin, 3);
     mv_bookmark_set(view, "here");
-    text = text_of(view);
-    length = strlen(text);
-    bytes = mv_push_array(mvt_memory(), char, length + 1);
+    const char *text = text_of(view);
+    size_t length = strlen(text);
+    char *bytes = mv_push_array(mvt_memory(), char, length + 1);
     for (size_t cut = 0; cut < length; cut++) {
         mv_session session;
         mv_err err = {0};
@@ -574,12 +568,11 @@ Test(session, saving_on_a_full_disk_keeps_the_old_one)
     mv_view *view = mvt_view("mlp_train");
     char name[200];
     char before[4096] = "", after[4096] = "";
-    FILE *file;
 
     snprintf(name, sizeof name, "%s/kept.session", mvt_temp_folder());
     mvt_view_frame(view);
     cr_assert(mv_export_write(view, name), "%s", view->message);
-    file = fopen(name, "r");
+    FILE *file = fopen(name, "r");
     cr_assert(file && fread(before, 1, sizeof before - 1, file) > 0);
     fclose(file);
     signal(SIGXFSZ, SIG_IGN);

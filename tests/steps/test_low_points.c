@@ -125,10 +125,9 @@ Test(low_points, a_run_without_steps_has_none)
 {
     mvt_trace *t = mvt_new();
     char text[MV_LOW_TEXT];
-    mv_low_held held;
 
     mvt_alloc(t, .addr = 0x100000, .bytes = 0x3000, .stack = KEEP);
-    held = held_of(t);
+    mv_low_held held = held_of(t);
     cr_expect_eq(held.points, 0);
     cr_expect_str_eq(mv_low_held_text(mvt_done(t), NULL, &held, text), "");
     event_of(mvt_done(t), "low", MV_ALL_EVENTS, "no complete steps");

@@ -35,15 +35,13 @@ Test(outer, a_call_is_one_place_with_any_calls_inside)
 {
     mvt_trace *t = mvt_new();
     uint32_t place[sizeof stacks / sizeof *stacks];
-    const mv_trace *trace;
     mv_outer outer;
-    mv_events e;
 
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
         mvt_alloc(t, .addr = 0x1000 * (i + 1), .bytes = 512, .stack = stacks[i]);
-    trace = mvt_done(t);
+    const mv_trace *trace = mvt_done(t);
     cr_assert(mv_outer_find(mvt_arena(t), trace, mv_frame_kinds(mvt_arena(t), trace), &outer));
-    e = mv_trace_events(trace, 0);
+    mv_events e = mv_trace_events(trace, 0);
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
         place[i] = mv_outer_of(&outer, e.stack[i]);
     cr_expect_eq(place[0], place[1]);

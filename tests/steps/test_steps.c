@@ -44,7 +44,6 @@ static void heap(mvt_trace *t)
 Test(steps, optimizer_marks_are_steps)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 5; i++) {
@@ -54,7 +53,7 @@ Test(steps, optimizer_marks_are_steps)
         optimize(t, "Optimizer.step#AdamW.step");
         work(t, 1024, "f:a.py:3");
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_ANNOTATION);
     cr_expect_str_eq(s.name, "Optimizer.step#AdamW.step");
     cr_assert_eq(s.count, 5);
@@ -70,13 +69,12 @@ Test(steps, optimizer_marks_are_steps)
 Test(steps, the_step_under_way_begins_where_the_last_one_ended)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     work(t, 1024, "f:a.py:2");
     optimize(t, "Optimizer.step#AdamW.step");
     work(t, 1024, "f:a.py:2");
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.count, 0, "one mark shows no step");
     cr_expect_eq(s.under_way, 4);
 }
@@ -134,7 +132,6 @@ Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 
     for (unsigned n = 0; n < sizeof names / sizeof *names; n++) {
         mvt_trace *t = mvt_new();
-        mv_steps s;
         heap(t);
         for (int i = 0; i < 9; i++) {
             if (names[n].own)
@@ -144,7 +141,7 @@ Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
                 work(t, 1024, "f:a.py:2");
             }
         }
-        s = steps_of(t);
+        mv_steps s = steps_of(t);
         if (names[n].own) {
             cr_assert_eq(s.source, MV_STEPS_ANNOTATION, "%s", names[n].own);
             cr_assert_eq(s.count, 9, "%s: %u by %s", names[n].own, s.count, s.name);
@@ -157,14 +154,13 @@ Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 Test(steps, parts_of_one_pass_are_not_layers)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     work(t, 4096, "train:train.py:19;main:train.py:90");
     for (int layer = 0; layer < 12; layer++)
         mvt_alloc(t, .addr = 0x11000000 + 4096 * (uint64_t)layer, .bytes = 4096,
                   .stack = "forward:model.py:5;" MODULE "train:train.py:20;main:train.py:90");
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_NONE);
     cr_expect_eq(s.under_way, 4, "the call is under way");
 }
@@ -185,7 +181,6 @@ Test(steps, lists_that_are_built_at_set_up_are_not_leaks)
 Test(steps, profiler_marks_come_before_those_of_the_optimizer)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 9; i++) {
@@ -194,7 +189,7 @@ Test(steps, profiler_marks_come_before_those_of_the_optimizer)
         optimize(t, "Optimizer.step#SGD.step");
         work(t, 1024, "f:a.py:3");
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_str_eq(s.name, "ProfilerStep#N");
     cr_expect_eq(s.count, 9);
 }
@@ -202,14 +197,13 @@ Test(steps, profiler_marks_come_before_those_of_the_optimizer)
 Test(steps, a_last_mark_without_events_after_it_counts)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 3; i++) {
         work(t, 1024, "f:a.py:2");
         optimize(t, "Optimizer.step#SGD.step");
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_assert_eq(s.count, 3);
     cr_expect_eq(s.at[2], mv_trace_events(mvt_done(t), 0).count);
 }
@@ -217,7 +211,6 @@ Test(steps, a_last_mark_without_events_after_it_counts)
 Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 4; i++) {
@@ -227,7 +220,7 @@ Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
             work(t, 1024, "f:a.py:2");
         }
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_str_eq(s.name, "## step N ##");
     cr_expect_eq(s.count, 4);
 }
@@ -236,7 +229,6 @@ Test(steps, marks_in_metadata_are_steps)
 {
     mvt_trace *t = mvt_new();
     char text[32];
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 6; i++) {
@@ -246,7 +238,7 @@ Test(steps, marks_in_metadata_are_steps)
             mvt_free(t, .addr = 0x10000000, .metadata = text);
         }
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_MARK);
     cr_expect_str_eq(s.name, "step=N");
     cr_expect_eq(s.count, 6);
@@ -256,7 +248,6 @@ Test(steps, marks_in_metadata_are_steps)
 Test(steps, are_inferred_from_the_line_that_recurs)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
     char label[64];
 
     heap(t);
@@ -267,7 +258,7 @@ Test(steps, are_inferred_from_the_line_that_recurs)
             work(t, 1024, "forward:a.py:2;" MODULE "train:a.py:8");
         work(t, 512, "train:a.py:9");
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_INFERRED);
     cr_expect_eq(s.count, 10);
     cr_expect_str_eq(mv_culprit_label(mvt_done(t), NULL, s.stack, label, sizeof label),
@@ -279,7 +270,6 @@ Test(steps, are_inferred_from_the_line_that_recurs)
 Test(steps, a_statement_around_a_call_is_one)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 12; i++) {
@@ -290,7 +280,7 @@ Test(steps, a_statement_around_a_call_is_one)
         for (int layer = 0; layer < 4; layer++)
             work(t, 1024, "");
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_INFERRED);
     cr_expect_eq(s.count, 12);
 }
@@ -299,7 +289,6 @@ Test(steps, a_statement_around_a_call_is_one)
 Test(steps, calls_with_nothing_else_in_between_are_not_paired)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 12; i++) {
@@ -307,7 +296,7 @@ Test(steps, calls_with_nothing_else_in_between_are_not_paired)
         for (int layer = 0; layer < 4; layer++)
             work(t, 1024, "forward:a.py:2;" MODULE "serve:a.py:7");
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.count, 12);
 }
 
@@ -315,7 +304,6 @@ Test(steps, calls_with_nothing_else_in_between_are_not_paired)
 Test(steps, ranges_of_cub_are_not_steps)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (int i = 0; i < 12; i++) {
@@ -326,7 +314,7 @@ Test(steps, ranges_of_cub_are_not_steps)
             annotate(t, "CCCL: thrust::sort", 0);
         }
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_INFERRED);
     cr_expect_eq(s.count, 12);
 }
@@ -383,7 +371,6 @@ Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
 Test(steps, are_inferred_from_lifetimes_on_a_single_line)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     for (uint64_t i = 0; i < 12; i++) {
@@ -393,7 +380,7 @@ Test(steps, are_inferred_from_lifetimes_on_a_single_line)
             mvt_free(t, .addr = 0x10000000 + 0x1000 * ((i + 1) % 2));
         mvt_alloc(t, .addr = r, .bytes = 512, .stack = "train:a.py:7");
     }
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_INFERRED);
     cr_expect_eq(s.count, 12);
 }
@@ -401,12 +388,11 @@ Test(steps, are_inferred_from_lifetimes_on_a_single_line)
 Test(steps, a_run_without_recurrence_has_no_steps)
 {
     mvt_trace *t = mvt_new();
-    mv_steps s;
 
     heap(t);
     work(t, 1024, "f:a.py:1");
     work(t, 1024, "f:a.py:2");
-    s = steps_of(t);
+    mv_steps s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_NONE);
     cr_expect_eq(s.count, 0);
 }

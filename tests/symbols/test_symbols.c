@@ -31,10 +31,9 @@ static uint64_t read_build_id(const char *path, uint8_t *out)
 {
     char command[512], line[128] = "";
     uint64_t bytes = 0;
-    FILE *in;
 
     snprintf(command, sizeof command, "readelf -n '%s' | sed -n 's/.*Build ID: //p'", path);
-    in = popen(command, "r");
+    FILE *in = popen(command, "r");
     cr_assert_not_null(in);
     if (fgets(line, sizeof line, in))
         for (unsigned byte; bytes < 32 && sscanf(line + 2 * bytes, "%2x", &byte) == 1;)
@@ -49,7 +48,6 @@ static void start(sample *s)
     void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
     sample_place (*plain)(void), (*inlined)(int *), (*cplusplus)(void), place;
     int lines[2];
-    uint64_t bias;
     Dl_info info;
 
     *s = (sample){.arena = mvt_arena_of(64 << 20)};
@@ -58,7 +56,7 @@ static void start(sample *s)
     *(void **)&inlined = dlsym(library, "sample_with_inlined");
     *(void **)&cplusplus = dlsym(library, "_ZN6memviz6sample5placeIiEEvT_");
     cr_assert(plain && inlined && cplusplus && dladdr((void *)plain, &info));
-    bias = (uint64_t)(uintptr_t)info.dli_fbase;
+    uint64_t bias = (uint64_t)(uintptr_t)info.dli_fbase;
     place = plain();
     s->plain = (uint64_t)(uintptr_t)place.address - bias;
     s->plain_line = place.line;
@@ -310,13 +308,11 @@ LongTest(symbols, damaged_files_do_no_harm)
     const char *path = mvt_temp_file((mv_span){0});
     static uint8_t whole[1 << 20], changed[1 << 20];
     uint64_t state = 99;
-    size_t bytes;
-    FILE *file;
     sample s;
 
     start(&s);
-    file = fopen(MV_SYMBOL_SAMPLE, "rb");
-    bytes = fread(whole, 1, sizeof whole, file);
+    FILE *file = fopen(MV_SYMBOL_SAMPLE, "rb");
+    size_t bytes = fread(whole, 1, sizeof whole, file);
     fclose(file);
     cr_assert(bytes > 1000 && bytes < sizeof whole);
     for (int round = 0; round < 600; round++) {

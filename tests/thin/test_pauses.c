@@ -1,8 +1,8 @@
 /* Pauses: blocks that lived within one are removed, and everything alive outside is complete. */
 
 #include "analyze/thin/thin.h"
-#include "analyze/totals/totals.h"
 #include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_live.h"
 
 static mv_pauses pauses_of(const mv_trace *trace, const char *start_after, const char *stop_after)
 {
@@ -78,26 +78,17 @@ Test(pauses, options_name_times_marks_and_steps)
     cr_expect(mv_pause_moment_is_valid("7"));
 }
 
-static mv_totals totals_of(const mv_trace *trace)
-{
-    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
-    mv_totals totals;
-
-    mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
-    return totals;
-}
-
 Test(pauses, blocks_alive_outside_are_complete)
 {
     const mv_trace *trace = mvt_done(ten_steps());
     mv_pauses p = pauses_of(trace, NULL, NULL);
     mv_thinned thinned;
-    mv_totals before = totals_of(trace), after;
+    mv_totals before = mvt_audit_of(trace, 0), after;
 
     mvt_ok(mv_thin_pauses(mvt_memory(), trace, &p, &thinned, mvt_err()));
     /* Of steps 4 to 6: 4 began and ended in it, 5 is alive, 6 ended after it. */
     cr_expect_eq(thinned.left_out, 3);
-    after = totals_of(&thinned.trace);
+    after = mvt_audit_of(&thinned.trace, 0);
     cr_expect_eq(after.current.bytes.allocated, before.current.bytes.allocated);
     cr_expect_eq(after.audit.residual, 0);
     cr_expect_not_null(strstr(thinned.trace.notes[MV_NOTE_THINNED].first, "in pauses"));

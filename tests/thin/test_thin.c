@@ -25,7 +25,7 @@ static uint32_t moved(const pair *p, uint32_t event)
     return event == UINT32_MAX ? event : mv_thinned_before(&p->thinned, 0, event);
 }
 
-/* The rows whose events are there are the rows of the thinned trace, in order. */
+/* The rows of the thinned trace are the rows whose events were kept, in order. */
 static void expect_rows(const pair *p, const char *name)
 {
     const mv_alloc_lives *a = &p->before.allocs, *b = &p->after.allocs;

@@ -108,28 +108,26 @@ LongTest(compare, texts_are_readable)
 Test(compare, the_tip_has_the_value_at_that_place)
 {
     mv_view *view = pair("leak_in_training", "gpt_train");
-    const mv_document_device *other;
     const mv_timeline_pane *pane = view->timeline;
     mv_pyramid_reader levels;
     mv_input move = {.kind = MV_INPUT_MOVE};
     char size[MV_SIZE_TEXT], text[128];
-    const mv_scene *scene;
     uint32_t moment;
-    double place;
 
     mv_view_write(view)->align = MV_ALIGN_SHARE;
     mvt_view_frame(view);
-    other = mv_view_other(view);
+    const mv_document_device *other = mv_view_other(view);
     mv_pyramid_reader_init(&levels, &other->pyramid);
     move.x = pane->plot.x + floorf(pane->plot.w * 0.6f);
     move.y = pane->plot.y + pane->plot.h - 8;
     mv_view_input(view, &move);
-    scene = mvt_view_frame(view);
+    const mv_scene *scene = mvt_view_frame(view);
     /* The event of this column that the tip is about: the highest. */
-    place = mv_pyramid_range(&view->levels,
-                             mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
-                             mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).end)
-                .allocated_event;
+    double place =
+        mv_pyramid_range(&view->levels,
+                         mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
+                         mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).end)
+            .allocated_event;
     moment =
         (uint32_t)(place * other->lives.events.count / mv_view_device(view)->lives.events.count);
     snprintf(text, sizeof text, "gpt_train.pickle: %s",
@@ -247,13 +245,12 @@ LongTest(compare, the_difference_is_that_of_the_report)
         mv_view *view = pair(pairs[i][0], pairs[i][1]);
         const cJSON *report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/%s.pickle $SNAPS/%s.pickle",
                                        pairs[i][1], pairs[i][0]);
-        const mv_flames_answer *a;
         char text[64], change[MV_SIZE_TEXT];
         mv_view_frame(view, 1280, 720, 0);
         mv_view_do(view, MV_DO_show_flame, 0);
         mv_view_do(view, MV_DO_flame_source, MV_FLAMES_CHANGE);
         const mv_scene *scene = mvt_view_frame(view);
-        a = view->panels->flames_shown;
+        const mv_flames_answer *a = view->panels->flames_shown;
         cr_assert_not_null(a);
         cr_assert_eq((double)mv_flame_change(&a->flames.tree.nodes[0]),
                      mvt_json_number(report, "delta"));

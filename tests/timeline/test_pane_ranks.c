@@ -63,10 +63,9 @@ Test(pane_ranks, every_lane_is_as_high_as_its_peak_on_one_scale)
     cr_assert_eq(count, NAMES + 1);
     for (uint32_t i = 0; i < count; i++) {
         const mv_shape *area = area_of(view, scene, i, high);
-        float pixels;
         cr_assert_not_null(area, "%s", rows[i].name);
         bottom += high;
-        pixels = bottom - top_of(scene, area);
+        float pixels = bottom - top_of(scene, area);
         if (i == 1)
             unit = (double)rows[i].peak / (double)pixels;
     }
@@ -81,14 +80,12 @@ Test(pane_ranks, every_lane_is_as_high_as_its_peak_on_one_scale)
 Test(pane_ranks, a_scale_of_its_own_fills_each_lane)
 {
     mv_view *view = ranks_of(names, NAMES);
-    const mv_scene *scene;
     uint32_t count;
-    float high;
 
     cr_assert(mv_view_do(view, MV_DO_own_scales, 0));
-    scene = mvt_view_frame(view);
+    const mv_scene *scene = mvt_view_frame(view);
     mv_device_rows(view, &count);
-    high = lane_height(view, count);
+    float high = lane_height(view, count);
     for (uint32_t i = 0; i < count; i++) {
         float top = top_of(scene, area_of(view, scene, i, high));
         float begin = view->timeline->plot.y + high * (float)i;
@@ -123,15 +120,12 @@ Test(pane_ranks, every_lane_marks_its_hits)
 {
     mv_view *view = ranks_of(names, NAMES);
     uint32_t count, lanes = 0;
-    const mv_device_row *rows;
-    const mv_scene *scene;
-    float high, bottom;
 
     mv_search_set(view, "size>=1M life<2000");
-    scene = mvt_view_frame(view);
-    rows = mv_device_rows(view, &count);
-    high = lane_height(view, count);
-    bottom = view->timeline->plot.y;
+    const mv_scene *scene = mvt_view_frame(view);
+    const mv_device_row *rows = mv_device_rows(view, &count);
+    float high = lane_height(view, count);
+    float bottom = view->timeline->plot.y;
     for (uint32_t i = 0; i < count; i++) {
         bool want[MOST_COLUMNS] = {0}, got[MOST_COLUMNS] = {0};
         const mv_envelope *e = &view->timeline->ranks->lanes[i].columns;
@@ -177,17 +171,14 @@ static bool is_tip(const mv_ui *ui, const char *text)
 Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
 {
     mv_view *view = ranks_of(names, NAMES);
-    const mv_scene *scene;
     uint32_t count;
-    const mv_device_row *rows;
-    mv_compared_ranks *found;
     float y;
 
     mv_view_move_cursor(view, 5000);
-    scene = mvt_view_frame(view);
-    rows = mv_device_rows(view, &count);
-    found = mv_ranks_find(mvt_memory(), NULL,
-                          &(mv_ranks_query){view->documents, view->document_count, count});
+    const mv_scene *scene = mvt_view_frame(view);
+    const mv_device_row *rows = mv_device_rows(view, &count);
+    mv_compared_ranks *found = mv_ranks_find(
+        mvt_memory(), NULL, &(mv_ranks_query){view->documents, view->document_count, count});
     cr_assert_not_null(found);
     y = view->timeline->plot.y;
     for (uint32_t i = 0; i < count; i++, y += lane_height(view, count)) {
@@ -297,11 +288,10 @@ LongTest(pane_ranks, many_lanes_scroll)
 {
     mv_view *view = many(120);
     mv_box plot;
-    uint32_t shown;
 
     mvt_view_frame(view);
     plot = view->timeline->plot;
-    shown = lanes_in(view);
+    uint32_t shown = lanes_in(view);
     cr_assert_gt(shown, 10);
     cr_assert_lt(shown, 120);
     cr_assert_null(mvt_view_zone(view, MV_DO_show_rank, 119));
@@ -416,8 +406,6 @@ Test(pane_ranks, lanes_are_moved_pinned_and_folded)
 {
     mv_view *view = ranks_of(names, NAMES);
     const mv_ranks_pane *pane = view->timeline->ranks;
-    mv_view_state there;
-    float high;
 
     mv_view_do(view, MV_DO_lane_up, 3); /* lanes are counted from 1 */
     mvt_view_frame(view);
@@ -433,9 +421,9 @@ Test(pane_ranks, lanes_are_moved_pinned_and_folded)
     mv_view_do(view, MV_DO_lane_up, 2); /* pinned lanes stay above the others */
     mvt_view_frame(view);
     cr_expect_eq(placed_row(view, 0), 1);
-    high = pane->placed_h[2];
+    float high = pane->placed_h[2];
     mv_view_do(view, MV_DO_lane_fold, 2);
-    there = *view->now;
+    mv_view_state there = *view->now;
     mvt_view_frame(view);
     cr_expect_eq(pane->placed_h[1], MV_RANK_LEAST);
     cr_expect_gt(pane->placed_h[2], high); /* the others get its room */
@@ -483,7 +471,6 @@ Test(pane_ranks, levels_have_lanes)
 {
     mv_view *view = mvt_view("train");
     const mv_level_list *levels = mv_view_levels(view);
-    const mv_device_row *row;
     uint32_t shown = mv_view_level(view);
 
     cr_assert_gt(levels->count, 2);
@@ -494,7 +481,7 @@ Test(pane_ranks, levels_have_lanes)
     for (uint32_t i = 0; i < levels->count; i++)
         if (i != shown)
             cr_expect(mvt_scene_says(&view->ui.scene, levels->name[i]), "%s", levels->name[i]);
-    row = mv_rank_row(view, 1);
+    const mv_device_row *row = mv_rank_row(view, 1);
     cr_assert(row && row->level && row->shown);
     mv_view_do(view, MV_DO_show_rank, 1);
     cr_expect_str_eq(view->now->level, row->level);

@@ -60,15 +60,14 @@ static void check_hits(mv_view *view)
 
     for (float x = pane->plot.x + 3; x < pane->plot.x + pane->plot.w; x += 37)
         for (float y = pane->plot.y + 2; y < pane->plot.y + pane->plot.h; y += 11) {
-            uint32_t event, found;
-            double byte;
+            uint32_t event;
             mv_hit hit;
             cr_assert(mv_plot_open(&p, view, view->main_box));
             p.at = pane->at;
             cr_assert(mv_plot_hit(&p, x, y, &event, &hit));
-            byte = p.at.y + (double)(p.at.box.y + p.at.box.h - floorf(y) - 0.5f) * p.at.dy;
+            double byte = p.at.y + (double)(p.at.box.y + p.at.box.h - floorf(y) - 0.5f) * p.at.dy;
             byte = fmax(0, byte);
-            found = literal_hit(p.index, p.rows->only, event, (uint64_t)byte);
+            uint32_t found = literal_hit(p.index, p.rows->only, event, (uint64_t)byte);
             if (hit.rank == found)
                 hits += found != MV_NO_ROW;
             else /* the byte is at the border of two */
@@ -148,7 +147,6 @@ Test(pane_timeline, a_double_click_fits_the_life)
     mv_box plot = view->timeline->plot;
     const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
     float x = plot.x + plot.w * 0.35f, y = plot.y + plot.h * 0.4f;
-    double life;
 
     act(view, MV_INPUT_PRESS, x, y, 1);
     act(view, MV_INPUT_RELEASE, x, y, 1);
@@ -157,7 +155,7 @@ Test(pane_timeline, a_double_click_fits_the_life)
     mv_view_frame(view, 1280, 720, 0);
     cr_assert_neq(view->now->pinned, MV_NO_ROW);
     cr_assert_lt(a->freed[view->now->pinned], MV_NEVER);
-    life = a->freed[view->now->pinned] - a->birth[view->now->pinned];
+    double life = a->freed[view->now->pinned] - a->birth[view->now->pinned];
     cr_assert_leq(view->now->from, a->birth[view->now->pinned]);
     cr_assert_geq(view->now->to, a->freed[view->now->pinned]);
     cr_assert_leq(view->now->to - view->now->from, fmax(4, life * 1.3));
@@ -169,12 +167,12 @@ Test(pane_timeline, the_minimap_moves_the_window)
 {
     mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
-    float middle, y;
+    float y;
 
     wheel(view, plot.x + plot.w / 2, plot.y + 50, 6, 0);
     mv_view_frame(view, 1280, 720, 0);
     y = view->minimap_box.y + view->minimap_box.h / 2;
-    middle = mv_viewport_x(&view->timeline->map_at, (view->now->from + view->now->to) / 2);
+    float middle = mv_viewport_x(&view->timeline->map_at, (view->now->from + view->now->to) / 2);
     act(view, MV_INPUT_PRESS, middle, y, 1);
     act(view, MV_INPUT_MOVE, middle - 100, y, 0);
     act(view, MV_INPUT_RELEASE, middle - 100, y, 1);
@@ -449,10 +447,9 @@ Test(pane_timeline, thin_rows_do_not_blend)
     mv_view *view = mvt_view("gpt_train");
 
     for (uint64_t mode = MV_COLOUR_SITE; mode <= MV_COLOUR_STACK; mode++) {
-        const mv_scene *scene;
         uint32_t images = 0, last = view->ui.theme->plot;
         mv_view_do(view, MV_DO_colour, mode);
-        scene = mvt_view_frame(view);
+        const mv_scene *scene = mvt_view_frame(view);
         for (uint32_t i = 0; i < scene->shape_count; i++) {
             const mv_pixels *p = scene->shapes[i].image;
             if (scene->shapes[i].kind != MV_SHAPE_IMAGE)

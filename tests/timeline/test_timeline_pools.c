@@ -16,15 +16,13 @@ static mv_view *pools_of(const char *name)
 /* The contents of the last frame. */
 static const mv_pools_answer *answer_of(mv_view *view)
 {
-    const mv_pools_answer *a;
-    mv_pools_query ask;
     bool is_current;
     mv_plot p;
 
     cr_assert(mv_plot_open(&p, view, view->main_box));
     mv_plot_look(&p);
-    ask = mv_plot_pools_query(&p);
-    a = mv_slot_query(view->timeline->pools_slot, &ask, &is_current);
+    mv_pools_query ask = mv_plot_pools_query(&p);
+    const mv_pools_answer *a = mv_slot_query(view->timeline->pools_slot, &ask, &is_current);
     cr_assert(a && is_current);
     return a;
 }
@@ -120,12 +118,11 @@ Test(timeline_pools, follows_the_search)
 {
     mv_view *view = pools_of("gpt_train");
     uint64_t all = allocated_in(answer_of(view)), some;
-    uint32_t groups;
 
     mv_search_set(view, "train.py:62");
     mvt_view_frame(view);
     cr_expect_eq(allocated_in(answer_of(view)), all);
-    groups = coloured_in(answer_of(view));
+    uint32_t groups = coloured_in(answer_of(view));
     mv_view_do(view, MV_DO_isolate, 0);
     mvt_view_frame(view);
     some = allocated_in(answer_of(view));

@@ -27,12 +27,10 @@ static void scatter_times(mv_events *e, uint64_t *random)
 
 static void open_stand(stand *s, uint32_t seed, mv_clock clock)
 {
-    mv_arena *arena;
-
     s->trace = mvt_new();
     mvt_heap_run(s->trace,
                  (mvt_heap_opts){.seed = seed, .calls = 200, .unrecorded = seed % 2 * 30});
-    arena = mvt_arena(s->trace);
+    mv_arena *arena = mvt_arena(s->trace);
     s->lives = mvt_lives(arena, mvt_done(s->trace), 0);
     s->random = seed;
     scatter_times(&s->lives.events, &s->random);

@@ -34,12 +34,11 @@ static void begin(program *p, uint64_t seed)
 static mv_stack_id stack_of(program *p, uint32_t number)
 {
     mv_frame_row row = MV_FRAME_ROW;
-    mv_frame_id frame;
     char name[8];
 
     snprintf(name, sizeof name, "f%u", number);
     row.function = mv_build_string(&p->build, name, strlen(name));
-    frame = mv_build_frame(&p->build, &row);
+    mv_frame_id frame = mv_build_frame(&p->build, &row);
     return mv_build_stack(&p->build, &frame, 1);
 }
 
@@ -70,11 +69,10 @@ static void run_event(program *p, uint32_t at, uint32_t lost_percent, bool has_t
 
 static mv_lives end(program *p)
 {
-    const char *unsound;
     mv_err err;
 
     cr_assert_eq(mv_block_log_end(&p->log, &err), MV_OK, "%s", err.detail);
-    unsound = mvt_unsound(&p->trace);
+    const char *unsound = mvt_unsound(&p->trace);
     cr_assert_null(unsound, "%s", unsound);
     return mvt_lives(mvt_memory(), &p->trace, 0);
 }
@@ -108,11 +106,10 @@ LongTest(block_balance, sums_are_the_totals)
 {
     for (uint32_t round = 0; round < 200; round++) {
         program *p = mv_push_struct(mvt_memory(), program);
-        mv_lives lives;
         begin(p, round + 1);
         for (uint32_t at = 0; at < EVENTS; at++)
             run_event(p, at, at < EVENTS / 3 ? 100 : round % 6 * 10, true);
-        lives = end(p);
+        mv_lives lives = end(p);
         cr_expect_eq(lives.doubts.residual, 0, "round %u", round);
         cr_expect_eq(lives.doubts.lone_frees + lives.doubts.lost_frees, 0, "round %u", round);
         cr_expect_eq(p->trace.notes[MV_NOTE_LOST_EVENTS].count > 0, round % 6 > 0, "%u", round);
@@ -125,11 +122,10 @@ LongTest(block_balance, logs_without_totals_are_sound)
 {
     for (uint32_t round = 0; round < 100; round++) {
         program *p = mv_push_struct(mvt_memory(), program);
-        mv_lives lives;
         begin(p, round + 1);
         for (uint32_t at = 0; at < EVENTS; at++)
             run_event(p, at, round % 5 * 10, false);
-        lives = end(p);
+        mv_lives lives = end(p);
         cr_expect_eq(lives.doubts.residual, 0, "round %u", round);
         if (round % 5 > 0)
             continue;

@@ -80,12 +80,11 @@ static mv_trace read_quickly(const message *file)
     clock_t from = clock();
     mv_trace trace;
     mv_err err;
-    double seconds;
 
     cr_assert_eq(
         mv_trace_read_bytes(mvt_memory(), (mv_span){file->data, file->length}, &trace, &err), MV_OK,
         "%s", err.detail);
-    seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
+    double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
     cr_expect_lt(seconds, MOST_SECONDS, "%.1f s", seconds);
     cr_expect_null(mvt_unsound(&trace));
     return trace;
@@ -128,12 +127,11 @@ static message sample_on(uint32_t device)
 Test(long_texts, samples_of_jax_share_the_label_of_their_device)
 {
     message file = profile_head(), sample = sample_on(9);
-    mv_trace trace;
 
     for (uint32_t i = 0; i < REFERENCES; i++)
         put_message(&file, 2, &sample);
     put_texts(&file, long_text("gpu:1"));
-    trace = read_quickly(&file);
+    mv_trace trace = read_quickly(&file);
     cr_expect_eq(trace.blocks.count, REFERENCES);
     cr_expect_eq(trace.device_count, 2);
 }
@@ -142,7 +140,6 @@ Test(long_texts, lines_of_jax_share_the_names_of_their_function)
 {
     message file = profile_head(), sample = sample_on(8), place = {0}, line = {0};
     message function = pair(1, 1, 2, 9);
-    mv_trace trace;
 
     put_number(&function, 4, 9);
     put_number(&place, 1, 1);
@@ -155,7 +152,7 @@ Test(long_texts, lines_of_jax_share_the_names_of_their_function)
     put_message(&file, 4, &place);
     put_message(&file, 5, &function);
     put_texts(&file, long_text("f"));
-    trace = read_quickly(&file);
+    mv_trace trace = read_quickly(&file);
     cr_expect_eq(trace.frames.count, REFERENCES);
 }
 
@@ -206,10 +203,9 @@ static message plane_of(const char *name, uint64_t length, uint32_t count, uint6
 LongTest(long_texts, events_of_xla_share_the_name_of_their_allocator)
 {
     message plane = plane_of(long_text("GPU_3_bfc"), LONG, REFERENCES, 1u << 30), file = {0};
-    mv_trace trace;
 
     put_message(&file, 1, &plane);
-    trace = read_quickly(&file);
+    mv_trace trace = read_quickly(&file);
     cr_expect_eq(trace.devices[3].events.count, 2 * REFERENCES);
 }
 
@@ -219,12 +215,11 @@ Test(long_texts, profiles_of_several_hosts_are_not_one_heap)
     message one = plane_of("GPU_0_bfc", 9, 4, 1u << 30),
             same = plane_of("GPU_0_bfc", 9, 4, 2u << 30);
     message other = plane_of("GPU_1_bfc", 9, 4, 3u << 30), file = {0};
-    mv_trace trace;
     mv_err err;
 
     put_message(&file, 1, &one);
     put_message(&file, 1, &other);
-    trace = read_quickly(&file);
+    mv_trace trace = read_quickly(&file);
     cr_expect_eq(trace.device_count, 2);
     put_message(&file, 1, &same);
     cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){file.data, file.length}, &trace, &err),

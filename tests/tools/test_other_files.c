@@ -4,9 +4,11 @@
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/moment.h"
+#include "tests/cli/fixture_runs.h"
 #include "tests/fixture/fixture.h"
-#include "tests/fixture/fixture_program.h"
 #include "viz/core/pyramid.h"
+
+#define TOOLS MV_TESTDATA "/tools/"
 
 static const char *const all_names[] = {
     "jax.xplane.pb.gz",      "tensorflow.xplane.pb",    "jax_memory.prof",
@@ -22,14 +24,13 @@ enum { NAMES = sizeof all_names / sizeof *all_names };
 static mv_trace read_tool(const char *name)
 {
     char path[1024];
-    const char *unsound;
     mv_trace trace;
     mv_err err;
 
     snprintf(path, sizeof path, MV_TESTDATA "/tools/%s", name);
     cr_assert_eq(mv_trace_read(mvt_memory(), path, NULL, &trace, &err), MV_OK, "%s: %s", name,
                  err.detail);
-    unsound = mvt_unsound(&trace);
+    const char *unsound = mvt_unsound(&trace);
     cr_assert_null(unsound, "%s: %s", name, unsound);
     return trace;
 }
@@ -65,17 +66,6 @@ static const char *text_of_fact(const mv_trace *trace, const char *key)
     const char *text = mv_fact_find(trace, key);
 
     return text ? text : "";
-}
-
-static uint32_t count_of(const char *text, const char *part)
-{
-    uint32_t count = 0;
-
-    while ((text = strstr(text, part)) != NULL) {
-        text += strlen(part);
-        count++;
-    }
-    return count;
 }
 
 /* ---- XLA --------------------------------------------------------------------------------- */
@@ -145,15 +135,12 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         char name[64];
-        mv_trace trace;
-        mv_lives lives;
-        mv_totals totals;
         mv_leaks leaks;
         mv_err err;
         snprintf(name, sizeof name, "%s.xplane.pb", all[i].name);
-        trace = read_tool(name);
-        lives = mvt_lives(mvt_memory(), &trace, 0);
-        totals = totals_of(&trace, &lives);
+        mv_trace trace = read_tool(name);
+        mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+        mv_totals totals = totals_of(&trace, &lives);
         cr_expect_eq(totals.peak.bytes.allocated, all[i].peak, "%s: %llu", name,
                      (unsigned long long)totals.peak.bytes.allocated);
         cr_expect_eq(totals.current.bytes.allocated, all[i].end, "%s: %llu", name,
@@ -175,9 +162,10 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
 /* XLA's own range does not identify the caller. */
 Test(other_files, the_range_of_all_allocations_is_left_out)
 {
-    mvt_run run = mvt_sh("$MEMVIZ peak %s/tools/allocations.xplane.pb", MV_TESTDATA);
+    static const mvt_expected_run all[] = {
+        {"peak " TOOLS "allocations.xplane.pb", 0, "100 % by ExecuteHelper", ""}};
 
-    cr_expect(strstr(run.out, "100 % by ExecuteHelper"), "%s", run.out);
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
 /* Events without a size are events, too. */
@@ -196,7 +184,6 @@ Test(other_files, limits_and_peaks_are_of_devices)
 {
     static const uint64_t peaks[] = {1082130432, (uint64_t)20 << 30};
     mv_trace trace = read_tool("two_limits.xplane.pb");
-    mvt_run run;
 
     cr_expect_str_eq(text_of_fact(&trace, "limit_0"), "8589934592");
     cr_expect_str_eq(text_of_fact(&trace, "limit_1"), "69793218560");
@@ -210,10 +197,11 @@ Test(other_files, limits_and_peaks_are_of_devices)
                      (unsigned long long)totals.peak.bytes.allocated);
         cr_expect_neq(totals.audit.peak.allocated, MV_BOUND_EXACT);
     }
-    run = mvt_sh("$MEMVIZ info %s/tools/two_limits.xplane.pb", MV_TESTDATA);
-    cr_expect(strstr(run.out, "device 0: 8.00 GiB may be allocated (GPU_0_bfc)"), "%s", run.out);
-    cr_expect(strstr(run.out, "device 1: 65.0 GiB may be allocated"), "%s", run.out);
-    cr_expect(strstr(run.out, "device 1: 20.0 GiB allocated at once"), "%s", run.out);
+    static const mvt_expected_run all[] = {
+        {"two_limits.xplane.pb", 0, "device 0: 8.00 GiB may be allocated (GPU_0_bfc)", ""},
+        {NULL, 0, "device 1: 65.0 GiB may be allocated", NULL},
+        {NULL, 0, "device 1: 20.0 GiB allocated at once", NULL}};
+    MVT_EXPECT_RUNS("$MEMVIZ info " TOOLS "%s", all);
 }
 
 /* The allocator's peak from before the profile is a bound of the peak; it does not belong to the
@@ -223,25 +211,18 @@ Test(other_files, a_peak_before_the_profile_is_a_bound)
     mv_trace trace = read_tool("early_peak.xplane.pb");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
     mv_totals totals = totals_of(&trace, &lives);
-    mvt_run run;
 
     cr_expect_eq(lives.history, MV_HISTORY_LATE);
     cr_expect_eq(totals.peak.bytes.allocated, (uint64_t)4 << 30);
     cr_expect_eq(totals.peak.allocated_event, MV_BEFORE);
-    run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --fail-on 'peak>1GiB,known'",
-                 MV_TESTDATA);
-    cr_expect_eq(run.status, 3);
-    cr_expect(strstr(run.out, "a peak of 4.00 GiB"), "%s", run.out);
-    cr_expect(strstr(run.out, "1.00 MiB allocated at the highest point of the events"), "%s",
-              run.out);
-    run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --json", MV_TESTDATA);
-    cr_expect(strstr(run.out, "\"peak_of_allocator\""), "%s", run.out);
-    run = mvt_sh("$MEMVIZ stats %s/tools/jax.xplane.pb.gz --fail-on 'peak>150MiB,known'",
-                 MV_TESTDATA);
-    cr_expect_eq(run.status, 3);
-    run = mvt_sh("$MEMVIZ stats --level host %s/tools/jax.xplane.pb.gz --fail-on 'peak>1MiB,known'",
-                 MV_TESTDATA);
-    cr_expect_eq(run.status, 0, "%s", run.err);
+    static const mvt_expected_run all[] = {
+        {"peak " TOOLS "early_peak.xplane.pb --fail-on 'peak>1GiB,known'", 3, "a peak of 4.00 GiB",
+         ""},
+        {NULL, 0, "1.00 MiB allocated at the highest point of the events", NULL},
+        {"peak " TOOLS "early_peak.xplane.pb --json", 0, "\"peak_of_allocator\"", ""},
+        {"stats " TOOLS "jax.xplane.pb.gz --fail-on 'peak>150MiB,known'", 3, "", ""},
+        {"stats --level host " TOOLS "jax.xplane.pb.gz --fail-on 'peak>1MiB,known'", 0, "", ""}};
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
 static void expect_frame(const mv_trace *trace, mv_stack_id stack, uint32_t at, const char *file,
@@ -342,67 +323,61 @@ Test(other_files, devices_of_jax_are_their_labels)
 /* The runtime of TPUs does not know the size of a program, and reports -1. */
 Test(other_files, executables_of_unknown_size_are_counted)
 {
+    static const mvt_expected_run all[] = {{"$MEMVIZ info " TOOLS "unsized_executables.prof", 0,
+                                            "3 of them without a size in the file", ""},
+                                           {"$MEMVIZ stats " TOOLS "unsized_executables.prof", 0,
+                                            "sizes of 3 executables are not in the file", ""},
+                                           {"$MEMVIZ convert " TOOLS
+                                            "unsized_executables.prof a.bin && $MEMVIZ stats a.bin",
+                                            0, "sizes of 3 executables are not in the file", ""}};
     mv_trace trace = read_tool("unsized_executables.prof");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mvt_run run = mvt_sh("$MEMVIZ info %s/tools/unsized_executables.prof", MV_TESTDATA);
 
     cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated, 14 << 20);
     cr_expect_str_eq(text_of_fact(&trace, MV_FACT_EXECUTABLES), "4");
     cr_expect_str_eq(text_of_fact(&trace, MV_FACT_UNSIZED_EXECUTABLES), "3");
-    cr_expect(strstr(run.out, "3 of them without a size in the file"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ stats %s/tools/unsized_executables.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "sizes of 3 executables are not in the file"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ convert %s/tools/unsized_executables.prof a.bin && $MEMVIZ stats a.bin",
-                 MV_TESTDATA);
-    cr_expect(strstr(run.out, "sizes of 3 executables are not in the file"), "%s", run.out);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 /* They were taken for arrays that the line of the call holds. */
 Test(other_files, executables_are_a_category)
 {
-    mvt_run run = mvt_sh("$MEMVIZ peak --csv --table devices.sites %s/tools/tpu_memory.prof | "
-                         "grep -c ,executable,",
-                         MV_TESTDATA);
+    static const mvt_expected_run all[] = {
+        {"$MEMVIZ peak --csv --table devices.sites " TOOLS "tpu_memory.prof | "
+         "grep -c ,executable, | grep -x 1",
+         0, "1\n", ""},
+        {"$MEMVIZ peak --json --device 0 " TOOLS "tpu_memory.prof", 0, "\"executable\":5000", ""},
+        {NULL, 0, "\"unknown\":4096", NULL},
+        {"printf 'compiled.program\\tmine\\n' >r; "
+         "$MEMVIZ peak --json --device 0 --rules r " TOOLS "tpu_memory.prof",
+         0, "\"mine\":5000", ""},
+        {"$MEMVIZ --device 0 " TOOLS "tpu_memory.prof | tr -s '\n ' '  '", 0,
+         " HELD compiled programs and their constants: 4.88 KiB of 8.88 KiB, 55 %, executable", ""},
+        {"$MEMVIZ " TOOLS "jax_memory.prof", 0, "!executable", ""}};
 
-    cr_expect_str_eq(run.out, "1\n", "%s", run.out);
-    run = mvt_sh("$MEMVIZ peak --json --device 0 %s/tools/tpu_memory.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "\"executable\":5000"), "%s", run.out);
-    cr_expect(strstr(run.out, "\"unknown\":4096"), "%s", run.out);
-    run = mvt_sh("printf 'compiled.program\\tmine\\n' >r; "
-                 "$MEMVIZ peak --json --device 0 --rules r %s/tools/tpu_memory.prof",
-                 MV_TESTDATA);
-    cr_expect(strstr(run.out, "\"mine\":5000"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ --device 0 %s/tools/tpu_memory.prof | tr -s '\n ' '  '", MV_TESTDATA);
-    cr_expect(strstr(run.out, " HELD compiled programs and their constants: 4.88 KiB of 8.88 KiB, "
-                              "55 %, executable"),
-              "%s", run.out);
-    run = mvt_sh("$MEMVIZ %s/tools/jax_memory.prof", MV_TESTDATA);
-    cr_expect_eq(count_of(run.out, "executable"), 0, "%s", run.out);
+    MVT_EXPECT_RUNS("%s", all);
 }
 
 Test(other_files, a_device_that_is_the_cpu_is_called_so)
 {
-    mvt_run run = mvt_sh("$MEMVIZ %s/tools/cpu_memory.prof", MV_TESTDATA);
+    static const mvt_expected_run all[] = {
+        {TOOLS "cpu_memory.prof", 0, "device 0 (CPU): peak >= 8.00 MiB allocated", ""},
+        {NULL, 0, "device 1 (CPU): peak >= 8.00 MiB allocated", NULL},
+        {"peak " TOOLS "cpu_memory.prof", 0, "device 1 (CPU)", ""},
+        {"stats " TOOLS "tpu_memory.prof", 0, "device 2 (CPU)", ""},
+        {NULL, 0, "!device 1 (CPU)", NULL}};
 
-    cr_expect(strstr(run.out, "device 0 (CPU): >= 8.00 MiB allocated"), "%s", run.out);
-    cr_expect(strstr(run.out, "device 1 (CPU): >= 8.00 MiB allocated"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ peak %s/tools/cpu_memory.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "device 1 (CPU)"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ stats %s/tools/tpu_memory.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "device 2 (CPU)") && !strstr(run.out, "device 1 (CPU)"), "%s",
-              run.out);
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
 Test(other_files, heaps_of_the_cpu_do_not_belong_to_jax)
 {
-    mvt_run run = mvt_sh("$MEMVIZ info %s/tools/cpu_heap.prof", MV_TESTDATA);
+    static const mvt_expected_run all[] = {
+        {"cpu_heap.prof", 1, NULL, "its samples have neither a kind nor a device"},
+        {"go_heap.prof", 1, NULL,
+         "a pprof profile of alloc_objects, inuse_space, not of a device's"}};
 
-    cr_expect_eq(run.status, 1);
-    cr_expect(strstr(run.err, "its samples have neither a kind nor a device"), "%s", run.err);
-    run = mvt_sh("$MEMVIZ info %s/tools/go_heap.prof", MV_TESTDATA);
-    cr_expect_eq(run.status, 1);
-    cr_expect(strstr(run.err, "a pprof profile of alloc_objects, inuse_space, not of a device's"),
-              "%s", run.err);
+    MVT_EXPECT_RUNS("$MEMVIZ info " TOOLS "%s", all);
 }
 
 /* A process of several has devices from its own first number on. */
@@ -419,14 +394,13 @@ Test(other_files, samples_without_a_device_are_of_the_first_one)
 
 Test(other_files, a_million_buffers_are_counted)
 {
+    static const mvt_expected_run all[] = {{"stats", 0, "the file has 2097159 buffers", ""},
+                                           {"info", 0, "2097159 in the file", ""}};
     mv_trace trace = read_tool("million.prof");
-    mvt_run run = mvt_sh("$MEMVIZ stats %s/tools/million.prof", MV_TESTDATA);
 
     cr_expect_str_eq(text_of_fact(&trace, "buffers"), "2097159");
     cr_expect_eq(trace.notes[MV_NOTE_FILE_NOTE].count, 0);
-    cr_expect(strstr(run.out, "the file has 2097159 buffers"), "%s", run.out);
-    run = mvt_sh("$MEMVIZ info %s/tools/million.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "2097159 in the file"), "%s", run.out);
+    MVT_EXPECT_RUNS("$MEMVIZ %s " TOOLS "million.prof", all);
 }
 
 /* ---- RMM --------------------------------------------------------------------------------- */
@@ -482,20 +456,16 @@ Test(other_files, a_failed_request_is_an_event)
 /* The first look is about the last of two failures, so it names that one, not the first. */
 Test(other_files, a_failure_is_named_as_at_names_it)
 {
-    mvt_run look = mvt_sh("$MEMVIZ " MV_TESTDATA "/tools/rmm_failures.csv | tr -s '\n ' '  '");
-    mvt_run info = mvt_sh("$MEMVIZ info " MV_TESTDATA "/tools/rmm_failures.csv | tr -s '\n ' '  '");
-    mvt_run lone = mvt_sh("$MEMVIZ info " MV_TESTDATA "/tools/rmm_steps.csv | tr -s '\n ' '  '");
-    mvt_run last = mvt_sh("$MEMVIZ peak --at oom#2 " MV_TESTDATA "/tools/rmm_failures.csv");
+    static const mvt_expected_run all[] = {
+        {TOOLS "rmm_failures.csv", 0, "the last one of 8.00 GiB: ", ""},
+        {NULL, 0, "memviz peak --at oom#2 shows who held memory then", NULL},
+        {"info " TOOLS "rmm_failures.csv", 0,
+         "memviz peak --at oom shows who held memory at the first, --at oom#2 at the last", ""},
+        {"info " TOOLS "rmm_steps.csv", 0,
+         "1 of its requests; memviz peak --at oom shows who held memory ", ""},
+        {"peak --at oom#2 " TOOLS "rmm_failures.csv", 0, "2.06 GiB allocated", ""}};
 
-    cr_expect(strstr(look.out, "the last one of 8.00 GiB: "), "%s", look.out);
-    cr_expect(strstr(look.out, "memviz peak --at oom#2 shows who held memory then"), "%s",
-              look.out);
-    cr_expect(strstr(info.out, "memviz peak --at oom shows who held memory at the first, --at "
-                               "oom#2 at the last"),
-              "%s", info.out);
-    cr_expect(strstr(lone.out, "1 of its requests; memviz peak --at oom shows who held memory "),
-              "%s", lone.out);
-    cr_expect(strstr(last.out, "2.06 GiB allocated"), "%s", last.out);
+    MVT_EXPECT_RUNS("$MEMVIZ %s | tr -s '\n ' '  '", all);
 }
 
 Test(other_files, odd_lines_of_rmm_are_counted)
@@ -513,27 +483,29 @@ Test(other_files, odd_lines_of_rmm_are_counted)
 /* A complete log reports its limits; one that is not has no figure that is exact. */
 Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
 {
-    static const char *const lacking[] = {"rmm_cut.csv", "rmm_glued.csv", "rmm_overlap.csv"};
+    static const char *const parts[] = {"rmm_cut.csv", "rmm_glued.csv", "rmm_overlap.csv"};
+    static const mvt_expected_run all[] = {
+        {"peak " TOOLS "rmm_cut.csv --fail-on 'peak>2GiB'", 4, "", ""},
+        {"peak " TOOLS "rmm_glued.csv --fail-on 'peak>2GiB'", 4, "", ""},
+        {"peak " TOOLS "rmm_overlap.csv --fail-on 'peak>2GiB'", 4, "", ""},
+        {"leaks " TOOLS "rmm_cut.csv --fail-on leak", 4, "", ""},
+        {"leaks " TOOLS "rmm_glued.csv --fail-on leak", 4, "", ""},
+        {"leaks " TOOLS "rmm_overlap.csv --fail-on leak", 4, "", ""},
+        {"peak " TOOLS "rmm_steps.csv --fail-on 'peak>1GiB'", 0, "", ""}};
     mv_trace trace = read_tool("rmm_steps.csv");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
-    mvt_run run;
 
     cr_expect_eq(lives.history, MV_HISTORY_COMPLETE);
     cr_expect(strstr(lives.history_why, "others from that time are not visible"), "%s",
               lives.history_why);
     for (int i = 0; i < 3; i++) {
-        trace = read_tool(lacking[i]);
+        trace = read_tool(parts[i]);
         lives = mvt_lives(mvt_memory(), &trace, 0);
-        cr_expect_eq(lives.history, MV_HISTORY_TRUNCATED, "%s", lacking[i]);
+        cr_expect_eq(lives.history, MV_HISTORY_TRUNCATED, "%s", parts[i]);
         cr_expect_neq(totals_of(&trace, &lives).audit.peak.allocated, MV_BOUND_EXACT, "%s",
-                      lacking[i]);
-        run = mvt_sh("$MEMVIZ peak %s/tools/%s --fail-on 'peak>2GiB'", MV_TESTDATA, lacking[i]);
-        cr_expect_eq(run.status, 4, "%s: %s", lacking[i], run.err);
-        run = mvt_sh("$MEMVIZ leaks %s/tools/%s --fail-on leak", MV_TESTDATA, lacking[i]);
-        cr_expect_eq(run.status, 4, "%s: %s", lacking[i], run.err);
+                      parts[i]);
     }
-    run = mvt_sh("$MEMVIZ peak %s/tools/rmm_steps.csv --fail-on 'peak>1GiB'", MV_TESTDATA);
-    cr_expect_eq(run.status, 0, "%s", run.err);
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
 /* An allocation at the place of a live block ends that block: in the totals, too. */
@@ -610,24 +582,17 @@ Test(other_files, events_lead_to_the_final_heap)
 /* Reports about PyTorch's allocator say so, in a line; the level has the allocator's name. */
 Test(other_files, commands_name_the_allocator)
 {
-    static const char *const commands[] = {"whatif", "oom", "fragmentation"};
-    mvt_run run;
+    static const char xla[] = "needs PyTorch's allocator; this file is from XLA's";
+    static const mvt_expected_run all[] = {
+        {"whatif " TOOLS "jax.xplane.pb.gz", 1, NULL, xla},
+        {"oom " TOOLS "jax.xplane.pb.gz", 1, NULL, xla},
+        {"fragmentation " TOOLS "jax.xplane.pb.gz", 1, NULL, xla},
+        {"peak --json " TOOLS "rmm_steps.csv", 0, "\"level\":\"rmm\"", ""},
+        {"peak --level rmm " TOOLS "rmm_steps.csv", 0, "", ""},
+        {"peak --level cuda " TOOLS "rmm_steps.csv", 1, NULL, "no level cuda: this file has rmm"},
+        {"stats --level host " TOOLS "tensorflow.xplane.pb", 0, "", ""}};
 
-    for (int i = 0; i < 3; i++) {
-        run = mvt_sh("$MEMVIZ %s %s/tools/jax.xplane.pb.gz", commands[i], MV_TESTDATA);
-        cr_expect_eq(run.status, 1);
-        cr_expect(strstr(run.err, "needs PyTorch's allocator; this file is from XLA's"), "%s",
-                  run.err);
-    }
-    run = mvt_sh("$MEMVIZ peak --json %s/tools/rmm_steps.csv", MV_TESTDATA);
-    cr_expect(strstr(run.out, "\"level\": \"rmm\"") || strstr(run.out, "\"level\":\"rmm\""), "%s",
-              run.out);
-    run = mvt_sh("$MEMVIZ peak --level rmm %s/tools/rmm_steps.csv", MV_TESTDATA);
-    cr_expect_eq(run.status, 0);
-    run = mvt_sh("$MEMVIZ peak --level cuda %s/tools/rmm_steps.csv", MV_TESTDATA);
-    cr_expect(strstr(run.err, "no level cuda: this file has rmm"), "%s", run.err);
-    run = mvt_sh("$MEMVIZ stats --level host %s/tools/tensorflow.xplane.pb", MV_TESTDATA);
-    cr_expect_eq(run.status, 0, "%s", run.err);
+    MVT_EXPECT_RUNS("$MEMVIZ %s", all);
 }
 
 /* Memory that a tool's allocator took from the device is not in its file: no report says it in
@@ -642,7 +607,7 @@ LongTest(other_files, nothing_is_reported_about_reserved_memory)
 
     for (int k = 0; k < 3; k++) {
         for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-            run = mvt_sh("$MEMVIZ %s %s/tools/%s", commands[i], MV_TESTDATA, names[k]);
+            run = mvt_here_or_sh("$MEMVIZ %s %s/tools/%s", commands[i], MV_TESTDATA, names[k]);
             cr_expect_eq(run.status, 0, "%s", run.err);
             cr_expect_null(strstr(run.out, "reserved"), "%s", run.out);
         }
@@ -657,7 +622,7 @@ LongTest(other_files, nothing_is_reported_about_reserved_memory)
         run =
             mvt_sh("cp %s/tools/%s a; $MEMVIZ diff a a; $MEMVIZ ranks a a", MV_TESTDATA, names[k]);
         cr_expect_null(strstr(run.out, "reserved"), "%s", run.out);
-        run = mvt_sh("$MEMVIZ stats --json %s/tools/%s", MV_TESTDATA, names[k]);
+        run = mvt_here_or_sh("$MEMVIZ stats --json %s/tools/%s", MV_TESTDATA, names[k]);
         cr_expect(strstr(run.out, "\"reserved\""), "%s", run.out);
     }
     run = mvt_sh("$MEMVIZ memory %s/tools/jax.xplane.pb.gz -o x.svg && cat x.svg", MV_TESTDATA);
@@ -675,7 +640,6 @@ Test(other_files, reserved_memory_peaks_with_its_block)
         mv_pyramid pyramid;
         mv_moment_query ask;
         mv_moment at;
-        mv_extent all;
         char why[200];
 
         cr_assert(mv_moment_read(&trace, 0, "reserved-peak", MV_ALL_EVENTS, &ask, why, sizeof why));
@@ -689,73 +653,52 @@ Test(other_files, reserved_memory_peaks_with_its_block)
         mvt_ok(mv_pyramid_find(mvt_memory(), &lives, &pyramid, mvt_err()));
         pyramid.of_level = true;
         mv_pyramid_reader_init(&reader, &pyramid);
-        all = mv_pyramid_range(&reader, MV_BEFORE, lives.events.count);
+        mv_extent all = mv_pyramid_range(&reader, MV_BEFORE, lives.events.count);
         cr_expect_eq(at.event, all.reserved_event, "%s", all_names[i]);
     }
 }
 
-/* The advice for an empty file is about the tool that wrote it. */
-Test(other_files, an_empty_file_is_not_sent_to_pytorch)
+/* ---- files that are cut, joined or empty ------------------------------------------------- */
+
+#define HEADER "printf 'Thread,Time,Action,Pointer,Size,Stream\\n"
+#define PART(first)                                                                      \
+    "{ printf '" first "'; tail -n +20 rmm_steps.csv; } >$OLDPWD/part.csv; cd $OLDPWD; " \
+    "$MEMVIZ part.csv; $MEMVIZ info part.csv"
+
+Test(other_files, odd_files_of_tools_are_explained)
 {
-    mvt_run run = mvt_sh("printf 'Thread,Time,Action,Pointer,Size,Stream\\n"
-                         "1,10:00:00.000000,allocate,0x1000,0,0x0\\n' >empty.csv; "
-                         "$MEMVIZ empty.csv");
+    static const mvt_expected_run all[] = {
+        /* The advice for an empty file is about the tool that wrote it. */
+        {HEADER "1,10:00:00.000000,allocate,0x1000,0,0x0\\n' >$OLDPWD/empty.csv; "
+                "$MEMVIZ $OLDPWD/empty.csv",
+         0, "rmm.enable_logging()", ""},
+        {NULL, 0, "!PyTorch", NULL},
+        /* Memory held by the first program at its end would count for the second. */
+        {"l=$PWD/rmm_steps.csv; cd $OLDPWD; cat $l $l >two.csv; ! $MEMVIZ two.csv", 0, NULL,
+         "two.csv: byte 3410: "},
+        {NULL, 0, NULL, "pass each log separately"},
+        {"l=$PWD/rmm_steps.csv; cd $OLDPWD; head -n 1 $l >heads.csv; cat $l >>heads.csv; "
+         "$MEMVIZ heads.csv",
+         0, "heads.csv: snapshot, rmm", ""},
+        /* `cat` of two profiles is one with twice as many values as a sample of either has. */
+        {"p=$PWD/jax_memory.prof; cd $OLDPWD; cat $p $p >two.prof; $MEMVIZ two.prof", 1, NULL,
+         "several profiles in one file"},
+        /* Of a long log its end, or the lines in Spark's log: the blocks before them are missing.
+         */
+        {PART(""), 0, "device 0: peak >= ", ""},
+        {NULL, 0, "its beginning is missing", NULL},
+        {PART("000000,8388608,0x2\\n"), 0, "device 0: peak >= ", ""},
+        {NULL, 0, "its beginning is missing", NULL},
+        {PART("\\357\\273\\277"), 0, "device 0: peak >= ", ""},
+        {NULL, 0, "its beginning is missing", NULL},
+        /* A log of days: no column of `trace` runs into the next. */
+        {HEADER "1,1700000000.000001,allocate,0x1000,64,0x7fedcba98765\\n"
+                "1,1701234567.000001,allocate,0x2000,64,0x0\\n' >$OLDPWD/days.csv; "
+                "$MEMVIZ trace $OLDPWD/days.csv",
+         0, "  event         seconds  action", ""},
+        {NULL, 0, "        2  1234567.000000  segment_alloc", NULL},
+        {NULL, 0, "        0        0.000000  segment_alloc", NULL},
+        {NULL, 0, "0x7fedcba98765  <size>", NULL}};
 
-    cr_expect_eq(run.status, 0, "%s", run.err);
-    cr_expect(strstr(run.out, "rmm.enable_logging()"), "%s", run.out);
-    cr_expect_null(strstr(run.out, "PyTorch"), "%s", run.out);
-}
-
-/* Memory held by the first program at its end would count for the second. */
-Test(other_files, logs_of_rmm_that_are_joined_are_refused)
-{
-    mvt_run run = mvt_sh("l=%s/tools/rmm_steps.csv; cat $l $l >two.csv; $MEMVIZ two.csv; "
-                         "head -n 1 $l >heads.csv; cat $l >>heads.csv; $MEMVIZ heads.csv",
-                         MV_TESTDATA);
-
-    cr_expect_eq(run.status, 0, "%s", run.err);
-    cr_expect(strstr(run.err, "two.csv: byte 3410: ") &&
-                  strstr(run.err, "pass each log separately"),
-              "%s", run.err);
-    cr_expect(strstr(run.out, "heads.csv: snapshot, rmm"), "%s", run.out);
-}
-
-/* `cat` of two profiles is one with twice as many values as a sample of either has. */
-Test(other_files, concatenated_profiles_of_jax_are_reported)
-{
-    mvt_run run =
-        mvt_sh("p=%s/tools/jax_memory.prof; cat $p $p >two.prof; $MEMVIZ two.prof", MV_TESTDATA);
-
-    cr_expect_eq(run.status, 1, "%s", run.out);
-    cr_expect(strstr(run.err, "several profiles in one file"), "%s", run.err);
-}
-
-/* Of a long log its end, or the lines in Spark's log: the blocks before them are missing. */
-Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
-{
-    static const char *const firsts[] = {"", "000000,8388608,0x2\\n", "\\357\\273\\277"};
-
-    for (unsigned i = 0; i < sizeof firsts / sizeof *firsts; i++) {
-        mvt_run run = mvt_sh("{ printf '%s'; tail -n +20 %s/tools/rmm_steps.csv; } >part.csv; "
-                             "$MEMVIZ part.csv; $MEMVIZ info part.csv",
-                             firsts[i], MV_TESTDATA);
-        cr_expect_eq(run.status, 0, "%s", run.err);
-        cr_expect(strstr(run.out, "device 0: >= "), "%s", run.out);
-        cr_expect(strstr(run.out, "its beginning is missing"), "%s", run.out);
-    }
-}
-
-/* A log of days: no column of `trace` runs into the next. */
-Test(other_files, long_times_have_a_space_before_them)
-{
-    mvt_run run = mvt_sh("printf 'Thread,Time,Action,Pointer,Size,Stream\\n"
-                         "1,1700000000.000001,allocate,0x1000,64,0x7fedcba98765\\n"
-                         "1,1701234567.000001,allocate,0x2000,64,0x0\\n' >days.csv; "
-                         "$MEMVIZ trace days.csv");
-
-    cr_expect_eq(run.status, 0, "%s", run.err);
-    cr_expect(strstr(run.out, "  event         seconds  action"), "%s", run.out);
-    cr_expect(strstr(run.out, "        2  1234567.000000  segment_alloc"), "%s", run.out);
-    cr_expect(strstr(run.out, "        0        0.000000  segment_alloc"), "%s", run.out);
-    cr_expect(strstr(run.out, "0x7fedcba98765  <size>"), "%s", run.out);
+    MVT_EXPECT_RUNS("cd " TOOLS "; %s", all);
 }

@@ -104,7 +104,6 @@ Test(top, only_old_live_blocks_are_listed)
 Test(top, a_block_from_before_the_first_event_has_a_least_age)
 {
     mvt_trace *t = mvt_new();
-    mv_top top;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = "f:a.py:1", .time_us = MINUTE);
     mvt_alloc(t, .addr = 0x2000, .bytes = 512, .stack = "f:a.py:1", .time_us = 4 * MINUTE);
@@ -114,7 +113,7 @@ Test(top, a_block_from_before_the_first_event_has_a_least_age)
     mvt_block(t, .bytes = 0xe00, .state = MV_BLOCK_INACTIVE);
     mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
     mvt_block(t, .bytes = 0xe00, .state = MV_BLOCK_INACTIVE);
-    top = find_in(t, (mv_top_query){.now_us = MV_NO_TIME, .grown_us = MINUTE});
+    mv_top top = find_in(t, (mv_top_query){.now_us = MV_NO_TIME, .grown_us = MINUTE});
     cr_assert_eq(top.count, 2);
     expect_line(&top, 0, 0x1000, 1, 0, 3 * MINUTE);
     cr_expect(top.lines[0].is_least_age);

@@ -21,13 +21,12 @@ static const char *file_without(uint32_t dropped)
 static const char *pinned_file(uint64_t pinned, uint64_t asked, int64_t threshold)
 {
     mvt_trace *t = mvt_new();
-    mv_trace trace;
 
     mvt_setting_int(t, "max_round_threshold", threshold);
     mvt_segment(t, .addr = 0x600000000000, .bytes = pinned * MIB, .small = true);
     mvt_block(t, .bytes = pinned * MIB, .requested = asked * MIB, .state = MV_BLOCK_ALLOCATED,
               .stack = "__init__:cache.py:12");
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     trace.host_segments = trace.segments;
     trace.segments = (mv_segments){0};
     return mvt_temp_file(mvt_pickle_of(mvt_arena(t), &trace, false));
@@ -35,7 +34,7 @@ static const char *pinned_file(uint64_t pinned, uint64_t asked, int64_t threshol
 
 static void expect_note(const char *file, const char *note)
 {
-    mvt_run run = mvt_sh("$MEMVIZ triage --json %s", file);
+    mvt_run run = mvt_here_or_sh("$MEMVIZ triage --json %s", file);
 
     if (*note)
         cr_expect(strstr(run.out, note), "%s, not %s", run.out, note);
@@ -76,7 +75,7 @@ LongTest(host_totals, peaks_are_those_of_the_level)
         const cJSON *device =
             cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(level, "devices"), 0);
         const cJSON *exact = cJSON_GetObjectItemCaseSensitive(host, "peak_exact");
-        mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ stats %s", file);
+        mvt_run run = mvt_here_or_sh("COLUMNS=200 $MEMVIZ stats %s", file);
         bool is_all = dropped == 0;
 
         cr_expect_eq(at(host, "peak", "allocated"), at(device, "peak", "allocated"));
@@ -100,9 +99,7 @@ LongTest(host_totals, peaks_are_those_of_the_level)
 static void expect_doubt_of_the_host(bool device_keeps)
 {
     mvt_trace *t = mvt_new();
-    mv_trace trace;
     uint32_t own;
-    mvt_run run;
 
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "init:a.py:3");
     mvt_alloc(t, .addr = 0x40000000, .bytes = 8 * MIB, .stack = "init:a.py:3");
@@ -121,7 +118,7 @@ static void expect_doubt_of_the_host(bool device_keeps)
         mvt_alloc(t, .device = 1, .addr = at, .bytes = 8 * MIB, .stack = "keep:a.py:20");
     }
     mvt_final_heap(t);
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     for (own = 0; own < trace.segments.count && trace.segments.device[own] == 0;)
         own++;
     cr_assert_eq(own, device_keeps);
@@ -131,7 +128,8 @@ static void expect_doubt_of_the_host(bool device_keeps)
     MV_SEGMENT_COLUMNS(SKIP_SEGMENTS, )
     trace.host_events = trace.devices[1].events;
     trace.device_count = 1;
-    run = mvt_sh("$MEMVIZ triage --csv %s", mvt_temp_file(mvt_pickle_of(mvt_arena(t), &trace, 0)));
+    mvt_run run = mvt_here_or_sh("$MEMVIZ triage --csv %s",
+                                 mvt_temp_file(mvt_pickle_of(mvt_arena(t), &trace, 0)));
     cr_expect(strstr(run.out, "pinned memory: leaks unknown: no steps were found; 30 blocks of "
                               "a.py:20 keep"),
               "%s%s", run.out, run.err);

@@ -220,15 +220,14 @@ Test(moment, names_of_moments_are_read)
 Test(moment, a_heap_without_events_has_one_moment)
 {
     run r = {.t = mvt_new()};
-    mv_moment end, peak;
 
     mvt_segment(r.t, .addr = 0x10000, .bytes = 2048);
     mvt_block(r.t, .bytes = 1536, .requested = 1500, .state = MV_BLOCK_ALLOCATED);
     mvt_block(r.t, .bytes = 512, .state = MV_BLOCK_PENDING_FREE);
     r.trace = mvt_done(r.t);
     r.lives = mvt_lives(mvt_arena(r.t), r.trace, 0);
-    end = moment_of(&r, "end", (mv_window){0, 0});
-    peak = moment_of(&r, "peak", (mv_window){0, 0});
+    mv_moment end = moment_of(&r, "end", (mv_window){0, 0});
+    mv_moment peak = moment_of(&r, "peak", (mv_window){0, 0});
     cr_expect_eq(end.event, MV_BEFORE);
     cr_expect_eq(end.time_us, MV_NO_TIME);
     cr_expect_eq(end.bytes.requested, 2012);

@@ -103,12 +103,10 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     cJSON *truth = truth_of(name);
 
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        mv_lives lives;
         mv_totals totals;
-        mv_levels sum;
-        lives = mvt_lives(mvt_memory(), trace, device);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, device);
         mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
-        sum = sum_pools(&totals);
+        mv_levels sum = sum_pools(&totals);
         expect_same_levels(&sum, &totals.current.bytes, name);
         cr_expect_eq(totals.total.allocated - totals.total.freed, totals.current.bytes.allocated,
                      "%s", name);
@@ -122,11 +120,10 @@ static void expect_requests(const char *name)
 {
     cJSON *truth = truth_of(name);
     const cJSON *stats = truth ? cJSON_GetObjectItemCaseSensitive(truth, "stats") : NULL;
-    const cJSON *device;
 
     if (!stats || !cJSON_GetObjectItemCaseSensitive(stats, "num_ooms"))
         return;
-    device = cJSON_GetArrayItem(
+    const cJSON *device = cJSON_GetArrayItem(
         cJSON_GetObjectItemCaseSensitive(
             mvt_json(0, "$MEMVIZ stats --json $SNAPS/%s.pickle*", name), "devices"),
         0);
@@ -177,11 +174,9 @@ Test(totals, series_passes_through_every_step_that_was_measured)
 
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         cJSON *truth = truth_of(names[i]);
-        mv_trace trace;
-        mv_lives lives;
         mv_series series;
-        trace = mvt_load(arena, names[i]);
-        lives = mvt_lives(arena, &trace, 0);
+        mv_trace trace = mvt_load(arena, names[i]);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
         expect_marks(truth, names[i], &series);
     }
@@ -314,7 +309,7 @@ static void expect_bounds(const mv_trace *trace, const mvt_heap_truth *truth, co
                  "reserved");
 }
 
-/* A part of the run on an empty heap is a whole history as far as the file shows: not cut there. */
+/* A cut where the heap is empty would look like a whole history: cut earlier. */
 static uint32_t place_to_cut(const mvt_heap_truth *truth, uint32_t at)
 {
     while (at > 0 && truth->levels[at - 1].reserved == 0)
@@ -381,7 +376,6 @@ static result totals_of(mvt_trace *t)
 Test(totals, deferred_free_ends_allocated_before_active_and_requested)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1000);
@@ -391,7 +385,7 @@ Test(totals, deferred_free_ends_allocated_before_active_and_requested)
     mvt_block(t, .bytes = 1024, .requested = 1000, .state = MV_BLOCK_PENDING_FREE);
     mvt_block(t, .bytes = 1024, .requested = 600, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = (2 << 20) - 2048);
-    r = totals_of(t);
+    result r = totals_of(t);
     cr_expect_eq(r.totals.current.bytes.allocated, 1024);
     cr_expect_eq(r.totals.current.bytes.active, 2048);
     cr_expect_eq(r.totals.current.bytes.requested, 1600);
@@ -482,7 +476,6 @@ Test(totals, without_frees_no_peak_is_a_lower_bound)
 Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x2000000, .bytes = 4 << 20});
     mvt_alloc(t, .addr = 0x2000000, .bytes = 1 << 20);
@@ -491,7 +484,7 @@ Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
     mvt_block(t, .bytes = 4 << 20);
     mvt_block(t, .bytes = 2 << 20, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 14 << 20);
-    r = totals_of(t);
+    result r = totals_of(t);
     cr_expect_eq(r.totals.peak.bytes.allocated, 3 << 20);
     cr_expect_eq(r.totals.peak.bytes.active, 6 << 20);
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_LEAST);
@@ -502,11 +495,10 @@ Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
 Test(totals, segments_of_blocks_without_segments_are_unknown)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_alloc(t, .addr = 0x2000000, .bytes = 4 << 20);
     mvt_free(t, .addr = 0x2000000);
-    r = totals_of(t);
+    result r = totals_of(t);
     cr_expect_eq(r.totals.peak.bytes.allocated, 4 << 20);
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_ABOUT);
     cr_expect_eq(r.totals.audit.peak.reserved, MV_BOUND_LEAST);
@@ -547,7 +539,6 @@ Test(totals, segments_that_only_their_ends_show_may_follow_each_other)
 Test(totals, a_segment_missing_from_the_final_heap_makes_reserved_uncertain)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_segment_alloc(t, .addr = 0x800000, .bytes = 2 << 20);
@@ -555,7 +546,7 @@ Test(totals, a_segment_missing_from_the_final_heap_makes_reserved_uncertain)
     mvt_segment(t, .addr = 0x800000, .bytes = 2 << 20, .small = true);
     mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = (2 << 20) - 512);
-    r = totals_of(t);
+    result r = totals_of(t);
     cr_expect_eq(r.totals.peak.bytes.reserved, 4 << 20);
     cr_expect_eq(r.totals.audit.peak.reserved, MV_BOUND_ABOUT);
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_LEAST);
@@ -564,17 +555,15 @@ Test(totals, a_segment_missing_from_the_final_heap_makes_reserved_uncertain)
 Test(totals, without_a_final_heap_the_current_figures_come_from_the_events)
 {
     mvt_trace *t = mvt_new();
-    mv_trace trace;
-    mv_lives lives;
     mv_totals totals;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1000);
     mvt_alloc(t, .addr = 0x200400, .bytes = 500);
     mvt_free(t, .addr = 0x200000);
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     trace.notes[MV_NOTE_NO_HEAP].count = 1;
-    lives = mvt_lives(mvt_arena(t), &trace, 0);
+    mv_lives lives = mvt_lives(mvt_arena(t), &trace, 0);
     mvt_ok(mv_totals_find(mvt_arena(t), &trace, &lives, &totals, mvt_err()));
     cr_expect_eq(totals.current.bytes.allocated, 512);
     cr_expect_eq(totals.current.bytes.requested, 500);
@@ -607,7 +596,6 @@ Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
 Test(totals, private_pools_have_rows_of_their_own)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
@@ -619,7 +607,7 @@ Test(totals, private_pools_have_rows_of_their_own)
     mvt_segment(t, .addr = 0x600000, .bytes = 2 << 20, .small = true, .pool_a = 1);
     mvt_block(t, .bytes = 1024, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = (2 << 20) - 1024);
-    r = totals_of(t);
+    result r = totals_of(t);
     cr_assert_eq(r.totals.pool_count, 2);
     cr_expect_eq(r.totals.pools[0].peak.bytes.allocated, 512);
     cr_expect_eq(r.totals.pools[0].pool_id.row, MV_DEFAULT_POOL.row);
@@ -634,7 +622,6 @@ Test(totals, pools_missing_from_the_file_are_unknown)
 {
     for (int has_pools = 0; has_pools < 2; has_pools++) {
         mvt_trace *t = mvt_new();
-        result r;
 
         mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
@@ -647,7 +634,7 @@ Test(totals, pools_missing_from_the_file_are_unknown)
             mvt_block(t, .bytes = 1024, .state = MV_BLOCK_ALLOCATED);
             mvt_block(t, .bytes = (2 << 20) - 1024);
         }
-        r = totals_of(t);
+        result r = totals_of(t);
         cr_assert_eq(r.totals.pool_count, has_pools ? 2 : 1);
         cr_expect_eq(r.totals.pools[0].pool_id.row, has_pools ? MV_DEFAULT_POOL.row : MV_NO_ROW);
         cr_expect_eq(r.totals.pools[0].peak.bytes.allocated, has_pools ? 512 : 1024);
@@ -657,7 +644,6 @@ Test(totals, pools_missing_from_the_file_are_unknown)
 Test(totals, residual_shows_unexplained_bytes)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 0x200000, .bytes = 512);
@@ -665,7 +651,7 @@ Test(totals, residual_shows_unexplained_bytes)
     mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = 4096, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = (2 << 20) - 4608);
-    r = totals_of(t);
+    result r = totals_of(t);
     cr_expect_eq(r.totals.current.bytes.allocated, 4608);
     cr_expect_eq(r.totals.audit.residual, 4096);
     cr_expect(!r.totals.audit.exact);
@@ -676,12 +662,11 @@ Test(totals, residual_shows_unexplained_bytes)
 Test(totals, without_events_the_final_heap_is_the_peak)
 {
     mvt_trace *t = mvt_new();
-    result r;
 
     mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
     mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
     mvt_block(t, .bytes = (2 << 20) - 512);
-    r = totals_of(t);
+    result r = totals_of(t);
     cr_expect_eq(r.totals.peak.bytes.allocated, 512);
     cr_expect_eq(r.totals.peak.allocated_event, MV_BEFORE);
     cr_expect_eq(r.totals.peak.bytes.reserved, 2 << 20);
@@ -742,12 +727,11 @@ static void check_cut(mv_arena *arena, const mv_trace *trace, const mv_series *w
 {
     mv_device device;
     mv_trace cut = without_beginning(trace, &device, first);
-    mv_lives lives;
     mv_series tail;
     char what[96];
 
     snprintf(what, sizeof what, "%s from event %u", name, first);
-    lives = mvt_lives(arena, &cut, 0);
+    mv_lives lives = mvt_lives(arena, &cut, 0);
     mvt_ok(mv_totals_series(arena, &lives, &tail, mvt_err()));
     expect_tail(&lives, &tail, whole, what);
     cr_expect_leq(lives.doubts.inexact_blocks, 16, "%s", what);
@@ -761,11 +745,9 @@ Test(totals, levels_do_not_depend_on_where_the_trace_begins)
     mv_arena *arena = mvt_memory();
 
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_trace trace;
-        mv_lives lives;
         mv_series whole;
-        trace = mvt_load(arena, names[i]);
-        lives = mvt_lives(arena, &trace, 0);
+        mv_trace trace = mvt_load(arena, names[i]);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_totals_series(arena, &lives, &whole, mvt_err()));
         for (uint32_t part = 1; part < 8; part++)
             check_cut(arena, &trace, &whole, (uint32_t)((uint64_t)whole.count * part / 8),

@@ -169,13 +169,12 @@ Test(field, the_pointer)
 {
     mv_view *view = mvt_view("gpt_train");
     mv_text_field *f = &view->chrome->search;
-    float wide;
 
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "train.py:62 forward");
     mvt_view_key(view, MV_KEY_ESCAPE, 0);
     mv_view_frame(view, 1920, 720, 0); /* there is room for all of the text */
-    wide = mv_ui_text_width(&view->ui, MV_UI_TEXT, "train.py:62 ");
+    float wide = mv_ui_text_width(&view->ui, MV_UI_TEXT, "train.py:62 ");
     point(view, MV_INPUT_PRESS, f->box.x + wide + 1, 1);
     cr_assert_eq(view->desk->focus, MV_FOCUS_SEARCH);
     expect(f, f->text, 12, 12);

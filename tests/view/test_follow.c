@@ -153,12 +153,11 @@ static void add_last(session *s)
 Test(follow, numbers_that_change_name_the_same_events_and_blocks)
 {
     session *s = open_session(20), with_late = {.live = mvt_live_new()};
-    uint32_t last;
 
     add_last(s);
     put(s);
     look(s);
-    last = events(s) - 1;
+    uint32_t last = events(s) - 1;
     mv_view_pin(s->view, last);
     mv_view_do(s->view, MV_DO_interval_of_pin, 0);
     mv_view_show(s->view, last - 1, last);
@@ -181,13 +180,11 @@ Test(follow, numbers_that_change_name_the_same_events_and_blocks)
 Test(follow, a_file_cut_at_any_byte_is_followed)
 {
     session *s = open_session(20);
-    mv_span whole;
-    uint64_t step;
 
     mvt_live_next_chunk(s->live, 0, true);
     add_blocks(s, 2);
-    whole = mvt_live_bytes(s->live);
-    step = whole.length / 12;
+    mv_span whole = mvt_live_bytes(s->live);
+    uint64_t step = whole.length / 12;
     for (uint64_t cut = whole.length / 2; cut < whole.length; cut += step) {
         cr_assert_eq(truncate(s->path, 0), 0);
         mvt_file_put(s->path, (mv_span){whole.data, cut});

@@ -82,14 +82,13 @@ Test(go_to, explains_the_error)
 Test(go_to, an_address_at_the_cursor)
 {
     mvt_trace *t = mvt_new();
-    mv_view *view;
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
     mvt_free(t, .addr = 0x1000);
     mvt_alloc(t, .addr = 0x1000, .bytes = 1024);
     mvt_free(t, .addr = 0x1000);
     mvt_alloc(t, .addr = 0x8000, .bytes = 512);
-    view = mvt_view_of(t);
+    mv_view *view = mvt_view_of(t);
     cr_assert(go(view, "0"));
     cr_assert(go(view, "0x11ff"), "%s", view->message);
     cr_assert_eq(mv_view_device(view)->lives.allocs.addr[view->now->pinned], 0x1000);
@@ -141,12 +140,11 @@ static void set(mv_view *view, const char *name)
 Test(bookmarks, keep_cursor_window_and_interval)
 {
     mv_view *view = mvt_view("gpt_train");
-    mv_view_state there;
 
     mv_view_show(view, 1000, 2000);
     mv_view_do(view, MV_DO_select_range, 1100 | (uint64_t)1200 << 32);
     mv_view_move_cursor(view, 1500);
-    there = *view->now;
+    mv_view_state there = *view->now;
     set(view, "");
     cr_assert_str_eq(view->bookmarks->rows[0].name, "event 1,500");
     mv_view_do(view, MV_DO_fit_all, 0);
@@ -175,7 +173,6 @@ Test(bookmarks, keep_cursor_window_and_interval)
 Test(bookmarks, flags)
 {
     mv_view *view = mvt_view("gpt_train");
-    const mv_zone *zone;
     uint32_t flags = 0;
 
     mv_view_move_cursor(view, 3000);
@@ -193,7 +190,7 @@ Test(bookmarks, flags)
         cr_assert(box->x <= x && x < box->x + 4, "%g at %g", (double)x, (double)box->x);
     }
     cr_assert_eq(flags, 2);
-    zone = mvt_view_zone(view, MV_DO_bookmark_go, 0);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_bookmark_go, 0);
     mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
     cr_assert_eq(view->now->cursor, 3000);
     mv_view_show(view, 0, 100);
@@ -258,8 +255,6 @@ Test(bookmarks, are_bounded)
 
 static void check_menu(mv_view *view, mv_command_id opens, uint32_t count, const uint8_t *value)
 {
-    const mv_zone *zone;
-
     for (uint32_t i = 0; i < count; i++) {
         mv_view_do(view, opens, 0);
         mvt_view_frame(view);
@@ -271,7 +266,7 @@ static void check_menu(mv_view *view, mv_command_id opens, uint32_t count, const
         cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
         cr_assert_eq(*value, i);
     }
-    zone = mvt_view_zone(view, opens, 0);
+    const mv_zone *zone = mvt_view_zone(view, opens, 0);
     if (zone) { /* its button opens and closes it, and a row is clicked */
         mv_menu_row rows[MV_MENU_MOST];
         mvt_view_click(view, zone->box.x + 2, zone->box.y + 2);
@@ -306,10 +301,9 @@ Test(menus, entries_explain_themselves)
 
     for (uint32_t menu = 0; menu < 3; menu++) {
         static const mv_command_id opens[] = {MV_DO_view_menu, MV_DO_colour_menu, MV_DO_clock_menu};
-        uint32_t count;
         mv_view_do(view, opens[menu], 0);
         mv_view_frame(view, 640, 400, 0);
-        count = mv_menu_rows(view, rows);
+        uint32_t count = mv_menu_rows(view, rows);
         for (uint32_t i = 0; i < count; i++) {
             bool is_whole = false;
             cr_assert(*rows[i].title && *rows[i].help);

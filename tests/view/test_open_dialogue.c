@@ -104,7 +104,6 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
     const char *folder = make_folder();
     mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
     char text[200];
-    const mv_zone *zone;
 
     mv_view_do(view, MV_DO_open_file, 0);
     snprintf(text, sizeof text, "%s/r", folder);
@@ -118,7 +117,7 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
     mvt_view_type(view, "x");
     mvt_view_key(view, MV_KEY_TAB, 0); /* nothing begins like that: nothing changes */
     cr_assert_eq(strlen(view->chrome->open.field.text), strlen(text) + 1);
-    zone = mvt_view_zone(view, MV_DO_open_row, 0);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_open_row, 0);
     cr_assert_null(zone);
     mvt_view_key(view, MV_KEY_BACKSPACE, 0);
     zone = mvt_view_zone(view, MV_DO_open_row, 0);
@@ -143,9 +142,8 @@ Test(open_dialogue, files_of_one_name_are_distinguished)
         mvt_view_open(view, path);
     }
     for (uint32_t i = 0; i < 2; i++) {
-        const mv_scene *scene;
         mv_view_choose(view, i, 0);
-        scene = mvt_view_frame(view);
+        const mv_scene *scene = mvt_view_frame(view);
         cr_expect_eq(mvt_scene_says(scene, "runs/a.pickle"), i == 1);
         cr_expect_eq(mvt_scene_says(scene, strrchr(mv_view_document(view)->path, '/') + 1), true);
     }

@@ -46,10 +46,9 @@ static void check_zones(mv_view *view, const char *what)
 {
     static mv_zone zones[4096];
     static reached r;
-    uint32_t count;
 
     mvt_view_frame(view);
-    count = view->ui.zone_count;
+    uint32_t count = view->ui.zone_count;
     cr_assert_lt(count, 4096);
     memcpy(zones, view->ui.zones, count * sizeof *zones);
     r.count = 0;
@@ -108,10 +107,9 @@ Test(spot, enter_is_a_click)
             *by_click = mvt_view("frag_pinned_by_small");
 
     for (uint32_t row = 0; row < 3; row++) {
-        const mv_zone *zone;
         mvt_view_frame(by_key);
         mvt_view_frame(by_click);
-        zone = mvt_view_zone(by_click, MV_DO_report_row, row);
+        const mv_zone *zone = mvt_view_zone(by_click, MV_DO_report_row, row);
         cr_assert_not_null(zone);
         mvt_view_click(by_click, zone->box.x + 5, zone->box.y + 5);
         mvt_view_key(by_key, row == 0 ? MV_KEY_HOME : MV_KEY_DOWN, 0);
@@ -132,12 +130,11 @@ static bool is_painted(const mv_view *view)
 Test(spot, a_table_scrolls_to_its_row)
 {
     mv_view *view = mvt_view("gpt_train");
-    uint32_t last;
 
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
     mvt_view_frame(view);
     mvt_view_frame(view);
-    last = view->panels->table_shown->table.count - 1;
+    uint32_t last = view->panels->table_shown->table.count - 1;
     mvt_view_key(view, MV_KEY_TAB, 0);
     cr_assert_eq(view->spot.command, MV_DO_table_row);
     mvt_view_key(view, MV_KEY_END, 0);
@@ -165,10 +162,9 @@ Test(spot, a_table_scrolls_to_its_row)
 Test(spot, findings_scroll_into_sight)
 {
     mv_view *view = mvt_view("gpt_train");
-    uint32_t rows;
 
     mvt_view_frame(view);
-    rows = view->panels->findings_shown->findings.count;
+    uint32_t rows = view->panels->findings_shown->findings.count;
     cr_assert_gt(rows, 3);
     mv_view_frame(view, 700, 400, 0); /* too low for all of them */
     for (uint32_t i = 0; i < rows; i++) {
@@ -205,18 +201,16 @@ Test(spot, tab_visits_the_places_forward_and_back)
 Test(spot, its_mark)
 {
     mv_view *view = mvt_view("gpt_train");
-    uint32_t before, with;
-    const mv_zone *zone;
 
-    before = mvt_view_frame(view)->shape_count;
+    uint32_t before = mvt_view_frame(view)->shape_count;
     mvt_view_key(view, MV_KEY_TAB, 0);
-    with = mvt_view_frame(view)->shape_count;
+    uint32_t with = mvt_view_frame(view)->shape_count;
     cr_assert_eq(with, before + 3);
     mvt_view_click(view, 640, 300);
     cr_assert_not(view->spot.is_shown);
     mv_view_do(view, MV_DO_show_tables, 0);
     mvt_view_frame(view);
-    zone = mvt_view_zone(view, MV_DO_table_kind, MV_LISTING_SIZES);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_table_kind, MV_LISTING_SIZES);
     mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
     mvt_view_frame(view);
     cr_assert_not(view->spot.is_shown);

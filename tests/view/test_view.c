@@ -18,11 +18,10 @@ Test(view, shows_a_file)
 Test(view, explains_why_a_file_is_not_a_snapshot)
 {
     mv_view *view = mvt_view_new(NULL);
-    const mv_document *document;
 
     mv_view_add(view, MV_SOURCE_DIR "/README.md");
     mv_view_frame(view, 1280, 720, 0);
-    document = mv_view_document(view);
+    const mv_document *document = mv_view_document(view);
     cr_assert_not_null(document);
     cr_assert_eq(document->stage, MV_DOCUMENT_FAILED);
     cr_assert(strstr(document->why, "README.md: byte 0: "), "%s", document->why);
@@ -103,10 +102,9 @@ Test(view, frames_are_alike)
 {
     mv_view *view = mvt_view("gpt_train");
     uint64_t used;
-    uint32_t shapes;
 
     mv_view_frame(view, 1280, 720, 0);
-    shapes = mv_view_frame(view, 1280, 720, 0)->shape_count;
+    uint32_t shapes = mv_view_frame(view, 1280, 720, 0)->shape_count;
     used = view->budget->used;
     for (int i = 0; i < 50; i++)
         cr_assert_eq(mv_view_frame(view, 1280, 720, 0)->shape_count, shapes);
@@ -149,7 +147,6 @@ Test(view, in_turns_it_becomes_the_same_picture)
     mv_view *view = mvt_view_new(
                 &(mv_view_opts){.is_dark = true, .is_threaded = true, .is_cooperative = true}),
             *other = mvt_view("gpt_train");
-    char *got, *want;
     double ms = 0;
     int turns = 0;
 
@@ -167,9 +164,9 @@ Test(view, in_turns_it_becomes_the_same_picture)
         "read; pieces of lifetimes, other pieces of the picture, the leaks, two more of the "
         "categories, other reports");
     cr_assert_not(mv_view_run_one_task(view));
-    got = printed(mv_view_frame(view, 1280, 720, ms += 1000));
+    char *got = printed(mv_view_frame(view, 1280, 720, ms += 1000));
     mv_view_frame(other, 1280, 720, 0);
-    want = printed(mv_view_frame(other, 1280, 720, 0));
+    char *want = printed(mv_view_frame(other, 1280, 720, 0));
     cr_assert_str_eq(got, want);
     free(got);
     free(want);

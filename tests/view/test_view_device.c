@@ -185,11 +185,10 @@ LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
 Test(view_device, pytorch_is_split_into_allocated_and_unused_memory)
 {
     mv_view *view = open_capture("train", "all");
-    const mv_scene *scene;
     mv_levels levels;
 
     mv_view_do(view, MV_DO_peak, 0);
-    scene = mvt_view_frame(view);
+    const mv_scene *scene = mvt_view_frame(view);
     levels = mv_pyramid_at(&view->levels, view->now->cursor);
     expect_bytes(scene, "PyTorch: not in use", (double)(levels.reserved - levels.allocated));
     expect_bytes(scene, "PyTorch: allocated",
@@ -269,20 +268,17 @@ LongTest(view_device, a_colour_of_the_legend_is_in_the_lane)
 Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_there)
 {
     mv_view *view = open_capture("sleep", NULL);
-    const mv_zone *zone;
-    const char *at;
     char size[MV_SIZE_TEXT];
-    uint32_t event;
 
     mvt_view_frame(view);
-    zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
     mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE,
                                     .x = zone->box.x + zone->box.w / 2,
                                     .y = zone->box.y + zone->box.h / 2});
     mvt_view_frame(view);
     zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
-    event = (uint32_t)zone->arg;
-    at = event_text(event);
+    uint32_t event = (uint32_t)zone->arg;
+    const char *at = event_text(event);
     cr_assert_not_null(strstr(zone->tip, mv_size_text(size, (uint64_t)mvt_json_number(
                                                                 ledger_at("sleep", at), "used"))),
                        "%s", zone->tip);
@@ -300,14 +296,13 @@ Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_th
 Test(view_device, the_lane_can_be_switched_off)
 {
     mv_view *view = open_capture("train", NULL);
-    float low, high;
 
     mvt_view_frame(view);
-    low = view->timeline->plot.h;
+    float low = view->timeline->plot.h;
     cr_assert_not_null(mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX));
     mv_view_do(view, MV_DO_show_device, 0);
     mvt_view_frame(view);
-    high = view->timeline->plot.h;
+    float high = view->timeline->plot.h;
     cr_assert_null(mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX));
     cr_assert_gt(high, low + 50);
     mv_view_do(view, MV_DO_back, 0);

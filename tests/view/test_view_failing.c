@@ -40,10 +40,9 @@ static void save(mv_view *view)
 static void use(const char *path, uint32_t nth)
 {
     mv_budget budget = {.limit = 1 << 30};
-    mv_view *view;
 
     mvt_fail_push(nth);
-    view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
     if (view) {
         mv_view_add(view, path);
         mv_view_frame(view, 400, 300, 0);
@@ -61,10 +60,8 @@ static void use(const char *path, uint32_t nth)
 /* All of the first pushes, and of the others every eighth part of those before. */
 static void check(const char *path)
 {
-    uint32_t all;
-
     use(path, 0);
-    all = mvt_pushes();
+    uint32_t all = mvt_pushes();
     cr_assert_gt(all, 1000);
     for (uint32_t nth = 1; nth <= all; nth += 1 + nth / 8) {
         use(path, nth);

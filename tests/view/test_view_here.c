@@ -44,11 +44,10 @@ Test(view_here, the_right_button_lists_actions)
 Test(view_here, a_row_of_a_table_is_chosen_first)
 {
     mv_view *view = mvt_view("gpt_train");
-    const mv_zone *zone;
 
     mv_view_do(view, MV_DO_show_tables, 0);
     mvt_view_frame(view);
-    zone = mvt_view_zone(view, MV_DO_table_row, 1);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_table_row, 1);
     cr_assert_not_null(zone);
     press_right(view, zone->box.x + 20, zone->box.y + 4);
     cr_expect_eq(view->desk->menu, MV_MENU_HERE);
@@ -60,7 +59,6 @@ Test(view_here, a_row_of_a_table_is_chosen_first)
 Test(view_here, hits_are_marked)
 {
     mv_view *view = mvt_view("gpt_train");
-    const mv_alloc_lives *a;
     uint32_t events, marked = 0;
 
     mvt_view_frame(view);
@@ -68,7 +66,7 @@ Test(view_here, hits_are_marked)
     mv_search_set(view, "size>=32M life<400");
     mvt_view_frame(view);
     cr_assert(mv_hits_are_marked(view));
-    a = &mv_view_device(view)->lives.allocs;
+    const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
     events = mv_view_device(view)->lives.events.count;
     for (uint32_t e = 1; e < events; e++) {
         bool is_born = false;
@@ -95,13 +93,12 @@ static void check_stack_colours(mv_view *view, const char *name)
     bytes[0] = 0; /* without frames: grey */
     for (int rank = 0; rank < 10; rank++) {
         uint32_t most = 0;
-        uint8_t hue;
         for (uint32_t s = 1; s < stacks; s++)
             most = bytes[s] > bytes[most] ? s : most;
         if (bytes[most] == 0)
             return;
         bytes[most] = 0;
-        hue = d->site_colours.by_content[most];
+        uint8_t hue = d->site_colours.by_content[most];
         cr_expect(hue < MV_HUE_MUTED && !(used >> hue & 1), "%s: stack %u has another's colour",
                   name, most);
         used |= 1u << (hue % 32);

@@ -22,12 +22,11 @@ static const char *picture(mv_view *view)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    const char *copy;
 
     mv_view_say(view, false, "%s", "");
     mv_scene_print(mvt_view_frame(view), out);
     fclose(out);
-    copy = mv_arena_text(mvt_memory(), text, size);
+    const char *copy = mv_arena_text(mvt_memory(), text, size);
     free(text);
     return copy;
 }
@@ -99,7 +98,7 @@ Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
 {
     mv_view *view = open_at("sleep", NULL);
     uint32_t events = mv_view_device(view)->lives.events.count;
-    double from, to, at;
+    double from, to;
 
     mv_change_begin(view);
     mv_view_show(view, events / 4, events * 3 / 4);
@@ -110,7 +109,7 @@ Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
     mv_change_end(view);
     from = seconds_at(view, view->now->from);
     to = seconds_at(view, ceil(view->now->to) - 1);
-    at = seconds_at(view, view->now->cursor);
+    double at = seconds_at(view, view->now->cursor);
     for (uint32_t i = 0; i + 1 < mv_view_levels(view)->count; i++) {
         mv_view_do(view, MV_DO_level, mv_view_levels(view)->count - 1);
         mvt_view_frame(view);
@@ -131,12 +130,12 @@ Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
 static void check_round(mv_view *view, const char *name, uint32_t event)
 {
     uint32_t levels = mv_view_levels(view)->count;
-    double from, to, at;
+    double from, to;
 
     mv_view_move_cursor(view, event);
     mvt_view_frame(view);
     event = view->now->cursor; /* at the end of a call */
-    at = seconds_at(view, event);
+    double at = seconds_at(view, event);
     from = view->now->from;
     to = view->now->to;
     for (uint32_t i = 0; i < levels; i++) {
@@ -174,11 +173,10 @@ Test(view_levels, a_round_of_the_levels_returns_to_the_moment)
 Test(view_levels, back_returns_to_the_level_and_its_place)
 {
     mv_view *view = open_at("train", NULL);
-    mv_view_state before;
 
     show_peak(view);
     mvt_view_frame(view);
-    before = *view->now;
+    mv_view_state before = *view->now;
     mv_view_do(view, MV_DO_next_level, 0);
     mvt_view_frame(view);
     cr_assert_str_eq(level_of(view), "cuda");
@@ -212,14 +210,13 @@ LongTest(view_levels, sessions_and_command_lines_have_the_level)
 {
     mv_view *view = open_at("train", NULL), *again = mvt_view_new(NULL);
     mv_session session, read;
-    const char *text;
 
     mv_view_do(view, MV_DO_next_level, 0);
     mv_bookmark_set(view, "here");
     mvt_view_frame(view);
     cr_assert_not_null(strstr(mv_command_line(view, mvt_memory()), " --level cuda "));
     cr_assert(mv_view_session(view, mvt_memory(), &session));
-    text = mv_session_text(mvt_memory(), &session);
+    const char *text = mv_session_text(mvt_memory(), &session);
     cr_assert_not_null(strstr(text, "\nlevel cuda\n"));
     cr_assert_not_null(strstr(text, "\nbookmark_level cuda\n"));
     mvt_ok(mv_session_read(mvt_memory(), mv_text_span(text), &read, mvt_err()));
@@ -255,10 +252,9 @@ static void check_moments(mv_view *view, const char *name)
     uint32_t before = 0;
 
     for (uint32_t e = 0; e < lives->events.count; e += 1 + lives->events.count / 30) {
-        mv_levels at;
         mv_view_move_cursor(view, e);
         mvt_view_frame(view);
-        at = mv_pyramid_at(&view->levels, view->now->cursor);
+        mv_levels at = mv_pyramid_at(&view->levels, view->now->cursor);
         cr_expect_eq(at.allocated, at.reserved, "%s, level %s: after event %u a segment is empty",
                      name, level_of(view), view->now->cursor);
     }

@@ -143,11 +143,10 @@ Test(interval, is_selected_by_keys)
 LongTest(layout, edges_are_moved_by_keys)
 {
     mv_view *view = mvt_view("gpt_train");
-    float high, wide;
 
     mv_view_frame(view, 1280, 720, 0);
-    high = view->lower_box.h;
-    wide = view->timeline->plot.w;
+    float high = view->lower_box.h;
+    float wide = view->timeline->plot.w;
     mv_view_do(view, MV_DO_raise_lower, 0);
     mv_view_do(view, MV_DO_widen_legend, 0);
     mv_view_frame(view, 1280, 720, 0);
@@ -175,12 +174,11 @@ Test(export, has_no_buttons)
         "Commands", "Dark", "Light", "Search: ", "Colour: ", "Flame graph", "Tables", "all keys"};
     const char *path = mvt_temp_file((mv_span){0});
     char name[4096];
-    char *text;
 
     mvt_view_frame(view);
     snprintf(name, sizeof name, "%s.svg", path);
     cr_assert(mv_export_write(view, name), "%s", view->message);
-    text = mvt_text(name);
+    char *text = mvt_text(name);
     unlink(name);
     cr_assert(strstr(text, "leak_in_training.pickle"));
     cr_assert(strstr(text, mv_view_device(view)->headline.line), "%s",

@@ -66,11 +66,9 @@ Test(view_narrow, the_bars_are_whole)
     for (int w = 0; w < WIDTHS; w++)
         for (int searches = 0; searches < 2; searches++) {
             const mv_view_layout *l = &view->chrome->layout;
-            const mv_scene *scene;
-            mv_box bar;
             mv_search_set(view, searches ? "size>1M" : "");
-            scene = frame(view, widths[w]);
-            bar = l->toolbar;
+            const mv_scene *scene = frame(view, widths[w]);
+            mv_box bar = l->toolbar;
             mv_box_cut_left(&bar, view->chrome->search_box.x > 0 ? 180 : 0); /* the file's name */
             cr_expect_null(cut_text(scene, bar), "%g: %s", (double)widths[w], cut_text(scene, bar));
             cr_expect_null(cut_text(scene, l->status), "%g", (double)widths[w]);

@@ -97,10 +97,9 @@ Test(view_going, steps_are_one_place)
 {
     clipboard clip = {""};
     mv_view *view = open_with(&clip, "gpt_train");
-    mv_view_state before;
 
     show(view, 100, 900);
-    before = *view->now;
+    mv_view_state before = *view->now;
     for (uint32_t i = 200; i < 500; i++)
         mv_view_do(view, MV_DO_event_on, 0);
     mv_view_do(view, MV_DO_back, 0);
@@ -137,12 +136,11 @@ Test(view_going, a_row_of_a_table_is_one_place)
     for (uint32_t full = 0; full < 2; full++) {
         clipboard clip = {""};
         mv_view *view = open_with(&clip, "gpt_train");
-        mv_view_state before;
         uint32_t steps = 0;
 
         for (uint32_t i = 0; i < (full ? 100 : 3); i++)
             show(view, i, 1000 + i);
-        before = *view->now;
+        mv_view_state before = *view->now;
         go(view, &place);
         cr_assert_eq(view->now->cursor, 4000);
         cr_assert_eq(view->now->pinned, 77);
@@ -162,10 +160,9 @@ Test(view_going, typed_letters_are_one_place)
 {
     clipboard clip = {""};
     mv_view *view = open_with(&clip, "gpt_train");
-    mv_view_state before;
 
     show(view, 100, 900);
-    before = *view->now;
+    mv_view_state before = *view->now;
     mvt_view_key(view, '/', 0);
     mvt_view_type(view, "forward");
     cr_assert_eq(view->now->show, MV_SHOW_HIGHLIGHT);
@@ -190,12 +187,11 @@ Test(view_going, a_drag_is_one_place)
 {
     clipboard clip = {""};
     mv_view *view = open_with(&clip, "gpt_train");
-    mv_view_state before;
     mv_box plot;
 
     show(view, 100, 900);
     mv_view_frame(view, 1280, 720, 0);
-    before = *view->now;
+    mv_view_state before = *view->now;
     plot = view->timeline->plot;
     for (int i = 0; i < 40; i++) {
         mv_view_input(view, &(mv_input){.kind = i == 0    ? MV_INPUT_PRESS
@@ -359,11 +355,10 @@ static uint32_t shell_words(const char *line, char words[][512], uint32_t most)
 {
     char command[5000];
     uint32_t count = 0;
-    FILE *in;
 
     cr_assert_lt(snprintf(command, sizeof command, "printf '%%s\\n' %s", line),
                  (int)sizeof command);
-    in = popen(command, "r");
+    FILE *in = popen(command, "r");
     cr_assert_not_null(in);
     while (count < most && fgets(words[count], 512, in)) {
         words[count][strcspn(words[count], "\n")] = '\0';
@@ -380,7 +375,6 @@ Test(view_going, a_copied_command_line_shows_the_same)
     mv_view *view = open_with(&clip, "two_devices"), *again;
     mv_view_start start = {.device = MV_NO_ROW};
     char words[16][512];
-    uint32_t count;
 
     choose(view, 0, 1);
     mv_view_frame(view, 1280, 720, 0);
@@ -390,7 +384,7 @@ Test(view_going, a_copied_command_line_shows_the_same)
     mvt_view_type(view, "size>1 -\"it's\"");
     mvt_view_key(view, MV_KEY_ESCAPE, 0);
     cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
-    count = shell_words(clip.copied, words, 16);
+    uint32_t count = shell_words(clip.copied, words, 16);
     cr_assert_geq(count, 11, "%s", clip.copied);
     cr_assert_str_eq(words[0], "memviz");
     cr_assert_str_eq(words[1], "view");
@@ -489,7 +483,6 @@ Test(view_going, text_is_pasted_into_fields)
 static void export_as(mv_view *view, const char *folder, const char *name, const char *magic)
 {
     char path[600], head[16] = "";
-    FILE *in;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     mvt_view_key(view, 'E', MV_MOD_CTRL);
@@ -498,7 +491,7 @@ static void export_as(mv_view *view, const char *folder, const char *name, const
     mvt_view_type(view, path);
     mvt_view_key(view, MV_KEY_ENTER, 0);
     cr_assert_eq(view->desk->focus, MV_FOCUS_PANES, "%s", view->message);
-    in = fopen(path, "rb");
+    FILE *in = fopen(path, "rb");
     cr_assert_not_null(in, "%s", path);
     cr_assert_gt(fread(head, 1, sizeof head - 1, in), strlen(magic));
     fclose(in);

@@ -57,21 +57,19 @@ static uint32_t count_different(const picture *a, const mv_image *b)
 static bool compare(const mv_image *image, const char *name, char *why, size_t size)
 {
     char path[PATH];
-    picture golden;
-    uint32_t different;
 
     snprintf(path, sizeof path, "%s/golden/view/%s", MV_TESTDATA, name);
     if (getenv("MV_BLESS")) {
         write_png(image, path);
         return true;
     }
-    golden = read_png(path);
+    picture golden = read_png(path);
     if (golden.width != image->width || golden.height != image->height) {
         snprintf(why, size, "%s: not there, or of another size", name);
         free(golden.pixels);
         return false;
     }
-    different = count_different(&golden, image);
+    uint32_t different = count_different(&golden, image);
     free(golden.pixels);
     snprintf(why, size, "%s: %u pixels differ", name, different);
     return different <= golden.width * golden.height / 1000;

@@ -61,14 +61,13 @@ static void check_places(mv_view *view, mv_command_id pane)
     uint32_t zones[MV_DO_COUNT] = {0}, parts[MV_DO_COUNT] = {0};
     static const mv_command_id whole[] = {MV_DO_legend_row, MV_DO_table_row, MV_DO_report_row,
                                           MV_DO_show_tables, MV_DO_table_sort};
-    const char *at;
     part p;
 
     mv_view_do(view, pane, 0);
     mvt_view_frame(view);
     for (uint32_t i = 0; i < view->ui.zone_count; i++)
         zones[view->ui.zones[i].command]++;
-    at = mv_view_spoken(view);
+    const char *at = mv_view_spoken(view);
     while (next_part(&at, &p)) {
         const mv_zone *zone = mv_ui_zone_at(&view->ui, p.x, p.y);
         cr_expect(*p.text);

@@ -89,13 +89,12 @@ static void expect_recorded_curve(const char *name)
     mv_view *view = view_of(name);
     const mv_document_device *d = mv_view_device(view);
     const mv_events *ev = &d->lives.events;
-    const mv_whatif_answer *a;
     mv_pyramid_reader reader;
     mv_levels most;
 
     snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "roundup_power2_divisions:");
     mvt_view_frame(view);
-    a = view->whatif;
+    const mv_whatif_answer *a = view->whatif;
     cr_assert(a && a->has_run, "%s", name);
     cr_assert_eq(a->curve.step, 1);
     cr_assert_eq(a->curve.count, ev->count);
@@ -126,7 +125,6 @@ Test(view_whatif, figures_are_those_of_whatif)
     mv_view *view = view_of("gpt_train");
     const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --half site:train.py:75 --conf "
                                         "max_split_size_mb:128 $SNAPS/gpt_train.pickle");
-    const mv_whatif_answer *a;
     mv_levels most;
 
     cJSON_ArrayForEach(
@@ -137,7 +135,7 @@ Test(view_whatif, figures_are_those_of_whatif)
     cr_assert(run);
     tick(view, "max_split_size_mb:128");
     tick(view, "half site:train.py:75");
-    a = view->whatif;
+    const mv_whatif_answer *a = view->whatif;
     cr_assert(a && a->has_run);
     cr_expect_eq((double)a->trial.result.peak.reserved, mvt_json_number(run, "peak_reserved"));
     cr_expect_eq((double)a->trial.result.peak.allocated, mvt_json_number(run, "peak_allocated"));
@@ -180,7 +178,6 @@ Test(view_whatif, zero_is_that_of_whatif)
     mv_view *view = view_of("gpt_train");
     const cJSON *run = mvt_json_here(0, "$MEMVIZ whatif --json --zero 2 --ranks 8 --conf '' "
                                         "$SNAPS/gpt_train.pickle");
-    const mv_whatif_answer *a;
 
     cJSON_ArrayForEach(
         run, cJSON_GetObjectItem(
@@ -191,7 +188,7 @@ Test(view_whatif, zero_is_that_of_whatif)
     tick(view, "ranks:8");
     tick(view, "zero:2");
     cr_expect_str_eq(view->now->whatif, "ranks:8\nzero:2");
-    a = view->whatif;
+    const mv_whatif_answer *a = view->whatif;
     cr_assert(a && a->has_run);
     cr_expect_eq((double)a->trial.result.peak.reserved, mvt_json_number(run, "peak_reserved"));
     cr_expect_eq((double)a->trial.result.peak.allocated, mvt_json_number(run, "peak_allocated"));
@@ -215,14 +212,13 @@ Test(view_whatif, a_row_of_the_reports_ticks_its_change)
         mv_view *view = mvt_view_new(&opts);
         const mv_panels *p = view->panels;
         uint32_t row = 0;
-        uint64_t saves;
         mvt_view_open(view, mvt_snapshot(names[i]));
         mvt_view_frame(view);
         mvt_view_frame(view);
         while (row < p->report_count && p->reports[row].kind != MV_FINDING_WHATIF)
             row++;
         cr_assert_lt(row, p->report_count, "%s", names[i]);
-        saves = p->reports[row].bytes;
+        uint64_t saves = p->reports[row].bytes;
         snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "max_split_size_mb:64");
         mv_view_do(view, MV_DO_report_row, row);
         mvt_view_frame(view);
@@ -243,14 +239,14 @@ Test(view_whatif, a_pool_of_their_own_is_that_of_the_advice)
     const mv_document *d = mv_view_document(view);
     const mv_finding f = {.kind = MV_FINDING_WHATIF, .stack = MV_NO_STACK};
     const mv_findings findings = {1, (mv_finding[]){f}};
-    const mv_finding_place *place;
     mv_whatif found;
 
     mvt_ok(mv_whatif_find(mvt_memory(), &d->trace, &d->devices->lives, &d->sites,
                           (mv_whatif_opts){0}, &found, mvt_err()));
     cr_assert_eq(found.advice_count, 2);
     found.advice[0] = found.advice[1];
-    place = mv_finding_places_find(mvt_memory(), d, d->devices, &findings, &found);
+    const mv_finding_place *place =
+        mv_finding_places_find(mvt_memory(), d, d->devices, &findings, &found);
     cr_assert_not_null(place);
     tick(view, place->ticks);
     cr_assert(view->whatif && view->whatif->has_run, "%s", place->ticks);

@@ -82,11 +82,10 @@ Test(bad, every_file_is_refused_for_the_reason_in_its_name)
 
     cr_assert_not_null(dir);
     while ((entry = readdir(dir))) {
-        const char *why;
         if (entry->d_name[0] == '.')
             continue;
         files++;
-        why = check(entry->d_name);
+        const char *why = check(entry->d_name);
         if (!why)
             continue;
         wrong++;

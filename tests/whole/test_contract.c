@@ -541,11 +541,10 @@ LongTest(contract, every_report_takes_the_common_options)
         for (unsigned k = 0; k < sizeof options / sizeof *options; k++) {
             bool skips = names_format(reports[i].command) ||
                          (strcmp(reports[i].command, "lines") == 0 && strstr(options[k], "frames"));
-            cJSON *report;
             if (skips)
                 continue;
-            report = mvt_json_here(0, "$MEMVIZ %s --json %s $SNAPS/leak_in_training.pickle",
-                                   reports[i].command, options[k]);
+            cJSON *report = mvt_json_here(0, "$MEMVIZ %s --json %s $SNAPS/leak_in_training.pickle",
+                                          reports[i].command, options[k]);
             check_members(report, reports[i].members, reports[i].command);
         }
 }
@@ -587,7 +586,7 @@ Test(contract, exit_statuses_are_kept)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s", all[i].command);
+        mvt_run r = mvt_here_or_sh("$MEMVIZ %s", all[i].command);
         cr_expect_eq(r.status, all[i].status, "%s: %d: %s", all[i].command, r.status, r.err);
         cr_expect_eq(*r.err != 0, all[i].status != 0, "%s: %s", all[i].command, r.err);
     }

@@ -20,10 +20,9 @@ static mv_span pickled(mv_arena *arena, const mv_trace *trace)
 static outcome outcome_of(mv_arena *arena, const mv_trace *trace, mv_span whole)
 {
     const char *unsound = mvt_unsound(trace);
-    mv_span is;
 
     cr_assert_null(unsound, "%s", unsound);
-    is = pickled(arena, trace);
+    mv_span is = pickled(arena, trace);
     if (is.length == whole.length && memcmp(is.data, whole.data, is.length) == 0)
         return SAME;
     return trace->notes[MV_NOTE_DAMAGED].count > 0 ? NOTED : OTHER;
@@ -37,12 +36,11 @@ static outcome read_copy(mv_span bytes, mv_span whole)
     outcome result = REFUSED;
     mv_arena *arena = mvt_arena_of(BUDGET);
     mv_trace trace;
-    mv_code code;
     mv_err err;
 
     cr_assert_not_null(copy);
     memcpy(copy, bytes.data, bytes.length);
-    code = mv_trace_read_bytes(arena, (mv_span){copy, bytes.length}, &trace, &err);
+    mv_code code = mv_trace_read_bytes(arena, (mv_span){copy, bytes.length}, &trace, &err);
     if (code == MV_OK)
         result = outcome_of(arena, &trace, whole);
     else
@@ -139,13 +137,12 @@ static uint32_t break_everywhere(const char *name)
     char path[1024];
     mv_span file, nothing = {(const uint8_t *)"", 0};
     uint32_t silent = 0;
-    uint8_t *copy;
 
     snprintf(path, sizeof path, MV_TESTDATA "/corpus/%s", name);
     file = mvt_file(mvt_memory(), path);
     for (uint64_t length = 0; length < file.length; length++)
         silent += read_copy((mv_span){file.data, length}, nothing) == OTHER;
-    copy = memcpy(mv_arena_push(mvt_memory(), file.length, 1), file.data, file.length);
+    uint8_t *copy = memcpy(mv_arena_push(mvt_memory(), file.length, 1), file.data, file.length);
     for (uint64_t i = 0; i < 2 * file.length; i++) {
         copy[i / 2] ^= i % 2 ? 0x80 : 1;
         read_copy((mv_span){copy, file.length}, nothing);

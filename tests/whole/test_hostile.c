@@ -29,7 +29,6 @@ static const char *write_hostile(const char *name, bool all_strings)
 {
     mv_span harm = {(const uint8_t *)HARM, strlen(HARM)};
     mv_arena *arena = mvt_memory();
-    const char *path;
     mv_trace trace;
 
     if (strcmp(name, "full") == 0)
@@ -37,7 +36,7 @@ static const char *write_hostile(const char *name, bool all_strings)
     else
         trace = mvt_load(arena, name);
     mvt_poison(arena, &trace, &harm, 1, all_strings);
-    path = mvt_temp_file(mvt_snapshot_of(arena, &trace));
+    const char *path = mvt_temp_file(mvt_snapshot_of(arena, &trace));
     return path;
 }
 
@@ -281,10 +280,9 @@ Test(hostile, file_names_steer_nothing)
     setenv("f", name, 1);
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
         for (unsigned k = 0; k < 2; k++) {
-            mvt_run r;
             mvt_folder_empty();
             mvt_folder_put(name, bytes);
-            r = mvt_here("$MEMVIZ %s%s", commands[i], k ? " --json" : "");
+            mvt_run r = mvt_here("$MEMVIZ %s%s", commands[i], k ? " --json" : "");
             check_harmless(commands[i], r.out, r.out_length);
             check_harmless(commands[i], r.err, r.err_length);
             cr_expect_leq(r.status, 3, "%s: %d", commands[i], r.status);
@@ -369,13 +367,12 @@ Test(hostile, no_cell_of_a_table_is_a_formula)
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_trace *t = mvt_new();
         char stack[80], cell[80];
-        mvt_run r;
 
         snprintf(stack, sizeof stack, "%s:a.py:7", all[i].function);
         mvt_alloc(t, .addr = 512, .bytes = 512, .stack = stack);
         mvt_done(t);
-        r = mvt_here("$MEMVIZ export -q %s --format csv --table frames -o -",
-                     mvt_temp_file(mvt_snapshot_bytes(t)));
+        mvt_run r = mvt_here("$MEMVIZ export -q %s --format csv --table frames -o -",
+                             mvt_temp_file(mvt_snapshot_bytes(t)));
         snprintf(cell, sizeof cell, "\r\n0,%s,a.py,7,", all[i].cell);
         cr_expect(strstr(r.out, cell), "%s: %s", all[i].function, r.out);
     }

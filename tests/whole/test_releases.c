@@ -73,11 +73,10 @@ Test(releases, keys_that_contradict_each_other_show_nothing)
 {
     mvt_trace *t = mvt_new();
     char text[MV_RELEASE_TEXT];
-    mv_trace trace;
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20, .metadata = "x");
     mvt_final_heap(t);
-    trace = *mvt_done(t);
+    mv_trace trace = *mvt_done(t);
     trace.keys = MV_KEYS_KNOWN;
     cr_expect_str_eq(mv_release_text(text, mv_release_of(&trace)), "");
 }
@@ -149,10 +148,9 @@ Test(releases, stacks_come_from_the_history_of_blocks)
     for (size_t i = 0; i < 2; i++) {
         uint64_t requested = 0, with_stack = 0;
         mv_trace trace;
-        mv_lives l;
         read_made(names[i], &trace);
         trace.device_count = 0; /* as if nothing had been recorded but the heap */
-        l = mvt_lives(mvt_memory(), &trace, 0);
+        mv_lives l = mvt_lives(mvt_memory(), &trace, 0);
         cr_expect_eq(l.allocs.count, 9);
         for (uint32_t k = 0; k < l.allocs.count; k++) {
             requested += l.allocs.requested[k];
@@ -214,13 +212,12 @@ Test(releases, commands_name_the_lines_of_old_files)
 Test(releases, history_of_others_is_not_the_blocks)
 {
     mv_trace trace;
-    mv_lives l;
 
     read_made("torch_2_0.pickle", &trace);
     trace.device_count = 0;
     for (uint32_t i = 0; i < trace.history.count; i++)
         trace.history.addr[i] += 512;
-    l = mvt_lives(mvt_memory(), &trace, 0);
+    mv_lives l = mvt_lives(mvt_memory(), &trace, 0);
     for (uint32_t i = 0; i < l.allocs.count; i++)
         cr_expect_eq(l.allocs.stack[i].row, MV_NO_ROW);
 }
@@ -237,11 +234,10 @@ Test(releases, sizes_and_replay_of_torch_npu)
         cJSON *stats = mvt_json_here(0, "$MEMVIZ stats --json $RELEASES/%s", names[i]), *whatif,
               *device;
         mvt_run info = mvt_sh("COLUMNS=120 $MEMVIZ info $RELEASES/%s", names[i]);
-        const cJSON *fidelity;
         device = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), 0);
         cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(device, "audit"), "exact")));
         whatif = mvt_json_here(0, "$MEMVIZ whatif --json --conf '' $RELEASES/%s", names[i]);
-        fidelity = cJSON_GetObjectItem(whatif, "fidelity");
+        const cJSON *fidelity = cJSON_GetObjectItem(whatif, "fidelity");
         cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(fidelity, "exact")), "%s", names[i]);
         cr_expect(strstr(info.out, "9 of 9 blocks, CUDA's rule 2"), "%s", info.out);
     }
@@ -250,10 +246,9 @@ Test(releases, sizes_and_replay_of_torch_npu)
 Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
 {
     mv_trace trace;
-    mv_lives l;
 
     read_made("npu_rounding.pickle", &trace);
-    l = mvt_lives(mvt_memory(), &trace, 0);
+    mv_lives l = mvt_lives(mvt_memory(), &trace, 0);
     cr_assert_gt(l.allocs.count, 50);
     for (uint32_t i = 0; i < l.allocs.count; i++)
         cr_expect_eq(l.allocs.block[i], (l.allocs.requested[i] + 32 + 511) / 512 * 512);
@@ -283,9 +278,8 @@ Test(releases, the_buffers_of_all_devices)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         mv_trace trace;
         mv_totals totals;
-        mv_lives l;
         read_made(all[i].name, &trace);
-        l = mvt_lives(mvt_memory(), &trace, all[i].device);
+        mv_lives l = mvt_lives(mvt_memory(), &trace, all[i].device);
         mvt_ok(mv_totals_find(mvt_memory(), &trace, &l, &totals, mvt_err()));
         cr_expect_eq(l.history, all[i].kind, "%s, device %u: %s", all[i].name, all[i].device,
                      l.history_why);
@@ -309,13 +303,12 @@ Test(releases, the_buffer_size_comes_from_the_file)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_trace *t = mvt_new();
-        mv_lives l;
         mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
         mvt_final_heap(t);
         if (all[i].key)
             mvt_setting_int(t, all[i].key, (int64_t)all[i].value);
-        l = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mv_lives l = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         cr_expect_eq(l.history, all[i].kind, "%zu: %s", i, l.history_why);
     }
 }

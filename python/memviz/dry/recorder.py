@@ -90,7 +90,7 @@ class Recorder(TorchDispatchMode):
     def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
         super().__init__()
         self.fake, self.gpu = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True), gpu
-        # What the answer rests on: reason, then lines of the program. The first makes it "at least", the second "about".
+        # Limits of the answer: reason, then lines of the program. The first makes it "at least", the second "about".
         self.notes: Dict[str, Dict[str, List[str]]] = {"not known": {}, "rough": {}, "assumed": {}}
         self.allocators = [Allocator(device) for device in range(devices)]
         self.live: Dict[int, Any] = {}  # by storage: the reference that frees its block
