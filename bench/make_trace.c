@@ -10,6 +10,9 @@
  *     allocations alive            ▁▃▅▇▆▄▂▁▃▅▇▆▄▂   activations: six fifths of LIVE at the top
  *                                  ██████████████   weights and states of the optimizer: two fifths
  *
+ * The program runs twice: first to count its events, which the file says first, and for its other
+ * tables; then for the events, in pieces, so that a trace of any length needs little memory.
+ *
  * Each layer's forward and backward also make short-lived tensors; some steps have another
  * batch size, and every step forgets one small tensor: a leak to find. */
 #include <stdio.h>
@@ -17,11 +20,17 @@
 #include <string.h>
 
 #include "analyze/lives/digests.h"
+#include "analyze/lives/lives.h"
 #include "analyze/replay/replay_heap.h"
 #include "parse/model/build.h"
+#include "parse/model/tables.h"
 #include "parse/writers.h"
 
 enum { LAYERS = 48, OPS = 12, PHASES = 3, DEPTH = 24, LATE = 8 };
+
+enum { PIECE = 16 << 16 }; /* events: whole chunks */
+
+#define HISTORY "the heap was empty before the first event" /* analyze/lives/lives_history.c */
 
 typedef enum { FORWARD, BACKWARD, OPTIMIZER } phase;
 
@@ -32,10 +41,19 @@ typedef struct {
     mv_stack_id stack;
 } tensor;
 
-typedef struct {
+typedef struct program {
     mv_arena arena;
     mv_trace trace;
     mv_build build;
+    uint64_t events;               /* so far */
+    mv_digest digest;              /* of these */
+    const struct program *counted; /* the first run; NULL: this is it */
+    mv_snapshot_writer *writer;
+    mv_arena of_piece;
+    bool used[PHASES * LAYERS * OPS + 1]; /* stacks */
+    mv_events piece;                      /* with the rows before it */
+    uint32_t before;                      /* rows before it */
+    mv_err err;
     mv_replay_heap heap;
     mv_stack_id site[PHASES][LAYERS][OPS];
     tensor *active; /* activations of the step */
@@ -97,6 +115,83 @@ static void make_sites(program *p)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
+/* The digest of a device, whose history is that of a short run. */
+static void count_event(program *p, const mv_event_row *row)
+{
+    mv_digest *d = &p->digest;
+
+    if (p->events == 1)
+        d->first_us = row->time_us;
+    d->last_us = row->time_us;
+    d->count[row->action]++;
+    d->bytes[row->action] += row->size;
+    d->events_with_stack++;
+    if (!p->used[row->stack.row]) {
+        p->used[row->stack.row] = true;
+        d->stacks++;
+    }
+}
+
+/* Begins a piece with what is alive. */
+static bool begin_piece(program *p)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    const mv_living_columns *alive = mv_snapshot_alive(p->writer);
+
+    mv_arena_release(&p->of_piece);
+    p->before = p->piece.count = alive->rows.count;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        void *values = mv_arena_push(&p->of_piece, p->before + (uint64_t)PIECE, c->size);
+        if (!values)
+            return false;
+        if (p->before)
+            memcpy(values, mv_column_of(&alive->rows, c), p->before * (uint64_t)c->size);
+        mv_column_set(&p->piece, c, values);
+    }
+    return true;
+}
+
+/* Writes the piece. */
+static void put_piece(program *p)
+{
+    uint32_t total = p->counted->trace.devices[0].events.count;
+    mv_living living = {.count = p->before,
+                        .first = (uint32_t)(p->events - (p->piece.count - p->before)),
+                        .total = total,
+                        .is_cut = p->events < total,
+                        .block = mv_snapshot_alive(p->writer)->block};
+    mv_device device = {.events = p->piece};
+    mv_trace trace = p->counted->trace;
+    mv_spans spans;
+    mv_lives lives;
+    mv_arena work;
+
+    trace.devices = &device;
+    trace.digests = &p->counted->digest;
+    trace.living = &living;
+    mv_arena_init(&work, p->arena.budget);
+    if (mv_lives_find(&work, &trace, 0, &lives, &p->err) == MV_OK) {
+        spans = mv_spans_of(&lives);
+        mv_snapshot_put(p->writer, (mv_snapshot_piece){
+                                       .events = &p->piece, .before = p->before, .spans = &spans});
+    }
+    mv_arena_release(&work);
+    if (p->err.code == MV_OK && !begin_piece(p))
+        mv_fail(&p->err, MV_NOMEM, MV_NO_OFFSET, "%s", "piece");
+}
+
+static void write_event(program *p, const mv_event_row *row)
+{
+    uint32_t i = p->piece.count++;
+
+#define SET_COLUMN(T, number, name, ...) p->piece.name[i] = row->name;
+    MV_EVENT_COLUMNS(SET_COLUMN, )
+#undef SET_COLUMN
+    if (p->piece.count - p->before == PIECE)
+        put_piece(p);
+}
+
 static void record(program *p, mv_action action, uint64_t addr, uint64_t size, const tensor *who)
 {
     mv_event_row row = MV_EVENT_ROW;
@@ -110,7 +205,11 @@ static void record(program *p, mv_action action, uint64_t addr, uint64_t size, c
     row.call = who->call;
     row.stream = mv_build_stream(&p->build, 0);
     row.tag = MV_PLAIN_TAG;
-    mv_build_event(&p->build, &row);
+    p->events++;
+    if (!p->counted)
+        count_event(p, &row);
+    else if (p->err.code == MV_OK)
+        write_event(p, &row);
 }
 
 static tensor make_tensor(program *p, uint64_t bytes, mv_stack_id stack)
@@ -163,7 +262,7 @@ static void make_short_lived(program *p, phase at, uint32_t layer)
 
 static bool is_done(const program *p, uint64_t events)
 {
-    return p->build.events.count >= events || p->failed || p->build.code != MV_OK;
+    return p->events >= events || p->failed || p->build.code != MV_OK || p->err.code != MV_OK;
 }
 
 static void run_forward(program *p, uint64_t events)
@@ -273,37 +372,74 @@ static bool put_heap(program *p)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-static mv_code make(program *p, uint64_t events, uint32_t live, mv_err *err)
+/* Runs the training loop. */
+static mv_code run(program *p, mv_budget *budget, uint64_t events, uint32_t live)
 {
     mv_alloc_conf conf;
-    mv_build_ranges ranges = {.device_count = 1};
     char why[128];
 
+    p->random = 1;
+    p->time_us = 1700000000000000;
     p->most_active = live / 5 * 6 + 1;
+    mv_arena_init(&p->arena, budget);
+    mv_arena_init(&p->of_piece, budget);
     p->active = mv_push_array(&p->arena, tensor, p->most_active);
     if (!p->active || !mv_alloc_conf_parse("", &conf, why, sizeof why) ||
         !mv_replay_heap_init(&p->heap, &p->arena, &conf, 1))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u activations", p->most_active);
+        return mv_fail(&p->err, MV_NOMEM, MV_NO_OFFSET, "%u activations", p->most_active);
     mv_build_init(&p->build, &p->arena, &p->trace);
     make_sites(p);
+    if (p->counted && !begin_piece(p))
+        return mv_fail(&p->err, MV_NOMEM, MV_NO_OFFSET, "%s", "piece");
     train(p, events, live);
-    if (p->failed || !put_heap(p))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "event %u", p->build.events.count);
-    p->trace.calls = p->calls;
-    ranges.devices = &(mv_range){0, p->build.events.count};
-    ranges.segments = (mv_range){0, p->build.segments.count};
-    return mv_build_finish(&p->build, &ranges, err);
+    if (p->counted && p->err.code == MV_OK)
+        put_piece(p);
+    if (p->failed)
+        mv_fail(&p->err, MV_NOMEM, MV_NO_OFFSET, "event %llu", (unsigned long long)p->events);
+    return p->err.code;
 }
 
-static mv_code write_file(program *p, const char *path, mv_err *err)
+/* The history in a digest of the whole: that of this trace, which begins with an empty heap. */
+static void set_history(program *p)
 {
-    mv_write_opts opts = {0};
+    mv_digest *d = &p->digest;
+
+    d->history = MV_HISTORY_COMPLETE;
+    snprintf(d->history_why, sizeof d->history_why, "%s", HISTORY);
+}
+
+/* The tables of the whole, without the columns of events. */
+static mv_code finish(program *p)
+{
+    mv_build_ranges ranges = {.device_count = 1, .devices = &(mv_range){0, 0}};
+
+    if (!put_heap(p))
+        return mv_fail(&p->err, MV_NOMEM, MV_NO_OFFSET, "%s", "final heap");
+    p->trace.calls = p->calls;
+    ranges.segments = (mv_range){0, p->build.segments.count};
+    if (mv_build_finish(&p->build, &ranges, &p->err) == MV_OK)
+        p->trace.devices[0].events.count = (uint32_t)p->events;
+    set_history(p);
+    return p->err.code;
+}
+
+static mv_code write_file(program *p, mv_budget *budget, uint32_t live, const char *path,
+                          mv_err *err)
+{
+    static program again;
+    mv_write_opts opts = {.digests = &p->digest};
     mv_sink sink;
 
-    opts.digests = mv_digests_make(&p->arena, &p->trace, &opts.spans, err);
-    if (!opts.digests || mv_sink_open(&sink, path, err) != MV_OK)
+    if (mv_sink_open(&sink, path, err) != MV_OK)
         return err->code;
-    if (mv_snapshot_write(&p->arena, &p->trace, &opts, &sink, err) == MV_OK)
+    again.counted = p;
+    again.writer = mv_snapshot_begin(&p->arena, &p->trace, &opts, &sink);
+    if (again.writer && run(&again, budget, p->events, live) != MV_OK)
+        *err = again.err;
+    mv_snapshot_end(again.writer, err->code == MV_OK ? err : &again.err);
+    mv_arena_release(&again.of_piece);
+    mv_arena_release(&again.arena);
+    if (err->code == MV_OK)
         return mv_sink_commit(&sink, err);
     mv_sink_abort(&sink);
     return err->code;
@@ -311,7 +447,7 @@ static mv_code write_file(program *p, const char *path, mv_err *err)
 
 int main(int argc, char **argv)
 {
-    static program p = {.random = 1, .time_us = 1700000000000000};
+    static program p;
     mv_budget budget = {.limit = (uint64_t)64 << 30};
     unsigned long long events = argc == 4 ? strtoull(argv[1], NULL, 10) : 0;
     unsigned long live = argc == 4 ? strtoul(argv[2], NULL, 10) : 0;
@@ -321,9 +457,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: make_trace EVENTS LIVE OUT.bin\n");
         return 2;
     }
-    mv_arena_init(&p.arena, &budget);
-    if (make(&p, events, (uint32_t)live, &err) == MV_OK)
-        write_file(&p, argv[3], &err);
+    if (run(&p, &budget, events, (uint32_t)live) != MV_OK || finish(&p) != MV_OK)
+        err = p.err;
+    else
+        write_file(&p, &budget, (uint32_t)live, argv[3], &err);
     if (err.code != MV_OK)
         fprintf(stderr, "make_trace: %s: %s\n", mv_code_text(err.code), err.detail);
     else

@@ -8,6 +8,7 @@
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
+#include "cli/input/pieces.h"
 #include "cli/input/source_text.h"
 #include "cli/input/window.h"
 #include "cli/report/by_group.h"
@@ -239,31 +240,47 @@ static void put_device(const void *all, uint32_t device)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+typedef struct {
+    line_report *report;
+    mv_line_search *search;
+    bool is_refused; /* --from or --to, with a message */
+} line_walk;
+
+static mv_code add_piece(void *user, const mv_trace *piece, const mv_lives *lives, mv_err *err)
+{
+    line_walk *w = user;
+    line_report *r = w->report;
+    mv_lines *found = &r->found[lives->device - r->first];
+    mv_window window;
+    mv_grouping by;
+
+    w->is_refused = !mv_window_find(r->cli, piece, lives->device, &window);
+    if (w->is_refused)
+        return MV_OK;
+    if (!r->is_grouped)
+        mv_lines_add(w->search, piece, lives, window, err);
+    else if (mv_grouping_find(&r->cli->arena, piece, lives, r->kinds, mv_by_what(r->cli), &by,
+                              err) == MV_OK)
+        mv_lines_by(&r->cli->arena, piece, lives, &by, window, found, err);
+    if (err->code == MV_OK && !(r->cli->pieces && mv_living_of(piece, lives->device).is_cut))
+        mv_doubts_find(r->cli, lives, MV_DOUBTED_PEAK, &r->doubts[lives->device - r->first], err);
+    return err->code;
+}
+
 static bool find_device(line_report *r, uint32_t device)
 {
     mv_lines *found = &r->found[device - r->first];
+    line_walk w = {.report = r, .search = mv_lines_begin(&r->cli->arena, r->kinds, found)};
     mv_err err = {.offset = MV_NO_OFFSET};
-    mv_window window;
-    mv_arena arena;
-    mv_lives lives;
-    mv_grouping grouping;
 
-    if (!mv_window_find(r->cli, r->trace, device, &window))
-        return false;
-    mv_arena_init(&arena, &r->cli->budget);
-    if (mv_lives_find(&arena, r->trace, device, &lives, &err) == MV_OK && !r->is_grouped)
-        mv_lines_find(&r->cli->arena, r->trace, &lives, r->kinds, window, found, &err);
-    else if (err.code == MV_OK && mv_grouping_find(&r->cli->arena, r->trace, &lives, r->kinds,
-                                                   mv_by_what(r->cli), &grouping, &err) == MV_OK)
-        mv_lines_by(&r->cli->arena, r->trace, &lives, &grouping, window, found, &err);
-    for (uint32_t i = 0; err.code == MV_OK && i < found->count; i++)
-        found->lines[i].peak_event = mv_event_number(r->trace, device, found->lines[i].peak_event);
-    if (err.code == MV_OK)
-        mv_doubts_find(r->cli, &lives, MV_DOUBTED_PEAK, &r->doubts[device - r->first], &err);
-    mv_arena_release(&arena);
+    if (!w.search)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "lines");
+    else
+        mv_input_each_piece(r->cli, r->trace, device, add_piece, &w, &err);
+    mv_lines_end(w.search);
     if (err.code != MV_OK)
-        mv_complain(mv_input_name(r->cli), &err);
-    return err.code == MV_OK;
+        mv_input_failed(r->cli, &err);
+    return err.code == MV_OK && !w.is_refused;
 }
 
 int mv_cmd_lines(mv_cli *cli)

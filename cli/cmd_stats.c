@@ -7,9 +7,13 @@
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
+#include "cli/input/pieces.h"
 #include "cli/report/captured.h"
 #include "cli/report/device_rest.h"
 #include "cli/report/prose.h"
+#include "parse/model/living.h"
+
+enum { ALLOCATED, ACTIVE, REQUESTED, RESERVED, LEVELS };
 
 typedef struct {
     mv_totals totals;
@@ -17,10 +21,11 @@ typedef struct {
     const char *history_why;
     mv_device_rest rest; /* at the reserved peak */
     mv_graphs graphs;
-    bool has_requests; /* a trace of PyTorch's allocator with events: */
-    uint32_t failed;   /* requests, the events of memory_stats()["num_ooms"] */
-    uint32_t retries;  /* requests that succeeded after cached memory had been released */
-    uint64_t released; /* bytes released for these */
+    int64_t time_us[LEVELS]; /* of its peaks; MV_NO_TIME: none */
+    bool has_requests;       /* a trace of PyTorch's allocator with events: */
+    uint32_t failed;         /* requests, the events of memory_stats()["num_ooms"] */
+    uint32_t retries;        /* requests that succeeded after cached memory had been released */
+    uint64_t released;       /* bytes released for these */
 } device_stats;
 
 typedef struct {
@@ -260,7 +265,8 @@ const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 static void list_levels(mv_rows *rows, const void *all, const void *one)
 {
     const mv_trace *trace = ((const survey *)all)->trace;
-    const mv_totals *t = one;
+    const device_stats *stats = one;
+    const mv_totals *t = &stats->totals;
     const mv_levels *now = &t->current.bytes, *peak = &t->peak.bytes;
     const mv_audit *audit = &t->audit;
     const struct {
@@ -277,19 +283,18 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
         {"reserved", now->reserved, peak->reserved, audit->peak.reserved, t->peak.reserved_event},
     };
     bool is_unsaid = mv_trace_is_missing_reserved(trace); /* what is reserved */
-    mv_events e = mv_trace_events(trace, t->device);
+    uint32_t count = mv_trace_events(trace, t->device).count;
     int64_t start = mv_position_start_us(trace);
     char text[MV_BOUND_TEXT], time[40];
 
-    for (unsigned i = 0; i < sizeof levels / sizeof *levels - is_unsaid; i++) {
-        uint32_t event = levels[i].event;
-        bool is_before = event >= e.count;
+    for (int i = 0; i < LEVELS - is_unsaid; i++) {
+        bool is_before = levels[i].event >= count;
         if (is_before)
             *time = 0;
-        else if (start == MV_NO_TIME || e.time_us[event] == MV_NO_TIME)
+        else if (start == MV_NO_TIME || stats->time_us[i] == MV_NO_TIME)
             snprintf(time, sizeof time, "-");
         else
-            snprintf(time, sizeof time, "%.6f s", (double)(e.time_us[event] - start) / 1e6);
+            snprintf(time, sizeof time, "%.6f s", (double)(stats->time_us[i] - start) / 1e6);
         MV_ROWS_ADD(rows, LEVEL_ROW_FIELDS);
     }
 }
@@ -359,7 +364,7 @@ static void put_device(const survey *s, const device_stats *stats)
     else
         mv_prose_put(out, 10, 2, ": history %s: %s", mv_history_name(stats->history),
                      stats->history_why);
-    mv_table_print(cli, &level_table, s, t, "");
+    mv_table_print(cli, &level_table, s, stats, "");
     mv_out_text(out, "  ");
     if (!mv_trace_allocator(trace) ||
         mv_trace_is_missing_reserved(trace)) /* else not in the file */
@@ -403,58 +408,91 @@ static void put_host(const survey *s)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static mv_code find_rest(mv_cli *cli, const mv_trace *trace, device_stats *stats, mv_err *err)
+static mv_code find_rest(mv_cli *cli, device_stats *stats, mv_err *err)
 {
     const mv_totals *t = &stats->totals;
-    mv_events events = mv_trace_events(trace, t->device);
-    uint32_t event = t->peak.reserved_event;
 
-    return mv_rest_find(cli, t->device, event < events.count ? events.time_us[event] : MV_NO_TIME,
-                        t->peak.bytes.reserved, &stats->rest, err);
+    return mv_rest_find(cli, t->device, stats->time_us[RESERVED], t->peak.bytes.reserved,
+                        &stats->rest, err);
 }
 
-static mv_code find_requests(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                             device_stats *stats, mv_err *err)
+/* The times of those peaks that are in the piece. */
+static void take_times(const mv_trace *piece, device_stats *stats)
 {
+    const mv_peak *p = &stats->totals.peak;
+    const uint32_t event[LEVELS] = {p->allocated_event, p->active_event, p->requested_event,
+                                    p->reserved_event};
+    mv_events e = mv_trace_events(piece, stats->totals.device);
+    mv_living l = mv_living_of(piece, stats->totals.device);
+
+    for (unsigned i = 0; i < LEVELS; i++)
+        if (event[i] == MV_BEFORE)
+            stats->time_us[i] = MV_NO_TIME;
+        else if (event[i] >= l.first && event[i] - l.first < e.count - l.count)
+            stats->time_us[i] = e.time_us[event[i] - l.first + l.count];
+}
+
+static mv_code find_requests(mv_cli *cli, mv_arena *arena, const mv_trace *trace,
+                             const mv_lives *lives, device_stats *stats, mv_err *err)
+{
+    mv_living l = mv_living_of(trace, lives->device);
+    mv_window window = {cli->pieces ? l.count : 0, UINT32_MAX};
     mv_ooms found = {0};
 
     stats->has_requests =
         lives->events.count > 0 && mv_level_reserves(trace) && !mv_trace_allocator(trace);
     if (!stats->has_requests)
         return MV_OK;
-    if (!mv_oom_failures_list(arena, trace, lives, MV_ALL_EVENTS, &found))
+    if (l.is_cut && mv_oom_ends_with_releases(&lives->events))
+        return mv_input_needs_whole(cli, err);
+    if (!mv_oom_failures_list(arena, trace, lives, window, &found))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "failed requests");
-    stats->failed = found.count;
-    stats->retries = found.retries;
-    stats->released = found.released;
+    stats->failed += found.count;
+    stats->retries += found.retries;
+    stats->released += found.released;
     return MV_OK;
 }
 
-/* The lifetimes of a device are large, and not needed once its totals are known. */
+typedef struct {
+    mv_cli *cli;
+    mv_totals_search *search;
+    device_stats *stats;
+} stats_walk;
+
+static mv_code add_piece(void *user, const mv_trace *piece, const mv_lives *lives, mv_err *err)
+{
+    stats_walk *w = user;
+    device_stats *stats = w->stats;
+    mv_cli *cli = w->cli;
+    mv_arena arena;
+
+    mv_arena_init(&arena, &cli->budget);
+    mv_totals_add(w->search, piece, lives, err);
+    if (err->code == MV_OK)
+        find_requests(cli, &arena, piece, lives, stats, err);
+    if (err->code == MV_OK && !cli->pieces)
+        mv_graphs_find(&cli->arena, piece, lives, NULL, &stats->graphs, err);
+    mv_arena_release(&arena);
+    if (err->code != MV_OK)
+        return err->code;
+    take_times(piece, stats);
+    if (mv_living_of(piece, lives->device).is_cut)
+        return MV_OK;
+    stats->history = lives->history;
+    stats->history_why = mv_arena_text(&cli->arena, lives->history_why, strlen(lives->history_why));
+    return stats->history_why ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+}
+
 static mv_code find_totals(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
                            mv_err *err)
 {
-    mv_arena arena;
-    mv_lives lives;
-    mv_code code;
+    stats_walk w = {cli, mv_totals_begin(&cli->arena, &stats->totals), stats};
 
-    mv_arena_init(&arena, &cli->budget);
-    code = mv_lives_find(&arena, trace, device, &lives, err);
-    if (code == MV_OK)
-        code = mv_totals_find(&cli->arena, trace, &lives, &stats->totals, err);
-    if (code == MV_OK)
-        code = find_requests(&arena, trace, &lives, stats, err);
-    if (code == MV_OK)
-        code = mv_graphs_find(&cli->arena, trace, &lives, NULL, &stats->graphs, err);
-    if (code == MV_OK) {
-        stats->history = lives.history;
-        stats->history_why =
-            mv_arena_text(&cli->arena, lives.history_why, strlen(lives.history_why));
-        if (!stats->history_why)
-            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    }
-    mv_arena_release(&arena);
-    return code;
+    if (!w.search)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "totals of device %u", device);
+    mv_input_each_piece(cli, trace, device, add_piece, &w, err);
+    mv_totals_end(w.search);
+    return err->code;
 }
 
 static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
@@ -462,7 +500,7 @@ static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, 
 {
     mv_code code = find_totals(cli, trace, device, stats, err);
 
-    return code == MV_OK ? find_rest(cli, trace, stats, err) : code;
+    return code == MV_OK ? find_rest(cli, stats, err) : code;
 }
 
 /* Pinned memory, from the host level. The frames and stacks of that level are the trace's own. */
@@ -506,6 +544,9 @@ int mv_cmd_stats(mv_cli *cli)
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &s.first, &s.end))
         return MV_EXIT_FAILED;
+    if (cli->pieces && (!mv_totals_take_pieces(&trace) || mv_graphs_have_ranges(&trace) ||
+                        mv_host_totals_of(&trace).is_there))
+        mv_input_needs_whole(cli, &err);
     s.devices = mv_push_array(&cli->arena, device_stats, s.end - s.first);
     if (!s.devices)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
@@ -514,7 +555,7 @@ int mv_cmd_stats(mv_cli *cli)
     if (err.code == MV_OK)
         find_host(&s, &err);
     if (err.code != MV_OK)
-        return mv_complain(mv_input_name(cli), &err);
+        return mv_input_failed(cli, &err);
     for (uint32_t i = 0; i < s.count; i++)
         mv_gate_evaluate_totals(&cli->gates, &trace, &s.devices[i].totals);
     mv_gate_evaluate_idle(&cli->gates, &trace, s.first, s.end);

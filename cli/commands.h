@@ -47,6 +47,8 @@ struct mv_cli {
     const mv_trace *as_read;    /* on levels other than pytorch: the original trace; else NULL */
     int64_t start_us;           /* start time of these */
     mv_error_texts *errors;     /* of a text given in place of a snapshot; NULL: rejected */
+    struct mv_pieces *pieces;   /* of the file (parse/pieces.h); NULL: it was read as a whole, */
+    bool reads_whole;           /* ... and always is: a piece is damaged */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
     bool keeps_report;          /* the report is written even if the exit status is a failure */
     mv_confine_fn *confine;     /* NULL: the process does other things too */
@@ -100,6 +102,7 @@ struct mv_command {
     bool takes_sizes;     /* its arguments are FILE=N; --at names sizes, too */
     bool adds_nothing;    /* accepts files whose sums would overflow */
     uint8_t reads_part;   /* mv_part_use: mv_read_opts.part */
+    bool reads_pieces;    /* the command goes through the pieces of a file (parse/pieces.h) */
     bool needs_no_events; /* a digest of them suffices: parse/model/digest.h */
     bool needs_failures;  /* ... if it shows that no request failed */
     bool lists_notes;     /* its report contains the notes about damage */

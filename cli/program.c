@@ -15,6 +15,7 @@
 #include "cli/report/gate_page.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
+#include "parse/pieces.h"
 #include "parse/sample.h"
 
 /* Without --max-memory the limit is three quarters of the machine's memory, and at most the need of
@@ -113,6 +114,16 @@ static bool ran_out_of_memory(const mv_cli *cli)
            !may_open_more(c, &cli->options);
 }
 
+/* A damaged piece shows before anything is printed. */
+static int run_pieces(mv_cli *cli)
+{
+    int status = cli->command->run(cli);
+
+    mv_pieces_close(cli->pieces);
+    cli->pieces = NULL;
+    return cli->reads_whole ? cli->command->run(cli) : status;
+}
+
 /* Opens the output, runs the command, and closes the output. */
 static int run_in_output(mv_cli *cli)
 {
@@ -140,7 +151,7 @@ static int run_in_output(mv_cli *cli)
         if (is_page && !mv_gate_page_begin(&page, cli))
             status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
         else
-            status = cli->command->run(cli);
+            status = run_pieces(cli);
         if (is_page)
             mv_gate_page_end(&page, cli, status);
     }

@@ -50,6 +50,16 @@ static bool names_capture(const char *name)
     return false;
 }
 
+bool mv_graphs_have_ranges(const mv_trace *trace)
+{
+    const mv_annotations *a = &trace->annotations;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (names_capture(mv_string_text(trace, a->name[i])))
+            return true;
+    return false;
+}
+
 /* Threads interleave, so the range that ends need not be the innermost one. */
 static void end_range(builder *b, mv_string_id name, int64_t time_us)
 {

@@ -70,6 +70,9 @@ typedef struct {
 mv_code mv_graphs_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const uint8_t *kinds, mv_graphs *out, mv_err *err);
 
+/* Whether a range of the program may be a capture. */
+bool mv_graphs_have_ranges(const mv_trace *trace);
+
 /* "at least 35 captures of CUDA graphs: 3.40 GiB one by one, 412 MiB together"; "" without captures. In
  * `arena`; NULL when out of memory. */
 const char *mv_graphs_text(mv_arena *arena, const mv_trace *trace, const mv_graphs *graphs);

@@ -3,6 +3,7 @@
 #include "analyze/lives/lives.h"
 #include "base/text.h"
 
+static_assert((int)MV_HISTORY_COMPLETE == (int)MV_DIGEST_COMPLETE, "as in lives");
 static_assert((int)MV_HISTORY_COUNT == (int)MV_DIGEST_HISTORIES, "raise MV_DIGEST_RULES");
 
 /* Whether nothing about the lives is in doubt: then events alone, and what is alive before them,
@@ -20,7 +21,7 @@ static bool are_known(const mv_trace *trace, const mv_lives *lives, const mv_dig
            !mv_trace_allocator(trace) && trace->notes[MV_NOTE_THINNED].count == 0;
 }
 
-static mv_spans spans_of(const mv_lives *lives)
+mv_spans mv_spans_of(const mv_lives *lives)
 {
     const mv_alloc_lives *a = &lives->allocs;
     const mv_segment_lives *s = &lives->segments;
@@ -55,7 +56,7 @@ static mv_code find(mv_arena *work, const mv_trace *trace, uint32_t device, mv_d
     out->ring = lives.ring;
     mv_text_append(out->history_why, sizeof out->history_why, "%s", lives.history_why);
     if (spans && are_known(trace, &lives, out))
-        *spans = spans_of(&lives);
+        *spans = mv_spans_of(&lives);
     return MV_OK;
 }
 

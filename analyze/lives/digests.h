@@ -2,6 +2,7 @@
 #ifndef MV_DIGESTS_H
 #define MV_DIGESTS_H
 
+#include "analyze/lives/lives.h"
 #include "parse/model/living.h"
 
 /* The digest of one device: the one in the file, if the events were left out; else O(n log n) in
@@ -13,5 +14,8 @@ mv_code mv_digest_find(mv_arena *arena, const mv_trace *trace, uint32_t device, 
  * lives, unless `spans` is NULL. NULL on failure. */
 const mv_digest *mv_digests_make(mv_arena *arena, const mv_trace *trace, const mv_spans **spans,
                                  mv_err *err);
+
+/* The lives of a piece of a trace (parse/model/living.h), whose lives have no doubts. */
+mv_spans mv_spans_of(const mv_lives *lives);
 
 #endif

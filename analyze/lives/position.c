@@ -22,8 +22,9 @@ static int64_t time_of_end(const mv_trace *trace, uint32_t device, bool is_last)
 {
     const mv_events *e = &trace->devices[device].events;
     mv_living l = mv_living_of(trace, device);
+    bool has_all = trace->living || trace->openings || !trace->digests;
 
-    if (mv_living_is_part(&l))
+    if (mv_living_is_part(&l) || (!has_all && e->count > 0))
         return is_last ? trace->digests[device].last_us : trace->digests[device].first_us;
     return e->count == 0 ? MV_NO_TIME : e->time_us[is_last ? e->count - 1 : 0];
 }

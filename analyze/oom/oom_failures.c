@@ -158,6 +158,16 @@ static bool is_release(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
+bool mv_oom_ends_with_releases(const mv_events *ev)
+{
+    for (uint32_t i = ev->count; i-- > 0;)
+        if (is_release(ev->action[i]))
+            return true;
+        else if (ev->action[i] != MV_ACTION_FREE_COMPLETED)
+            return false;
+    return false;
+}
+
 /* Whether any segment was added right after a release, requested or not. */
 static bool adds_after_release(const listing *l)
 {

@@ -10,4 +10,7 @@
 bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_window window, mv_ooms *out);
 
+/* Whether the events end with releases: those after them show what these were for. */
+bool mv_oom_ends_with_releases(const mv_events *events);
+
 #endif

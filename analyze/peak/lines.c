@@ -3,34 +3,38 @@
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
+#include "parse/model/living.h"
 
-typedef struct {
-    const mv_trace *trace;
+struct mv_line_search {
+    mv_arena *arena;       /* of the lines */
+    mv_arena scratch;      /* of the rest */
+    const mv_trace *trace; /* the piece at hand */
     const mv_lives *lives;
     const uint8_t *kinds;
     const mv_grouping *grouping; /* NULL: by line */
     mv_window window;
+    bool continues; /* the pieces before it were added */
     mv_lines *out;
     uint32_t *of_stack; /* [stacks.count + 1] line; the last one is for MV_NO_STACK */
     uint32_t *of_frame; /* [frames.count + 2] line + 1, 0: none; then the lines for no frames and no
                          * stack */
     mv_levels levels;   /* now */
-    uint64_t *bytes;    /* [out->count] now */
-} line_search;
+    uint64_t *bytes;    /* [stacks.count + 1], or of groups: now */
+};
 
-static uint32_t line_of_stack(const line_search *p, mv_stack_id stack)
+static uint32_t line_of_stack(const mv_line_search *p, mv_stack_id stack)
 {
     return p->of_stack[stack.row < p->trace->stacks.count ? stack.row : p->trace->stacks.count];
 }
 
-static uint32_t line_of(const line_search *p, uint32_t alloc)
+static uint32_t line_of(const mv_line_search *p, uint32_t alloc)
 {
     if (p->grouping)
         return p->grouping->of_alloc[alloc];
     return line_of_stack(p, p->lives->allocs.stack[alloc]);
 }
 
-static uint32_t add_line(line_search *p, mv_stack_id stack)
+static uint32_t add_line(mv_line_search *p, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(p->trace, p->kinds, stack);
     uint32_t slot = frame.row;
@@ -46,7 +50,7 @@ static uint32_t add_line(line_search *p, mv_stack_id stack)
 
 /* Whether an allocation is held or made in the window. Others do not count, so that a part of a
  * trace gives the same lines. */
-static bool is_in_window(const line_search *p, uint32_t alloc)
+static bool is_in_window(const mv_line_search *p, uint32_t alloc)
 {
     uint32_t birth = p->lives->allocs.birth[alloc];
 
@@ -54,34 +58,40 @@ static bool is_in_window(const line_search *p, uint32_t alloc)
            mv_alloc_is_allocated(p->lives, alloc, p->window.first - 1);
 }
 
+static bool make_room(mv_line_search *p)
+{
+    uint64_t most = (uint64_t)p->trace->stacks.count + 1;
+
+    p->of_stack = mv_push_array(&p->scratch, uint32_t, most);
+    p->of_frame = mv_push_array(&p->scratch, uint32_t, (uint64_t)p->trace->frames.count + 2);
+    p->out->lines = mv_push_array(p->arena, mv_line, most);
+    p->bytes = mv_push_array(&p->scratch, uint64_t, most);
+    if (!p->of_stack || !p->of_frame || !p->out->lines || !p->bytes)
+        return false;
+    for (uint64_t i = 0; i < most; i++)
+        p->of_stack[i] = MV_NO_ROW;
+    return true;
+}
+
 /* Finds the lines of stacks with allocations only. */
-static bool make_lines(mv_arena *arena, mv_arena *scratch, line_search *p)
+static void add_lines(mv_line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
     uint32_t stacks = p->trace->stacks.count;
 
-    p->of_stack = mv_push_array(scratch, uint32_t, (uint64_t)stacks + 1);
-    p->of_frame = mv_push_array(scratch, uint32_t, (uint64_t)p->trace->frames.count + 2);
-    p->out->lines = mv_push_array(arena, mv_line, (uint64_t)stacks + 1);
-    if (!p->of_stack || !p->of_frame || !p->out->lines)
-        return false;
-    for (uint32_t i = 0; i <= stacks; i++)
-        p->of_stack[i] = MV_NO_ROW;
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t *line = &p->of_stack[a->stack[i].row < stacks ? a->stack[i].row : stacks];
         if (*line == MV_NO_ROW && is_in_window(p, i))
             *line = add_line(p, a->stack[i]);
     }
-    p->bytes = mv_push_array(scratch, uint64_t, p->out->count);
-    return p->bytes != NULL;
 }
 
-static bool make_groups(mv_arena *arena, mv_arena *scratch, line_search *p)
+static bool make_groups(mv_line_search *p)
 {
     uint32_t count = p->grouping->count;
 
-    p->out->lines = mv_push_array(arena, mv_line, count);
-    p->bytes = mv_push_array(scratch, uint64_t, count);
+    p->out->lines = mv_push_array(p->arena, mv_line, count);
+    p->bytes = mv_push_array(&p->scratch, uint64_t, count);
     p->out->count = count;
     for (uint32_t i = 0; p->out->lines && i < count; i++)
         p->out->lines[i] = (mv_line){
@@ -89,7 +99,8 @@ static bool make_groups(mv_arena *arena, mv_arena *scratch, line_search *p)
     return p->out->lines && p->bytes;
 }
 
-static void start(line_search *p)
+/* What is held when a further piece begins is known. */
+static void start(mv_line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
     uint32_t event = p->window.first - 1;
@@ -98,18 +109,18 @@ static void start(line_search *p)
         uint32_t line = line_of(p, i);
         if (line == MV_NO_ROW) /* no allocation of its stack is in the window */
             continue;
-        if (mv_alloc_is_allocated(p->lives, i, event))
+        if (!p->continues && mv_alloc_is_allocated(p->lives, i, event))
             p->bytes[line] += a->block[i];
         if (a->inexact[i])
             p->out->lines[line].is_least = true;
     }
-    for (uint32_t i = 0; i < p->out->count; i++) {
+    for (uint32_t i = 0; i < p->out->count && !p->continues; i++) {
         p->out->lines[i].start = p->out->lines[i].peak = p->bytes[i];
-        p->out->lines[i].peak_event = event;
+        p->out->lines[i].peak_event = mv_event_number(p->trace, p->lives->device, event);
     }
 }
 
-static void apply(line_search *p, const mv_level_step *step)
+static void apply(mv_line_search *p, const mv_level_step *step)
 {
     uint64_t block;
     uint32_t index;
@@ -134,12 +145,12 @@ static void apply(line_search *p, const mv_level_step *step)
     }
     if (p->bytes[index] > line->peak) {
         line->peak = p->bytes[index];
-        line->peak_event = step->event;
+        line->peak_event = mv_event_number(p->trace, p->lives->device, step->event);
     }
 }
 
 /* Reads the device's counters right after an allocation. */
-static void look_at_counters(line_search *p, uint32_t event)
+static void look_at_counters(mv_line_search *p, uint32_t event)
 {
     uint32_t alloc = p->lives->alloc_of[event];
     mv_line *line;
@@ -153,7 +164,7 @@ static void look_at_counters(line_search *p, uint32_t event)
         line->reserved = p->levels.reserved;
 }
 
-static bool walk(mv_arena *scratch, line_search *p)
+static bool walk(mv_line_search *p, mv_arena *scratch)
 {
     mv_level_steps steps;
     mv_level_step step;
@@ -197,7 +208,7 @@ static mv_bound bound_of_total(mv_bound blocks)
     return blocks & MV_BOUND_MOST ? MV_BOUND_ABOUT : blocks;
 }
 
-static mv_line_bounds bounds_of(const line_search *p)
+static mv_line_bounds bounds_of(const mv_line_search *p)
 {
     unsigned past = mv_lives_are_missing_past(p->lives) ? MV_BOUND_LEAST : MV_BOUND_EXACT;
     unsigned all = p->out->has_all ? MV_BOUND_EXACT : MV_BOUND_LEAST;
@@ -214,44 +225,91 @@ static mv_line_bounds bounds_of(const line_search *p)
                             .reserved = all | of_device.reserved};
 }
 
-static mv_code profile(mv_arena *arena, line_search *p, mv_err *err)
+static mv_line_search *begin(mv_arena *arena, mv_line_search search)
+{
+    mv_line_search *p = mv_push_struct(arena, mv_line_search);
+
+    if (!p)
+        return NULL;
+    *p = search;
+    *p->out = (mv_lines){0};
+    p->arena = arena;
+    mv_arena_init(&p->scratch, arena->budget);
+    return p;
+}
+
+mv_line_search *mv_lines_begin(mv_arena *arena, const uint8_t *kinds, mv_lines *out)
+{
+    return begin(arena, (mv_line_search){.kinds = kinds, .out = out});
+}
+
+static bool add(mv_line_search *p)
 {
     mv_arena scratch;
     bool is_done;
 
-    *p->out = (mv_lines){.has_all = p->window.first > 0 || !mv_lives_are_missing_past(p->lives)};
-    p->out->has_end = p->window.end == p->lives->events.count;
-    p->out->bounds = bounds_of(p);
-    mv_arena_init(&scratch, arena->budget);
-    is_done = p->grouping ? make_groups(arena, &scratch, p) : make_lines(arena, &scratch, p);
-    if (is_done) {
-        p->levels = mv_moment_levels(p->lives, MV_BEFORE);
-        start(p);
-        is_done = walk(&scratch, p);
-    }
+    if (!p->continues && !(p->grouping ? make_groups(p) : make_room(p)))
+        return false;
+    if (!p->grouping)
+        add_lines(p);
+    p->levels = mv_moment_levels(p->lives, MV_BEFORE);
+    start(p);
+    mv_arena_init(&scratch, p->arena->budget);
+    is_done = walk(p, &scratch);
     mv_arena_release(&scratch);
-    if (!is_done)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the lines of device %u", p->lives->device);
+    return is_done;
+}
+
+mv_code mv_lines_add(mv_line_search *p, const mv_trace *trace, const mv_lives *lives,
+                     mv_window window, mv_err *err)
+{
+    p->trace = trace;
+    p->lives = lives;
+    p->window = window;
+    if (!p->continues)
+        p->out->has_all = window.first > 0 || !mv_lives_are_missing_past(lives);
+    else
+        p->window.first = mv_living_of(trace, lives->device).count;
+    p->out->has_end = window.end == lives->events.count;
+    p->out->bounds = bounds_of(p);
+    if (!add(p))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the lines of device %u", lives->device);
+    p->continues = true;
+    return MV_OK;
+}
+
+void mv_lines_end(mv_line_search *p)
+{
+    if (!p)
+        return;
     drop_idle(p->out);
-    mv_sort_rows(arena, p->out->lines, p->out->count, MV_FALLING(mv_line, peak),
+    mv_sort_rows(p->arena, p->out->lines, p->out->count, MV_FALLING(mv_line, peak),
                  MV_RISING(mv_line, frame.row), MV_RISING(mv_line, stack.row),
                  MV_RISING(mv_line, group));
-    return MV_OK;
+    mv_arena_release(&p->scratch);
+}
+
+static mv_code profile(mv_arena *arena, mv_line_search search, const mv_trace *trace,
+                       const mv_lives *lives, mv_window window, mv_err *err)
+{
+    mv_line_search *p = begin(arena, search);
+
+    if (!p)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lines");
+    mv_lines_add(p, trace, lives, window, err);
+    mv_lines_end(p);
+    return err->code;
 }
 
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err)
 {
-    line_search p = {.trace = trace, .lives = lives, .kinds = kinds, .window = window, .out = out};
-
-    return profile(arena, &p, err);
+    return profile(arena, (mv_line_search){.kinds = kinds, .out = out}, trace, lives, window, err);
 }
 
 mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err)
 {
-    line_search p = {
-        .trace = trace, .lives = lives, .grouping = grouping, .window = window, .out = out};
-
-    return profile(arena, &p, err);
+    return profile(arena, (mv_line_search){.grouping = grouping, .out = out}, trace, lives, window,
+                   err);
 }

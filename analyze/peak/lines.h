@@ -22,8 +22,8 @@ typedef struct {
     mv_stack_id stack;   /* of its first allocation held or made in the window; distinguishes an
                           * empty stack from none */
     uint64_t peak;       /* most bytes that its allocations held at once */
-    uint32_t peak_event; /* the first event after which it was reached; MV_BEFORE: before the
-                          * first */
+    uint32_t peak_event; /* number of the first event after which it was reached; MV_BEFORE: before
+                          * the first */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
     uint64_t largest;     /* bytes of the largest of them */
@@ -55,7 +55,21 @@ typedef struct {
     bool has_end; /* the window ends with the events: sizes of live blocks are exact */
 } mv_lines;
 
-/* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only when out of memory. */
+/* Lines of a trace in pieces (parse/pieces.h), each with its lives:
+ *
+ *     mv_lines_begin, mv_lines_add for each piece in order, mv_lines_end
+ *
+ * `window` is the whole of it: rows of a piece; of further ones, the end. All fail only when out of
+ * memory; mv_lines_end releases the search also after a failure. O(n + frames of all stacks). `kinds`
+ * from mv_frame_kinds. */
+typedef struct mv_line_search mv_line_search;
+
+mv_line_search *mv_lines_begin(mv_arena *arena, const uint8_t *kinds, mv_lines *out);
+mv_code mv_lines_add(mv_line_search *search, const mv_trace *trace, const mv_lives *lives,
+                     mv_window window, mv_err *err);
+void mv_lines_end(mv_line_search *search);
+
+/* A trace in one piece. */
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err);
 

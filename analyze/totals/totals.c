@@ -4,8 +4,10 @@
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/moment.h"
 #include "analyze/totals/totals_audit.h"
+#include "base/grow.h"
 #include "base/parallel_for.h"
 #include "base/sort.h"
+#include "parse/model/living.h"
 
 /* A pool of one kind: default or private, small or large. */
 typedef struct {
@@ -19,19 +21,30 @@ typedef struct {
     mv_peak peak;
 } course;
 
-typedef struct {
-    const mv_trace *trace;
-    const mv_lives *lives;
+struct mv_totals_search {
+    mv_arena *arena;  /* of the totals */
+    mv_arena scratch; /* of what pieces share */
     mv_totals *out;
     mv_totals_findings found;
-    bool knows_pools;        /* the file has the pool of some segment */
-    uint32_t *slot_of;       /* [2 * (trace->pools.count + 1)] by pool_index: row of out->pools */
-    uint32_t *segment_index; /* [lives->segments.count] pool_index of each */
-    course *courses;      /* [FIRST_POOL + out->pool_count]: of all, of each kind, of each pool */
+    bool knows_pools;  /* the file has the pool of some segment */
+    uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] by pool_index: of the pool */
+    uint32_t slots;    /* pools found so far */
+    uint32_t *index;   /* [slots] pool_index */
+    uint64_t index_capacity;
+    course *courses; /* [FIRST_POOL + slots]: of all, of each kind, of each pool */
+    uint64_t course_capacity;
     bool kinds_are_pools; /* each kind has at most one, and no course */
+    bool continues;       /* pieces before it were added */
+
+    /* the piece at hand */
+    const mv_trace *trace;
+    const mv_lives *lives;
+    uint32_t first;          /* row of its first event */
+    bool is_cut;             /* segments may end after it */
+    uint32_t *segment_index; /* [lives->segments.count] pool_index of each */
     mv_level_steps steps;
     struct walk *walks; /* [WALKS] */
-} totals_search;
+};
 
 enum {
     ALL,
@@ -46,7 +59,7 @@ enum {
 #define WALK_LEVEL ((uint64_t)1 << 62)
 
 typedef struct walk {
-    totals_search *t;
+    mv_totals_search *t;
     uint32_t first, end;    /* events */
     uint32_t row, last_row; /* of allocations, whose sums it takes */
     course *courses;        /* as above */
@@ -62,7 +75,7 @@ static uint8_t kind_of(uint8_t kind, uint64_t size)
     return size <= MV_SMALL_SEGMENT ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
 }
 
-static uint32_t pool_index(const totals_search *t, mv_pool_id pool, uint8_t kind)
+static uint32_t pool_index(const mv_totals_search *t, mv_pool_id pool, uint8_t kind)
 {
     uint32_t row = pool.row == MV_NO_ROW ? t->trace->pools.count : pool.row;
     return row * 2 + (kind == MV_SEGMENT_LARGE);
@@ -75,19 +88,19 @@ static uint8_t index_kind(uint32_t index)
 
 /* The pool for memory without a pool, in a file that has pools: the default pool for released
  * segments, whose pools only newer files have, and for memory outside segments. */
-static mv_pool_id guess_pool(const totals_search *t)
+static mv_pool_id guess_pool(const mv_totals_search *t)
 {
     return t->knows_pools ? MV_DEFAULT_POOL : MV_NO_POOL;
 }
 
-static uint32_t index_of_segment(const totals_search *t, uint32_t row)
+static uint32_t index_of_segment(const mv_totals_search *t, uint32_t row)
 {
     const mv_segment_lives *s = &t->lives->segments;
-    bool is_guess = s->pool[row].row == MV_NO_ROW && s->death[row] != MV_NEVER;
+    bool is_guess = s->pool[row].row == MV_NO_ROW && (t->is_cut || s->death[row] != MV_NEVER);
     return pool_index(t, is_guess ? guess_pool(t) : s->pool[row], s->kind[row]);
 }
 
-static uint32_t index_of_alloc(const totals_search *t, uint32_t row)
+static uint32_t index_of_alloc(const mv_totals_search *t, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
 
@@ -97,50 +110,91 @@ static uint32_t index_of_alloc(const totals_search *t, uint32_t row)
                       a->block[row] <= MV_SMALL_REQUEST ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE);
 }
 
-static uint32_t index_of_final(const totals_search *t, uint32_t segment)
+static uint32_t index_of_final(const mv_totals_search *t, uint32_t segment)
 {
     const mv_segments *s = &t->trace->segments;
     return pool_index(t, s->pool[segment], kind_of(s->kind[segment], s->total_size[segment]));
 }
 
-static bool find_knowledge(const totals_search *t)
+static bool has_final_pool(const mv_trace *trace)
 {
-    const mv_segment_lives *lives = &t->lives->segments;
-    const mv_segments *final = &t->trace->segments;
+    const mv_segments *final = &trace->segments;
 
-    for (uint32_t i = 0; i < lives->count; i++)
-        if (lives->pool[i].row != MV_NO_ROW)
-            return true;
     for (uint32_t i = 0; i < final->count; i++)
         if (final->pool[i].row != MV_NO_ROW)
             return true;
     return false;
 }
 
-static void mark_pools(totals_search *t)
+static bool has_pool_tag(const mv_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->tags.count; i++)
+        if (trace->tags.pool[i].row != MV_NO_ROW)
+            return true;
+    return false;
+}
+
+static bool find_knowledge(const mv_totals_search *t)
+{
+    const mv_segment_lives *lives = &t->lives->segments;
+
+    for (uint32_t i = 0; i < lives->count; i++)
+        if (lives->pool[i].row != MV_NO_ROW)
+            return true;
+    return has_final_pool(t->trace);
+}
+
+bool mv_totals_take_pieces(const mv_trace *trace)
+{
+    const mv_segments *final = &trace->segments;
+    bool knows = has_final_pool(trace) || has_pool_tag(trace);
+
+    for (uint32_t i = 0; i < final->count; i++)
+        if ((final->pool[i].row != MV_NO_ROW) != knows)
+            return false;
+    return trace->pools.count <= 1;
+}
+
+/* The slot of a pool, which is added if needed. False when out of memory. */
+static bool add_pool(mv_totals_search *t, uint32_t index)
+{
+    if (t->slot_of[index] != MV_NO_ROW)
+        return true;
+    if (!mv_room_for(&t->scratch, t->index, t->slots + 1ull, t->index_capacity) ||
+        !mv_room_for(&t->scratch, t->courses, FIRST_POOL + t->slots + 1ull, t->course_capacity))
+        return false;
+    t->index[t->slots] = index;
+    t->courses[FIRST_POOL + t->slots] =
+        (course){.peak = {{0}, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE}};
+    t->slot_of[index] = t->slots++;
+    return true;
+}
+
+static bool add_pools(mv_totals_search *t)
 {
     const mv_segment_lives *lives = &t->lives->segments;
     const mv_segments *final = &t->trace->segments;
+    bool is_enough = true;
 
-    t->knows_pools = find_knowledge(t);
     for (uint32_t i = 0; i < lives->count; i++) {
         t->segment_index[i] = index_of_segment(t, i);
-        t->slot_of[t->segment_index[i]] = 0;
+        is_enough = is_enough && add_pool(t, t->segment_index[i]);
         if (lives->pool[i].row == MV_NO_ROW)
             t->found.unknown_pools += lives->death[i] != MV_NEVER;
         else if (lives->pool[i].row != MV_DEFAULT_POOL.row)
             t->found.has_private_pools = true;
     }
-    for (uint32_t i = 0; i < t->lives->allocs.count; i++)
+    for (uint32_t i = 0; i < t->lives->allocs.count && is_enough; i++)
         if (t->lives->allocs.segment[i] == MV_NO_ROW)
-            t->slot_of[index_of_alloc(t, i)] = 0;
-    for (uint32_t i = 0; i < final->count; i++)
+            is_enough = add_pool(t, index_of_alloc(t, i));
+    for (uint32_t i = 0; i < final->count && is_enough; i++)
         if (final->device[i] == (int64_t)t->lives->device)
-            t->slot_of[index_of_final(t, i)] = 0;
+            is_enough = add_pool(t, index_of_final(t, i));
+    return is_enough;
 }
 
 /* The key of a pool_index. Unknown pools come last. */
-static pool_key key_of(const totals_search *t, uint64_t index)
+static pool_key key_of(const mv_totals_search *t, uint64_t index)
 {
     const mv_pools *pools = &t->trace->pools;
     uint32_t row = (uint32_t)(index / 2);
@@ -151,37 +205,66 @@ static pool_key key_of(const totals_search *t, uint64_t index)
     return (pool_key){pools->a[row], pools->b[row], row, kind};
 }
 
-static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
+/* Room for pools, none of which is known yet. */
+static bool begin_pools(mv_totals_search *t)
 {
-    uint64_t indices = 2 * ((uint64_t)t->trace->pools.count + 1), count = 0;
-    pool_key *keys;
+    uint64_t indices = 2 * ((uint64_t)t->trace->pools.count + 1);
 
-    t->slot_of = mv_push_array(scratch, uint32_t, indices);
-    keys = mv_push_array(scratch, pool_key, indices);
-    t->segment_index = mv_push_array(scratch, uint32_t, t->lives->segments.count);
-    if (!t->slot_of || !keys || !t->segment_index)
+    t->slot_of = mv_push_array(&t->scratch, uint32_t, indices);
+    if (!t->slot_of ||
+        !mv_room_for(&t->scratch, t->courses, (uint64_t)FIRST_POOL, t->course_capacity))
         return false;
     for (uint64_t i = 0; i < indices; i++)
         t->slot_of[i] = MV_NO_ROW;
-    mark_pools(t);
-    for (uint64_t i = 0; i < indices; i++)
-        if (t->slot_of[i] != MV_NO_ROW)
-            keys[count++] = key_of(t, i);
-    mv_sort_rows(scratch, keys, count, MV_RISING(pool_key, a), MV_RISING(pool_key, b),
-                 MV_FALLING(pool_key, kind)); /* small before large */
-    t->out->pool_count = (uint32_t)count;
-    t->out->pools = mv_push_array(arena, mv_pool_totals, count);
-    t->courses = mv_push_array(scratch, course, FIRST_POOL + count);
-    if (!t->out->pools || !t->courses)
+    for (uint32_t i = 0; i < FIRST_POOL; i++)
+        t->courses[i] = (course){.peak = {{0}, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE}};
+    t->kinds_are_pools = true;
+    return true;
+}
+
+/* With a second pool of a kind, the kind gets a course of its own, so far that of the first one. */
+static void part_kinds(mv_totals_search *t)
+{
+    uint32_t count = t->slots;
+
+    if (!t->kinds_are_pools || count < 2 ||
+        (count == 2 && index_kind(t->index[0]) != index_kind(t->index[1])))
+        return;
+    t->kinds_are_pools = false;
+    for (uint32_t i = count; t->continues && i-- > 0;)
+        t->courses[FIRST_KIND + index_kind(t->index[i])] = t->courses[FIRST_POOL + i];
+}
+
+/* The pools in their order. */
+static bool list_pools(mv_totals_search *t)
+{
+    mv_totals *out = t->out;
+    pool_key *keys = mv_push_array(&t->scratch, pool_key, t->slots);
+
+    out->pools = mv_push_array(t->arena, mv_pool_totals, t->slots);
+    if (!keys || !out->pools)
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        t->out->pools[i].kind = keys[i].kind;
-        t->out->pools[i].pool_id = (mv_pool_id){keys[i].row};
-        t->slot_of[pool_index(t, t->out->pools[i].pool_id, keys[i].kind)] = i;
+    for (uint32_t i = 0; i < t->slots; i++)
+        keys[i] = key_of(t, t->index[i]);
+    mv_sort_rows(&t->scratch, keys, t->slots, MV_RISING(pool_key, a), MV_RISING(pool_key, b),
+                 MV_FALLING(pool_key, kind)); /* small before large */
+    out->pool_count = t->slots;
+    for (uint32_t i = 0; i < t->slots; i++) {
+        mv_pool_totals *pool = &out->pools[i];
+        uint32_t *slot;
+        pool->kind = keys[i].kind;
+        pool->pool_id = (mv_pool_id){keys[i].row};
+        slot = &t->slot_of[pool_index(t, pool->pool_id, pool->kind)];
+        pool->peak = t->courses[FIRST_POOL + *slot].peak;
+        *slot = i;
     }
-    t->kinds_are_pools = count < 2 || (count == 2 && keys[0].kind != keys[1].kind);
-    t->out->kinds[MV_SEGMENT_SMALL].kind = MV_SEGMENT_SMALL;
-    t->out->kinds[MV_SEGMENT_LARGE].kind = MV_SEGMENT_LARGE;
+    for (uint32_t i = 0; i < 2; i++)
+        out->kinds[i].peak = t->courses[FIRST_KIND + i].peak;
+    for (uint32_t i = 0; i < out->pool_count && t->kinds_are_pools; i++)
+        out->kinds[out->pools[i].kind].peak = out->pools[i].peak;
+    out->kinds[MV_SEGMENT_SMALL].kind = MV_SEGMENT_SMALL;
+    out->kinds[MV_SEGMENT_LARGE].kind = MV_SEGMENT_LARGE;
+    t->found.end = t->courses[ALL].now;
     return true;
 }
 
@@ -195,7 +278,7 @@ static void raise_one(uint64_t *peak, uint32_t *at, uint64_t level, uint32_t eve
     }
 }
 
-static void start_levels(totals_search *t)
+static void start_levels(mv_totals_search *t)
 {
     const mv_segment_lives *s = &t->lives->segments;
 
@@ -212,7 +295,7 @@ static void start_levels(totals_search *t)
         t->courses[FIRST_KIND + s->kind[i]].now.reserved += s->size[i];
         t->courses[FIRST_POOL + t->slot_of[index_of_segment(t, i)]].now.reserved += s->size[i];
     }
-    for (uint32_t i = 0; i < FIRST_POOL + t->out->pool_count; i++)
+    for (uint32_t i = 0; i < FIRST_POOL + t->slots; i++)
         t->courses[i].peak =
             (mv_peak){t->courses[i].now, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
 }
@@ -247,7 +330,7 @@ static void change(course *c, const mv_lives *lives, const mv_level_step *step)
 
 static void apply_step(walk *w, const mv_level_step *step)
 {
-    const totals_search *t = w->t;
+    const mv_totals_search *t = w->t;
     bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
     uint32_t index = is_segment ? t->segment_index[step->row] : index_of_alloc(t, step->row);
 
@@ -276,7 +359,7 @@ static void end_block(course *c, const mv_alloc_lives *a, uint32_t row)
  * completion. Does what apply_step would, and returns the number of events; 0: it is another one. */
 static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event)
 {
-    const totals_search *t = w->t;
+    const mv_totals_search *t = w->t;
     const mv_lives *lives = t->lives;
     const mv_alloc_lives *a = &lives->allocs;
     const uint8_t *action = lives->events.action + event;
@@ -307,9 +390,15 @@ static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event
     return 2;
 }
 
+/* Whether it is an event of the piece, not one before it or none. */
+static bool is_event_of(const mv_totals_search *t, uint32_t event)
+{
+    return event >= t->first && event < t->lives->events.count;
+}
+
 static void walk_part(void *user, uint32_t part)
 {
-    totals_search *t = user;
+    mv_totals_search *t = user;
     walk *w = &t->walks[part];
     const mv_alloc_lives *a = &t->lives->allocs;
     mv_level_steps steps = t->steps;
@@ -322,16 +411,17 @@ static void walk_part(void *user, uint32_t part)
             apply_step(w, &step);
     }
     for (uint32_t i = w->row; i < w->last_row; i++) {
-        w->allocated += a->block[i];
-        if (a->freed[i] != MV_NEVER)
+        if (!t->continues || is_event_of(t, a->birth[i]))
+            w->allocated += a->block[i];
+        if (t->continues ? is_event_of(t, a->freed[i]) : a->freed[i] != MV_NEVER)
             w->freed += a->block[i];
     }
 }
 
-static bool prepare_walks(mv_arena *scratch, totals_search *t)
+static bool prepare_walks(mv_arena *scratch, mv_totals_search *t)
 {
-    uint32_t events = t->lives->events.count, rows = t->lives->allocs.count;
-    uint32_t courses = FIRST_POOL + t->out->pool_count;
+    uint32_t events = t->lives->events.count - t->first, rows = t->lives->allocs.count;
+    uint32_t courses = FIRST_POOL + t->slots;
     const mv_levels level = {WALK_LEVEL, WALK_LEVEL, WALK_LEVEL, WALK_LEVEL};
 
     t->walks = mv_push_array(scratch, walk, WALKS);
@@ -342,8 +432,8 @@ static bool prepare_walks(mv_arena *scratch, totals_search *t)
         for (uint32_t k = 0; k < courses; k++)
             own[k].now = level;
         t->walks[i] = (walk){t,
-                             (uint32_t)((uint64_t)events * i / WALKS),
-                             (uint32_t)((uint64_t)events * (i + 1) / WALKS),
+                             t->first + (uint32_t)((uint64_t)events * i / WALKS),
+                             t->first + (uint32_t)((uint64_t)events * (i + 1) / WALKS),
                              (uint32_t)((uint64_t)rows * i / WALKS),
                              (uint32_t)((uint64_t)rows * (i + 1) / WALKS),
                              own,
@@ -351,6 +441,12 @@ static bool prepare_walks(mv_arena *scratch, totals_search *t)
                              0};
     }
     return t->walks != NULL;
+}
+
+/* The number of the event in a row. */
+static uint32_t number_of(const mv_totals_search *t, uint32_t event)
+{
+    return t->continues ? mv_event_number(t->trace, t->lives->device, event) : event;
 }
 
 /* Adds the course of a later part. */
@@ -362,45 +458,38 @@ static void join_one(uint64_t *now, uint64_t *peak, uint32_t *at, uint64_t end, 
     *now += end - WALK_LEVEL;
 }
 
-static void join_course(course *to, const course *by)
+static void join_course(const mv_totals_search *t, course *to, const course *by)
 {
     mv_levels *now = &to->now, *peak = &to->peak.bytes;
     const mv_levels *end = &by->now, *most = &by->peak.bytes;
 
     join_one(&now->allocated, &peak->allocated, &to->peak.allocated_event, end->allocated,
-             most->allocated, by->peak.allocated_event);
+             most->allocated, number_of(t, by->peak.allocated_event));
     join_one(&now->active, &peak->active, &to->peak.active_event, end->active, most->active,
-             by->peak.active_event);
+             number_of(t, by->peak.active_event));
     join_one(&now->requested, &peak->requested, &to->peak.requested_event, end->requested,
-             most->requested, by->peak.requested_event);
+             most->requested, number_of(t, by->peak.requested_event));
     join_one(&now->reserved, &peak->reserved, &to->peak.reserved_event, end->reserved,
-             most->reserved, by->peak.reserved_event);
+             most->reserved, number_of(t, by->peak.reserved_event));
 }
 
-static bool walk_events(mv_arena *scratch, totals_search *t)
+static bool walk_events(mv_arena *scratch, mv_totals_search *t)
 {
     mv_totals *out = t->out;
     uint32_t threads = mv_parallel_for_threads(1 + t->lives->events.count / THREAD_EVENTS, 0);
 
     if (!mv_level_steps_init(scratch, t->lives, &t->steps) || !prepare_walks(scratch, t))
         return false;
-    start_levels(t);
+    if (!t->continues)
+        start_levels(t);
     mv_parallel_for(WALKS, threads, walk_part, t);
     for (uint32_t i = 0; i < WALKS; i++) {
-        for (uint32_t k = 0; k < FIRST_POOL + out->pool_count; k++)
-            join_course(&t->courses[k], &t->walks[i].courses[k]);
+        for (uint32_t k = 0; k < FIRST_POOL + t->slots; k++)
+            join_course(t, &t->courses[k], &t->walks[i].courses[k]);
         out->total.allocated += t->walks[i].allocated;
         out->total.freed += t->walks[i].freed;
     }
-    t->found.end = t->courses[ALL].now;
     out->peak = t->courses[ALL].peak;
-    for (uint32_t i = 0; i < 2; i++)
-        out->kinds[i].peak = t->courses[FIRST_KIND + i].peak;
-    for (uint32_t i = 0; i < out->pool_count; i++) {
-        out->pools[i].peak = t->courses[FIRST_POOL + i].peak;
-        if (t->kinds_are_pools)
-            out->kinds[out->pools[i].kind].peak = out->pools[i].peak;
-    }
     return true;
 }
 
@@ -437,7 +526,7 @@ static void add_current(mv_current *to, const mv_current *c)
 }
 
 /* Adds to the device's sum, and to the sums of its kind of segment and its pool. */
-static void add_of(totals_search *t, uint32_t index, const mv_current *c)
+static void add_of(mv_totals_search *t, uint32_t index, const mv_current *c)
 {
     add_current(&t->out->current, c);
     add_current(&t->out->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL].current, c);
@@ -454,7 +543,7 @@ static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
            (s->requested[i] == MV_NO_BYTES || s->requested[i] == c->bytes.requested);
 }
 
-static void sum_final(totals_search *t)
+static void sum_final(mv_totals_search *t)
 {
     const mv_segments *s = &t->trace->segments;
 
@@ -468,7 +557,7 @@ static void sum_final(totals_search *t)
     }
 }
 
-static void sum_last_alloc(totals_search *t, uint32_t row)
+static void sum_last_alloc(mv_totals_search *t, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     mv_current c = {.bytes = {.active = a->block[row], .requested = a->requested[row]}};
@@ -482,7 +571,7 @@ static void sum_last_alloc(totals_search *t, uint32_t row)
 
 /* A file may have no final heap, and the CPU in captures has no segments and therefore none. The
  * memory alive at its end then follows from the events. */
-static void sum_heapless(totals_search *t)
+static void sum_heapless(mv_totals_search *t)
 {
     const mv_segment_lives *s = &t->lives->segments;
     bool is_segmentless = mv_trace_is_captured(t->trace) && s->count == 0;
@@ -498,9 +587,10 @@ static void sum_heapless(totals_search *t)
 }
 
 /* The final heap is a moment, too. With missing events it may be higher than their totals. */
-static void raise_to_final(totals_search *t)
+static void raise_to_final(mv_totals_search *t)
 {
-    uint32_t count = t->lives->events.count, last = count ? count - 1 : MV_BEFORE;
+    uint32_t count = t->lives->events.count;
+    uint32_t last = number_of(t, count ? count - 1 : MV_BEFORE);
 
     raise_peak(&t->out->peak, &t->out->current.bytes, last);
     for (uint32_t i = 0; i < 2; i++)
@@ -511,7 +601,7 @@ static void raise_to_final(totals_search *t)
 
 /* An allocator may record a higher peak than the events show. Each of its blocks fills a segment,
  * so this applies to segments, too. */
-static void raise_to_known(totals_search *t)
+static void raise_to_known(mv_totals_search *t)
 {
     uint64_t known = mv_fact_of_device(t->trace, MV_FACT_PEAK, t->lives->device);
     mv_peak *peak = &t->out->peak;
@@ -523,7 +613,7 @@ static void raise_to_known(totals_search *t)
 }
 
 /* If each block fills a segment of its own, a peak is the moment at which the block is in it. */
-static void fill_peaks(totals_search *t)
+static void fill_peaks(mv_totals_search *t)
 {
     uint32_t end = t->lives->events.count;
     mv_peak *all = &t->out->peak;
@@ -541,25 +631,78 @@ static void fill_peaks(totals_search *t)
     }
 }
 
-mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                       mv_totals *out, mv_err *err)
+static bool finish(mv_totals_search *t)
 {
-    totals_search t = {.trace = trace, .lives = lives, .out = out};
+    if (!list_pools(t))
+        return false;
+    sum_final(t);
+    sum_heapless(t);
+    raise_to_final(t);
+    fill_peaks(t);
+    raise_to_known(t);
+    return mv_totals_audit(t->arena, t->trace, t->lives, &t->found, t->out);
+}
+
+mv_totals_search *mv_totals_begin(mv_arena *arena, mv_totals *out)
+{
+    mv_totals_search *t = mv_push_struct(arena, mv_totals_search);
+
+    if (!t)
+        return NULL;
+    *t = (mv_totals_search){.arena = arena, .out = out};
+    *out = (mv_totals){0};
+    mv_arena_init(&t->scratch, arena->budget);
+    return t;
+}
+
+static bool add(mv_totals_search *t)
+{
     mv_arena scratch;
     bool is_done;
 
-    *out = (mv_totals){.device = lives->device};
-    mv_arena_init(&scratch, arena->budget);
-    is_done = make_pools(arena, &scratch, &t) && walk_events(&scratch, &t);
+    mv_arena_init(&scratch, t->arena->budget);
+    t->segment_index = mv_push_array(&scratch, uint32_t, t->lives->segments.count);
+    is_done = t->segment_index && (t->slot_of || begin_pools(t)) && add_pools(t);
     if (is_done) {
-        sum_final(&t);
-        sum_heapless(&t);
-        raise_to_final(&t);
-        fill_peaks(&t);
-        raise_to_known(&t);
-        is_done = mv_totals_audit(arena, trace, lives, &t.found, out);
+        part_kinds(t);
+        is_done = walk_events(&scratch, t) && (t->is_cut || finish(t));
     }
     mv_arena_release(&scratch);
-    return is_done ? MV_OK
-                   : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "totals of device %u", lives->device);
+    return is_done;
+}
+
+mv_code mv_totals_add(mv_totals_search *t, const mv_trace *trace, const mv_lives *lives,
+                      mv_err *err)
+{
+    mv_living living = mv_living_of(trace, lives->device);
+
+    t->trace = trace;
+    t->lives = lives;
+    t->out->device = lives->device;
+    t->first = t->continues ? living.count : 0;
+    t->is_cut = living.is_cut;
+    t->knows_pools = find_knowledge(t) || ((t->continues || t->is_cut) && has_pool_tag(trace));
+    if (!add(t))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "totals of device %u", lives->device);
+    t->continues = true;
+    return MV_OK;
+}
+
+void mv_totals_end(mv_totals_search *t)
+{
+    if (t)
+        mv_arena_release(&t->scratch);
+}
+
+mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_totals *out, mv_err *err)
+{
+    mv_totals_search *t = mv_totals_begin(arena, out);
+    mv_code code;
+
+    if (!t)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "totals of device %u", lives->device);
+    code = mv_totals_add(t, trace, lives, err);
+    mv_totals_end(t);
+    return code;
 }

@@ -77,7 +77,23 @@ typedef struct {
     mv_audit audit;
 } mv_totals;
 
-/* O(n). `arena` keeps the result. Fails only when out of memory. */
+/* Totals of a trace in pieces (parse/pieces.h), each with its lives:
+ *
+ *     mv_totals_begin, mv_totals_add for each piece in order, mv_totals_end
+ *
+ * The last piece completes the totals; `peak` is of the pieces so far. Their events are numbers. `arena` keeps the result. O(n).
+ * All fail only when out of memory; mv_totals_end releases the search also after a failure. */
+typedef struct mv_totals_search mv_totals_search;
+
+mv_totals_search *mv_totals_begin(mv_arena *arena, mv_totals *out);
+mv_code mv_totals_add(mv_totals_search *search, const mv_trace *trace, const mv_lives *lives,
+                      mv_err *err);
+void mv_totals_end(mv_totals_search *search);
+
+/* Whether pieces give the totals: where a segment is in a private pool only its end may show. */
+bool mv_totals_take_pieces(const mv_trace *trace);
+
+/* A trace in one piece. */
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err);
 

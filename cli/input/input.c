@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/model/sums.h"
+#include "parse/pieces.h"
 #include "parse/readers.h"
 
 const char *mv_input_name(const mv_cli *cli)
@@ -192,6 +193,15 @@ static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read
     return mv_trace_read(arena, path, &opts, trace, err);
 }
 
+/* Whether the command goes through all events, in pieces if the file has some. */
+static bool takes_pieces(const mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+
+    return cli->command->reads_pieces && !cli->reads_whole && !cli->kept && !o->level && !o->with &&
+           !o->from && !o->to && !mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
+}
+
 /* The unchanged file. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
@@ -209,7 +219,11 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
                          .digest_suffices = needs_digest(cli),
                          .needs_failures = cli->command->needs_failures,
                          .files_only = mv_input_is_file(cli, path)};
-    if (cli->kept)
+    if (takes_pieces(cli))
+        cli->pieces = mv_pieces_open(&cli->arena, path, trace);
+    if (cli->pieces)
+        err->code = MV_OK;
+    else if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
     else
         read_part(cli, arena, path, opts, trace, err);

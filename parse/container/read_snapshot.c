@@ -25,11 +25,10 @@ static mv_code check_header(mv_load *load, mv_err *err)
 {
     mv_wire_header header;
 
-    if (!mv_snapshot_probe(load->file))
+    if (load->file.data && !mv_snapshot_probe(load->file))
         return mv_fail(err, MV_FORMAT, 0, "not a memviz snapshot");
-    if (load->file.length < sizeof header)
+    if (load->file.length < sizeof header || !mv_load_copy(load, 0, &header, sizeof header))
         return mv_fail(err, MV_TRUNCATED, load->file.length, "file header");
-    memcpy(&header, load->file.data, sizeof header);
     if (header.hash != XXH3_64bits(&header, offsetof(mv_wire_header, hash))) {
         load->damaged = true;
         mv_build_note(&load->build, MV_NOTE_DAMAGED, "file header at byte 0");
@@ -306,8 +305,21 @@ static bool counted_in_64_bits(const mv_model_table *layout)
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
 
+/* Zeros: pages that were touched before cost less than new ones. */
+static void *reuse(mv_load_room *room, uint64_t bytes)
+{
+    if (bytes <= room->bytes) {
+        memset(room->block, 0, bytes);
+        return room->block;
+    }
+    mv_arena_drop(room->arena, room->block);
+    room->block = mv_arena_grow(room->arena, NULL, bytes);
+    room->bytes = room->block ? bytes : 0;
+    return room->block;
+}
+
 /* All columns of a table in one block, so that it takes as few pages as possible. */
-static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
+mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
 {
     const mv_model_table *layout = t->layout;
     uint64_t bytes = 0, at = t->chunk_count && t->chunks ? t->chunks[0].at : MV_NO_OFFSET;
@@ -324,7 +336,7 @@ static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
         return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
-    block = mv_arena_push(load->arena, bytes, 1);
+    block = load->room ? reuse(load->room, bytes) : mv_arena_push(load->arena, bytes, 1);
     if (!block)
         return mv_fail(err, MV_NOMEM, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
                        (unsigned long long)t->rows);
@@ -356,7 +368,7 @@ static mv_code make_rooms(mv_load *load, bool of_events, mv_err *err)
 
     for (uint32_t i = 0; i < load->table_count && code == MV_OK; i++)
         if ((load->tables[i].layout->kind == MV_WIRE_EVENTS) == of_events)
-            code = make_room(load, &load->tables[i], err);
+            code = mv_load_make_room(load, &load->tables[i], err);
     return code;
 }
 
@@ -527,7 +539,7 @@ static mv_code check_tables(const mv_load *load, mv_err *err)
 
 /* ---- the trace --------------------------------------------------------------------------- */
 
-static void publish_table(mv_trace *out, const mv_load_table *t)
+void mv_load_publish(const mv_load_table *t, mv_trace *out)
 {
     char *to = (char *)mv_table_of(out, t->layout, t->device);
 
@@ -569,7 +581,7 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
     if (!out->devices)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", out->device_count);
     for (uint32_t i = 0; i < load->table_count; i++)
-        publish_table(out, &load->tables[i]);
+        mv_load_publish(&load->tables[i], out);
     return check_api_calls(load, out, err);
 }
 
@@ -601,10 +613,27 @@ static mv_code load_tables(mv_load *load, mv_err *err)
     return code == MV_OK ? mv_rows_decode(load, err) : code;
 }
 
-static mv_code load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
+/* A capture that is still running, or whose process was killed. */
+static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
 {
-    mv_code code = mv_chunks_find(load, err);
+    mv_origin origin = out->origin;
+    mv_live_opts live = {.looks_here = opts && opts->foreign_symbols};
+    mv_code code = mv_live_read(load->arena, load->file, &live, out, err);
 
+    out->origin = origin;
+    if (code == MV_OK && load->damaged)
+        mv_build_note(&load->build, MV_NOTE_DAMAGED, "file header at byte 0");
+    return code;
+}
+
+mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
+{
+    mv_code code = check_header(load, err);
+
+    if (code == MV_OK && load->file.data && mv_live_probe(load->file))
+        return load_live(load, opts, out, err);
+    if (code == MV_OK)
+        code = mv_chunks_find(load, err);
     if (code == MV_OK)
         code = read_small_chunks(load, err);
     if (code == MV_OK && opts && (opts->digest_suffices || load->part))
@@ -626,19 +655,6 @@ static mv_code load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, 
     return code;
 }
 
-/* A capture that is still running, or whose process was killed. */
-static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
-{
-    mv_origin origin = out->origin;
-    mv_live_opts live = {.looks_here = opts && opts->foreign_symbols};
-    mv_code code = mv_live_read(load->arena, load->file, &live, out, err);
-
-    out->origin = origin;
-    if (code == MV_OK && load->damaged)
-        mv_build_note(&load->build, MV_NOTE_DAMAGED, "file header at byte 0");
-    return code;
-}
-
 /* *again: only all events show what is damaged. */
 static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const mv_read_opts *opts,
                          const mv_read_part *part, mv_trace *out, bool *again, mv_err *err)
@@ -652,10 +668,7 @@ static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const
                                  .data_bytes = file.length,
                                  .compression = mv_source_compression(source)}};
     mv_arena_init(&load.scratch, arena->budget);
-    code = check_header(&load, err);
-    if (code == MV_OK)
-        code = mv_live_probe(load.file) ? load_live(&load, opts, out, err)
-                                        : load_all(&load, opts, out, err);
+    code = mv_load_all(&load, opts, out, err);
     mv_arena_release(&load.scratch);
     *again = load.needs_whole;
     return code;

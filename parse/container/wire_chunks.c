@@ -21,6 +21,14 @@ static mv_wire_chunk head_at(mv_span file, uint64_t at)
     return head;
 }
 
+bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes)
+{
+    if (!load->file.data)
+        return mv_source_read_at(load->source, at, to, bytes);
+    memcpy(to, load->file.data + at, bytes);
+    return true;
+}
+
 /* Whether the header itself is intact and its fields are possible. */
 static bool good_head(const mv_wire_chunk *head)
 {
@@ -37,6 +45,12 @@ static bool good_head(const mv_wire_chunk *head)
             head->table_rows >= head->count && head->first_row <= head->table_rows - head->count);
 }
 
+static bool is_footer(const mv_wire_footer *footer)
+{
+    return memcmp(footer->magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES) == 0 &&
+           footer->hash == XXH3_64bits(footer, offsetof(mv_wire_footer, hash));
+}
+
 static bool is_end(mv_span file, uint64_t at)
 {
     mv_wire_footer footer;
@@ -44,8 +58,7 @@ static bool is_end(mv_span file, uint64_t at)
     if (file.length - at < sizeof footer)
         return false;
     memcpy(&footer, file.data + at, sizeof footer);
-    return memcmp(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES) == 0 &&
-           footer.hash == XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
+    return is_footer(&footer);
 }
 
 static bool add_chunk(mv_load *load, const mv_wire_chunk *head, uint64_t at)
@@ -65,10 +78,13 @@ bool mv_chunk_lengths_good(const mv_wire_chunk *head)
 }
 
 mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
-                      uint8_t *room, const uint8_t **payload)
+                      mv_chunk_room room, const uint8_t **payload)
 {
-    const uint8_t *stored = load->file.data + at + sizeof *head;
+    const uint8_t *stored = load->file.data ? load->file.data + at + sizeof *head : room.stored;
 
+    if (!load->file.data &&
+        !mv_source_read_at(load->source, at + sizeof *head, room.stored, head->stored_bytes))
+        return MV_IO;
     if ((head->flags & MV_WIRE_UNSEALED) ||
         head->stored_hash != XXH3_64bits(stored, head->stored_bytes))
         return MV_CHECKSUM;
@@ -77,8 +93,8 @@ mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t a
     *payload = stored;
     if (head->codec == MV_WIRE_CODEC_NONE)
         return MV_OK;
-    *payload = room;
-    if (ZSTD_decompressDCtx(zstd, room, head->raw_bytes, stored, head->stored_bytes) !=
+    *payload = room.raw;
+    if (ZSTD_decompressDCtx(zstd, room.raw, head->raw_bytes, stored, head->stored_bytes) !=
         head->raw_bytes)
         return MV_DECOMPRESS;
     return MV_OK;
@@ -88,13 +104,18 @@ mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t a
                             const uint8_t **payload)
 {
     ZSTD_DCtx *zstd = NULL;
-    uint8_t *room = NULL;
+    mv_chunk_room room = {0};
     mv_code code;
 
+    if (!load->file.data) {
+        room.stored = mv_arena_push(&load->scratch, head->stored_bytes, 1);
+        if (!room.stored)
+            return MV_NOMEM;
+    }
     if (head->codec == MV_WIRE_CODEC_ZSTD && mv_chunk_lengths_good(head)) {
-        room = mv_arena_push(&load->scratch, head->raw_bytes, 1);
+        room.raw = mv_arena_push(&load->scratch, head->raw_bytes, 1);
         zstd = ZSTD_createDCtx();
-        if (!room || !zstd) {
+        if (!room.raw || !zstd) {
             ZSTD_freeDCtx(zstd);
             return MV_NOMEM;
         }
@@ -115,15 +136,13 @@ static bool find_index(const mv_load *load, mv_wire_chunk *head, uint64_t *at)
     if (file.length < sizeof(mv_wire_header) + sizeof *head + sizeof footer)
         return false;
     end = file.length - sizeof footer;
-    if (!is_end(file, end))
+    if (!mv_load_copy(load, end, &footer, sizeof footer) || !is_footer(&footer))
         return false;
-    memcpy(&footer, file.data + end, sizeof footer);
     if (footer.file_bytes != file.length || footer.index_at > end - sizeof *head)
         return false;
-    *head = head_at(file, footer.index_at);
     *at = footer.index_at;
-    return good_head(head) && head->kind == MV_WIRE_INDEX &&
-           head->stored_bytes <= end - *at - sizeof *head &&
+    return mv_load_copy(load, *at, head, sizeof *head) && good_head(head) &&
+           head->kind == MV_WIRE_INDEX && head->stored_bytes <= end - *at - sizeof *head &&
            head->raw_bytes == head->count * (uint64_t)sizeof(mv_wire_index) &&
            head->count <= file.length / sizeof *head;
 }
@@ -243,6 +262,6 @@ mv_code mv_chunks_find(mv_load *load, mv_err *err)
     mv_code code = MV_OK;
 
     if (!find_by_index(load, &code))
-        code = walk(load);
+        code = load->file.data ? walk(load) : MV_CORRUPT;
     return code == MV_OK ? MV_OK : mv_fail(err, code, MV_NO_OFFSET, "list of chunks");
 }

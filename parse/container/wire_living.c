@@ -136,12 +136,19 @@ static uint32_t list_beginnings(const mv_living_now *l, beginning *out)
     return count;
 }
 
+static uint32_t number_of(const mv_living_now *l, uint32_t row)
+{
+    if (row >= l->next) /* from before the first event */
+        return row;
+    return row < l->before.count ? l->before.event[row] : row - l->before.count + l->before.first;
+}
+
 static void set_row(const mv_living_now *l, const beginning *b, mv_living_columns *out, uint32_t i)
 {
     const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
     const mv_spans *s = l->spans;
 
-    out->event[i] = b->event;
+    out->event[i] = number_of(l, b->event);
     for (uint32_t k = 0; k < table->column_count; k++) {
         const mv_table_column *c = &table->columns[k];
         char *to = (char *)mv_column_of(&out->rows, c) + (uint64_t)i * c->size;

@@ -7,12 +7,11 @@
 #include "parse/model/living.h"
 #include "parse/model/tables.h"
 
-/* The chunk's columns as a table. */
+/* In a piece of the events: its first rows, and the number of the event after them. */
 typedef struct {
-    mv_events rows;
-    uint32_t *event; /* number of the row's event; MV_NO_ROW: a block from before the first one */
-    uint64_t *block; /* of mv_living */
-} mv_living_columns;
+    uint32_t count, first;
+    const uint32_t *event; /* [count] numbers */
+} mv_living_before;
 
 const mv_model_table *mv_living_layout(mv_model_table *table,
                                        mv_table_column columns[MV_TABLE_COLUMNS]);
@@ -26,7 +25,8 @@ typedef struct {
     mv_arena *arena;
     const mv_events *events;
     const mv_spans *spans;
-    uint32_t next; /* event */
+    uint32_t next;           /* row */
+    mv_living_before before; /* all zero: rows are numbers */
     struct {
         uint32_t count, capacity, next;
         uint32_t *row; /* [count] of spans, alive before `next` */

@@ -45,12 +45,26 @@ typedef struct {
     uint64_t first, end;
 } mv_part_rows;
 
+/* For the columns of one table after the other. */
 typedef struct {
-    mv_span file;
-    mv_arena *arena;  /* owns the columns */
-    mv_arena scratch; /* everything else; same budget */
-    mv_build build;   /* its trace is the result; used by mv_build_note */
-    bool damaged;     /* something is missing */
+    mv_arena *arena;
+    void *block; /* [bytes] of mv_arena_grow, or NULL */
+    uint64_t bytes;
+} mv_load_room;
+
+/* For a chunk at hand: its bytes, if the file is not in memory, and what they decompress to. */
+typedef struct {
+    uint8_t *stored, *raw;
+} mv_chunk_room;
+
+typedef struct {
+    mv_span file;            /* without data if it is read piece by piece, */
+    const mv_source *source; /* from here */
+    mv_arena *arena;         /* owns the columns, */
+    mv_load_room *room;      /* unless they are here; or NULL */
+    mv_arena scratch;        /* everything else; same budget */
+    mv_build build;          /* its trace is the result; used by mv_build_note */
+    bool damaged;            /* something is missing */
 
     mv_chunk *chunks; /* in order of discovery; after sorting, chunks of one table are neighbours */
     uint32_t chunk_count;
@@ -83,10 +97,12 @@ typedef struct {
 /* Fills load->chunks. Fails with MV_NOMEM only: damage is noted. */
 mv_code mv_chunks_find(mv_load *load, mv_err *err);
 
-/* The payload of a chunk, after its checksum: in the file itself, or in `room` when it is
- * compressed, which has head.raw_bytes bytes. */
+/* Copies bytes of the file. False: it cannot be read. */
+bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes);
+
+/* The payload of a chunk, after its checksum: in the file itself, or in `room`. */
 mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
-                      uint8_t *room, const uint8_t **payload);
+                      mv_chunk_room room, const uint8_t **payload);
 
 /* Whether the lengths in the header are possible; decompression then stays within them. */
 bool mv_chunk_lengths_good(const mv_wire_chunk *head);
@@ -118,6 +134,14 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
  * other than EVENTS have their limits. MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
 
+/* Whether lives follow from the events of a part: no other table counts events. */
+bool mv_part_allows_living(const mv_load *load);
+
+/* Decodes a LIVING chunk into rows and `out`, in load->arena. MV_NOMEM; other failures: it is of no
+ * use. */
+mv_code mv_living_read(mv_load *load, const mv_chunk *from, mv_living_columns *rows,
+                       mv_living *out);
+
 /* Copies load->alive to the first rows of EVENTS, which have room. */
 void mv_part_begin(mv_load *load);
 
@@ -132,6 +156,13 @@ mv_code mv_rows_decode(mv_load *load, mv_err *err);
 
 /* Decodes one chunk into a table that is not of these. MV_NOMEM, MV_CORRUPT, MV_RANGE. */
 mv_code mv_rows_decode_chunk(mv_load *load, const mv_load_table *t, mv_chunk *chunk);
+
+/* Reads a file into `out`, whose origin is set. */
+mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err);
+
+/* Room for the columns of a table, in load->arena, and their publication. */
+mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err);
+void mv_load_publish(const mv_load_table *t, mv_trace *out);
 
 /* Drops or blanks lost rows and makes every reference to them "unknown". MV_NOMEM only. */
 mv_code mv_rows_repair(mv_load *load, mv_err *err);

@@ -107,8 +107,6 @@ static mv_code find_starts(mv_load *load, mv_err *err)
 
 /* ---- with what is alive ------------------------------------------------------------------ */
 
-enum { COMPLETE = 0 }; /* mv_digest.history */
-
 /* Rows that can begin what is alive, in order of their events; blocks from before the first event
  * are last. */
 static bool are_beginnings(const mv_living_columns *rows, uint32_t first)
@@ -129,9 +127,7 @@ static bool are_beginnings(const mv_living_columns *rows, uint32_t first)
     return true;
 }
 
-/* Decodes a LIVING chunk into rows and `out`. MV_NOMEM; other failures: it is of no use. */
-static mv_code read_living(mv_load *load, const mv_chunk *from, mv_living_columns *rows,
-                           mv_living *out)
+mv_code mv_living_read(mv_load *load, const mv_chunk *from, mv_living_columns *rows, mv_living *out)
 {
     mv_table_column columns[MV_TABLE_COLUMNS];
     mv_model_table layout;
@@ -176,7 +172,7 @@ static mv_code find_living(mv_load *load, bool *is_certain)
         is_certain[device] = true;
         if (load->living[device].first > 0 || chunk->head.first_row >= load->rows[device].first)
             continue;
-        code = read_living(load, chunk, &load->alive[device], &load->living[device]);
+        code = mv_living_read(load, chunk, &load->alive[device], &load->living[device]);
         if (code == MV_NOMEM)
             return code;
         if (code != MV_OK)
@@ -200,7 +196,7 @@ static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
 {
     mv_part_rows rows = load->rows[t->device];
 
-    if (load->digests[t->device].history != COMPLETE)
+    if (load->digests[t->device].history != MV_DIGEST_COMPLETE)
         return UINT64_MAX;
     for (uint32_t i = 0; i < t->chunk_count; i++)
         if (t->chunks[i].head.first_row > rows.first && t->chunks[i].head.first_row > rows.end)
@@ -242,8 +238,7 @@ static bool is_whole(const mv_load *load, const mv_load_table *t)
            d->count[MV_ACTION_ALLOC] > 0;
 }
 
-/* Whether lives follow from the events of a part: no other table counts events. */
-static bool allows_living(const mv_load *load)
+bool mv_part_allows_living(const mv_load *load)
 {
     for (uint32_t i = 0; i < load->table_count; i++) {
         const mv_load_table *t = &load->tables[i];
@@ -262,7 +257,7 @@ static mv_code find_all_living(mv_load *load, mv_err *err)
     uint32_t devices = load->totals.devices;
     bool leaves = false, *is_certain = mv_push_array(&load->scratch, bool, devices);
 
-    if (!allows_living(load)) {
+    if (!mv_part_allows_living(load)) {
         load->digests = NULL;
         return MV_OK;
     }

@@ -16,6 +16,7 @@ typedef struct {
     struct worker *workers;
     uint32_t worker_count;
     uint64_t most_raw;    /* decompressed bytes of the largest chunk */
+    uint64_t most_stored; /* bytes of the largest chunk, if the file is not in memory */
     uint64_t most_column; /* and of the largest column */
     _Atomic bool no_memory;
 } job;
@@ -26,7 +27,7 @@ typedef struct worker {
     job *job;
     uint32_t end;          /* end of its own chunks */
     _Atomic uint32_t next; /* of its own chunks: any worker may take it */
-    uint8_t *room;         /* [most_raw] the chunk at hand */
+    mv_chunk_room room;    /* [most_stored], [most_raw] */
     uint8_t *column;       /* [most_column] the column at hand */
 } worker;
 
@@ -203,6 +204,8 @@ static void measure(job *j)
         if (head->codec != MV_WIRE_CODEC_NONE && mv_chunk_lengths_good(head) &&
             head->raw_bytes > j->most_raw)
             j->most_raw = head->raw_bytes;
+        if (!load->file.data && head->stored_bytes > j->most_stored)
+            j->most_stored = head->stored_bytes;
     }
     j->worker_count = bytes / BYTES_A_THREAD < most ? 1 + (uint32_t)(bytes / BYTES_A_THREAD) : most;
 }
@@ -216,9 +219,10 @@ static bool prepare(job *j)
         w->job = j;
         atomic_init(&w->next, (uint32_t)((uint64_t)load->chunk_count * i / j->worker_count));
         w->end = (uint32_t)((uint64_t)load->chunk_count * (i + 1) / j->worker_count);
-        w->room = mv_arena_push(&load->scratch, j->most_raw, 1);
+        w->room.raw = mv_arena_push(&load->scratch, j->most_raw, 1);
+        w->room.stored = mv_arena_push(&load->scratch, j->most_stored, 1);
         w->column = mv_arena_push(&load->scratch, j->most_column, 1);
-        if (!w->room || !w->column)
+        if (!w->room.raw || !w->room.stored || !w->column)
             return false;
     }
     return true;

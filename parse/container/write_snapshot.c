@@ -26,11 +26,41 @@ enum { LEVEL = 3, TIGHT_LEVEL = 16 };
 enum { LEAST_WORTH_COMPRESSING = 1024 };
 
 typedef struct {
+    const mv_model_table *table;
+    uint64_t rows;
+    uint64_t next_call;
+} table_state;
+
+/* Bytes of chunks of one kind: all, the last one. */
+typedef struct {
+    uint64_t written, last;
+} spent;
+
+/* The events of a device, which come in pieces. */
+typedef struct {
+    mv_arena arena; /* for openings, */
+    mv_arena piece; /* and what is alive in the piece at hand */
+    table_state table;
+    uint32_t device;
+    uint64_t first; /* next event */
+    mv_openings openings;
+    bool has_openings;
+    bool has_living; /* the lives of the device are known */
+    mv_living_now living;
+    uint64_t begin; /* byte of the first chunk */
+    spent on_openings, on_living;
+    mv_arena between;        /* for: */
+    mv_living_columns alive; /* before the next piece */
+} event_state;
+
+struct mv_snapshot_writer {
     mv_arena *arena;
     const mv_trace *trace;
     const mv_write_opts *opts;
     mv_sink *sink;
-    uint64_t start; /* bytes in the sink before this snapshot */
+    event_state events;
+    bool has_failed; /* memory is out */
+    uint64_t start;  /* bytes in the sink before this snapshot */
     ZSTD_CCtx *zstd;
     uint8_t *raw; /* payload of the chunk being made */
     uint64_t raw_capacity;
@@ -41,7 +71,9 @@ typedef struct {
     uint32_t index_capacity;
     uint32_t index_count;
     uint64_t events_done, events_total; /* for progress */
-} snapshot;
+};
+
+typedef struct mv_snapshot_writer snapshot;
 
 static uint64_t position(const snapshot *s)
 {
@@ -118,26 +150,6 @@ static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t row
     return next;
 }
 
-typedef struct {
-    const mv_model_table *table;
-    uint64_t rows;
-    uint64_t next_call;
-} table_state;
-
-/* Bytes of chunks of one kind: all, the last one. */
-typedef struct {
-    uint64_t written, last;
-} spent;
-
-typedef struct {
-    mv_arena arena;
-    mv_openings openings;
-    bool has_living; /* the lives of the device are known */
-    mv_living_now living;
-    uint64_t begin; /* byte of the first chunk */
-    spent on_openings, on_living;
-} opening_state;
-
 /* The values of rows first to first + count - 1 of a table's struct, and the end of the previous
  * rows. */
 static mv_column_values values_of(const void *rows, table_state *t, const mv_table_column *column,
@@ -191,26 +203,70 @@ static bool write_rows(snapshot *s, table_state *t, const void *rows, uint64_t f
 
 /* ---- openings ---------------------------------------------------------------------------- */
 
-static bool init_openings(snapshot *s, opening_state *o, uint32_t device)
+static void begin_device(snapshot *s, uint32_t device)
 {
-    const mv_events *events = &s->trace->devices[device].events;
+    event_state *e = &s->events;
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
 
-    *o = (opening_state){.begin = position(s)};
-    mv_arena_init(&o->arena, s->arena->budget);
-    mv_openings_init(&o->openings, &o->arena, events);
-    o->has_living = s->opts->spans && s->opts->spans[device].is_known;
-    return !o->has_living || mv_living_init(&o->living, &o->arena, events, &s->opts->spans[device]);
+    *e = (event_state){
+        .table = {.table = table, .rows = mv_table_rows(s->trace, table, device)},
+        .device = device,
+        .has_openings = s->opts && s->opts->digests,
+        .begin = position(s),
+    };
+    mv_arena_init(&e->arena, s->arena->budget);
+    mv_arena_init(&e->piece, s->arena->budget);
+    mv_arena_init(&e->between, s->arena->budget);
+    mv_openings_init(&e->openings, &e->arena, NULL);
 }
 
-static bool pass(opening_state *o, uint32_t count)
+static void end_device(event_state *e)
 {
-    return mv_openings_pass(&o->openings, count) &&
-           (!o->has_living || mv_living_pass(&o->living, count));
+    mv_arena_release(&e->arena);
+    mv_arena_release(&e->piece);
+    mv_arena_release(&e->between);
+}
+
+/* The rows before a piece are those of s->alive. */
+static bool begin_piece(event_state *e, const mv_snapshot_piece *piece)
+{
+    e->openings.events = piece->events;
+    e->openings.next = piece->before;
+    e->has_living = e->has_openings && piece->spans && piece->spans->is_known;
+    if (!e->has_living)
+        return true;
+    if (!mv_living_init(&e->living, &e->piece, piece->events, piece->spans))
+        return false;
+    e->living.before = (mv_living_before){piece->before, (uint32_t)e->first, e->alive.event};
+    return mv_living_pass(&e->living, piece->before);
+}
+
+/* What is alive after it is what begins the next one. */
+static bool end_piece(event_state *e)
+{
+    mv_arena between;
+    mv_living_columns alive = {0};
+    bool is_enough;
+
+    mv_arena_init(&between, e->arena.budget);
+    is_enough = !e->has_living || e->first == e->table.rows ||
+                mv_living_columns_make(&e->living, &between, &alive);
+    mv_arena_release(&e->between);
+    mv_arena_release(&e->piece);
+    e->between = between;
+    e->alive = alive;
+    return is_enough;
+}
+
+static bool pass(event_state *e, uint32_t count)
+{
+    return mv_openings_pass(&e->openings, count) &&
+           (!e->has_living || mv_living_pass(&e->living, count));
 }
 
 /* Whether another chunk of a kind fits into its share of the bytes since the first chunk. The first
  * one takes about `bytes`. */
-static bool can_afford(const snapshot *s, const opening_state *o, const spent *on, uint64_t bytes)
+static bool can_afford(const snapshot *s, const event_state *o, const spent *on, uint64_t bytes)
 {
     uint64_t next = on->last ? on->last : bytes;
 
@@ -223,30 +279,32 @@ static void spend(const snapshot *s, spent *on, uint64_t begin)
     on->written += on->last;
 }
 
-static bool write_living(snapshot *s, opening_state *o, mv_wire_chunk head)
+static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
 {
     mv_table_column columns[MV_TABLE_COLUMNS];
     mv_model_table layout;
     table_state t = {.table = mv_living_layout(&layout, columns)};
     uint64_t begin = position(s), most = mv_living_rows(&o->living);
-    mv_arena_mark here = mv_arena_here(&o->arena);
     mv_living_columns rows;
+    mv_arena work;
     bool is_written;
 
-    if (most > MV_WIRE_CHUNK_ROWS || !can_afford(s, o, &o->on_living, most * LIVING_BYTES))
+    if (most > MV_WIRE_CHUNK_ROWS ||
+        (!s->opts->chunk_rows && !can_afford(s, o, &o->on_living, most * LIVING_BYTES)))
         return true;
-    is_written = mv_living_columns_make(&o->living, &o->arena, &rows);
+    mv_arena_init(&work, s->arena->budget);
+    is_written = mv_living_columns_make(&o->living, &work, &rows);
     head.kind = MV_WIRE_LIVING;
     head.count = is_written ? rows.rows.count : 0;
     if (head.count > 0)
         is_written = write_rows(s, &t, &rows, 0, head.count, &head);
-    mv_arena_rewind(&o->arena, here);
+    mv_arena_release(&work);
     spend(s, &o->on_living, begin);
     return is_written;
 }
 
 /* Writes the openings of the next chunk of events that their shares have room for. */
-static bool write_opening(snapshot *s, opening_state *o, mv_wire_chunk head)
+static bool write_opening(snapshot *s, event_state *o, mv_wire_chunk head)
 {
     uint64_t room = mv_opening_room(&o->openings), begin = position(s), bytes;
     mv_wire_chunk of_living = head;
@@ -264,35 +322,55 @@ static bool write_opening(snapshot *s, opening_state *o, mv_wire_chunk head)
     return !o->has_living || write_living(s, o, of_living);
 }
 
-/* With digests, readers of a part need openings among the events, too. */
+static uint32_t rows_of_chunk(const snapshot *s, const mv_model_table *table, uint64_t left)
+{
+    uint32_t most = table->chunk_rows;
+
+    if (table->kind == MV_WIRE_EVENTS && s->opts && s->opts->chunk_rows)
+        most = s->opts->chunk_rows;
+    return left < most ? (uint32_t)left : most;
+}
+
 static bool write_table(snapshot *s, const mv_model_table *table, uint32_t device)
 {
     const void *rows = mv_table_of(s->trace, table, device);
     table_state t = {.table = table, .rows = mv_table_rows(s->trace, table, device)};
-    bool is_events = table->kind == MV_WIRE_EVENTS, is_written = true;
-    bool has_openings = is_events && s->opts && s->opts->digests;
-    opening_state o = {0};
 
-    if (has_openings)
-        is_written = init_openings(s, &o, device);
-    for (uint64_t first = 0; first < t.rows && is_written; first += table->chunk_rows) {
-        uint64_t left = t.rows - first;
+    for (uint64_t first = 0; first < t.rows; first += table->chunk_rows) {
         mv_wire_chunk head = {.kind = table->kind,
                               .device = device,
-                              .count =
-                                  left < table->chunk_rows ? (uint32_t)left : table->chunk_rows,
+                              .count = rows_of_chunk(s, table, t.rows - first),
                               .first_row = first,
                               .table_rows = t.rows};
-        is_written = (!has_openings || write_opening(s, &o, head)) &&
-                     write_rows(s, &t, rows, first, head.count, &head) &&
-                     (!has_openings || pass(&o, head.count));
-        s->events_done += is_events ? head.count : 0;
-        if (is_events && is_written && s->opts && s->opts->progress)
+        if (!write_rows(s, &t, rows, first, head.count, &head))
+            return false;
+    }
+    return true;
+}
+
+/* With digests, readers of a part need openings among the events, too. */
+static bool write_events(snapshot *s, const mv_snapshot_piece *piece)
+{
+    event_state *e = &s->events;
+    uint64_t row = piece->before;
+
+    while (row < piece->events->count) {
+        mv_wire_chunk head = {.kind = MV_WIRE_EVENTS,
+                              .device = e->device,
+                              .count = rows_of_chunk(s, e->table.table, piece->events->count - row),
+                              .first_row = e->first,
+                              .table_rows = e->table.rows};
+        if ((e->has_openings && !write_opening(s, e, head)) ||
+            !write_rows(s, &e->table, piece->events, row, head.count, &head) ||
+            (e->has_openings && !pass(e, head.count)))
+            return false;
+        row += head.count;
+        e->first += head.count;
+        s->events_done += head.count;
+        if (s->opts && s->opts->progress)
             s->opts->progress(s->opts->user, s->events_done, s->events_total);
     }
-    if (has_openings)
-        mv_arena_release(&o.arena);
-    return is_written;
+    return true;
 }
 
 /* Calls `visit` for each table, once per device for EVENTS, until it returns false. */
@@ -425,30 +503,84 @@ static bool write_end(snapshot *s)
     return true;
 }
 
-static bool write_all(snapshot *s)
+static bool write_before_events(snapshot *s, const mv_model_table *table, uint32_t device)
+{
+    return table->kind >= MV_WIRE_EVENTS || write_table(s, table, device);
+}
+
+static bool write_after_events(snapshot *s, const mv_model_table *table, uint32_t device)
+{
+    return table->kind <= MV_WIRE_EVENTS || write_table(s, table, device);
+}
+
+static bool write_begin(snapshot *s)
 {
     s->zstd = ZSTD_createCCtx();
     s->work = mv_arena_grow(s->arena, NULL, MV_WIRE_CHUNK_ROWS * (uint64_t)sizeof *s->work);
     if (!s->zstd || !s->work)
         return false;
     write_header(s);
-    return write_trace(s) && write_notes(s) && write_digests(s) && for_tables(s, write_table) &&
-           write_end(s);
+    return write_trace(s) && write_notes(s) && write_digests(s) &&
+           for_tables(s, write_before_events);
+}
+
+mv_snapshot_writer *mv_snapshot_begin(mv_arena *scratch, const mv_trace *trace,
+                                      const mv_write_opts *opts, mv_sink *sink)
+{
+    snapshot *s = mv_push_struct(scratch, snapshot);
+
+    if (!s)
+        return NULL;
+    *s = (snapshot){
+        .arena = scratch, .trace = trace, .opts = opts, .sink = sink, .start = sink->bytes};
+    s->has_failed = !write_begin(s);
+    begin_device(s, 0);
+    return s;
+}
+
+void mv_snapshot_put(mv_snapshot_writer *s, mv_snapshot_piece piece)
+{
+    event_state *e = &s->events;
+
+    if (s->has_failed || piece.events->count == piece.before)
+        return;
+    if (piece.device != e->device) {
+        end_device(e);
+        begin_device(s, piece.device);
+    }
+    s->has_failed = !begin_piece(e, &piece) || !write_events(s, &piece) || !end_piece(e);
+}
+
+const mv_living_columns *mv_snapshot_alive(const mv_snapshot_writer *s)
+{
+    return &s->events.alive;
+}
+
+mv_code mv_snapshot_end(mv_snapshot_writer *s, mv_err *err)
+{
+    bool is_written = s && !s->has_failed && for_tables(s, write_after_events) && write_end(s);
+
+    if (s) {
+        end_device(&s->events);
+        ZSTD_freeCCtx(s->zstd);
+        mv_arena_drop(s->arena, s->raw);
+        mv_arena_drop(s->arena, s->packed);
+        mv_arena_drop(s->arena, s->work);
+        mv_arena_drop(s->arena, s->index);
+    }
+    return is_written ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "writing the snapshot");
 }
 
 mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                           mv_sink *sink, mv_err *err)
 {
-    snapshot s = {
-        .arena = scratch, .trace = trace, .opts = opts, .sink = sink, .start = sink->bytes};
-    bool written = write_all(&s);
+    mv_snapshot_writer *s = mv_snapshot_begin(scratch, trace, opts, sink);
 
-    ZSTD_freeCCtx(s.zstd);
-    mv_arena_drop(scratch, s.raw);
-    mv_arena_drop(scratch, s.packed);
-    mv_arena_drop(scratch, s.work);
-    mv_arena_drop(scratch, s.index);
-    if (!written)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "writing the snapshot");
-    return MV_OK;
+    for (uint32_t i = 0; s && i < trace->device_count; i++)
+        mv_snapshot_put(s, (mv_snapshot_piece){
+                               .device = i,
+                               .events = &trace->devices[i].events,
+                               .spans = opts && opts->spans ? &opts->spans[i] : NULL,
+                           });
+    return mv_snapshot_end(s, err);
 }

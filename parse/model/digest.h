@@ -13,6 +13,7 @@ enum { MV_DIGEST_WHY = 192 }; /* bytes of a sentence, with its NUL */
 /* Rules of analyze/lives/lives_history.c: raise it when a trace may get another history than from
  * the release before. Digests by other rules are ignored. */
 enum { MV_DIGEST_RULES = 1, MV_DIGEST_HISTORIES = 4 /* MV_HISTORY_COUNT */ };
+enum { MV_DIGEST_COMPLETE = 0 }; /* MV_HISTORY_COMPLETE */
 
 typedef struct mv_digest {
     int64_t first_us, last_us; /* least and greatest time; MV_NO_TIME: no event has a time */

@@ -25,6 +25,13 @@ typedef struct mv_living {
     const uint64_t *older_addr, *older_block; /* [older] */
 } mv_living;
 
+/* The rows that begin what is alive, as a file has them. */
+typedef struct {
+    mv_events rows;
+    uint32_t *event; /* number of the row's event; MV_NO_ROW: a block from before the first one */
+    uint64_t *block; /* of mv_living */
+} mv_living_columns;
+
 /* The lives of a device, for writers (analyze/lives/digests.h): columns of mv_alloc_lives and
  * mv_segment_lives. */
 typedef struct {

@@ -465,6 +465,25 @@ mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err)
     return MV_OK;
 }
 
+bool mv_source_is_file(const mv_source *source, uint64_t *bytes)
+{
+    const mv_source_state *s = source->state;
+
+    *bytes = s->stored;
+    return s->how == PLAIN && !s->fill && s->fd >= 0 && s->stored != UINT64_MAX;
+}
+
+bool mv_source_read_at(const mv_source *source, uint64_t at, void *to, uint64_t bytes)
+{
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t got = pread(source->state->fd, (char *)to + done, bytes - done, (off_t)(at + done));
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            return false;
+        done += got > 0 ? (uint64_t)got : 0;
+    }
+    return true;
+}
+
 mv_code mv_source_drain(mv_source *source, uint64_t *left, bool *are_zero, mv_err *err)
 {
     *left = 0;

@@ -65,6 +65,12 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
  * shrinks while it is read, the lost bytes become zeros, so call mv_source_check at the end. */
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
 
+/* Whether the source is a plain file, of so many bytes, which can be read at any place. */
+bool mv_source_is_file(const mv_source *source, uint64_t *bytes);
+
+/* Copies bytes of such a file; false when they cannot be read. */
+bool mv_source_read_at(const mv_source *source, uint64_t at, void *to, uint64_t bytes);
+
 /* Fails if a mapped file is shorter than when it was opened. Then nothing read from it is valid,
  * including errors. */
 mv_code mv_source_check(const mv_source *source, mv_err *err);

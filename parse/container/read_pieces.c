@@ -1,0 +1,260 @@
+#include "base/grow.h"
+#include "parse/container/wire_load.h"
+#include "parse/pieces.h"
+
+/* Events of a piece for each row before it, which cost as much. */
+enum { LEAST_SHARE = 16 };
+
+typedef struct {
+    const mv_chunk *living;       /* NULL: from the first event on */
+    uint32_t first_chunk, chunks; /* of the device's table */
+} piece;
+
+typedef struct {
+    const mv_load_table *table; /* NULL: no events */
+    uint32_t count;
+    piece *pieces; /* [count] */
+} device_pieces;
+
+struct mv_pieces {
+    mv_arena tables;
+    mv_load load;
+    mv_source source;
+    const mv_trace *trace;
+    device_pieces *devices; /* [trace->device_count] */
+    struct {
+        mv_arena arena;
+        mv_load_room room;
+    } slots[MV_PIECE_SLOTS];
+};
+
+/* ---- where pieces begin ------------------------------------------------------------------ */
+
+/* The next chunk from `from` on that begins at a row; chunk_count: none. */
+static uint32_t chunk_at(const mv_load_table *t, uint32_t from, uint64_t row)
+{
+    while (from < t->chunk_count && t->chunks[from].head.first_row < row)
+        from++;
+    return from < t->chunk_count && t->chunks[from].head.first_row == row ? from : t->chunk_count;
+}
+
+/* Chunks of what is alive are in order of events. */
+static bool list_pieces(mv_pieces *p, device_pieces *d)
+{
+    const mv_load_table *t = d->table;
+    const mv_load *load = &p->load;
+    bool is_whole = load->digests[t->device].history != MV_DIGEST_COMPLETE;
+    uint32_t capacity = 0;
+    uint64_t first = 0;
+
+    if (!mv_append(&p->load.scratch, d->pieces, d->count, capacity,
+                   (piece){.chunks = t->chunk_count}))
+        return false;
+    for (uint32_t i = 0; i < load->opening_count && !is_whole; i++) {
+        const mv_chunk *c = &load->openings[i];
+        piece *last = &d->pieces[d->count - 1];
+        uint32_t at;
+        if (c->head.kind != MV_WIRE_LIVING || c->head.device != t->device ||
+            c->head.first_row < first + c->head.count * LEAST_SHARE)
+            continue;
+        at = chunk_at(t, last->first_chunk, c->head.first_row);
+        if (at == t->chunk_count)
+            continue;
+        last->chunks = at - last->first_chunk;
+        first = c->head.first_row;
+        if (!mv_append(&p->load.scratch, d->pieces, d->count, capacity,
+                       (piece){c, at, t->chunk_count - at}))
+            return false;
+    }
+    return true;
+}
+
+static bool list_devices(mv_pieces *p, bool *has_several)
+{
+    mv_load *load = &p->load;
+
+    p->devices = mv_push_array(&load->scratch, device_pieces, p->trace->device_count);
+    for (uint32_t i = 0; p->devices && i < load->table_count; i++) {
+        const mv_load_table *t = &load->tables[i];
+        if (t->layout->kind != MV_WIRE_EVENTS)
+            continue;
+        p->devices[t->device].table = t;
+        if (!list_pieces(p, &p->devices[t->device]))
+            return false;
+        *has_several = *has_several || p->devices[t->device].count > 1;
+    }
+    return p->devices != NULL;
+}
+
+/* Whether any chunk shows what is alive: then it is worth reading the tables. */
+static bool has_living(mv_load *load)
+{
+    mv_err err = {0};
+    bool has = false;
+
+    if (mv_chunks_find(load, &err) != MV_OK)
+        return false;
+    for (uint32_t i = 0; i < load->chunk_count; i++)
+        has = has || load->chunks[i].head.kind == MV_WIRE_LIVING;
+    load->chunk_count = 0;
+    return has;
+}
+
+static bool open_file(mv_pieces *p, const char *path, mv_trace *trace)
+{
+    mv_read_opts opts = {.digest_suffices = true};
+    mv_err err = {0};
+
+    if (mv_source_open_file(&p->load.scratch, path, &p->source, &err) != MV_OK ||
+        !mv_source_is_file(&p->source, &p->load.file.length))
+        return false;
+    *trace = (mv_trace){.origin = {.format = MV_FORMAT_BIN,
+                                   .file_bytes = mv_source_file_bytes(&p->source),
+                                   .data_bytes = p->load.file.length,
+                                   .compression = mv_source_compression(&p->source)}};
+    p->load.source = &p->source;
+    p->load.arena = &p->tables;
+    p->load.build = (mv_build){.arena = &p->tables, .trace = trace};
+    p->trace = trace;
+    return has_living(&p->load) && mv_load_all(&p->load, &opts, trace, &err) == MV_OK &&
+           !p->load.damaged && p->load.digests && mv_part_allows_living(&p->load);
+}
+
+mv_pieces *mv_pieces_open(mv_arena *arena, const char *path, mv_trace *trace)
+{
+    mv_pieces *p = mv_push_struct(arena, mv_pieces);
+    bool has_several = false;
+
+    if (!p)
+        return NULL;
+    mv_arena_init(&p->tables, arena->budget);
+    for (uint32_t i = 0; i < MV_PIECE_SLOTS; i++) {
+        mv_arena_init(&p->slots[i].arena, arena->budget);
+        p->slots[i].room.arena = &p->slots[i].arena;
+    }
+    mv_arena_init(&p->load.scratch, arena->budget);
+    if (open_file(p, path, trace) && list_devices(p, &has_several) && has_several)
+        return p;
+    mv_pieces_close(p);
+    return NULL;
+}
+
+void mv_pieces_close(mv_pieces *p)
+{
+    if (!p)
+        return;
+    mv_source_close(&p->source);
+    mv_arena_release(&p->load.scratch);
+    mv_arena_release(&p->tables);
+    for (uint32_t i = 0; i < MV_PIECE_SLOTS; i++)
+        mv_arena_release(&p->slots[i].arena);
+}
+
+uint32_t mv_pieces_count(const mv_pieces *p, uint32_t device)
+{
+    uint32_t count = device < p->trace->device_count ? p->devices[device].count : 0;
+
+    return count ? count : 1;
+}
+
+uint64_t mv_pieces_most(const mv_pieces *p, uint32_t device)
+{
+    const device_pieces *d = &p->devices[device];
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; device < p->trace->device_count && i < d->count; i++) {
+        const piece *at = &d->pieces[i];
+        uint64_t rows = at->living ? at->living->head.count : 0;
+        for (uint32_t k = 0; k < at->chunks; k++)
+            rows += d->table->chunks[at->first_chunk + k].head.count;
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
+/* ---- one piece --------------------------------------------------------------------------- */
+
+/* The chunks of a piece, whose rows follow those of what is alive. */
+static bool take_chunks(mv_load *load, const piece *from, mv_load_table *t)
+{
+    mv_living *living = &load->living[t->device];
+    const mv_chunk *chunks = t->chunks + from->first_chunk;
+    uint64_t rows = living->count;
+
+    *living = (mv_living){.count = living->count,
+                          .first = from->living ? (uint32_t)from->living->head.first_row : 0,
+                          .total = (uint32_t)t->rows,
+                          .is_cut = from->first_chunk + from->chunks < t->chunk_count,
+                          .block = living->block,
+                          .older = living->older,
+                          .older_addr = living->older_addr,
+                          .older_block = living->older_block};
+    t->chunks = mv_push_array(&load->scratch, mv_chunk, from->chunks);
+    for (uint32_t i = 0; t->chunks && i < from->chunks; i++) {
+        t->chunks[i] = chunks[i];
+        t->chunks[i].table = 0;
+        t->chunks[i].head.first_row = rows;
+        rows += chunks[i].head.count;
+    }
+    t->chunk_count = from->chunks;
+    t->rows = t->declared_rows = rows;
+    load->chunks = t->chunks;
+    load->chunk_count = t->chunk_count;
+    return t->chunks != NULL;
+}
+
+static mv_code decode(mv_load *load, const piece *from, mv_load_table *t, mv_err *err)
+{
+    mv_code code = MV_OK;
+
+    load->alive = mv_push_array(&load->scratch, mv_living_columns, load->totals.devices);
+    load->living = mv_push_array(load->arena, mv_living, load->totals.devices);
+    if (!load->alive || !load->living)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", load->totals.devices);
+    if (from->living)
+        code =
+            mv_living_read(load, from->living, &load->alive[t->device], &load->living[t->device]);
+    if (code != MV_OK && code != MV_NOMEM)
+        return mv_fail(err, MV_CORRUPT, from->living->at, "what is alive");
+    if (code == MV_NOMEM || !take_chunks(load, from, t))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "events");
+    code = mv_load_make_room(load, t, err);
+    if (code != MV_OK)
+        return code;
+    mv_part_begin(load);
+    code = mv_rows_decode(load, err);
+    for (uint32_t i = 0; code == MV_OK && i < t->chunk_count; i++)
+        if (t->chunks[i].lost != MV_OK || t->chunks[i].bad_column)
+            code = mv_fail(err, MV_CORRUPT, t->chunks[i].at, "events");
+    return code;
+}
+
+mv_code mv_pieces_read(mv_pieces *p, uint32_t slot, mv_arena *arena, uint32_t device, uint32_t nth,
+                       mv_trace *out, mv_err *err)
+{
+    mv_load load = p->load;
+    mv_load_table t;
+    mv_code code = MV_OK;
+
+    *out = *p->trace;
+    out->devices = mv_push_array(arena, mv_device, out->device_count);
+    if (!out->devices)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", out->device_count);
+    load.arena = arena;
+    load.room = &p->slots[slot].room;
+    mv_arena_init(&load.scratch, arena->budget);
+    if (device < out->device_count && p->devices[device].table) {
+        t = *p->devices[device].table;
+        load.tables = &t;
+        load.table_count = 1;
+        code = decode(&load, &p->devices[device].pieces[nth], &t, err);
+        if (code == MV_OK)
+            mv_load_publish(&t, out);
+        for (uint32_t i = 0; code == MV_OK && i < out->device_count; i++)
+            if (i != device && p->devices[i].table)
+                load.living[i].first = load.living[i].total = (uint32_t)p->devices[i].table->rows;
+        out->living = load.living;
+    }
+    mv_arena_release(&load.scratch);
+    return code;
+}

@@ -1,0 +1,191 @@
+/* Reports on a container piece by piece are as from the whole file, which is the slow model. */
+#include "analyze/lives/digests.h"
+#include "capture/wire.h"
+#include "parse/model/tables.h"
+#include "parse/pieces.h"
+#include "parse/writers.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+#include "tests/fixture/in_process.h"
+
+static void write_file(const mv_trace *trace, const char *name, const mv_write_opts *opts)
+{
+    char path[4096];
+    mv_sink sink;
+
+    snprintf(path, sizeof path, "%s/%s", mvt_folder_path(), name);
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_snapshot_write(mvt_memory(), trace, opts, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+}
+
+/* Names as long as each other: JSON contains them. */
+static void write_both(const mv_trace *trace, uint32_t chunk_rows)
+{
+    const mv_spans *spans = NULL;
+    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), trace, &spans, mvt_err()),
+                          .chunk_rows = chunk_rows};
+
+    cr_assert_not_null(opts.digests);
+    opts.spans = spans;
+    write_file(trace, "pieces.bin", &opts);
+    write_file(trace, "entire.bin", NULL);
+}
+
+static uint32_t pieces_of_file(uint32_t device)
+{
+    char path[4096];
+    mv_trace trace;
+    mv_pieces *pieces;
+    uint32_t count;
+
+    snprintf(path, sizeof path, "%s/pieces.bin", mvt_folder_path());
+    pieces = mv_pieces_open(mvt_memory(), path, &trace);
+    count = pieces ? mv_pieces_count(pieces, device) : 0;
+    mv_pieces_close(pieces);
+    return count;
+}
+
+static char *report_on(const char *file, const char *command)
+{
+    char words[256], *report, *name;
+    mvt_ran ran;
+
+    snprintf(words, sizeof words, "%s -q %s", command, file);
+    ran = mvt_program(words, NULL);
+    cr_expect_eq(ran.status, 0, "%s: %s", words, (const char *)ran.err.data);
+    report = mv_arena_text(mvt_memory(), (const char *)ran.out.data, ran.out.length);
+    name = strstr(report, file);
+    if (name)
+        memcpy(name, "memviz.bin", strlen(file));
+    return report;
+}
+
+static void compare(const char *name)
+{
+    static const char *const commands[] = {"stats", "stats --json", "lines", "lines --json"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        mvt_same_text(report_on("entire.bin", commands[i]), report_on("pieces.bin", commands[i]),
+                      "%s %s", commands[i], name);
+}
+
+static uint32_t in_pieces; /* snapshots */
+
+static void check(const mv_trace *trace, const char *name)
+{
+    write_both(trace, 32);
+    in_pieces += pieces_of_file(0) > 1;
+    compare(name);
+}
+
+Test(pieces, reports_are_as_from_the_whole)
+{
+    in_pieces = 0;
+    mvt_each_snapshot(check);
+    cr_expect_geq(in_pieces, 7);
+}
+
+/* The place of a chunk of events that is not the first one. */
+static uint64_t later_events(mv_span file)
+{
+    uint64_t at = sizeof(mv_wire_header);
+    mv_wire_chunk head;
+
+    memcpy(&head, file.data + at, sizeof head);
+    while (head.kind != MV_WIRE_EVENTS || head.first_row == 0) {
+        at += sizeof head + (head.stored_bytes + MV_WIRE_ALIGN - 1) / MV_WIRE_ALIGN * MV_WIRE_ALIGN;
+        memcpy(&head, file.data + at, sizeof head);
+    }
+    return at;
+}
+
+/* Which rows of a damaged piece are lost only the whole file shows. */
+Test(pieces, a_damaged_piece_is_read_with_the_whole_file)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gc_limit");
+    mv_span file;
+    mvt_ran ran;
+
+    write_both(&trace, 32);
+    cr_assert_gt(pieces_of_file(0), 1);
+    file = mvt_folder_read("pieces.bin");
+    ((uint8_t *)file.data)[later_events(file) + sizeof(mv_wire_chunk)] ^= 1;
+    mvt_folder_put("pieces.bin", file);
+    free((void *)file.data);
+    ran = mvt_program("lines pieces.bin", NULL);
+    cr_expect_eq(ran.status, 0);
+    cr_expect(strstr((const char *)ran.err.data, "damaged"), "%s", (const char *)ran.err.data);
+}
+
+/* Writes `count` events from `first` on, after what is alive before them. */
+static void put_piece(mv_snapshot_writer *writer, const mv_trace *trace, const mv_digest *digests,
+                      uint32_t first, uint32_t count)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
+    const mv_living_columns *alive = mv_snapshot_alive(writer);
+    const mv_events *all = &trace->devices[0].events;
+    mv_living living = {.count = alive->rows.count,
+                        .first = first,
+                        .total = all->count,
+                        .is_cut = first + count < all->count,
+                        .block = alive->block};
+    mv_device device = {.events.count = living.count + count};
+    mv_trace piece = *trace;
+    mv_spans spans;
+    mv_lives lives;
+
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *c = &table->columns[i];
+        char *to = mv_arena_push(mvt_memory(), device.events.count, c->size);
+        const char *from = mv_column_of(all, c);
+        if (living.count)
+            memcpy(to, mv_column_of(&alive->rows, c), living.count * (size_t)c->size);
+        memcpy(to + living.count * (size_t)c->size, from + first * (size_t)c->size,
+               count * (size_t)c->size);
+        mv_column_set(&device.events, c, to);
+    }
+    piece.devices = &device;
+    piece.digests = digests;
+    piece.living = &living;
+    mvt_ok(mv_lives_find(mvt_memory(), &piece, 0, &lives, mvt_err()));
+    spans = mv_spans_of(&lives);
+    mv_snapshot_put(writer, (mv_snapshot_piece){
+                                .events = &device.events, .before = living.count, .spans = &spans});
+}
+
+/* A file whose events are written piece by piece is the same, byte for byte. */
+Test(pieces, writing_in_pieces_gives_the_same_file)
+{
+    enum { ROWS = 64 };
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train"), tables = trace;
+    mv_device device = {.events.count = trace.devices[0].events.count};
+    const mv_spans *spans = NULL;
+    mv_write_opts opts = {.digests = mv_digests_make(mvt_memory(), &trace, &spans, mvt_err()),
+                          .chunk_rows = ROWS};
+    mv_span whole, pieces;
+    mv_snapshot_writer *writer;
+    char path[4096];
+    mv_sink sink;
+
+    cr_assert_eq(trace.device_count, 1);
+    cr_assert(spans[0].is_known);
+    opts.spans = spans;
+    write_file(&trace, "whole.bin", &opts);
+    snprintf(path, sizeof path, "%s/parts.bin", mvt_folder_path());
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    tables.devices = &device;
+    writer = mv_snapshot_begin(mvt_memory(), &tables, &opts, &sink);
+    for (uint32_t first = 0; first < device.events.count; first += 3 * ROWS) {
+        uint32_t left = device.events.count - first;
+        put_piece(writer, &trace, opts.digests, first, left < 3 * ROWS ? left : 3 * ROWS);
+    }
+    mvt_ok(mv_snapshot_end(writer, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+    whole = mvt_folder_read("whole.bin");
+    pieces = mvt_folder_read("parts.bin");
+    cr_assert_eq(whole.length, pieces.length);
+    cr_expect(memcmp(whole.data, pieces.data, whole.length) == 0);
+    free((void *)whole.data);
+    free((void *)pieces.data);
+}
