@@ -209,7 +209,9 @@ static void begin_device(snapshot *s, uint32_t device)
     const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
 
     *e = (event_state){
-        .table = {.table = table, .rows = mv_table_rows(s->trace, table, device)},
+        .table = {.table = table,
+                  .rows =
+                      device < s->trace->device_count ? mv_table_rows(s->trace, table, device) : 0},
         .device = device,
         .has_openings = s->opts && s->opts->digests,
         .begin = position(s),
