@@ -293,12 +293,13 @@ static mv_code profile(mv_arena *arena, mv_line_search search, const mv_trace *t
                        const mv_lives *lives, mv_window window, mv_err *err)
 {
     mv_line_search *p = begin(arena, search);
+    mv_code code;
 
     if (!p)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lines");
-    mv_lines_add(p, trace, lives, window, err);
+    code = mv_lines_add(p, trace, lives, window, err);
     mv_lines_end(p);
-    return err->code;
+    return code;
 }
 
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

@@ -30,6 +30,8 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
 {
     mv_level level = mv_level_default(trace);
     mv_trace *as_read = mv_push_struct(&cli->arena, mv_trace);
+    /* A file can be described even if its calls make no sense. */
+    bool describes = cli->command->needs_no_events && !cli->options.level;
 
     if (cli->command->copies_tables && !cli->options.level)
         return;
@@ -38,8 +40,14 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
         return;
     }
     *as_read = *trace;
-    if (mv_level_take_named(&cli->arena, trace, cli->options.level, err) != MV_OK)
+    if (mv_level_take_named(&cli->arena, trace, cli->options.level, err) != MV_OK ||
+        (describes && mv_sums_check(trace, err) != MV_OK)) {
+        if (describes && err->code != MV_NOMEM) {
+            *trace = *as_read;
+            *err = (mv_err){.offset = MV_NO_OFFSET};
+        }
         return;
+    }
     cli->as_read = trace->origin.level ? as_read : NULL;
     if (!cli->command->needs_no_events) /* the events may be missing */
         cli->start_us = mv_position_start_us(trace);

@@ -107,7 +107,7 @@ mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
         return mv_input_needs_whole(cli, err);
     if (w->err.code != MV_OK)
         *err = w->err;
-    return err->code;
+    return w->err.code;
 }
 
 mv_code mv_input_needs_whole(mv_cli *cli, mv_err *err)

@@ -63,7 +63,7 @@ LongTest(digest, info_is_unchanged_without_the_events)
     for (unsigned i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
         mvt_run r = mvt_here("$MEMVIZ convert -q $SNAPS/%s a.bin", snapshots[i]);
         mvt_container *c = container_of("a.bin");
-        char *quick = report_of("info", "a.bin", ""), *whole;
+        char *quick = report_of("info -q", "a.bin", ""), *whole;
         char *failures = report_of("oom", "a.bin", "");
         mv_trace trace = read_without_events("a.bin");
 
@@ -79,7 +79,7 @@ LongTest(digest, info_is_unchanged_without_the_events)
         mvt_same_text(whole, failures, "%s", snapshots[i]);
         free(failures);
         free(whole);
-        whole = report_of("info", "b.bin", "");
+        whole = report_of("info -q", "b.bin", "");
         mvt_same_text(whole, quick, "%s", snapshots[i]);
         free(quick);
         free(whole);

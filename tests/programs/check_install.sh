@@ -14,4 +14,4 @@ grep -qF "$(realpath "$folder/prefix/$3")/memviz/libmemviz_capture.so" preload
 # Without the library the message names the folder in which it belongs.
 rm "$folder/prefix/$3/memviz/libmemviz_capture.so"
 if "$memviz" run true 2>message; then exit 1; fi
-grep -q "nor in [./]*$3/memviz" message
+grep -q "or in [./]*$3/memviz" message
