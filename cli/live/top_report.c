@@ -250,14 +250,11 @@ static void put_device(const mv_top_report *r, const mv_top_device *d)
 
 void mv_top_report_put(const mv_top_report *r)
 {
-    const mv_top_file *last = NULL;
-
     for (uint32_t i = 0; i < r->count; i++) {
-        if (i)
+        if (i > 0)
             mv_out_char(&r->cli->out, '\n');
-        if (r->devices[i].file != last)
+        if (i == 0 || r->devices[i].file != r->devices[i - 1].file)
             put_file(r, r->devices[i].file);
-        last = r->devices[i].file;
         put_device(r, &r->devices[i]);
     }
 }
