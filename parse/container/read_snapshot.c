@@ -231,12 +231,13 @@ static int by_table(uint16_t kind, uint32_t device, uint16_t other_kind, uint32_
 
 static mv_code add_table(mv_load *load, const claim *c, mv_err *err)
 {
-    mv_load_table *last = load->table_count ? &load->tables[load->table_count - 1] : NULL;
+    bool is_first = load->table_count == 0;
+    mv_load_table *last = &load->tables[is_first ? 0 : load->table_count - 1];
     uint32_t devices = load->has_totals ? load->totals.devices : MV_MOST_DEVICES;
 
     if (c->kind != MV_WIRE_EVENTS)
         devices = 1;
-    if (!last || last->layout->kind != c->kind || last->device != c->device) {
+    if (is_first || last->layout->kind != c->kind || last->device != c->device) {
         if (c->device >= devices)
             return mv_fail(err, MV_RANGE, c->at, "%s of device %u", mv_wire_kind_name(c->kind),
                            c->device);

@@ -355,9 +355,9 @@ static const char *rare_words(mv_scene *scene, const char *const *names, uint32_
         for (uint32_t i = 0; i < word_count; i++)
             if (!words[i].is_tried && (!best || words[i].others < best->others))
                 best = &words[i];
-        best->is_tried = true;
-        if (kept && best->others > count / 2)
+        if (!best || (kept && best->others > count / 2))
             break;
+        best->is_tried = true;
         best->is_kept = true;
         best->is_kept = mv_text_width(with_words(scene, text, words, word_count), size) <= width;
         kept += best->is_kept;
