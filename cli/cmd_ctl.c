@@ -123,11 +123,9 @@ static const char *find_line(mv_arena *arena, const char *answer, const char *ke
 {
     size_t length = strlen(key);
 
-    for (const char *line = answer; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
+    for (const char *line = answer; *line; line += strcspn(line, "\n"), line += *line == '\n')
         if (strncmp(line, key, length) == 0 && line[length] == ' ')
             return mv_arena_text(arena, line + length + 1, strcspn(line + length + 1, "\n"));
-    }
     return NULL;
 }
 
