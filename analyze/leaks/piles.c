@@ -303,7 +303,7 @@ static bool judge(search *s, group_bulks *g)
     return g->bulks > 1 && 2 * g->bins >= g->span;
 }
 
-/* What each bulk left: blocks of its group from earlier steps. Frees and births are counted in their
+/* Finds the blocks of earlier steps that each bulk left in its group. Frees and births are counted in their
  * order, up to the bulk and to the beginning of its step. */
 static bool find_left(search *s)
 {
