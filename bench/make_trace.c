@@ -423,8 +423,8 @@ static mv_code finish(program *p)
     return p->err.code;
 }
 
-static mv_code write_file(program *p, mv_budget *budget, uint32_t live, const char *path,
-                          mv_err *err)
+static mv_code write_file(program *p, mv_budget *budget, uint64_t events, uint32_t live,
+                          const char *path, mv_err *err)
 {
     static program again;
     mv_write_opts opts = {.digests = &p->digest};
@@ -434,7 +434,7 @@ static mv_code write_file(program *p, mv_budget *budget, uint32_t live, const ch
         return err->code;
     again.counted = p;
     again.writer = mv_snapshot_begin(&p->arena, &p->trace, &opts, &sink);
-    if (again.writer && run(&again, budget, p->events, live) != MV_OK)
+    if (again.writer && run(&again, budget, events, live) != MV_OK)
         *err = again.err;
     mv_snapshot_end(again.writer, err->code == MV_OK ? err : &again.err);
     mv_arena_release(&again.of_piece);
@@ -460,7 +460,7 @@ int main(int argc, char **argv)
     if (run(&p, &budget, events, (uint32_t)live) != MV_OK || finish(&p) != MV_OK)
         err = p.err;
     else
-        write_file(&p, &budget, (uint32_t)live, argv[3], &err);
+        write_file(&p, &budget, events, (uint32_t)live, argv[3], &err);
     if (err.code != MV_OK)
         fprintf(stderr, "make_trace: %s: %s\n", mv_code_text(err.code), err.detail);
     else

@@ -560,7 +560,9 @@ const mv_living_columns *mv_snapshot_alive(const mv_snapshot_writer *s)
 
 mv_code mv_snapshot_end(mv_snapshot_writer *s, mv_err *err)
 {
-    bool is_written = s && !s->has_failed && for_tables(s, write_after_events) && write_end(s);
+    bool is_whole = s && (s->has_failed || s->events_done == s->events_total);
+    bool is_written =
+        is_whole && !s->has_failed && for_tables(s, write_after_events) && write_end(s);
 
     if (s) {
         end_device(&s->events);
@@ -570,6 +572,10 @@ mv_code mv_snapshot_end(mv_snapshot_writer *s, mv_err *err)
         mv_arena_drop(s->arena, s->work);
         mv_arena_drop(s->arena, s->index);
     }
+    if (s && !is_whole)
+        return mv_fail(err, MV_CORRUPT, MV_NO_OFFSET,
+                       "%llu events were written, the trace has %llu",
+                       (unsigned long long)s->events_done, (unsigned long long)s->events_total);
     return is_written ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "writing the snapshot");
 }
 

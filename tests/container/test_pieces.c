@@ -189,3 +189,20 @@ Test(pieces, writing_in_pieces_gives_the_same_file)
     free((void *)whole.data);
     free((void *)pieces.data);
 }
+
+/* A file with other events than the trace has is not written. */
+Test(pieces, a_missing_piece_is_an_error)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
+    mv_snapshot_writer *writer;
+    char path[4096];
+    mv_err err = {0};
+    mv_sink sink;
+
+    snprintf(path, sizeof path, "%s/parts.bin", mvt_folder_path());
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    writer = mv_snapshot_begin(mvt_memory(), &trace, NULL, &sink);
+    cr_expect_eq(mv_snapshot_end(writer, &err), MV_CORRUPT);
+    cr_expect(strstr(err.detail, "0 events were written"), "%s", err.detail);
+    mv_sink_abort(&sink);
+}
