@@ -8,12 +8,12 @@
 
 /* ---- which allocator ---------------------------------------------------------------------- */
 
-/* The number of blocks that must fit only one rule, to exclude chance. */
+/* Minimum number of blocks that fit only one rule, to exclude chance. */
 enum { ENOUGH = 4, MAJORITY = 8 };
 
 typedef struct {
     mv_block_rules cuda, npu;
-    uint32_t only_cuda, only_npu; /* blocks that one rule fits */
+    uint32_t only_cuda, only_npu; /* blocks that fit only one of the rules */
 } comparison;
 
 static void compare_block(const mv_trace *trace, uint32_t block, comparison *c, mv_rounding *out)
@@ -149,6 +149,6 @@ uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes)
     power = floor_power(bytes);
     if (bytes == power)
         return bytes;
-    /* bytes > 512 * divisions, so a step has at least 256 bytes */
+    /* bytes > 512 * divisions: a step has at least 256 bytes */
     return round_to(bytes, power / divisions);
 }
