@@ -143,7 +143,7 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
     return mv_steps_find(arena, trace, lives, &out->steps, err);
 }
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 static const mv_code_facts *facts_of(reading *r, mv_err *err)
 {
     mv_code_facts *facts;

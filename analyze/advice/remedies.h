@@ -45,7 +45,7 @@ typedef struct {
                             * many as one trace may take */
 } mv_remedies_opts;
 
-/* At most 80 replays. Everything returned lives in `arena`. Fails only when memory is out. */
+/* At most 80 replays. Everything returned lives in `arena`. Fails only when out of memory. */
 mv_code mv_remedies_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_sites *sites, mv_remedies_opts opts, mv_remedies *out,
                          mv_err *err);

@@ -17,7 +17,7 @@
 /* `gone` is [allocs.count]: the row of the first allocation by which the references of a row are
  * gone; MV_NO_ROW: they last to the end of the trace. Allocations without Python in their stacks,
  * such as those of a backward pass, show that the functions have returned. `kinds` from
- * mv_frame_kinds. O(frames of all allocations). False when memory is out. */
+ * mv_frame_kinds. O(frames of all allocations). False when out of memory. */
 bool mv_variables_end(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, uint32_t **gone);
 

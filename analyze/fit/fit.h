@@ -59,7 +59,7 @@ typedef struct {
 /* `runs` have different sizes, and are 2 to MV_MOST_FIT_RUNS; or all are the same recording, whose
  * steps have these sizes, up to MV_MOST_STEP_SIZES. O(n log n) for each pair of sizes, and for each
  * replay: at most 12 for a point, and 200 for `largest`. Everything returned lives in `arena`. Fails
- * only when memory is out. */
+ * only when out of memory. */
 mv_code mv_fit_find(mv_arena *arena, const mv_fit_run *runs, uint32_t count, mv_fit_opts opts,
                     mv_fit *out, mv_err *err);
 

@@ -41,7 +41,7 @@ typedef struct {
     bool has_choices;   /* some workspace shrinks, or outgrows the size: a library chose */
 } mv_size_functions;
 
-/* O(n log n) for each recording. Fails only when memory is out. */
+/* O(n log n) for each recording. Fails only when out of memory. */
 mv_code mv_size_functions_find(mv_arena *arena, const mv_sized_run *runs, uint32_t count,
                                uint32_t base, mv_size_functions *out, mv_err *err);
 

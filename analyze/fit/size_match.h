@@ -34,7 +34,7 @@ typedef struct {
 } mv_sized_run;
 
 /* A number for each allocation: equal where the stacks have the same functions, files and lines, and
- * both or neither are on the default stream. NULL when memory is out. */
+ * both or neither are on the default stream. NULL when out of memory. */
 uint64_t *mv_size_codes(mv_arena *arena, const mv_trace *trace, const mv_lives *lives);
 
 #define MV_MOST_SIZE_POWER 2

@@ -59,7 +59,7 @@ typedef struct {
     uint32_t row;
 } coded_row;
 
-/* Of the allocations with stacks, by stack and step: [*count]; NULL when memory is out. */
+/* Of the allocations with stacks, by stack and step: [*count]; NULL when out of memory. */
 static coded_row *sort_rows(const finder *f, mv_arena *own, const mv_size_steps *steps,
                             uint32_t *count)
 {

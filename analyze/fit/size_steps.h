@@ -22,7 +22,7 @@ typedef struct {
 } mv_size_steps;
 
 /* `runs` are [count] times the same recording, with the sizes. O(n log n) for each pair of sizes.
- * Fails only when memory is out. */
+ * Fails only when out of memory. */
 mv_code mv_size_steps_find(mv_arena *arena, const mv_sized_run *runs, uint32_t count,
                            const mv_steps *marks, mv_size_steps *out, mv_err *err);
 

@@ -32,12 +32,12 @@ typedef struct {
 
 /* The cost is that of mv_placement_find. Everything returned lives in `arena`. With `bound_only` it
  * is O(n) but for the pools and segments, nothing is placed, there is no `upper`, and `arena` only
- * lends its budget, so another thread may use it. Fails only when memory is out. */
+ * lends its budget, so another thread may use it. Fails only when out of memory. */
 mv_code mv_minimum_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                         bool bound_only, mv_minimum *out, mv_err *err);
 
 /* "3.88 GiB reserved at the peak = 3.47 GiB that any allocator needs + ..." and what else a reader
- * has to know: "" where there is nothing to say. In `arena`; NULL when memory is out. */
+ * has to know: "" where there is nothing to say. In `arena`; NULL when out of memory. */
 enum { MV_MINIMUM_SENTENCES = 3 };
 const char *mv_minimum_verdict(mv_arena *arena, const mv_minimum *floor);
 const char *mv_minimum_line(mv_arena *arena, const mv_minimum *floor); /* for other reports */

@@ -22,12 +22,12 @@ typedef struct {
     mv_minimum_cost *rows; /* [count] most bytes first */
 } mv_minimum_costs;
 
-/* O(n log n). Nothing if the floor is not known. Lives in `arena`. Fails only when memory is out. */
+/* O(n log n). Nothing if the floor is not known. Lives in `arena`. Fails only when out of memory. */
 mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_minimum *floor,
                               mv_minimum_costs *out, mv_err *err);
 
 /* "beyond the floor: 20.0 MiB for train.py:62 forward, 16.0 MiB for ... and 4 others"; "" if
- * nothing is. NULL when memory is out. */
+ * nothing is. NULL when out of memory. */
 const char *mv_minimum_costs_sentence(mv_arena *arena, const mv_trace *trace,
                                       const mv_minimum_costs *costs);
 

@@ -44,7 +44,7 @@ static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
 }
 
 /* O(n log n), and the effort that the blocks are worth, at most `effort`, which is
- * MV_PLACEMENT_EFFORT except in tests. Fails only when memory is out. */
+ * MV_PLACEMENT_EFFORT except in tests. Fails only when out of memory. */
 mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t effort, mv_placement *out, mv_err *err);
 

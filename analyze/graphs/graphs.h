@@ -66,7 +66,7 @@ typedef struct {
 } mv_graphs;
 
 /* `kinds` from mv_frame_kinds, or NULL. Empty without private pools and ranges of captures.
- * O(n log n) in the captures' blocks, linear in events. Fails only when memory is out. */
+ * O(n log n) in the captures' blocks, linear in events. Fails only when out of memory. */
 mv_code mv_graphs_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const uint8_t *kinds, mv_graphs *out, mv_err *err);
 

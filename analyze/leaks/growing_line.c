@@ -4,16 +4,16 @@
 #include "analyze/leaks/growth.h"
 
 /* A line must hold more at the floors of this many whole steps, without a fall, and in this share
- * of them. Conversations that end have been seen to last 9 and 30 turns; those with 30 were
- * alone. */
+ * of the steps. In recordings of conversations that end, the longest had 9 and 30 turns, and those
+ * with 30 turns were alone. */
 #define LEAST_RISES 20
 #define RISING      0.8
 
-/* Blocks that were part of fewer floors than this belong to the request under way. */
+/* Blocks in fewer floors than this belong to the request under way. */
 #define FLOORS_OF_REQUEST 2
 
-/* Requested bytes at the last floor, for each group, of blocks older than the request under way.
- * NULL when memory is out. */
+/* Requested bytes of each group at the last floor, in blocks older than the request under way. NULL
+ * when out of memory. */
 static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -27,8 +27,8 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
     return older;
 }
 
-/* Whether changes[from] to changes[to - 1], which belong to one group, are growth; sets the growth
- * per step. */
+/* Whether the changes [from, to), which belong to one group, are growth. Sets the growth per
+ * step. */
 static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t from, uint32_t to,
                   uint64_t older, mv_growing_line *out)
 {

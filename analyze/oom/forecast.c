@@ -385,7 +385,7 @@ static uint32_t freed_with(prediction *t, uint32_t row)
     return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? now : MV_NO_ROW;
 }
 
-/* Lists the remaining operations of the step, the request first. False when memory is out. */
+/* Lists the remaining operations of the step, the request first. False when out of memory. */
 static bool list_next(prediction *t, mv_arena *arena)
 {
     const mv_lives *l = t->lives;
@@ -459,7 +459,7 @@ static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
     return best;
 }
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool predict(prediction *t, mv_arena *arena, mv_forecast *out)
 {
     const mv_recurrence *r = t->found;

@@ -35,7 +35,7 @@ typedef struct {
 } mv_forecast;
 
 /* `allocated` are the bytes at the moment, without the request. O(n). The list lives in `arena`.
- * Fails only when memory is out. */
+ * Fails only when out of memory. */
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                          const mv_steps *steps, const mv_block_rules *rules,
                          mv_recurrence_query ask, uint64_t allocated, mv_forecast *out,

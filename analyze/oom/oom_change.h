@@ -25,7 +25,7 @@ typedef struct {
 
 /* For a hole the search is exact: the window of neighbouring pieces with the fewest used bytes.
  * Segments to release are taken in order of their bytes for each used byte, which is close to the
- * fewest. O(n log n) in the map. Fails only when memory is out. */
+ * fewest. O(n log n) in the map. Fails only when out of memory. */
 mv_code mv_oom_change_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                            mv_oom_need need, mv_oom_change *out, mv_err *err);
 

@@ -6,7 +6,7 @@
 #include "analyze/oom/oom.h"
 
 /* Lists the failures of the window in order, with the facts from the file, and counts retries.
- * `out` is all zero before. O(n log n). False when memory is out. */
+ * `out` is all zero before. O(n log n). False when out of memory. */
 bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_window window, mv_ooms *out);
 

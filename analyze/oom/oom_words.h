@@ -6,13 +6,13 @@
 
 #include "analyze/oom/oom_evaluate.h"
 
-/* Fills `why` and `advice` of a failure that is judged. False when memory is out. */
+/* Fills `why` and `advice` of a failure that is judged. False when out of memory. */
 bool mv_oom_words(const mv_oom_case *this_case, mv_oom *oom);
 
-/* Fills `enough`; its change is known. False when memory is out. */
+/* Fills `enough`; its change is known. False when out of memory. */
 bool mv_oom_change_words(const mv_oom_case *this_case, mv_oom *oom);
 
-/* Fills the sentences about all failures; their figures are known. False when memory is out. */
+/* Fills the sentences about all failures; their figures are known. False when out of memory. */
 bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_ooms *out);
 
 #endif

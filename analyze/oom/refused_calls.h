@@ -23,13 +23,13 @@ bool mv_ooms_are_of_calls(const mv_trace *trace);
 /* `read` is the trace as it was read, `lives` and `sites` belong to its MV_LEVEL_CUDA
  * (analyze/levels). In each failure `event` counts events of that level; `reserved` and `allocated`
  * are the bytes held by calls, `outside` the bytes used by others, `holders` the lines with their
- * libraries. Everything lives in `arena`. Fails only when memory is out. */
+ * libraries. Everything lives in `arena`. Fails only when out of memory. */
 mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_lives *lives,
                               const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
 /* The refused call that `at` ("oom", "oom#K") names, within the window; only the fields before
  * `refused_by` are set. False if the trace contains no calls, or none with that number; `why`
- * changes only when memory is out. Working memory counts towards the budget. */
+ * changes only when out of memory. Working memory counts towards the budget. */
 bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t device, const char *at,
                           mv_window window, mv_oom *out, char *why, uint32_t why_size);
 

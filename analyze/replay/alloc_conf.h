@@ -48,7 +48,7 @@ const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t s
 uint32_t mv_alloc_conf_idle(const char *text, const char *keys[MV_MOST_IDLE_KEYS]);
 
 /* The text with one setting changed, or left out (`value` NULL), and all others kept. In `arena`;
- * NULL when memory is out. */
+ * NULL when out of memory. */
 const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *key,
                                  const char *value);
 

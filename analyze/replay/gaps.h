@@ -39,7 +39,7 @@ static inline uint32_t mv_treap_priority(uint32_t row)
 
 void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
 
-/* False when memory is out. */
+/* False when out of memory. */
 bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner);
 void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
 

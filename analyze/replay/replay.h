@@ -29,7 +29,7 @@ typedef struct {
 typedef struct mv_replay_script mv_replay_script; /* of replay_script.h */
 
 /* O(n log n). `arena` only lends its budget. `script` may be NULL, as in mv_replay_opts. Fails only
- * when memory is out. */
+ * when out of memory. */
 mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_replay_script *script, mv_replay_fidelity *out, mv_err *err);
 

@@ -44,7 +44,7 @@ typedef struct {
 } mv_edit;
 
 /* O(operations) for each edit, and what edits add. `from` stays as it is; everything returned lives
- * in `arena`. Fails only when memory is out. */
+ * in `arena`. Fails only when out of memory. */
 mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_edit *edits,
                       uint32_t count, mv_replay_script *out, mv_err *err);
 

@@ -143,7 +143,7 @@ typedef struct {
 } mv_replay_heap;
 
 /* An empty heap with the default pool and `pools - 1` private ones. It takes memory from `arena` as
- * it grows. False: memory is out. */
+ * it grows. False when out of memory. */
 bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_conf *conf,
                          uint32_t pools);
 
@@ -194,7 +194,7 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
 
 /* Both for the block that was found by the last search, which was for `rounded`: faster, since the
  * rest mostly keeps its place in the pool's order. Returns the row that is handed out, MV_NO_ROW
- * when memory is out. */
+ * when out of memory. */
 uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
 /* Fill heap->plan with the blocks that would be given back: everything cached; what

@@ -8,7 +8,7 @@
 #include "analyze/lives/lives.h"
 
 /* One sentence without a full stop on what a replay of other settings cannot know; "". In
- * `arena`; NULL when memory is out. O(segments). */
+ * `arena`; NULL when out of memory. O(segments). */
 const char *mv_segment_kinds_note(mv_arena *arena, const mv_trace *trace, const mv_lives *lives);
 
 #endif

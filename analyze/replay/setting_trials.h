@@ -104,7 +104,7 @@ typedef struct {
 } mv_trials;
 
 /* Replays the recorded settings: O(n log n). Results live in `arena`, which, like the trace and its
- * lives, must outlive `out`. Fails only when memory is out. */
+ * lives, must outlive `out`. Fails only when out of memory. */
 mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_trials_opts opts, mv_trials *out, mv_err *err);
 
@@ -128,11 +128,11 @@ static inline bool mv_trials_are_conclusive(const mv_trials *trials)
 }
 
 /* The recorded settings with one of them changed and the others kept: complete, in the arena.
- * `value` NULL leaves it out. NULL when memory is out. */
+ * `value` NULL leaves it out. NULL when out of memory. */
 const char *mv_trials_with(mv_trials *trials, const char *key, const char *value);
 
 /* Replays one complete text, which must be valid for mv_alloc_conf_parse. O(n log n), but constant
- * time when the result is already known. `conf` is kept. Fails only when memory is out. */
+ * time when the result is already known. `conf` is kept. Fails only when out of memory. */
 mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err);
 
 /* Replays changes of the program under one complete text. O(n log n). `conf` is kept. */
@@ -221,7 +221,7 @@ static inline bool mv_trials_know_failures(const mv_trials *trials, const mv_tri
  * replay meets a request that failed. */
 mv_replay_result mv_trials_figures(const mv_trials *trials, const mv_trial *trial);
 
-/* Parts of sentences about the figures of a trial. In the arena; NULL when memory is out.
+/* Parts of sentences about the figures of a trial. In the arena; NULL when out of memory.
  *   mv_trials_about:    "about ", or "" where the figures are off by 1 % of the peak at most
  *   mv_trials_doubts:   " within the trace, give or take 838 MiB"; "" where it shows all
  *   mv_trials_failures: "the request that failed", or "all 3 requests that failed" */
