@@ -3,13 +3,9 @@
 #include "analyze/lives/block_size.h"
 #include "base/names.h"
 
-#define LARGE_BUFFER \
-    ((uint64_t)20 << 20) /* kLargeBuffer: size of a segment for smaller large
-                                             * requests */
-#define LEAST_OWN_SIZE \
-    ((uint64_t)10 << 20)                   /* kMinLargeAlloc: smallest request that gets its own
-                                             * segment */
-#define LARGE_ROUNDING ((uint64_t)2 << 20) /* kRoundLarge */
+#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: for smaller large requests */
+#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smallest with its own segment */
+#define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
 
 MV_NAMES(mv_growth_reason_name, mv_growth_reason, MV_GROWTH_REASON_LIST, MV_SECOND, "")
 

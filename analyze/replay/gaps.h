@@ -1,6 +1,6 @@
-/* Free ranges of an address space: finds the lowest or the highest that is large enough in O(log
- * n). A treap by address in which every node has the largest size below it. Ranges do not overlap;
- * adjoining ones are not joined here. */
+/* Free ranges of an address space: finds the lowest or the highest range that is large enough in
+ * O(log n). A treap by address in which every node has the largest size of its subtree. Ranges must
+ * not overlap; adjoining ranges are not joined here. */
 #ifndef MV_GAPS_H
 #define MV_GAPS_H
 
@@ -13,7 +13,7 @@
 typedef struct {
     uint64_t addr;
     uint64_t size;
-    uint64_t most;  /* largest size of this node and those below it */
+    uint64_t most;  /* largest size of this node and its descendants */
     uint32_t owner; /* the caller's */
     uint32_t left, right;
 } mv_gap;
@@ -43,10 +43,12 @@ void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
 bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner);
 void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
 
-/* MV_NO_GAP when there is none. */
+/* MV_NO_GAP if there is no such gap. */
 uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size);
 uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size);
-uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last that starts below addr */
-uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr); /* the first that starts there or above */
+uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last gap that starts below
+                                                              * addr */
+uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr); /* the first gap that starts at or above
+                                                          * addr */
 
 #endif

@@ -22,7 +22,7 @@ static void note_releasable(mv_replay_heap *heap, uint32_t block)
     heap->pools[b->pool].may_have_pages |= b->expandable;
 }
 
-/* The place that points to the child `block` of `up`; MV_NO_ROW: to the root. */
+/* The pointer to the child `block` of `up`; the root pointer if `up` is MV_NO_ROW. */
 static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32_t up,
                          uint32_t block)
 {
@@ -31,7 +31,7 @@ static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32
     return blocks[up].left == block ? &blocks[up].left : &blocks[up].right;
 }
 
-/* `child`, or nothing, hangs at `link`, which is a part of `up`. */
+/* Attaches `child`, which may be MV_NO_ROW, at `link`, a link of `up`. */
 static void hang(mv_replay_block *blocks, uint32_t *link, uint32_t up, uint32_t child)
 {
     *link = child;
@@ -95,7 +95,7 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     blocks[block].left = blocks[block].right = blocks[block].up = MV_NO_ROW;
 }
 
-/* The block before another one in the tree, or after it; MV_NO_ROW: none. */
+/* The previous or next block in the tree, or MV_NO_ROW. */
 static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
 {
     uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;
