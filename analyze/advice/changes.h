@@ -57,8 +57,7 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
                            const uint8_t *kinds, mv_code_facts *out, mv_err *err);
 
 /* The edits of one device, in order. O(n log n) for each. All of it lives in `arena`. `facts` NULL:
- * they are found when a change needs them. Fails only
- * when out of memory. */
+ * they are found when a change needs them. Fails only when out of memory. */
 mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              const mv_code_facts *facts, const mv_code_change *changes,
                              uint32_t count, mv_code_changes *out, mv_err *err);

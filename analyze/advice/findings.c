@@ -254,9 +254,9 @@ static void add_piles(findings_builder *g)
         add_pile(g, first, count - 1);
 }
 
-/* Memory that stays in a program that offloads its model, or sleeps: at its low points it holds less than
- * the parameters and optimizer state that it has at the peak. In others these are held at each low
- * point, and nothing is worth a look. */
+/* Memory that stays in a program that offloads its model, or sleeps: at its low points it holds
+ * less than the parameters and optimizer state that it has at the peak. In others these are held at
+ * each low point, and nothing is worth a look. */
 static void add_held(findings_builder *g, const mv_low_held *held)
 {
     mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "held", held->bytes);
@@ -275,7 +275,8 @@ static void add_held(findings_builder *g, const mv_low_held *held)
     add(g, f);
 }
 
-/* PyTorch's smallest segment (kSmallBuffer of its CUDACachingAllocator): less is never returned to the device. */
+/* PyTorch's smallest segment (kSmallBuffer of its CUDACachingAllocator): less is never returned to
+ * the device. */
 #define LEAST_RETURNED ((uint64_t)2 << 20)
 
 static void add_graphs(findings_builder *g, const mv_graphs *graphs)

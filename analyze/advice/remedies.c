@@ -318,8 +318,7 @@ const char *mv_remedy_name(const mv_remedy *remedy)
                                  : "the default settings";
 }
 
-/* If `best` has room for what the step still needs, growth is what it does not
- * reach. */
+/* If `best` has room for what the step still needs, growth is what it does not reach. */
 static const char *describe_rest(remedy_search *s, const mv_remedy *best)
 {
     const mv_oom_outlook *f = &s->failure.outlook;

@@ -1,5 +1,5 @@
-/* The first look at a file: all reports on all devices, and the verdict of each, the most
- * serious first. `memviz FILE` prints it.
+/* The first look at a file: all reports on all devices, and the verdict of each, the most serious
+ * first. `memviz FILE` prints it.
  *
  *     mv_triage_find(&budget, (mv_triage_query){&read, &trace, .end = UINT32_MAX}, 0, &triage, &err);
  *     for (i < triage.count)  triage.rows[i].text

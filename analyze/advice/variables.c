@@ -56,8 +56,8 @@ static bool is_comprehension(const variables *v, mv_frame_id frame)
     return strcmp(name, "<genexpr>") == 0 || strcmp(name, "<listcomp>") == 0;
 }
 
-/* The Python frames of a stack, outermost first, without a comprehension at the end: its values go to
- * the function around it. */
+/* The Python frames of a stack, outermost first, without a comprehension at the end: its values go
+ * to the function around it. */
 static uint32_t read_path(const variables *v, mv_stack_id stack, mv_frame_id *path)
 {
     uint32_t count, depth = 0;

@@ -8,7 +8,8 @@
  *     model.py:20  x = layer(x)        until the line is run once more
  *
  * That is how long a tensor stays on the GPU when autograd does not keep it: with a copy on the
- * host, or with checkpoints. Memory that no variable refers to is freed earlier (docs/whatif.md). */
+ * host, or with checkpoints. Memory that no variable refers to is freed earlier
+ * (docs/whatif.md). */
 #ifndef MV_VARIABLES_H
 #define MV_VARIABLES_H
 

@@ -16,7 +16,7 @@ typedef struct {
     const mv_sites *sites;
     mv_whatif *out;
     bool ran_out_of_memory; /* the last failed request was short of memory, by the out-of-memory
-                        * report */
+                             * report */
     bool out_of_memory;
 } whatif_state;
 

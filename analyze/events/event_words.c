@@ -299,8 +299,7 @@ static void write_annotation(event_writer *t, uint32_t event)
 
 enum {
     MOST_OF_CALL = 4096
-}; /* number of events searched for the end of a call; real calls have a
-                               * few */
+}; /* number of events searched for the end of a call; real calls have a few */
 
 /* The alloc of the same call for which the segment was needed; MV_NO_ROW: unknown. */
 static uint32_t needed_by(const event_writer *t, uint32_t event)

@@ -77,10 +77,9 @@ typedef struct {
         *not_replayed; /* why something was not replayed although there are settings to try; NULL */
     const char
         *meets; /* the best setting that meets the failed requests, but reserves no less; NULL */
-    uint64_t spare; /* bytes of the limit left with that setting */
-    bool
-        ran_out_of_memory; /* no setting would have let the run continue: the failed requests were short
-                        * of memory */
+    uint64_t spare;          /* bytes of the limit left with that setting */
+    bool ran_out_of_memory;  /* no setting would have let the run continue: the failed requests were
+                            * short of memory */
     const char *trials_note; /* a result of the trials that is not advice; "" */
     const char *trust_note;  /* how certain the advised settings are; "" when exact or none */
     uint32_t advice_count;

@@ -40,7 +40,7 @@ typedef struct {
                           * bulks */
     uint64_t bytes;
     uint64_t left, all_left; /* older bytes that a bulk did not free: of the last bulk; sum over all
-                       * bulks */
+                              * bulks */
     bool leaves_more;        /* each bulk left more than the bulk before */
     bool is_pile;
     mv_pile_cause cause;

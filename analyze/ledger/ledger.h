@@ -48,8 +48,9 @@ typedef struct {
     bool is_framework; /* PyTorch's allocator */
 } mv_ledger_row;
 
-/* Address ranges without memory of their own (cuMemAddressReserve), of the whole process: expandable
- * segments reserve 9/8 of the device for each stream, of the 2^47 bytes that a process has. */
+/* Address ranges without memory of their own (cuMemAddressReserve), of the whole process:
+ * expandable segments reserve 9/8 of the device for each stream, of the 2^47 bytes that a process
+ * has. */
 typedef struct {
     mv_held held;
     uint64_t peak;    /* most bytes up to the moment */

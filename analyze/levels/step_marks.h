@@ -25,8 +25,8 @@ typedef struct {
     int64_t *time_us; /* [count] */
 } mv_step_marks;
 
-/* `trace` is the original one, `whole` has all of its levels together; without calls it is the same.
- * MV_NOMEM when out of memory. */
+/* `trace` is the original one, `whole` has all of its levels together; without calls it is the
+ * same. MV_NOMEM when out of memory. */
 mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
                            mv_step_marks *out, mv_err *err);
 

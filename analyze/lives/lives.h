@@ -166,8 +166,8 @@ const char *mv_history_name(mv_history_kind kind); /* "complete" */
  * agree and no free is missing. In `arena`; NULL when out of memory. */
 const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
 
-/* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.
- */
+/* Whether a block of the final heap is in use: allocated, or waiting for a stream after its
+ * free. */
 static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
 {
     uint8_t state = trace->blocks.state[block];

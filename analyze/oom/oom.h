@@ -1,7 +1,8 @@
 /* Why requests for memory failed on one device: each out-of-memory event of its trace and, in
  * captured files, each call that the device refused and no later call replaced.
  *
- * All figures are those at the moment of the failure, when the allocator had already released what it could. docs/oom.md has the rules. */
+ * All figures are those at the moment of the failure, when the allocator had already released what
+ * it could. docs/oom.md has the rules. */
 #ifndef MV_OOM_H
 #define MV_OOM_H
 
@@ -71,7 +72,7 @@ typedef struct {
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
     int64_t
         margin; /* bytes of `limit` that would remain, or be missing if negative, if all holes of
-                     * the request's pool, on any stream, were one, and the request was served */
+                 * the request's pool, on any stream, were one, and the request was served */
     int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
     uint64_t most;                     /* the most ever allocated, with the request */
     uint64_t rise; /* by how much `most` rose over the second half of the events so far; if the

@@ -75,7 +75,8 @@ void mv_oom_prospect_close(mv_oom_prospect *p)
         mv_replay_close(p->replays[i].replay);
 }
 
-/* Moves a replay to just after the failure. It starts again only if the limit differs from the previous failure's. */
+/* Moves a replay to just after the failure. It starts again only if the limit differs from the
+ * previous failure's. */
 static mv_code replay_within(mv_oom_prospect *p, mv_oom_trial which, uint64_t limit,
                              const mv_oom *o, mv_replay_result *out, mv_err *err)
 {

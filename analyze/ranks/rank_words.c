@@ -14,7 +14,7 @@ typedef struct {
 
 /* ---- outliers ---------------------------------------------------------------------------- */
 
-/* Names one of the places where a rank differs; the bytes are from all of them. */
+/* Names one of the places where a rank differs; the bytes are the sum over all these places. */
 static void say_place(const speaker *s, char text[SENTENCE], const mv_rank_outlier *found)
 {
     char part[MV_SIZE_TEXT], label[256];
@@ -32,7 +32,7 @@ static void say_place(const speaker *s, char text[SENTENCE], const mv_rank_outli
         mv_culprit_label(s->ranks[found->code_of]->code, NULL, found->stack, label, sizeof label));
 }
 
-/* Ranks without stacks may have the same places as others. */
+/* Whether places can be compared: ranks without stacks may have the same places as others. */
 static bool compares_places(mv_rank_reason reason)
 {
     return reason == MV_RANK_OWN_SITES || reason == MV_RANK_MISSING_SITES;
@@ -56,7 +56,7 @@ static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* Each reason once: ": leak, out of memory". */
+/* Appends each reason once: ": leak, out of memory". */
 static void say_reasons(const speaker *s, char text[SENTENCE])
 {
     static const char *const words[MV_RANK_REASON_COUNT] = {
@@ -94,8 +94,8 @@ static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t ran
                        only->rank == rank ? "it" : s->out->names[only->rank], only->text);
 }
 
-/* The ranks whose peak may have been before their first event. The peak of a window (--from, --to)
- * is exact, regardless of earlier events. */
+/* Counts the ranks whose peak may have been before their first event. The peak of a window (--from,
+ * --to) is exact, regardless of earlier events. */
 static uint32_t count_open(const speaker *s, uint32_t *first)
 {
     uint32_t open = 0;
@@ -107,7 +107,7 @@ static uint32_t count_open(const speaker *s, uint32_t *first)
     return open;
 }
 
-/* The ranks with all events but without a certain peak: frees were not recorded, or the events
+/* Counts the ranks that have all events but no certain peak: frees were not recorded, or the events
  * contradict the final heap. */
 static uint32_t count_unsure(const speaker *s, uint32_t *first)
 {
@@ -150,7 +150,7 @@ static void say_open(const speaker *s, char text[SENTENCE])
                        open);
 }
 
-/* With two ranks the larger one is named. Either may be the correct one. */
+/* Of two ranks, the larger one is named. Either may be the correct one. */
 static void say_two(const speaker *s, char text[SENTENCE])
 {
     uint32_t small = mv_rank_reference(s->out, 0), large = 1 - small, first;
@@ -218,7 +218,7 @@ static const char *find_verdict(const speaker *s)
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
-/* When most ranks of a group leak, leaks do not make an outlier. */
+/* If most ranks of a group leak, leaks do not make outliers. */
 static const char *find_leak_note(const speaker *s)
 {
     uint32_t leaks = 0;

@@ -26,8 +26,8 @@ typedef struct {
     uint32_t spare; /* list of removed rows, by `right` */
 } mv_gaps;
 
-/* The priority of a row in a treap: a hash of its number, so that no file can unbalance the tree.
- */
+/* The priority of a row in a treap: a hash of its number, so that no file can unbalance the
+ * tree. */
 static inline uint32_t mv_treap_priority(uint32_t row)
 {
     row ^= row >> 16;

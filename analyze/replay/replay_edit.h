@@ -38,10 +38,10 @@ typedef struct {
     const uint32_t *at;       /* [at_count] events, ascending */
     const uint32_t *instance; /* [allocs.count] call that made the allocation, or MV_NO_ROW */
     const uint32_t *gone;     /* [allocs.count] for OFFLOAD and RECOMPUTE: the program drops the
-                           * allocation before this row's allocation, if that is later; MV_NO_ROW:
-                           * never. NULL: unknown */
+                               * allocation before this row's allocation, if that is later;
+                               * MV_NO_ROW: never. NULL: unknown */
     const uint8_t *cut; /* [allocs.count] 1: never freed because a failed request ended the run;
-                           * NULL: none */
+                         * NULL: none */
 } mv_edit;
 
 /* O(operations) for each edit, including added operations. `from` is unchanged; all results are in

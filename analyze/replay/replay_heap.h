@@ -138,7 +138,7 @@ typedef struct {
     uint64_t largest; /* the largest segment or mapping so far */
     mv_replay_counts counts;
     uint32_t least;     /* first result of the last search: the smallest block of the stream that
-                     * fits */
+                         * fits */
     bool out_of_memory; /* the budget is spent: the heap is no longer valid */
     uint64_t work;      /* number of blocks visited */
     uint64_t most_work; /* limit of `work`, after which the replay is abandoned */

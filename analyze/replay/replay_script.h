@@ -14,7 +14,7 @@ typedef enum {
     MV_OP_COMPLETE, /* the block can be reused; this also requests the free if no FREE came
                      * before */
     MV_OP_TRY,      /* a request that failed in the recorded run; if it succeeds, its block is freed
-                 * immediately */
+                     * immediately */
     MV_OP_EMPTY     /* torch.cuda.empty_cache() */
 } mv_replay_op_kind;
 

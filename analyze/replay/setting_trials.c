@@ -629,8 +629,7 @@ static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err
 
 enum {
     AHEAD_SHARE = 16
-}; /* share of all steps for each trial: 16 steps per event; most trials
-                            * take fewer than 4 */
+}; /* share of all steps for each trial: 16 steps per event; most trials take fewer than 4 */
 
 typedef struct {
     trial_set ahead;
