@@ -36,7 +36,7 @@ typedef struct {
     const mv_sized_run *runs;
     uint32_t base;      /* recording that contains the allocations */
     uint8_t *own;       /* [allocs.count] number of the size of the allocation's step, if steps have
-                    * several sizes; else NULL: base */
+                         * several sizes; else NULL: base */
     uint32_t **partner; /* [count][allocs.count] matching row, or MV_NO_ROW */
     uint32_t end;       /* from this row on, rows have no partner in some recording */
     uint8_t *kind;      /* [allocs.count] mv_size_kind */

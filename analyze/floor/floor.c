@@ -16,8 +16,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_block_rules rules;
-    uint64_t *size;     /* [allocs.count] bytes that any allocator needs; 0: empty or unusable
-                         * lifetime */
+    uint64_t *size;     /* [allocs.count] bytes that any allocator needs; 0: not to be placed */
     uint32_t *pool;     /* [allocs.count] row of the pool if it is a CUDA graph's, or MV_NO_ROW */
     graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
     uint64_t effort;    /* for each placement */

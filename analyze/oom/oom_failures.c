@@ -54,7 +54,7 @@ static bool gives_back(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_FREE_REQUESTED;
 }
 
-/* For each event, the first event at or after it that does not just release memory. */
+/* For each event, the next event, itself included, that does more than release memory. */
 static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
 {
     uint32_t *answer = mv_push_array(scratch, uint32_t, (uint64_t)ev->count + 1);
@@ -67,8 +67,9 @@ static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
     return answer;
 }
 
-/* After a refusal the allocator releases memory and tries again. Its next event is a segment of
- * that size when this helped, and an oom event (which is listed already) when it did not. */
+/* Whether an event shows the outcome of a refused call. After a refusal the allocator releases
+ * memory and tries again. Its next event is a segment of that size if this helped, or else an oom
+ * event, which is listed already. */
 static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
 {
     const mv_events *ev = &l->lives->events;
@@ -99,8 +100,8 @@ static void add_call(listing *l, const uint32_t *answer, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* When several tries for the same size follow each other the last one counts, unless it succeeds.
- * */
+/* If several attempts for the same size follow each other, only the last counts, and only if it
+ * fails. */
 static void list_calls(listing *l, const uint32_t *answer)
 {
     const mv_api_calls *c = &l->trace->api_calls;
@@ -131,7 +132,8 @@ static int by_event(const void *a, const void *b, const void *context)
 
 /* ---- samples of the device --------------------------------------------------------- */
 
-/* The last sample at or before each failure. Failures and samples are both in order of time. */
+/* Finds the last sample at or before each failure. Failures and samples are both in order of
+ * time. */
 static void ask_samples(listing *l)
 {
     const mv_samples *s = &l->trace->samples;
@@ -216,7 +218,7 @@ static void count_retries(listing *l, const mv_replay_script *script)
     }
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all failures ------------------------------------------------------------------------ */
 
 bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_window window, mv_ooms *out)

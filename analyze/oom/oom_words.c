@@ -13,7 +13,8 @@
 
 /* ---- why --------------------------------------------------------------------------------- */
 
-/* Whether the request is larger than the whole device or, if its size is unknown, any GPU. */
+/* Whether the request is larger than the whole device or, if the device's size is unknown, than any
+ * GPU. */
 static bool is_beyond_device(const mv_oom *o)
 {
     if (o->total_source == MV_TOTAL_SAMPLED)
@@ -31,8 +32,8 @@ static void say_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                    mv_size_text(b, o->outlook.leaked));
 }
 
-/* The distance of two figures that differ by `least` to `most`: at least, "at least 3.00 MiB"; or
- * at most, "within 12.0 MiB", if it is unknown which is larger. */
+/* A difference between two figures that is between `least` and `most`: "at least 3.00 MiB"; or, if
+ * either figure may be larger, "within 12.0 MiB". */
 static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
 {
     char size[MV_SIZE_TEXT];
@@ -46,7 +47,7 @@ static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
                        mv_size_text(size, low < high ? low : high));
 }
 
-/* Names the side of the limit if it is the same for both bounds. */
+/* Says which side of the limit the forecast is on if both bounds agree. */
 static void say_forecast(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -93,7 +94,7 @@ static void say_margin(char s[SENTENCE], const mv_oom *o)
                                         : " would be free after this request");
 }
 
-/* The first sentence where the device had room. */
+/* The first sentence if the device had room. */
 static void say_limit(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
@@ -106,7 +107,7 @@ static void say_limit(char s[SENTENCE], const mv_oom *o)
         mv_size_text(c, o->bytes.reserved));
 }
 
-/* The use of the device when it was full. */
+/* How the device was used when it was full. */
 static void say_full(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -162,7 +163,7 @@ static bool is_undecided(const mv_oom *o)
     return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
 }
 
-/* Why a hole that is large enough was not used. */
+/* Why a sufficiently large hole was not used. */
 static void say_hole(char s[SENTENCE], const mv_oom *o)
 {
     static const char *const about[] = {
@@ -306,7 +307,8 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
-/* The command that shows who holds the memory: a refused call is named only by its event. */
+/* The command that shows which lines hold the memory; only the event number names a refused
+ * call. */
 static void say_holders(char s[SENTENCE], const mv_oom *o)
 {
     char at[MV_OOM_AT_TEXT];
@@ -319,7 +321,7 @@ static void say_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-/* Limits that can refuse memory that the device has. The file shows only the limit in its
+/* Limits that can refuse memory although the device has it. The file contains only the limit in its
  * settings. */
 static void advise_limit(const mv_oom_case *c, char s[SENTENCE])
 {
