@@ -49,7 +49,7 @@ uint32_t mv_headline_problems(const mv_reports *reports);
 
 /* A short form for a badge: the number of problems and the worst one ("3: leak"); else the first
  * unknown with its reason ("leaks unknown: no stacks"); else "fine", or for a damaged file "fine
- * (file damaged)". The headline must be from the same reports, which must have the `trace`. NULL
+ * (file damaged)". The headline must be from these reports, and their `trace` must be set. NULL
  * when out of memory. */
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                               const mv_headline *headline);

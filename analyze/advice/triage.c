@@ -335,8 +335,8 @@ static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
 
 /* Whether leaks or doubts on another level add something to the main level. Host memory is never
  * device memory. Blocks of a heap are inside memory from CUDA calls, so a leak of the device may be
- * the same leak. A doubt is reported if it looks like growth and there are no other problems; for
- * host memory also if a device has a doubt. */
+ * the same leak. A doubt is reported if it looks like growth and there are no other problems; a
+ * doubt about host memory is also reported next to a doubt about a device. */
 static bool is_worth_reporting(const mv_triage *t, const mv_triage_other *o)
 {
     mv_level level = o->of->level;

@@ -233,7 +233,7 @@ static void advise_line(whatif_state *s)
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 
-/* Whether a separate pool for the line's blocks is worth a change of the program. */
+/* Whether a separate pool for the line's blocks is worth changing the program. */
 static bool line_is_worth(const whatif_state *s)
 {
     const mv_whatif_line *line = &s->out->line;

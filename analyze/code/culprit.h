@@ -6,7 +6,7 @@
  *     train.py:71 forward                  user
  *     PyEval_EvalFrameDefault              noise       interpreter, dispatcher, unwinder
  *     at::native::empty_cuda               native      any other C or C++ frame
- *     AddmmBackward0::apply, Net::forward  telling     a node of the backward pass; the program's
+ *     AddmmBackward0::apply, Net::forward  informative a node of the backward pass; the program's
  *                                                      own C or C++ (analyze/code/native_frame.h)
  *
  * Paths are classified by their components ("site-packages", "dist-packages", "lib/python3…",

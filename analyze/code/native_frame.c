@@ -131,7 +131,6 @@ static const char *const known_operators[][2] = {
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-/* Part of a text. */
 typedef struct {
     const char *text;
     size_t length;

@@ -46,7 +46,7 @@ typedef struct {
 
 typedef struct {
     mv_levels level[2]; /* at the moments */
-    int64_t delta;      /* of allocated */
+    int64_t delta;      /* of allocated bytes */
     mv_reserved reserved[2];
     uint32_t count;
     mv_diff_row *sites; /* [count] by site: largest change first */

@@ -98,8 +98,8 @@ typedef struct {
     const mv_trace *trace;
     const mv_filter *filter;
     const uint8_t *kinds;     /* by frame; NULL: no term needs them */
-    const mv_sites *sites;    /* the same */
-    const uint64_t *of_frame; /* the same */
+    const mv_sites *sites;    /* NULL: no term needs them */
+    const uint64_t *of_frame; /* NULL: no term needs it */
 } stack_matcher;
 
 static bool is_site(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)

@@ -208,7 +208,8 @@ static bool grows_with(const known *k, uint32_t a, uint32_t b, int power)
     return k->bytes[a] <= k->bytes[b] && k->bytes[b] <= most;
 }
 
-/* Whether this holds for all pairs of sizes of which one is larger in both numbers. */
+/* Whether grows_with() holds for all pairs of sizes in which one size is at least as large in both
+ * numbers. */
 static bool all_grow_with(const known *k, int power)
 {
     for (uint32_t a = 0; a < k->count; a++)
@@ -296,8 +297,8 @@ static mv_code open_functions(mv_arena *arena, const mv_sized_run *runs, uint32_
 }
 
 /* Whether an allocation has the same bytes for all sizes: it is from before the first event (fit.c
- * checks that the sum of these is equal in all recordings); outside of all steps; or without a
- * counterpart but in use during a step of another size. */
+ * checks that their sum is equal in all recordings); outside of all steps; or without a counterpart
+ * but in use during a step of another size. */
 static bool is_state(const mv_size_functions *f, const mv_size_steps *steps, uint32_t row)
 {
     const mv_alloc_lives *a = &f->runs[f->base].lives->allocs;
@@ -451,8 +452,8 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
                            (slope_top * ((wide)size - n[count - 1]) + slope_run - 1) / slope_run));
 }
 
-/* bytes[i] scaled to another size, in proportion to those of its numbers that are larger than the
- * recorded ones (or smaller, if not `is_larger`). */
+/* bytes[i] scaled to another size, in proportion to the numbers that increase (or decrease, if not
+ * `is_larger`). */
 static uint64_t carry(const known *k, uint32_t i, mv_input size, int power, bool is_larger)
 {
     uint64_t bytes = k->bytes[i];

@@ -61,7 +61,7 @@ typedef struct {
     uint64_t base;      /* the need: demand.needed or, if the past is unknown and this is more, the
                          * bytes reserved before the first event */
     uint64_t beyond;    /* bytes taken at the moment beyond `base`, or 0 */
-    uint64_t allowed;   /* highest `beyond` without fragmentation */
+    uint64_t allowed;   /* the highest usual value of `beyond` */
     mv_waiting waiting; /* code that freed the pending blocks */
     uint32_t domain_count;
     mv_domain_report *domains; /* [domain_count] domains that hold memory */

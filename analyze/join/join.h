@@ -30,7 +30,7 @@
 
 typedef struct mv_join {
     uint64_t events;  /* allocations in the trace, on devices with events in the snapshot */
-    uint64_t outside; /* allocations of these before or after the snapshot's events */
+    uint64_t outside; /* of these, allocations before or after the snapshot's events */
     uint64_t matched;
     uint64_t operators; /* matched allocations for which the trace has the operator */
     int64_t offset_us;  /* median of the trace's times minus the snapshot's */

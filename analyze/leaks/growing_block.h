@@ -22,7 +22,7 @@
 typedef struct {
     uint32_t site;
     uint64_t bytes_per_step; /* mean over the judged steps, rounded to the nearest byte */
-    uint32_t steps;          /* judged */
+    uint32_t steps;          /* number of judged steps */
     bool follows_work; /* the steps' temporary memory grows by more: the block may be a batch */
 } mv_growing_block;
 

@@ -4,8 +4,8 @@
 #include "analyze/leaks/growth.h"
 
 /* A line must hold more at the floors of this many whole steps, without a fall, and in this share
- * of the steps. In recordings of conversations that end, the longest had 9 and 30 turns, and those
- * with 30 turns were alone. */
+ * of the steps. Recorded conversations that ended had up to 9 turns; conversations without others
+ * at the same time had up to 30. */
 #define LEAST_RISES 20
 #define RISING      0.8
 

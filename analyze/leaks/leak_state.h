@@ -116,8 +116,8 @@ bool mv_leak_sites_evaluate(mv_leak_state *w);
 const char *mv_floor_risen_why(mv_leak_state *w);
 
 /* Sets w->out->floor.rises without the lines of which nothing is alive at the end: they keep
- * nothing, whatever they held before. Needs floor and the site counts. False when out of memory.
- * O(n log n). */
+ * nothing, regardless of what they held before. Needs floor and the site counts. False when out of
+ * memory. O(n log n). */
 bool mv_floor_without_gone(mv_leak_state *w);
 
 /* Fills out->grown; has_grown stays false if the fact is missing, damaged, or has too few spans.

@@ -644,8 +644,8 @@ typedef enum { FIND_STEPS, FIND_FLOOR, FIND_PILES, FIND_GROWTH, FINISH } piece;
 
 struct mv_leak_search {
     mv_leak_state state;
-    const mv_lives *lives; /* up to the program's exit */
-    mv_lives before;       /* without it */
+    const mv_lives *lives; /* including the program's exit */
+    mv_lives before;       /* without the exit */
     mv_arena scratch;
     piece next;
 };

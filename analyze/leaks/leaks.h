@@ -28,7 +28,7 @@ typedef enum {
 #define MV_LEAK_KIND_LIST(X)                                                                     \
     X(UNKNOWN, "unknown")                                                                        \
     X(GRAPH, "autograd_graph")      /* results kept with their graph; backward passes run */     \
-    X(NO_GRAD, "no_grad")           /* the same, but no backward pass runs */                    \
+    X(NO_GRAD, "no_grad")           /* like GRAPH, but no backward pass runs */                  \
     X(HIDDEN_STATE, "hidden_state") /* a recurrent state that carries the graph of all steps */  \
     X(LOSS, "accumulated_loss")     /* the scalars that a loss function returned */              \
     X(HOOK, "module_hook")                                                                       \
@@ -90,7 +90,7 @@ typedef struct {
                                         * span */
     uint64_t allocations, born, freed; /* for the whole folded time; `born` and `freed` in bytes */
     uint64_t span_us;                  /* the length of a span */
-    uint32_t spans;                    /* whole ones */
+    uint32_t spans;                    /* number of whole spans */
     uint32_t rises;                    /* spans in which the line held more than in the span
                                         * before */
     mv_stack_id stack;                 /* the stack with most of the allocated bytes */

@@ -346,7 +346,8 @@ static bool find_left(search *s)
 
 /* Blocks that a line frees in bulks do not count as a rise of the floor, provided that the latest
  * ones have not waited longer than any before. Exception: if each bulk of a list leaves more than
- * the bulk before, the list's remaining blocks grow. The collector frees such a rest later. */
+ * the bulk before, the list's remaining blocks grow. The collector frees such remaining blocks
+ * later. */
 static void explain(search *s, const group_bulks *g)
 {
     const mv_steps *steps = &s->w->out->steps;
@@ -360,7 +361,7 @@ static void explain(search *s, const group_bulks *g)
     s->emptied[g->group] = g->youngest;
 }
 
-/* Does the same as explain() for live blocks. */
+/* Explains live blocks as explain() explains freed ones. */
 static bool explain_alive(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;

@@ -12,8 +12,8 @@
  *     launches      0 .... 400 .... 800 .... 1200 .... 1600 .... 1900
  *     one stack     x       x       x         x         x         x        steps
  *     another       xxxxxx                                                 no steps */
-#ifndef MV_BEAT_H
-#define MV_BEAT_H
+#ifndef MV_STEP_MARKS_H
+#define MV_STEP_MARKS_H
 
 #include "parse/model/trace.h"
 

@@ -80,7 +80,7 @@ typedef struct {
     bool has_no_heap;               /* the file has no final heap to compare the table with */
     bool is_missing_segment_events; /* the events were apparently not recorded, or dropped: reserved
                                      * memory is always that of the final heap */
-    bool is_missing_memory_events;  /* there are events, but on no device are they about memory */
+    bool is_missing_memory_events;  /* there are events, but none on any device is about memory */
     bool is_missing_allocs; /* no event is an allocation, but frees, added segments or the final
                              * heap show that some are missing */
     mv_alloc_lives allocs;
@@ -106,8 +106,8 @@ typedef struct {
                                  * free_requested shows, in a file without any alloc: they may have
                                  * been allocated later, and not all at once */
         uint64_t unproven_ends; /* as above, but shown by their last free */
-        uint64_t unproven_segments; /* segments that may have been added after the first event, in a
-                                     * file that records only the ends of such segments */
+        uint64_t unproven_segments; /* segments that may have been added after the first event,
+                                     * because the file records only the ends of such segments */
         uint64_t uncompleted;       /* allocations of a file without any free_completed: they may
                                      * have waited for a stream after `completed` */
         uint64_t lone_segments;     /* segment events that contradict the held bytes */

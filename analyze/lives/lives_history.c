@@ -288,8 +288,9 @@ static const char *why_lost(const mv_lives_sweep *r)
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
-/* Whether blocks lie outside every known segment although added segments are recorded: their
- * segments are older than the first event, and the ends of those are not recorded. */
+/* Whether blocks lie outside every known segment although added segments are recorded: these blocks
+ * are in segments that are older than the first event, and the ends of those segments are not
+ * recorded. */
 static bool uses_older_segments(const mv_lives_sweep *r)
 {
     return r->adds_segments && !r->is_captured && r->lives->doubts.outside > 0;

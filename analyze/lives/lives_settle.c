@@ -118,8 +118,8 @@ static void find_residuals(mv_lives_sweep *r)
 
 /* ---- missing events ---------------------------------------------------------------------- */
 
-/* Counts allocations that only their frees show; that is proof enough if allocs are recorded.
- * skip_actions applies only to PyTorch's device allocator. */
+/* Counts allocations that only their frees show; such an allocation is only certain if allocs are
+ * recorded. skip_actions applies only to PyTorch's device allocator. */
 static void find_unproven(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;

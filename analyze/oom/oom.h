@@ -114,7 +114,7 @@ typedef struct {
     mv_heap_sums bytes;
     uint64_t usable;       /* free in the request's own pool and stream */
     uint64_t joinable;     /* free in its pool, large and small, on any stream */
-    uint64_t largest_hole; /* among these */
+    uint64_t largest_hole; /* in the bytes of `usable` */
     mv_oom_hole hole;      /* why `largest_hole` did not serve the request */
     uint64_t total;        /* bytes of the device; 0: unknown */
     mv_total_source total_source;
@@ -125,7 +125,7 @@ typedef struct {
                              * suspect is the cause; `suspect` then differs */
     mv_oom_decider decided_by;
     const char *why;    /* one sentence */
-    const char *advice; /* one sentence or two */
+    const char *advice; /* one or two sentences */
     bool detailed;      /* the fields below are set */
     mv_pins pins;       /* blocks that pin the free memory of the request's pool and stream */
     uint32_t holder_count;

@@ -66,7 +66,7 @@ static bool is_uncut(const mv_oom_case *c, const mv_oom *o)
     if (max_split == UINT64_MAX)
         return false;
     least = mv_holes_least(&c->heap->now, c->domain, o->requested);
-    if (least == 0) /* no hole fits, so none was left unsplit */
+    if (least == 0) /* no hole fits, so no hole was left unsplit */
         return false;
     if (o->requested < max_split)
         return least >= max_split;

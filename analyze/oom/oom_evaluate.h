@@ -1,6 +1,6 @@
 /* The verdict on one failed request. docs/oom.md has the rules. */
-#ifndef MV_OOM_JUDGE_H
-#define MV_OOM_JUDGE_H
+#ifndef MV_OOM_EVALUATE_H
+#define MV_OOM_EVALUATE_H
 
 #include "analyze/oom/oom.h"
 

@@ -53,7 +53,7 @@ typedef struct {
                                   * printed, or unknown */
     mv_printed_size not_pytorch; /* of this process */
     mv_printed_size others;      /* of all others: other processes, and the driver's own memory */
-    mv_printed_size outside;     /* both together */
+    mv_printed_size outside;     /* not_pytorch and others together */
     mv_printed_size pending;     /* in a summary: freed, but a stream may still use it */
     mv_printed_size releasable;  /* in a summary: empty_cache() would return it to the device */
     /* Conclusions. */

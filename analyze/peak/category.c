@@ -413,7 +413,7 @@ static bool find_keepers(mv_arena *scratch, category_search *s)
 
 /* One stack's allocations of the sizes of a workspace. */
 typedef struct {
-    uint32_t first[SIZES]; /* allocation */
+    uint32_t first[SIZES]; /* row of the first allocation */
     uint32_t taken[SIZES];
     uint32_t kept[SIZES]; /* never freed */
     uint32_t others;      /* allocations of other sizes */
@@ -447,8 +447,8 @@ static void count_workspaces(const category_search *s, workspace_use *of_stack)
     }
 }
 
-/* Whether a size is a workspace. A workspace is allocated during a matrix multiplication, which is
- * its Python line, and is kept for good: it is the first block of exactly that size from a stack
+/* Whether a size is a workspace. A workspace is allocated during a matrix multiplication, whose
+ * Python line it has, and is kept for good: it is the first block of exactly that size from a stack
  * that also allocates other sizes, and the only one that is never freed. */
 static bool is_workspace(const category_search *s, const workspace_use *use, unsigned size)
 {

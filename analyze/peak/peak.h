@@ -79,7 +79,6 @@ void mv_peak_search_end(mv_peak_search *search); /* may be called at any time */
 /* Maximum number of sites listed for a target; nobody would read a longer list. */
 #define MV_PEAK_REACH_MOST 64
 
-/* The goal. */
 typedef struct {
     uint64_t bytes; /* the target */
     mv_bound bound; /* bound of the peak (mv_audit.peak.allocated). The true peak may be lower, or

@@ -158,9 +158,9 @@ static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage
     return class != NO_CLASS && g->is_small[class] && most == g->size[class] ? class : NO_CLASS;
 }
 
-/* The middle stages of a pipeline may hold the same, so that their class is larger than one stage.
- * The first stage (embedding) and the last (loss) both differ from them. If stages are single
- * ranks, these must also run different code: two odd ranks may be the first and the last by
+/* The middle stages of a pipeline may hold the same memory, so that their class is larger than one
+ * stage. The first stage (embedding) and the last (loss) both differ from them. If stages are
+ * single ranks, these must also run different code: two odd ranks may be the first and the last by
  * chance. */
 static bool accept_ends(grouping *g, mv_rank_grid grid)
 {
@@ -216,8 +216,8 @@ static void assign_stages(grouping *g, mv_rank_grid grid)
 }
 
 /* Joins stages of one or two ranks, in which an odd rank cannot be identified, if they hold the
- * same. Ranks of small classes get the class of their stage or, in a stage without a class, the
- * class of its first rank. */
+ * same memory. Ranks of small classes get the class of their stage or, in a stage without a class,
+ * the class of its first rank. */
 static void assign_by_number(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;

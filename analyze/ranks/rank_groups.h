@@ -1,4 +1,4 @@
-/* The ranks of a job that should hold the same: each rank is compared with its group only.
+/* The ranks of a job that should hold the same memory: each rank is compared only with its group.
  *
  *     rank    0 1 2 3 4 5 6 7 8 9 ...      pipeline parallelism: ranks of one stage hold the same,
  *     holds   a a a a b b x b c c ...      ranks of different stages do not; x belongs to b's stage
@@ -24,7 +24,7 @@ typedef struct {
     uint32_t count;
     uint32_t *of;    /* [ranks] group of each rank; groups are in order of rank numbers */
     uint32_t length; /* number of ranks in a stage. A larger group combines several stages that hold
-                      * the same but may allocate in different orders */
+                      * the same memory but may allocate in different orders */
 } mv_rank_groups;
 
 /* Parses "tp=8,pp=4": sizes of dimensions, fastest-varying first. The pipeline is called pp; an

@@ -208,7 +208,7 @@ static bool take_backend(conf_text *t)
 /* The form of a value, for keys without effect on the device. */
 typedef enum {
     BOOL,
-    NUMBER,         /* whole */
+    NUMBER,         /* whole number */
     POSITIVE,       /* whole number above 0 */
     POWER_OF_2_128, /* power of two up to 128 */
 } value_form;

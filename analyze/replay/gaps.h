@@ -14,7 +14,7 @@ typedef struct {
     uint64_t addr;
     uint64_t size;
     uint64_t most;  /* largest size of this node and its descendants */
-    uint32_t owner; /* the caller's */
+    uint32_t owner; /* for use by the caller */
     uint32_t left, right;
 } mv_gap;
 

@@ -14,7 +14,7 @@ typedef struct {
 } evidence;
 
 /* The releases that each key or action proves. `since` is the first release that writes it, `until`
- * the last; 0: all later releases. Sources: PyTorch's sources of these releases, and the named pull
+ * the last; 0: all later releases. Source: PyTorch's code of these releases, and the named pull
  * requests. */
 static const struct {
     size_t seen; /* offset in `evidence` */

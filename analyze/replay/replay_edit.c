@@ -337,8 +337,8 @@ static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint3
     return gone > next ? gone : next;
 }
 
-/* Positions of the allocations or, with `of_frees`, of each one's first free: op_count if a failed
- * request cut it off. */
+/* Positions of the allocations or, with `of_frees`, of their first frees; op_count if a failed
+ * request cut the free off. */
 static uint32_t *positions(edit_state *e, bool of_frees)
 {
     uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);

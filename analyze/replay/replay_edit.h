@@ -14,15 +14,15 @@ typedef enum {
     MV_EDIT_SCALE,      /* `rows` have numerator/denominator of their bytes, rounded up; 0: the rows
                          * are removed */
     MV_EDIT_APART,      /* `rows` come from a separate pool */
-    MV_EDIT_PREALLOC,   /* `rows` are parts of one buffer of the maximum that they request at once;
-                         * the buffer is allocated before the first row and kept */
+    MV_EDIT_PREALLOC,   /* `rows` share one buffer, as large as the most that they request at once;
+                         * it is allocated before the first row and kept */
     MV_EDIT_RESERVE,    /* `bytes` are allocated before everything else, and freed immediately */
     MV_EDIT_ONE_STREAM, /* everything is on one stream, so no free waits for another stream */
     MV_EDIT_EMPTY,      /* empty_cache() is called before each event of `at` */
     MV_EDIT_FREE_EARLY, /* frees of `rows` do not wait for streams */
-    MV_EDIT_OFFLOAD,    /* `rows` are absent from the second allocation after them, or from `gone`,
-                         * until just before the allocations that precede their frees; if a failed
-                         * request ended their use, to the end */
+    MV_EDIT_OFFLOAD,    /* `rows` leave at the second allocation after them, or at `gone`, and come
+                         * back before the allocations that precede their frees; if a failed request
+                         * ended their use, they stay away */
     MV_EDIT_RESIZE,     /* every row requests the bytes in `sizes` */
     MV_EDIT_RECOMPUTE   /* what a call (`instance`) keeps, except its last allocation, is freed when
                          * the call ends, and allocated again before the first of its frees */

@@ -44,7 +44,7 @@ typedef enum {
 
 /* 80 bytes; the fields that a search reads come first. */
 typedef struct {
-    uint64_t stream; /* value */
+    uint64_t stream; /* value of the stream, not a row */
     uint64_t size;
     uint64_t addr;
     uint32_t left, right; /* in the tree of its pool; if pending, in the queue of pending blocks */

@@ -46,8 +46,8 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
 
 /* Whether the program requested a release. The release belongs to a group that ends at `end`,
  * followed by the event `next`. `reserved` is the level before the release. If other events have
- * calls and these do not, it is the level before the group: the group then belongs to a thread
- * without Python stack, where empty_cache() is not called, and counts as one call. */
+ * calls but the group has none, `reserved` is the level before the group: the group then belongs to
+ * a thread without a Python stack, where empty_cache() is not called, and counts as one call. */
 static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
                           uint64_t reserved, uint64_t most)
 {

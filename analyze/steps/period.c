@@ -235,8 +235,8 @@ static uint32_t period_of(const repeat *repeats, uint32_t count)
 }
 
 /* Whether each repetition passes something to the next: at some position within the period, most
- * allocations are freed after the same allocation of the next repetition, but before that of the
- * repetition after it. */
+ * allocations are freed after the same allocation of the next repetition, but before the same
+ * allocation of the repetition after that. */
 static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t period)
 {
     for (uint32_t first = 0; first < period; first++) {

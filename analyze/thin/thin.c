@@ -259,7 +259,7 @@ static bool find_pairs(thinning *t)
     return true;
 }
 
-/* Upper rows were born earlier, so one backward pass finds all of them. */
+/* Rows above were born earlier, so one backward pass finds all of them. */
 static void keep_above(const thinning *t, mv_bitmap *rows)
 {
     for (uint32_t i = t->pairs; i-- > 0;)
