@@ -640,8 +640,8 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
     return (a > b) - (a < b);
 }
 
-/* Equally serious findings stay in the order in which they were found: by event, or by rank in the
- * report. */
+/* Equally serious findings stay in the order in which they were found: by event, or by rank in
+ * the report. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_finding *a = left, *b = right;

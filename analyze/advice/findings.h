@@ -61,19 +61,16 @@ const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count);
 /* The blocks that a finding counts, which are highlighted for it. */
 typedef enum {
     MV_BLOCKS_NONE,
-    MV_BLOCKS_OF_LINE,     /* blocks whose stack is on the same line as `stack`
-                            * (analyze/code/sites.h) */
+    MV_BLOCKS_OF_LINE,     /* blocks whose stack is on the same line as
+                            * `stack` (analyze/code/sites.h) */
     MV_BLOCKS_OF_LEAK,     /* blocks of row `leak` of the leak report */
     MV_BLOCKS_OF_PINS,     /* blocks of the same line that are next to holes */
     MV_BLOCKS_OF_CATEGORY, /* blocks of any line */
     MV_BLOCKS_WAITING      /* blocks that wait for a stream */
 } mv_finding_blocks;
 
-enum {
-    MV_MOST_FINDINGS = 16,
-    MV_PEAK_FINDINGS = 5
-}; /* per kind; further findings are only
-                                                       * counted */
+/* Maximum per kind; further findings are only counted. */
+enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 };
 
 typedef struct {
     mv_finding_kind kind;

@@ -161,8 +161,8 @@ static void add_failures(heading *h)
                    .why = mv_failure_may_be_caught(&h->words, count)});
 }
 
-/* As for the findings: failed requests first, then most bytes. Rows that are not alarms keep their
- * order. */
+/* As for the findings: failed requests first, then most bytes. Rows that are not alarms keep
+ * their order. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_headline_row *a = left, *b = right;

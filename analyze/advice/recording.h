@@ -1,5 +1,5 @@
-/* Data missing from a recording, and how to record it; contents of a recording without PyTorch
- * memory. */
+/* Data missing from a recording, and how to record it; contents of a recording without
+ * PyTorch memory. */
 #ifndef MV_RECORDING_H
 #define MV_RECORDING_H
 

@@ -21,8 +21,8 @@ typedef struct {
     mv_oom failure;   /* the last failed request, without a target */
     bool has_failure;
     uint32_t change_count;
-    const char *changes[MOST_REMEDIES]; /* changes tried so far: two lines may have the same
-                                         * filter */
+    const char *changes[MOST_REMEDIES]; /* changes tried so far: two lines may have the
+                                         * same filter */
     mv_code_facts facts;
     uint32_t peak; /* event after which most bytes are allocated */
     mv_remedies *out;
@@ -148,8 +148,8 @@ static bool add_change(remedy_search *s, const char **out, const char *word, con
     return true;
 }
 
-/* Replays a change, and keeps it if it saves memory. `word` is the change's option, without
- * dashes. */
+/* Replays a change, and keeps it if it saves memory. `word` is the change's option,
+ * without dashes. */
 static bool try_change(remedy_search *s, mv_code_change_kind kind, const char *word,
                        const char *text)
 {

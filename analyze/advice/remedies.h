@@ -13,16 +13,16 @@
 #include "analyze/replay/setting_trials.h"
 
 typedef struct {
-    const char *change;  /* as on the command line: "--recompute train.py:62:"; "": no code
-                          * change */
+    const char *change;  /* as on the command line: "--recompute train.py:62:"; "": no
+                          * code change */
     const mv_edit *edit; /* the code change as an edit, or NULL */
     mv_trial trial;      /* replayed without a limit if it does not reach the target */
     bool serves;         /* every request is served within the target */
     bool reaches;        /* also, after a failed request, what the run still needs fits */
-    uint64_t spare;      /* rest of the target after the failed request; MV_NO_BYTES: no request
-                          * failed */
-    int64_t saves;       /* reduction of mv_remedies.needs; for a failed request, both without a
-                          * limit */
+    uint64_t spare;      /* rest of the target after the failed request; MV_NO_BYTES: no
+                          * request failed */
+    int64_t saves;       /* reduction of mv_remedies.needs; for a failed request, both without
+                          * a limit */
     uint64_t recomputed; /* bytes that forward passes allocate again */
     uint64_t copied;     /* bytes copied to the host and back */
 } mv_remedy;
@@ -54,8 +54,8 @@ mv_code mv_remedies_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
                          const mv_sites *sites, mv_remedies_opts opts, mv_remedies *out,
                          mv_err *err);
 
-/* The option or settings: "--cpu train.py:62", "expandable_segments:True", "the default
- * settings". */
+/* The option or settings: "--cpu train.py:62", "expandable_segments:True", "the
+ * default settings". */
 const char *mv_remedy_name(const mv_remedy *remedy);
 
 #endif

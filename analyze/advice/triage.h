@@ -90,11 +90,11 @@ typedef struct {
 
 /* The part of a file to report on. */
 typedef struct {
-    const mv_trace *read;  /* the original trace, for other settings, failed requests and the
-                            * ledger */
+    const mv_trace *read;  /* the original trace, for other settings, failed requests and
+                            * the ledger */
     const mv_trace *trace; /* the trace of a level (analyze/levels), for all other reports */
-    bool with_others;      /* also finds leaks on other levels; `trace` must be of the default
-                            * level */
+    bool with_others;      /* also finds leaks on other levels; `trace` must be of the
+                            * default level */
     bool no_whatif;        /* does not try other settings, which takes longest */
     uint32_t first, end;   /* devices [first, end); UINT32_MAX: all, and the host */
 } mv_triage_query;

@@ -9,8 +9,8 @@
 #include "analyze/heap/pins.h"
 #include "analyze/replay/setting_trials.h"
 
-/* The line whose blocks pin most of the free memory, and the effect of a separate pool for these
- * blocks. */
+/* The line whose blocks pin most of the free memory, and the effect of a separate pool for
+ * these blocks. */
 typedef struct {
     bool found;
     mv_pin pin;
@@ -22,8 +22,8 @@ typedef struct {
     const char *setting; /* "" if the program should change instead */
     const char *text;
     int64_t saves;     /* reduction of the recorded peak of reserved memory */
-    int64_t gain;      /* reduction of the need of the recorded settings within the limit, if one is
-                        * given */
+    int64_t gain;      /* reduction of the need of the recorded settings within the limit, if one
+                        * is given */
     mv_stack_id stack; /* stack of the line to change, or MV_NO_STACK */
 } mv_whatif_advice;
 
@@ -45,10 +45,10 @@ typedef struct {
     const char *verdict;     /* the result of the advice, in a few words; never NULL */
     mv_minimum floor;        /* a bound for all settings; without a placement */
     const char *floor_line;  /* the floor as a sentence without a full stop, or "" */
-    const char *kinds_note;  /* note on segments that indicate other settings (segment_kinds.h), or
-                              * "" */
-    uint32_t untried;        /* settings that were not replayed to the end, and are not among the
-                              * runs */
+    const char *kinds_note;  /* note on segments that indicate other settings (segment_kinds.h),
+                              * or "" */
+    uint32_t untried;        /* settings that were not replayed to the end, and are not among
+                              * the runs */
     const char *idle_note;   /* note on settings that have no effect on the device, or were skipped;
                               * or "" */
 } mv_whatif;
@@ -57,12 +57,12 @@ typedef struct {
     uint32_t conf_count;          /* 0: the built-in set */
     const char *const *conf;      /* [conf_count] texts for mv_alloc_conf_parse */
     uint32_t change_count;        /* all changes together are one run, also under each of `conf` */
-    const mv_code_change *change; /* [change_count] with arguments that mv_code_change_is_fine
-                                   * accepts */
+    const mv_code_change *change; /* [change_count] with arguments that
+                                   * mv_code_change_is_fine accepts */
     uint64_t capacity;            /* bytes of the device or the process; 0: none */
     bool has_target;              /* also find the changes that reach `target`: */
-    uint64_t target;              /* target of reserved memory; 0: the needs of the last failed
-                                   * request */
+    uint64_t target;              /* target of reserved memory; 0: the needs of the last
+                                   * failed request */
 } mv_whatif_opts;
 
 /* O(n log n) for each run. All results are in `arena`, or belong to the caller (conf). Fails only

@@ -10,9 +10,9 @@
 
 #include "analyze/peak/peak.h"
 
-/* All replays together take up to this many steps (mv_replay_most_work), and longer traces are not
- * replayed: with 100,000 events the report would execute four times as many instructions
- * (bench/instructions). */
+/* All replays together take up to this many steps (mv_replay_most_work), and longer traces
+ * are not replayed: with 100,000 events the report would execute four times as many
+ * instructions (bench/instructions). */
 #define MV_WITHOUT_STEPS  ((uint64_t)1 << 21)
 #define MV_WITHOUT_EVENTS ((uint32_t)1 << 16)
 
@@ -21,8 +21,8 @@ typedef struct {
     int64_t *fall;  /* [count] reduction of the peak without each of the first sites */
 } mv_reserved_falls;
 
-/* O(n log n) for each of the first `most` sites. All results are in `arena`. Fails only when out of
- * memory. */
+/* O(n log n) for each of the first `most` sites. All results are in `arena`. Fails only when out
+ * of memory. */
 mv_code mv_without_sites(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_attribution *found, uint64_t most, mv_reserved_falls *out,
                          mv_err *err);

@@ -9,8 +9,8 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* The parts of torch itself, one level below its folder. Any other folder called torch is the
- * user's. */
+/* The parts of torch itself, one level below its folder. Any other folder called torch is
+ * the user's. */
 static const char *const torch_parts[] = {
     "_C",
     "_custom_op",
@@ -104,8 +104,8 @@ static bool text_starts(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* One component of a path; `next` is where the following component begins, NULL after the last
- * one. */
+/* One component of a path; `next` is where the following component begins, NULL after the
+ * last one. */
 typedef struct {
     const char *text;
     size_t length;

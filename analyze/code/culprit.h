@@ -42,9 +42,9 @@ static inline const char *mv_own_name(const char *function)
 
 mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 
-/* The kind of every frame, for callers that read many stacks: [frames.count] mv_frame_kind, then
- * one byte that is 1 if the trace shows training (mv_trace_shows_training). NULL when out of
- * memory. */
+/* The kind of every frame, for callers that read many stacks: [frames.count] mv_frame_kind,
+ * then one byte that is 1 if the trace shows training (mv_trace_shows_training). NULL when out
+ * of memory. */
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
 /* The innermost user frame; without one, the innermost package frame, then framework frame, then

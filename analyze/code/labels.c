@@ -264,8 +264,8 @@ static void add_sizes(label_maker *l, label_row *items, uint32_t count)
     }
 }
 
-/* Adds a frame to the labels of rows that share a label, and repeats this for rows that still share
- * one. */
+/* Adds a frame to the labels of rows that share a label, and repeats this for rows that still
+ * share one. */
 static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
     mv_frame_kind code = items[0].is_native ? MV_FRAME_INFORMATIVE : MV_FRAME_PACKAGE;

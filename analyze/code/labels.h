@@ -18,8 +18,8 @@
 #include "analyze/code/culprit.h"
 
 typedef struct {
-    const mv_trace *trace; /* rows may come from several traces; frames are compared by their
-                            * text */
+    const mv_trace *trace; /* rows may come from several traces; frames are compared by
+                            * their text */
     const uint8_t *kinds;  /* the kinds of the trace's frames, from mv_frame_kinds */
     mv_stack_id stack;
     uint32_t key;   /* rows with different keys may have the same label: another column differs */

@@ -19,8 +19,8 @@ const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME]);
 /* Whether this library makes the CUDA calls of PyTorch's caching allocator. */
 bool mv_library_is_framework(const char *path);
 
-/* Whether Python calls C through this library: ctypes or cffi, which may be part of the
- * interpreter. */
+/* Whether Python calls C through this library: ctypes or cffi, which may be part of
+ * the interpreter. */
 bool mv_library_is_binding(const char *path);
 
 #endif

@@ -48,9 +48,9 @@ static const char *const helper_names[] = {"at::detail::",
                                            "__gnu_cxx::",
                                            "operator new"};
 
-/* The first frames of threads and programs: from glibc, libstdc++, CUDA and Python's main. A frame
- * in a binary without symbols gets the name of the nearest other symbol
- * ("pthread_condattr_setpshared"). */
+/* The first frames of threads and programs: from glibc, libstdc++, CUDA and Python's
+ * main. A frame in a binary without symbols gets the name of the nearest other
+ * symbol ("pthread_condattr_setpshared"). */
 static const char *const start_names[] = {"clone",
                                           "__clone",
                                           "start_thread",
@@ -83,8 +83,8 @@ static const char *const library_files[] = {
     "libshm",   "libstdc++", "libtorch", "python",
 };
 
-/* Files that torchgen and nvcc generate when PyTorch is built. Source: torchgen/gen.py,
- * tools/autograd/gen_*.py. */
+/* Files that torchgen and nvcc generate when PyTorch is built. Source:
+ * torchgen/gen.py, tools/autograd/gen_*.py. */
 static const char *const generated_files[] = {
     "Register",      "VariableType", "TraceType", "ADInplace",  "python_",          "tmpxft_",
     "Functions.cpp", "Functions_",   "ViewFuncs", "Operators_", "CompositeViewCopy"};
@@ -109,8 +109,8 @@ static const char *const library_names[] = {
     "ucp_",          "ucs_",     "MPI_",         "ompi_",        "__kmp",     "GOMP_",
     "omp_",          "__cuda",   "_object"};
 
-/* Nodes named after an ATen operator that users know under another name, from
- * torch.nn.functional. */
+/* Nodes named after an ATen operator that users know under another name,
+ * from torch.nn.functional. */
 static const char *const known_operators[][2] = {
     {"addmm", "linear"},
     {"convolution", "conv"},
@@ -207,8 +207,8 @@ typedef struct {
     bool has_args; /* C++ functions have arguments; C functions have only a name */
 } signature;
 
-/* The length of the part at `at` that contains brackets or spaces; 0 if no such part begins
- * there. */
+/* The length of the part at `at` that contains brackets or spaces; 0 if no such part
+ * begins there. */
 static size_t odd_part(const char *at, const char *start)
 {
     static const char *const odd[] = {"(anonymous namespace)",

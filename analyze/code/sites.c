@@ -10,8 +10,8 @@ typedef struct {
     mv_frame_kind most;
 } frame_view;
 
-/* The next frame of the view at or after *at, which moves past the frame; MV_NO_FRAME at the
- * end. */
+/* The next frame of the view at or after *at, which moves past the frame; MV_NO_FRAME at
+ * the end. */
 static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t *at)
 {
     uint32_t count;

@@ -20,8 +20,8 @@ enum {
     MV_MARK_MATMUL = 1 << 10        /* multiplies matrices, which may allocate cuBLAS's workspace */
 };
 
-/* Whether `part` occurs in a path at the start of a component. A slash in `part` matches either
- * slash. */
+/* Whether `part` occurs in a path at the start of a component. A slash in `part` matches
+ * either slash. */
 bool mv_path_has(mv_span path, const char *part);
 
 /* Whether a frame is torch's call of a module. `kinds` comes from mv_frame_kinds. */

@@ -4,8 +4,8 @@
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"
 
-/* Maximum length of the path ends to compare, in components; after these, only base names are
- * compared. */
+/* Maximum length of the path ends to compare, in components; after these, only base names
+ * are compared. */
 #define MOST_COMPONENTS 4
 
 typedef struct {
@@ -123,8 +123,8 @@ static void match_functions(frame_matcher *m)
 /* A pair of functions, in the order of the code. */
 typedef struct {
     uint64_t file;
-    int64_t line; /* the smaller of both first lines, which is unchanged when the sides are
-                   * swapped */
+    int64_t line; /* the smaller of both first lines, which is unchanged when the sides
+                   * are swapped */
     uint64_t name;
     uint32_t before, after;
 } function_pair;

@@ -38,9 +38,9 @@ static int64_t shift_of(const alignment *al, uint32_t i, uint32_t j)
     return (int64_t)((uint64_t)al->b->line[j] - (uint64_t)al->a->line[i]);
 }
 
-/* The penalty for lines i and j after the joint `last`: 0 if both lines moved alike; small if lines
- * between them were added or removed; larger if such lines do not explain the move, or contradict
- * it. */
+/* The penalty for lines i and j after the joint `last`: 0 if both lines moved alike; small if
+ * lines between them were added or removed; larger if such lines do not explain the move, or
+ * contradict it. */
 static uint32_t jump(const alignment *al, uint32_t last, uint32_t i, uint32_t j)
 {
     uint32_t width = al->b->count + 1;

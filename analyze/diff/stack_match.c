@@ -126,8 +126,8 @@ static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->groups, rule);
 }
 
-/* Matches native stacks by the frame of their label: the node of a backward pass, or the
- * operator. */
+/* Matches native stacks by the frame of their label: the node of a backward pass, or
+ * the operator. */
 static void group_round_by_label(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)

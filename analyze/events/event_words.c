@@ -216,8 +216,8 @@ static void write_alloc(event_writer *t, uint32_t alloc)
     write_end(t);
 }
 
-/* The line of the freeing call if its stack differs from the alloc's: files may repeat the alloc's
- * stack. */
+/* The line of the freeing call if its stack differs from the alloc's: files may repeat the
+ * alloc's stack. */
 static const char *freeing_line(event_writer *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
@@ -227,8 +227,8 @@ static const char *freeing_line(event_writer *t, uint32_t event)
     return line_of(t, " in ", t->events->stack[event], "");
 }
 
-/* ", which event 8,407 (train.py:62 forward) allocated 12 ms before": the allocation that `event`
- * frees. */
+/* ", which event 8,407 (train.py:62 forward) allocated 12 ms before": the allocation that
+ * `event` frees. */
 static const char *origin(event_writer *t, uint32_t event)
 {
     uint32_t born = t->out->born;
@@ -297,9 +297,8 @@ static void write_annotation(event_writer *t, uint32_t event)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-enum {
-    MOST_OF_CALL = 4096
-}; /* number of events searched for the end of a call; real calls have a few */
+/* Number of events searched for the end of a call; real calls have a few. */
+enum { MOST_OF_CALL = 4096 };
 
 /* The alloc of the same call for which the segment was needed; MV_NO_ROW: unknown. */
 static uint32_t needed_by(const event_writer *t, uint32_t event)

@@ -47,9 +47,9 @@ typedef struct {
 bool mv_event_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
                                mv_event_explanation *out);
 
-/* The explanation of an allocation: its alloc event's, or one from its row if it is from before the
- * first event: "Allocated before the first event: 2.00 MiB at 0x7f1200000000; freed by event 12;
- * ...". */
+/* The explanation of an allocation: its alloc event's, or one from its row if it is from before
+ * the first event: "Allocated before the first event: 2.00 MiB at 0x7f1200000000; freed by event
+ * 12; ...". */
 bool mv_alloc_explanation_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
                                mv_event_explanation *out);
 

@@ -8,8 +8,8 @@
 typedef struct {
     const char *allocator;    /* "PyTorch's allocator", "XLA's allocator" */
     const char *about;        /* the allocator's level in a few words; only for other tools */
-    const char *writer;       /* "XLA's profiler"; NULL: found from the keys
-                               * (analyze/replay/release.h) */
+    const char *writer;       /* "XLA's profiler"; NULL: found from the
+                               * keys (analyze/replay/release.h) */
     const char *nothing;      /* a sentence on how a file comes to contain memory */
     bool is_missing_failures; /* failed requests are not recorded */
     const char *call;         /* the call that records events */
@@ -25,8 +25,8 @@ typedef struct {
 /* The recorder of a trace: never NULL; static. */
 const mv_recorder *mv_recorder_of(const mv_trace *trace);
 
-/* The recorder of another tool's files, by the name of their level ("xla"); NULL for other
- * names. */
+/* The recorder of another tool's files, by the name of their level ("xla"); NULL for
+ * other names. */
 const mv_recorder *mv_recorder_named(const char *name);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "parse/model/trace.h"
 
-/* Whether any segment event shares its mv_events.call with the alloc that needed the segment.
- * O(n). */
+/* Whether any segment event shares its mv_events.call with the alloc that needed the
+ * segment. O(n). */
 bool mv_calls_have_ids(const mv_events *events);
 
 /* Whether two neighbouring events belong to one call. `has_ids` comes from mv_calls_have_ids. */

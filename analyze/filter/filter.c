@@ -66,8 +66,8 @@ static bool take_word(filter_reader *r, mv_span *word)
     return true;
 }
 
-/* Takes a word, in lower case for comparisons that ignore case; unchanged for site: and a quoted
- * cat:. */
+/* Takes a word, in lower case for comparisons that ignore case; unchanged for site: and a
+ * quoted cat:. */
 static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;

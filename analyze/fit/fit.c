@@ -291,8 +291,8 @@ static const char *describe_failure(fit_state *f, const fit_base *b, uint32_t ev
         step);
 }
 
-/* Whether all requests are served within the capacity: YES or NO if all replays agree, else
- * UNKNOWN. */
+/* Whether all requests are served within the capacity: YES or NO if all replays agree,
+ * else UNKNOWN. */
 static bool find_answer(fit_state *f, fit_base *b, mv_input at, uint64_t *sizes,
                         mv_fit_answer *answer, uint32_t *failed)
 {

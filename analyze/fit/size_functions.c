@@ -120,8 +120,8 @@ typedef struct {
     wide rise, bytes, x;
 } line;
 
-/* Whether all bytes are on one line with a non-negative integer slope, times a power of the other
- * axis. */
+/* Whether all bytes are on one line with a non-negative integer slope, times a power of the
+ * other axis. */
 static bool is_line(const known *k, int axis, int power, line *out)
 {
     wide first = k->bytes[0], x = along(k->size[0], axis), by = 1;
@@ -146,8 +146,8 @@ static bool is_line(const known *k, int axis, int power, line *out)
     return has_slope;
 }
 
-/* The kind according to the bytes alone. A function shown by only two sizes along an axis is not
- * certain. */
+/* The kind according to the bytes alone. A function shown by only two sizes along an axis is
+ * not certain. */
 static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varies[2],
                             bool *is_certain)
 {
@@ -179,9 +179,9 @@ static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varie
     return MV_SIZE_ODD;
 }
 
-/* A workspace lives while one operation runs: all blocks allocated during its life are freed before
- * the next allocation. Operations have been seen to use two such blocks; up to four are
- * accepted. */
+/* A workspace lives while one operation runs: all blocks allocated during its life are freed
+ * before the next allocation. Operations have been seen to use two such blocks; up to four
+ * are accepted. */
 static bool is_workspace(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -208,8 +208,8 @@ static bool grows_with(const known *k, uint32_t a, uint32_t b, int power)
     return k->bytes[a] <= k->bytes[b] && k->bytes[b] <= most;
 }
 
-/* Whether grows_with() holds for all pairs of sizes in which one size is at least as large in both
- * numbers. */
+/* Whether grows_with() holds for all pairs of sizes in which one size is at least as large in
+ * both numbers. */
 static bool all_grow_with(const known *k, int power)
 {
     for (uint32_t a = 0; a < k->count; a++)
@@ -452,8 +452,8 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
                            (slope_top * ((wide)size - n[count - 1]) + slope_run - 1) / slope_run));
 }
 
-/* bytes[i] scaled to another size, in proportion to the numbers that increase (or decrease, if not
- * `is_larger`). */
+/* bytes[i] scaled to another size, in proportion to the numbers that increase (or decrease, if
+ * not `is_larger`). */
 static uint64_t carry(const known *k, uint32_t i, mv_input size, int power, bool is_larger)
 {
     uint64_t bytes = k->bytes[i];

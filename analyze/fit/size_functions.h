@@ -13,8 +13,8 @@ typedef enum {
                       * batch and length */
     MV_SIZE_LINE,    /* a + b * size, with integers, confirmed by three recordings or by being a
                       * tensor; with two numbers, times a power of the other number */
-    MV_SIZE_UNCONFIRMED, /* like an exact kind in two recordings, but it may be a workspace with a
-                          * limit */
+    MV_SIZE_UNCONFIRMED, /* like an exact kind in two recordings, but it may be a workspace with
+                          * a limit */
     MV_SIZE_ODD,         /* none of these kinds */
     MV_SIZE_ALONE        /* in one recording only, or not in those that show what it depends on */
 } mv_size_kind;

@@ -173,8 +173,8 @@ static bool go_on(matcher *m, uint32_t i, uint32_t j)
            (i == m->from_end && j == m->to_end);
 }
 
-/* Finds how many rows of each recording to skip until they agree again; equal numbers are tried
- * first. */
+/* Finds how many rows of each recording to skip until they agree again; equal numbers are
+ * tried first. */
 static bool find_next(matcher *m, uint32_t i, uint32_t j, uint32_t *skip_from, uint32_t *skip_to)
 {
     for (uint32_t most = 1; most <= MOST_SKIPPED && m->left; most++) {

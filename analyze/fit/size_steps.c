@@ -156,8 +156,8 @@ static bool open_steps(const finder *f, const uint32_t *at, uint32_t count, mv_s
 
 /* ---- sizes of steps ---------------------------------------------------------------------- */
 
-/* The number of allocations in a step that are alike to those of another step, assuming the given
- * sizes. */
+/* The number of allocations in a step that are alike to those of another step, assuming the
+ * given sizes. */
 static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t size,
                             const mv_sized_run *to, uint32_t other, uint32_t *partner)
 {
@@ -174,9 +174,9 @@ static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t si
     return count;
 }
 
-/* Sets the sizes of all steps, assuming `size` for the middle one: for each step, the size at which
- * most of its allocations are alike to those of the middle step. Returns the number of such
- * allocations. */
+/* Sets the sizes of all steps, assuming `size` for the middle one: for each step, the size at
+ * which most of its allocations are alike to those of the middle step. Returns the number of
+ * such allocations. */
 static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t size,
                            uint32_t *partner, uint8_t *kind)
 {

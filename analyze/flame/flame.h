@@ -46,8 +46,8 @@ mv_code mv_flame_of_map(mv_arena *arena, const mv_lives *lives, uint32_t event,
                         const mv_heap_map *map, const mv_sites *sites, const uint8_t *is_other,
                         mv_flame *out, mv_err *err);
 
-/* Keeps the `top` allocated rows with most bytes; the other rows become MV_FLAME_OTHER, one row per
- * segment. */
+/* Keeps the `top` allocated rows with most bytes; the other rows become MV_FLAME_OTHER, one row
+ * per segment. */
 void mv_flame_keep_top(mv_flame *flame, uint32_t top);
 
 enum { MV_FLAME_TEXT = 128, MV_FLAME_PREFIX = 4 };

@@ -13,8 +13,8 @@
 typedef enum {
     MV_FLAME_ROOT,
     MV_FLAME_PLACE, /* a segment, its pool, or its stream: only in `segments` */
-    MV_FLAME_STATE, /* (allocated), (waiting for a stream), (free): only in `segments`; also (other
-                     * allocations) */
+    MV_FLAME_STATE, /* (allocated), (waiting for a stream), (free): only in `segments`; also
+                     * (other allocations) */
     MV_FLAME_FRAME,
     MV_FLAME_NO_FRAME /* for a stack without frames to show */
 } mv_flame_node_kind;

@@ -100,8 +100,8 @@ static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
     }
 }
 
-/* When a pool grows beyond its highest use so far, the growth stays in use until the pool is
- * released. */
+/* When a pool grows beyond its highest use so far, the growth stays in use until the pool
+ * is released. */
 static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     graph_pool *g = &s->graphs[s->pool[row]];

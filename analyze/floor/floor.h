@@ -13,8 +13,8 @@
 #include "analyze/lives/lives.h"
 
 typedef struct {
-    bool is_known;         /* false: `why` names the missing data, and the figures have no
-                            * meaning */
+    bool is_known;         /* false: `why` names the missing data, and the figures have
+                            * no meaning */
     const char *why;       /* "" */
     const char *note;      /* limitations of the figures: a sentence without a full stop; or "" */
     uint64_t reserved;     /* recorded peak */
@@ -26,8 +26,8 @@ typedef struct {
     uint32_t load_event;   /* event after which `lower` bytes were in use, or MV_BEFORE */
     uint32_t block_count;  /* number of placed blocks */
     mv_placed_block *blocks; /* [block_count] times are events + 1 */
-    uint32_t *rows;          /* [block_count] row of lives->allocs; MV_NO_ROW: a pool of a CUDA
-                              * graph */
+    uint32_t *rows;          /* [block_count] row of lives->allocs; MV_NO_ROW: a pool of a
+                              * CUDA graph */
     uint64_t *offset;        /* [block_count] in the placement */
 } mv_minimum;
 

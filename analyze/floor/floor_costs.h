@@ -14,8 +14,8 @@
 typedef struct {
     uint64_t bytes; /* bytes beyond the floor; only part of the first segment may count */
     uint32_t segments;
-    mv_stack_id stack; /* stack of the request; MV_NO_STACK: not recorded, or before the first
-                        * event */
+    mv_stack_id stack; /* stack of the request; MV_NO_STACK: not recorded, or before the
+                        * first event */
 } mv_minimum_cost;
 
 typedef struct {
@@ -23,8 +23,8 @@ typedef struct {
     mv_minimum_cost *rows; /* [count] most bytes first */
 } mv_minimum_costs;
 
-/* O(n log n). Empty if the floor is unknown. The results are in `arena`. Fails only when out of
- * memory. */
+/* O(n log n). Empty if the floor is unknown. The results are in `arena`. Fails only when out
+ * of memory. */
 mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_minimum *floor,
                               mv_minimum_costs *out, mv_err *err);
 

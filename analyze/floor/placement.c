@@ -3,8 +3,8 @@
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 
-/* Fewer blocks get the effort of this many, because proving that no placement is better takes
- * it. */
+/* Fewer blocks get the effort of this many, because proving that no placement is better
+ * takes it. */
 enum { LEAST_COUNT = 64 };
 
 static uint32_t *order_by(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,

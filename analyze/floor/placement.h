@@ -25,15 +25,15 @@ typedef struct {
 typedef struct {
     uint64_t load;    /* most bytes alive at once */
     uint32_t load_at; /* first time of that load */
-    uint64_t lower; /* no placement's top is lower: the load, or a higher bound proved by exhaustive
-                     * search */
-    uint64_t top;   /* lowest top found; equal to `lower` if it is the best possible */
+    uint64_t lower;   /* no placement's top is lower: the load, or a higher bound proved by
+                     * exhaustive search */
+    uint64_t top;     /* lowest top found; equal to `lower` if it is the best possible */
     uint64_t *offset; /* [count] offsets of the placement with that top, which has been checked */
 } mv_placement;
 
-/* Limits on the blocks that the methods visit: per block, and in total. A hundred million visits
- * take about a second. So the time is at most linear in the number of blocks, with a fixed
- * limit. */
+/* Limits on the blocks that the methods visit: per block, and in total. A hundred million
+ * visits take about a second. So the time is at most linear in the number of blocks, with a
+ * fixed limit. */
 #define MV_PLACEMENT_EACH   (1 << 18)
 #define MV_PLACEMENT_EFFORT 450000000
 

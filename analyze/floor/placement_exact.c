@@ -19,8 +19,8 @@ typedef struct {
     bool gave_up;
 } search;
 
-/* Whether at some block's birth the unplaced blocks would exceed the best top. Loads are highest at
- * births. */
+/* Whether at some block's birth the unplaced blocks would exceed the best top. Loads are highest
+ * at births. */
 static bool is_hopeless(const search *s, const uint64_t *least)
 {
     for (uint32_t t = 0; t < s->count; t++) {

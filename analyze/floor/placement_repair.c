@@ -10,8 +10,8 @@ typedef struct {
     uint32_t *evictions; /* [count] how often each block was moved away */
     uint32_t *queue;     /* ring of the blocks without a place */
     uint32_t first, waiting;
-    uint64_t *end_sums, *sums; /* for the near blocks: ends in ascending order, and cumulative
-                                * costs */
+    uint64_t *end_sums, *sums; /* for the near blocks: ends in ascending order, and
+                                * cumulative costs */
     mv_key_row *by_end, *spare;
     uint64_t chance;
     bool by_root; /* costs are proportional to the square roots of sizes */

@@ -218,9 +218,9 @@ static const char *why_waiting(const fragmentation_state *q)
         f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
-/* Uses the measure of the verdict "fragmented": bytes beyond the need, and the usual amount. Memory
- * reserved before the trace counts as beyond the need here, because the result does not depend on
- * it. */
+/* Uses the measure of the verdict "fragmented": bytes beyond the need, and the usual amount.
+ * Memory reserved before the trace counts as beyond the need here, because the result does not
+ * depend on it. */
 static const char *why_ok(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;

@@ -70,19 +70,18 @@ typedef struct {
     mv_segment_growths growths; /* rows with most segment bytes first */
     bool is_replayed;           /* settings were tried: `tried` of them */
     uint32_t tried;
-    mv_trust trust;        /* trust in these replays */
-    const char *trust_why; /* one sentence; NULL without replays */
-    const char
-        *not_replayed; /* why something was not replayed although there are settings to try; or
-                        * NULL */
-    const char
-        *meets; /* the best setting that serves the failed requests but reserves no less; or NULL */
+    mv_trust trust;           /* trust in these replays */
+    const char *trust_why;    /* one sentence; NULL without replays */
+    const char *not_replayed; /* why something was not replayed although there are settings to try;
+                        * or NULL */
+    /* The best setting that serves the failed requests but reserves no less; or NULL. */
+    const char *meets;
     uint64_t spare;          /* bytes of the limit left with that setting */
     bool ran_out_of_memory;  /* no setting would have let the run continue: there was too little
                               * memory for the failed requests */
     const char *trials_note; /* a result of the trials that is not advice, or "" */
-    const char *trust_note;  /* how certain the advised settings are; "" if exact, or if none is
-                              * advised */
+    const char *trust_note;  /* how certain the advised settings are; "" if exact, or if none
+                              * is advised */
     uint32_t advice_count;
     mv_advice advice[MV_MOST_ADVICE];
 } mv_fragmentation;
@@ -91,9 +90,9 @@ typedef struct {
     const mv_moment *at;               /* NULL: the moment within `window` that shows most */
     mv_window window;                  /* may end after the end of the trace */
     bool no_advice;                    /* only the diagnosis: nothing is replayed */
-    const mv_segment_growths *growths; /* growths of that window, which must be open-ended; NULL:
-                                        * computed here. The result has their rows in another
-                                        * order */
+    const mv_segment_growths *growths; /* growths of that window, which must be open-ended;
+                                        * NULL: computed here. The result has their rows in
+                                        * another order */
 } mv_fragmentation_opts;
 
 /* O(n log n). All results are in `arena`. Fails only when memory or row numbers run out. */

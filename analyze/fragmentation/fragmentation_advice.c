@@ -278,8 +278,8 @@ static void advise_setting(adviser *a, const mv_trial *trial)
     advice->saves = trial->saves;
 }
 
-/* Advises the settings that save memory: the best of each kind, best first. Returns their
- * number. */
+/* Advises the settings that save memory: the best of each kind, best first. Returns
+ * their number. */
 static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
 {
     uint32_t said = 0, count = 0;
@@ -319,8 +319,8 @@ static void about_settings(adviser *a, uint32_t set, mv_err *err)
 
 /* ---- changes of the program -------------------------------------------------------------- */
 
-/* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp), unless
- * disabled. */
+/* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp),
+ * unless disabled. */
 static const char *collectives_advice(const mv_trace *trace)
 {
     enum { KEEP_REFERENCES = 208 };

@@ -129,8 +129,8 @@ static bool is_innermost(const graph_range *r)
     return r->inners == 0 && r->to_us != MV_NO_TIME;
 }
 
-/* The name of a capture's range. A range of the program around a single capture has a better
- * name. */
+/* The name of a capture's range. A range of the program around a single capture has a
+ * better name. */
 static const char *range_name(const builder *b, uint32_t range)
 {
     const graph_range *r = &b->rows[range];
@@ -202,8 +202,8 @@ static bool enters_capture(const mv_graph_search *s, const bool *frame_enters, u
     return false;
 }
 
-/* For files without pools, or memory of calls: a capture is the allocations within an innermost
- * range. */
+/* For files without pools, or memory of calls: a capture is the allocations within an
+ * innermost range. */
 static bool captures_of_ranges(builder *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -221,8 +221,8 @@ static bool captures_of_ranges(builder *b)
     return true;
 }
 
-/* The first of the segment events directly before a capture's first allocation, which needed
- * them. */
+/* The first of the segment events directly before a capture's first allocation, which
+ * needed them. */
 static uint32_t first_of(const mv_events *e, uint32_t event)
 {
     while (event > 0 && (e->action[event - 1] == MV_ACTION_SEGMENT_ALLOC ||

@@ -341,8 +341,8 @@ static void count_segments(address_map *m)
     }
 }
 
-/* Reduces *common to the number of outer frames that this stack shares with the capture's other
- * stacks. */
+/* Reduces *common to the number of outer frames that this stack shares with the capture's
+ * other stacks. */
 static void join_stacks(const mv_trace *trace, mv_stack_id first, mv_stack_id other,
                         uint32_t *common)
 {
@@ -419,8 +419,8 @@ static void count_pools(address_map *m)
         pool->unused = pool->reserved - pool->used;
         if (!is_known)
             pool->left = MV_NO_BYTES;
-        if (mv_trace_allocator(s->trace)) /* the trace has only addresses of blocks, without their
-                                           * segments */
+        if (mv_trace_allocator(s->trace)) /* the trace has only addresses of blocks, without
+                                           * their segments */
             pool->reserved = pool->used = pool->unused = pool->left = MV_NO_BYTES;
     }
 }

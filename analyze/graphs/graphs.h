@@ -41,8 +41,8 @@ typedef struct {
     uint64_t own;       /* part of `memory` where no earlier capture had a block */
     uint64_t shared;    /* the other part of `memory` */
     uint64_t released;  /* part of `own` in segments that are no longer reserved */
-    int64_t grown;      /* growth of the pool's reserved bytes: added minus released, up to
-                         * `last` */
+    int64_t grown;      /* growth of the pool's reserved bytes: added minus released, up
+                         * to `last` */
     uint64_t kept;      /* bytes of its blocks still allocated after the capture */
     uint64_t alive;     /* and at the end */
     mv_graph_state graph;
@@ -58,8 +58,8 @@ typedef struct {
     /* MV_NO_BYTES in files without segments. */
     uint64_t reserved;     /* bytes reserved at the end */
     uint64_t used, unused; /* its parts */
-    uint64_t left;         /* part of `used` that only destroyed graphs used; MV_NO_BYTES:
-                            * unknown */
+    uint64_t left;         /* part of `used` that only destroyed graphs used;
+                            * MV_NO_BYTES: unknown */
 } mv_graph_pool;
 
 typedef struct {

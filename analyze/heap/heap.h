@@ -100,8 +100,8 @@ typedef struct {
 uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, uint64_t low,
                                 uint64_t high);
 
-/* Allocates a map of this many segments and pieces, to be filled by the caller. False when out of
- * memory. */
+/* Allocates a map of this many segments and pieces, to be filled by the caller. False when out
+ * of memory. */
 bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map);
 
 /* O(segments and blocks held). Fails only when out of memory. */

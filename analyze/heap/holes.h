@@ -46,29 +46,29 @@ typedef struct {
     bool is_missing_sizes; /* a size is missing: out of memory */
 } mv_holes;
 
-/* Starts with nothing held. All three arguments must outlive the holes. False when out of
- * memory. */
+/* Starts with nothing held. All three arguments must outlive the holes. False when out
+ * of memory. */
 bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_ranks *ranks,
                    const mv_domains *domains, mv_holes *out);
 
-/* Must be called before mv_holes_least. False when out of memory; later failures set
- * `is_missing_sizes`. */
+/* Must be called before mv_holes_least. False when out of memory; later failures
+ * set `is_missing_sizes`. */
 bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes);
 
 /* A segment row begins or ends. Clear its used blocks before the end. */
 void mv_holes_hold(mv_holes *holes, uint32_t segment);
 void mv_holes_unhold(mv_holes *holes, uint32_t segment);
 
-/* A row of lives->allocs at `rank` begins or stops using its bytes. Stopping an absent row does
- * nothing. */
+/* A row of lives->allocs at `rank` begins or stops using its bytes. Stopping an absent row
+ * does nothing. */
 void mv_holes_fill(mv_holes *holes, uint32_t rank, uint32_t row);
 void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row);
 
 /* The largest hole of the domains in `span`. */
 uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span);
 
-/* The smallest hole of at least `bytes` (> 0) in a domain; 0 if there is none. Only after
- * mv_holes_order_sizes. */
+/* The smallest hole of at least `bytes` (> 0) in a domain; 0 if there is none. Only
+ * after mv_holes_order_sizes. */
 uint64_t mv_holes_least(const mv_holes *holes, uint32_t domain, uint64_t bytes);
 
 /* The size of the hole that covers the address of `rank`; 0 if there is none. */

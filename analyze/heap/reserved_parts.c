@@ -81,8 +81,8 @@ static mv_code find_whole(mv_arena *arena, parts_search *s, mv_err *err)
     return MV_OK;
 }
 
-/* Divides each domain's reserved bytes: first the domain's highest need, then unused segments, then
- * holes. */
+/* Divides each domain's reserved bytes: first the domain's highest need, then unused segments,
+ * then holes. */
 static void divide(const parts_search *s, mv_reserved *out)
 {
     int64_t apart = 0, rest = (int64_t)out->reserved;
@@ -105,8 +105,8 @@ static void divide(const parts_search *s, mv_reserved *out)
     part[MV_RESERVED_UNEXPLAINED] = rest;
 }
 
-/* The moment after the next request if a segment is added for it: only then is the segment in
- * use. */
+/* The moment after the next request if a segment is added for it: only then is the segment
+ * in use. */
 static uint32_t after_request(const mv_lives *lives, uint32_t event, uint32_t end)
 {
     uint32_t next = event + 1;

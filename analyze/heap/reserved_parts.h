@@ -32,9 +32,9 @@ typedef struct {
     int64_t part[MV_RESERVED_PARTS]; /* sums to `reserved` */
 } mv_reserved;
 
-/* The parts at the moment that `ask` names; its window also limits the search for the need. O(n log
- * n). Temporary memory comes from the budget of `arena`. Fails only when memory or row numbers run
- * out. */
+/* The parts at the moment that `ask` names; its window also limits the search for the need. O(n
+ * log n). Temporary memory comes from the budget of `arena`. Fails only when memory or row numbers
+ * run out. */
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          mv_moment_query ask, mv_reserved *out, mv_err *err);
 

@@ -42,8 +42,8 @@ typedef struct {
 typedef struct {
     uint64_t needed; /* most bytes in use (allocated or pending) at once */
     uint32_t needed_event;
-    uint64_t allocated;   /* most bytes allocated at once: the need if no free had to wait for a
-                           * stream */
+    uint64_t allocated;   /* most bytes allocated at once: the need if no free had to wait for
+                           * a stream */
     uint64_t taken;       /* most bytes reserved, within the window */
     uint32_t taken_event; /* event after which the segment's request is served, or MV_BEFORE */
     uint64_t failed;      /* refused part of `taken`: the segment of an out-of-memory event, which
@@ -74,8 +74,8 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
 bool mv_growth_search_some(mv_growth_search *search, uint32_t events);
 void mv_growth_search_end(mv_growth_search *search);
 
-/* Size of the segment added for a rounded request when no hole fits: get_alloc_size(), PyTorch
- * CUDACachingAllocator.cpp. */
+/* Size of the segment added for a rounded request when no hole fits: get_alloc_size(),
+ * PyTorch CUDACachingAllocator.cpp. */
 uint64_t mv_segment_size_for(uint64_t rounded);
 
 const char *mv_growth_reason_name(mv_growth_reason reason); /* "no hole large enough" */

@@ -15,11 +15,11 @@
 
 #include "parse/model/trace.h"
 
-/* The trace writes its event after the snapshot's, in the same call, and each file converts the
- * processor's clock with separate parameters. On an H100 with PyTorch 2.11, the differences of 648
- * pairs in three runs were within 40 us of their median, and 642 of them within 10 us
- * (docs/kineto.md). The times of two ranks that run in step differ by more, and not by a
- * constant. */
+/* The trace writes its event after the snapshot's, in the same call, and each file converts
+ * the processor's clock with separate parameters. On an H100 with PyTorch 2.11, the
+ * differences of 648 pairs in three runs were within 40 us of their median, and 642 of them
+ * within 10 us (docs/kineto.md). The times of two ranks that run in step differ by more, and
+ * not by a constant. */
 #define MV_JOIN_NEAR_US 1000 /* farther from the median: not a pair */
 #define MV_JOIN_SAME_US 100  /* most pairs of the same run are within this */
 

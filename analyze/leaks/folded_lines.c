@@ -110,8 +110,8 @@ static void add_line(mv_grown *line, const folded_line *row, uint64_t least[MOST
         least[i] += row->least[i];
 }
 
-/* The last span is ignored because it is not whole: its minimum may come from the middle of a
- * step. */
+/* The last span is ignored because it is not whole: its minimum may come from the middle of
+ * a step. */
 static void judge(mv_grown *line, const uint64_t least[MOST_SPANS], uint32_t whole)
 {
     line->from = least[(whole - 1) / 2];

@@ -40,8 +40,8 @@ typedef struct {
     uint32_t first;
     uint32_t least_rises; /* that make a site a candidate */
     bool has_backward;
-    uint64_t *held, *asked; /* [floor->bins] bytes of one site at the end of each bin: occupied,
-                             * requested */
+    uint64_t *held, *asked; /* [floor->bins] bytes of one site at the end of each bin:
+                             * occupied, requested */
     uint64_t *kept;         /* [floor->bins] */
 } search;
 

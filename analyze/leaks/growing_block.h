@@ -32,8 +32,8 @@ typedef struct {
     bool is_doubtful;         /* some site may grow, but the steps are too few to be sure */
 } mv_growing_blocks;
 
-/* Linear in the allocations, except for the few sites whose blocks grow. False when out of
- * memory. */
+/* Linear in the allocations, except for the few sites whose blocks grow. False when out
+ * of memory. */
 bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                             const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
                             const mv_floor *floor, mv_growing_blocks *out);

@@ -27,8 +27,8 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
     return older;
 }
 
-/* Whether the changes [from, to), which belong to one group, are growth. Sets the growth per
- * step. */
+/* Whether the changes [from, to), which belong to one group, are growth. Sets the growth
+ * per step. */
 static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t from, uint32_t to,
                   uint64_t older, mv_growing_line *out)
 {

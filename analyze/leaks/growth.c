@@ -14,8 +14,8 @@
 /* Up to this many steps, a site that may grow makes the verdict unknown rather than clean. */
 #define MARKS_TO_BE_SURE 8
 
-/* Births count as stopped, or as thinning out, if chance would cause this in at most one case of
- * fifty. */
+/* Births count as stopped, or as thinning out, if chance would cause this in at most one case
+ * of fifty. */
 #define CHANCE_OF_STOP         0.02
 #define DEVIATIONS_OF_THINNING 2.0
 #define SHARE_OF_THINNING      0.25

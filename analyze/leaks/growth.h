@@ -39,8 +39,8 @@ typedef struct {
 typedef enum {
     MV_GROWTH_NONE,   /* does not grow */
     MV_GROWTH_MAYBE,  /* may grow; too few steps to be sure */
-    MV_GROWTH_SELDOM, /* frees most of its blocks, but keeps one now and then; too few blocks to be
-                       * sure */
+    MV_GROWTH_SELDOM, /* frees most of its blocks, but keeps one now and then; too few blocks to
+                       * be sure */
     MV_GROWTH_STEADY, /* grows */
 } mv_growth_kind;
 

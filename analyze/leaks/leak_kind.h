@@ -24,8 +24,8 @@ typedef struct {
     uint64_t largest_block;   /* bytes requested */
     bool has_backward;        /* a backward pass ran while the leak grew */
     bool has_bulks;           /* blocks from several steps were freed at one moment */
-    uint32_t private_pools;   /* number of memory pools other than the default pool that contain its
-                               * blocks */
+    uint32_t private_pools;   /* number of memory pools other than the default pool that contain
+                               * its blocks */
 } mv_leak_signs;
 
 mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
@@ -38,9 +38,9 @@ bool mv_leak_is_graph(mv_leak_kind kind);
  * number of frames if the stack contains no module. */
 uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
-/* The library that called CUDA, or the heap, in a trace of CUDA calls (analyze/levels); otherwise
- * NULL. The results of this and the next two functions are in `arena`, and are NULL when out of
- * memory. */
+/* The library that called CUDA, or the heap, in a trace of CUDA calls (analyze/levels);
+ * otherwise NULL. The results of this and the next two functions are in `arena`, and are NULL
+ * when out of memory. */
 const char *mv_leak_library(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
 
 /* The end of a sentence. */

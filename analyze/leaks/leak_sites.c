@@ -10,8 +10,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* One in this many sizes must recur. Otherwise, the site is a cache that gets an entry for each
- * shape. */
+/* One in this many sizes must recur. Otherwise, the site is a cache that gets an entry for
+ * each shape. */
 #define SIZES_TO_RECUR 4
 
 /* A site keeps one size when this share of its blocks have that size. */
@@ -227,10 +227,10 @@ static bool is_nameless(const mv_leak_state *w, uint32_t site)
     return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
 }
 
-/* Whether all blocks that a growing site keeps may soon be freed at once, as happened before: they
- * have waited less than twice as long as ever before, or the garbage collector, which runs at any
- * time, freed them. Blocks in use when the collector ran wait for one of its rarer runs. Sets
- * w->waiting. */
+/* Whether all blocks that a growing site keeps may soon be freed at once, as happened before:
+ * they have waited less than twice as long as ever before, or the garbage collector, which runs
+ * at any time, freed them. Blocks in use when the collector ran wait for one of its rarer runs.
+ * Sets w->waiting. */
 static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
 {
     const mv_bulks *b = &w->bulks[w->sites.group[s]];
@@ -281,8 +281,8 @@ static bool is_in_private_pools(const mv_leak_state *w, const mv_site_use *use)
     return true;
 }
 
-/* Why inferred steps in which a site grows may not be the program's steps; NULL: they seem to
- * be. */
+/* Why inferred steps in which a site grows may not be the program's steps; NULL: they seem
+ * to be. */
 static const char *why_loop(const mv_leak_state *w, const mv_site_use *use, size_habit habit)
 {
     if (w->is_one_pass)
@@ -492,8 +492,8 @@ static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out
     return list != NULL;
 }
 
-/* Withdraws sites, largest first, until the floor no longer contradicts. `kept` is sorted by
- * site. */
+/* Withdraws sites, largest first, until the floor no longer contradicts. `kept` is sorted
+ * by site. */
 static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
@@ -601,8 +601,8 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
     }
 }
 
-/* Adds the lines whose blocks grow in total, if the floor rises plainly and no other line is the
- * cause. */
+/* Adds the lines whose blocks grow in total, if the floor rises plainly and no other line is
+ * the cause. */
 static bool add_growing_lines(mv_leak_state *w)
 {
     mv_growing_line *lines;

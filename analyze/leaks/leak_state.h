@@ -67,8 +67,8 @@ typedef struct {
                              * much is freed elsewhere; or MV_NO_ROW */
     bool is_hidden;         /* without the lines that hold less and less, the floor rises */
     bool is_doubtful;       /* some site may grow, but the evidence is insufficient */
-    const char *loop;       /* why the steps may not be real steps although a site would grow; or
-                             * NULL */
+    const char *loop;       /* why the steps may not be real steps although a site would grow;
+                             * or NULL */
     uint32_t waiting;       /* the site with the most blocks that may soon be freed all at once, as
                              * before; or MV_NO_ROW */
     const char *follows;    /* why a growing block may be the steps' input; NULL: no such block */
@@ -83,8 +83,8 @@ static inline mv_site_use *mv_leak_use_of(const mv_leak_state *w, uint32_t row)
     return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
 }
 
-/* Marks a block as explained: its bytes do not count towards a rise of the floors that include
- * it. */
+/* Marks a block as explained: its bytes do not count towards a rise of the floors that
+ * include it. */
 static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -126,8 +126,8 @@ bool mv_folded_lines_find(mv_leak_state *w);
 
 /* Changes the verdict "clean" to unknown if the end was paused, or if a line grew in the second
  * half of the folded time (folded_lines.c): the last events may be too few to show it. Without
- * counters by line, live memory that was allocated in that half may be growth. False when out of
- * memory. */
+ * counters by line, live memory that was allocated in that half may be growth. False when out
+ * of memory. */
 bool mv_folded_time_check(mv_leak_state *w);
 
 /* Sets w->out->floor.rises without the blocks of lines that allocate once or twice. Needs floor.

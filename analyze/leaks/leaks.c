@@ -371,8 +371,8 @@ static const char *why_nameless(mv_leak_state *w, const no_growth *o)
         mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps, what);
 }
 
-/* Nothing was allocated in these events, so there is no line to evaluate, with or without
- * stacks. */
+/* Nothing was allocated in these events, so there is no line to evaluate, with or
+ * without stacks. */
 static void decide_without_births(mv_leak_state *w)
 {
     const mv_recorder *recorder = mv_recorder_of(w->trace);
@@ -462,8 +462,8 @@ static void decide_with_waiting(mv_leak_state *w)
                                 : "record until they are freed, or twice as long");
 }
 
-/* Whether frees are missing: a line that seems to keep blocks may have freed them, so no line is
- * evaluated. */
+/* Whether frees are missing: a line that seems to keep blocks may have freed them, so no line
+ * is evaluated. */
 static bool is_unsure(const mv_leak_state *w)
 {
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);

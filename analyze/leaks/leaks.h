@@ -18,8 +18,8 @@
 #include "analyze/steps/step_floor.h"
 
 typedef enum {
-    MV_VERDICT_UNKNOWN, /* the trace does not show it: `why` is the reason, `settle` what to
-                         * record */
+    MV_VERDICT_UNKNOWN, /* the trace does not show it: `why` is the reason, `settle` what
+                         * to record */
     MV_VERDICT_CLEAN,
     MV_VERDICT_LEAK
 } mv_leak_verdict;
@@ -55,8 +55,8 @@ typedef struct {
     uint32_t first_event;    /* birth of the first leaked block */
     uint32_t last_event;     /* birth of the last leaked block */
     double confidence;       /* 0.5 to 1; see docs/leaks.md */
-    uint32_t lines; /* number of lines of user code that allocated the blocks: 1, except for
-                     * graphs */
+    uint32_t lines;          /* number of lines of user code that allocated the blocks: 1, except
+                     * for graphs */
     mv_leak_kind kind;
     mv_stack_id stack;    /* stack of the site with the most bytes */
     mv_frame_id culprit;  /* the frame to look at: part of `stack`, or MV_NO_ROW */
@@ -86,13 +86,13 @@ typedef struct {
  * whole span of the folded time than in the middle one. Computed from counters, without events. */
 typedef struct {
     uint64_t bytes;                    /* to - from */
-    uint64_t from, to;                 /* fewest bytes held in the middle and in the last whole
-                                        * span */
+    uint64_t from, to;                 /* fewest bytes held in the middle and in the last
+                                        * whole span */
     uint64_t allocations, born, freed; /* for the whole folded time; `born` and `freed` in bytes */
     uint64_t span_us;                  /* the length of a span */
     uint32_t spans;                    /* number of whole spans */
-    uint32_t rises;                    /* spans in which the line held more than in the span
-                                        * before */
+    uint32_t rises;                    /* spans in which the line held more than in the
+                                        * span before */
     mv_stack_id stack;                 /* the stack with most of the allocated bytes */
 } mv_grown;
 
@@ -131,8 +131,8 @@ typedef struct {
     const char *advice;   /* one sentence */
 } mv_pile;
 
-/* The fewest bytes allocated in the first whole step after the warm-up and in the last whole step
- * (analyze/steps/step_floor.h). */
+/* The fewest bytes allocated in the first whole step after the warm-up and in the last whole
+ * step (analyze/steps/step_floor.h). */
 typedef struct {
     uint64_t first, last;
     uint32_t steps; /* whole steps from the first to the last; 0: none */
@@ -199,8 +199,8 @@ typedef struct {
     bool is_least;      /* a limit of the process refused a request: the capacity may be higher */
     uint64_t steps;     /* complete steps that still fit; MV_NO_BYTES: unknown, or no leak */
     int64_t time_us;    /* duration of these steps; MV_NO_TIME: unknown */
-    uint32_t oom_event; /* the first out-of-memory event after the last block of every leak, or
-                         * MV_NEVER */
+    uint32_t oom_event; /* the first out-of-memory event after the last block of every leak,
+                         * or MV_NEVER */
 } mv_leak_outlook;
 
 /* `capacity` comes from the user; if it is MV_NO_BYTES, an oom event of the trace or the samples of
@@ -213,8 +213,8 @@ mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives 
 /* Compares two mv_leak for qsort: most bytes first, then the earlier leak first. */
 int mv_leak_order(const void *a, const void *b);
 
-/* The verdict for several devices: a leak if one of them leaks, otherwise unknown if one of them is
- * unknown. */
+/* The verdict for several devices: a leak if one of them leaks, otherwise unknown if one of them
+ * is unknown. */
 mv_leak_verdict mv_leak_verdict_join(mv_leak_verdict a, mv_leak_verdict b);
 
 const char *mv_leak_verdict_name(mv_leak_verdict verdict); /* "leak" */

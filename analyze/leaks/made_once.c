@@ -8,8 +8,8 @@
  * needs six. */
 #define MOST_RISES 2
 
-/* The number of bins in which the sum of one group's changes [from, to) is higher than ever
- * before. */
+/* The number of bins in which the sum of one group's changes [from, to) is higher than
+ * ever before. */
 static uint32_t count_rises(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
                             uint32_t to)
 {

@@ -3,8 +3,8 @@
 
 #include "base/sort.h"
 
-/* Age of a block in events: from its birth to its free, or to the end of the trace if it is
- * alive. */
+/* Age of a block in events: from its birth to its free, or to the end of the trace if it
+ * is alive. */
 static uint32_t age_of(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;

@@ -63,8 +63,8 @@ static uint64_t key_of(uint32_t library, uint32_t line)
     return (uint64_t)library << 32 | line;
 }
 
-/* Goes through the allocations by time. The first pass finds each follower's line, the second
- * counts. */
+/* Goes through the allocations by time. The first pass finds each follower's line, the
+ * second counts. */
 static void follow(const mv_leak_state *w, const site_view *views, follower *followers, bool counts)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -8,12 +8,12 @@
 #define BULK_BLOCKS 4
 #define BULK_STEPS  3
 
-/* Lists are emptied at one or two places of a program; frees at this many places show the
- * collector. */
+/* Lists are emptied at one or two places of a program; frees at this many places show
+ * the collector. */
 #define PLACES_OF_COLLECTOR 3
 
-/* A pile that may be a list of the program is reported only if it was at least this share of the
- * peak. */
+/* A pile that may be a list of the program is reported only if it was at least this share of
+ * the peak. */
 #define SHARE_WORTH_TELLING 0.05
 
 /* A block that was freed in a later step than that of its birth. */
@@ -29,18 +29,18 @@ typedef struct {
     uint32_t group, pile;
     uint32_t from, to;            /* of `blocks` */
     uint32_t bulks, of_collector; /* of_collector: bulks freed by the collector */
-    uint32_t in_passing;          /* times that lines freed some blocks in passing, in bulks or
-                                   * not */
+    uint32_t in_passing;          /* times that lines freed some blocks in passing, in bulks
+                                   * or not */
     uint32_t with_stack;          /* bulks whose frees have stacks */
     uint32_t places;
     uint32_t last_gap, last_event; /* of the last bulk */
     uint32_t youngest;             /* birth of the youngest block in the last bulk */
     uint32_t least_steps, most_steps;
-    uint64_t bins, span; /* bins with births, and all bins, since the previous bulk; sums over all
-                          * bulks */
+    uint64_t bins, span; /* bins with births, and all bins, since the previous bulk; sums over
+                          * all bulks */
     uint64_t bytes;
-    uint64_t left, all_left; /* older bytes that a bulk did not free: of the last bulk; sum over all
-                              * bulks */
+    uint64_t left, all_left; /* older bytes that a bulk did not free: of the last bulk; sum over
+                              * all bulks */
     bool leaves_more;        /* each bulk left more than the bulk before */
     bool is_pile;
     mv_pile_cause cause;
@@ -180,8 +180,8 @@ static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
     return MV_PILE_ONE_PLACE;
 }
 
-/* The place where a block was freed: the function or, without a stack, the allocations before and
- * after. */
+/* The place where a block was freed: the function or, without a stack, the allocations before
+ * and after. */
 static uint64_t place_of(const search *s, const old_block *b, mv_stack_id stack)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -229,8 +229,8 @@ static bool list_old(search *s)
     return true;
 }
 
-/* Examines blocks [from, to), which were freed without an allocation in between, in order of
- * birth. */
+/* Examines blocks [from, to), which were freed without an allocation in between, in order
+ * of birth. */
 static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -344,10 +344,10 @@ static bool find_left(search *s)
     return true;
 }
 
-/* Blocks that a line frees in bulks do not count as a rise of the floor, provided that the latest
- * ones have not waited longer than any before. Exception: if each bulk of a list leaves more than
- * the bulk before, the list's remaining blocks grow. The collector frees such remaining blocks
- * later. */
+/* Blocks that a line frees in bulks do not count as a rise of the floor, provided that the
+ * latest ones have not waited longer than any before. Exception: if each bulk of a list leaves
+ * more than the bulk before, the list's remaining blocks grow. The collector frees such
+ * remaining blocks later. */
 static void explain(search *s, const group_bulks *g)
 {
     const mv_steps *steps = &s->w->out->steps;
@@ -448,8 +448,8 @@ static bool find_bulks(search *s)
 
 /* ---- piles ------------------------------------------------------------------------------- */
 
-/* Combines lines whose last bulk was the same into one pile, filled in from the line with the most
- * bytes. */
+/* Combines lines whose last bulk was the same into one pile, filled in from the line with the
+ * most bytes. */
 static bool make_piles(search *s)
 {
     mv_leaks *out = s->w->out;

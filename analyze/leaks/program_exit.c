@@ -1,8 +1,8 @@
 #include "analyze/leaks/program_exit.h"
 
 enum {
-    EXIT_ALLOCS = 8,   /* allocations allowed at exit: handlers may send a last message or wait at a
-                        * barrier */
+    EXIT_ALLOCS = 8,   /* allocations allowed at exit: handlers may send a last message or wait at
+                        * a barrier */
     FREES_AN_ALLOC = 8 /* minimum frees per allocation */
 };
 

@@ -93,8 +93,8 @@ static void fill_used(const mv_trace *trace, mv_device_use *use)
 
 /* ---- unfinished calls ---------------------------------------------------------------------- */
 
-/* A position in the order of calls, and the bytes that calls hold there. `is_one`: the position
- * exists. */
+/* A position in the order of calls, and the bytes that calls hold there. `is_one`: the
+ * position exists. */
 typedef struct {
     uint64_t held;
     uint32_t calls;
@@ -187,9 +187,9 @@ static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t
     return least;
 }
 
-/* Minimizes the changes of used bytes that calls do not hold. If the memory of an unfinished call
- * explains a change, the sample is placed next to that call. `ways`: room for CUTS entries per
- * sample. */
+/* Minimizes the changes of used bytes that calls do not hold. If the memory of an unfinished
+ * call explains a change, the sample is placed next to that call. `ways`: room for CUTS entries
+ * per sample. */
 static void place_samples(mv_device_use *use, const place *places, uint8_t *ways)
 {
     uint64_t costs[CUTS] = {0}, next[CUTS];

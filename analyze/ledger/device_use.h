@@ -38,8 +38,8 @@ typedef void mv_sample_watch(void *user, uint32_t sample);
 /* Bit i is set if device i has calls or samples; devices above 63 are ignored. */
 uint64_t mv_ledger_devices(const mv_trace *trace);
 
-/* Empty holdings of a device. Calls without a device belong to the only device, if there is exactly
- * one. */
+/* Empty holdings of a device. Calls without a device belong to the only device, if there is
+ * exactly one. */
 void mv_device_holdings(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace,
                         uint32_t device);
 

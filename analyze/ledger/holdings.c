@@ -93,8 +93,8 @@ static uint64_t contexts_key(int32_t device, int kind)
     return (uint64_t)device * MV_LOT_KINDS + (unsigned)kind;
 }
 
-/* Inserts a lot, with known call and kind, before the other lots of its device. False when out of
- * memory. */
+/* Inserts a lot, with known call and kind, before the other lots of its device. False when out
+ * of memory. */
 static bool join_contexts(mv_holdings *h, uint32_t at)
 {
     mv_lot *lot = &h->lots[at];
@@ -258,8 +258,8 @@ static uint32_t mapped_from(const mv_holdings *h, uint64_t addr)
 }
 
 /* Gives the memory at an address this handle: CUDA returns the handle with which the memory was
- * mapped. Any other known handle of the memory becomes invalid, so that handles never outlive their
- * memory. */
+ * mapped. Any other known handle of the memory becomes invalid, so that handles never outlive
+ * their memory. */
 static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
 {
     uint32_t at = h->mapped.gaps[range].owner;
@@ -364,8 +364,8 @@ static bool begin_context(mv_holdings *h, uint32_t call)
 }
 
 /* Only the creation of a context names its device. The end of a context whose creation was not
- * recorded (the runtime creates the primary context itself) frees nothing, because its memory is
- * unknown. */
+ * recorded (the runtime creates the primary context itself) frees nothing, because its memory
+ * is unknown. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
     uint32_t made = mv_map_take(&h->by_context, h->trace->api_calls.handle[call]);

@@ -109,8 +109,8 @@ static uint64_t managed_bytes(const mv_trace *trace, const mv_ledger *ledger)
     return bytes;
 }
 
-/* Explains a negative rest. The real parts never exceed the device's use, so one figure is too
- * high. */
+/* Explains a negative rest. The real parts never exceed the device's use, so one figure is
+ * too high. */
 static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv_ledger *ledger)
 {
     char excess[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
@@ -232,8 +232,8 @@ static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
     return middle;
 }
 
-/* The first call that may make a pool get memory from the device; the number of calls if there is
- * none. */
+/* The first call that may make a pool get memory from the device; the number of calls if there
+ * is none. */
 static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
 {
     uint32_t i = 0;

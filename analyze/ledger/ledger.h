@@ -64,9 +64,9 @@ typedef struct {
 
     uint64_t used;            /* MV_NO_BYTES: unknown, see `why` */
     const char *why;          /* NULL if `used` and its holders are known */
-    bool is_missing_calls;    /* some calls are lost in damaged parts of the file: holders are
-                               * unknown, `by` contains the other calls, and all else is
-                               * `unexplained` */
+    bool is_missing_calls;    /* some calls are lost in damaged parts of the file: holders
+                               * are unknown, `by` contains the other calls, and all else
+                               * is `unexplained` */
     bool is_process;          /* `used` is NVML's figure for the process */
     uint64_t total;           /* bytes of the device; MV_NO_BYTES: unknown */
     uint64_t others;          /* in use by other processes; MV_NO_BYTES: unknown */
@@ -81,8 +81,8 @@ typedef struct {
     mv_ledger_row *by; /* [count] most bytes first */
 
     mv_held host;    /* pinned host memory of the whole process */
-    mv_held foreign; /* memory of other processes that was opened or imported here; not part of the
-                      * sums */
+    mv_held foreign; /* memory of other processes that was opened or imported here; not part of
+                      * the sums */
     mv_ledger_addresses addresses; /* not part of the sums */
     /* One sentence each. */
     const char *verdict; /* "12.0 GiB used: PyTorch 10.1 GiB, NCCL 1.2 GiB, ..." */

@@ -15,12 +15,12 @@ typedef struct {
 
 typedef struct {
     const mv_trace *trace;
-    uint32_t *id_of;          /* [strings.count + 1] id by path; the last entry is for a missing
-                               * path */
+    uint32_t *id_of;          /* [strings.count + 1] id by path; the last entry is for a
+                               * missing path */
     mv_ledger_library *names; /* [count] by id */
     uint32_t count;
-    uint64_t *now;      /* [count] bytes held now: by id; in the second pass, by column of the
-                         * series */
+    uint64_t *now;      /* [count] bytes held now: by id; in the second pass, by column of
+                         * the series */
     uint32_t *place_of; /* [count] column of the series; NULL until columns are chosen */
     mv_ledger_series *out;
 } libraries;

@@ -26,8 +26,8 @@ typedef struct {
     int64_t time_us;
     uint64_t used;
     uint64_t others; /* in use by other processes; MV_NO_BYTES: unknown */
-    uint64_t framework_reserved, framework_allocated; /* according to PyTorch; not part of the
-                                                       * sums */
+    uint64_t framework_reserved, framework_allocated; /* according to PyTorch; not part of
+                                                       * the sums */
     int64_t context_estimate, unexplained;
 } mv_ledger_point;
 

@@ -12,8 +12,8 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* A copy with room for this many more stacks that have this many frames in total. False when out of
- * memory. */
+/* A copy with room for this many more stacks that have this many frames in total. False when out
+ * of memory. */
 bool mv_stacks_push(mv_arena *arena, const mv_stacks *from, uint32_t stacks, uint64_t stack_frames,
                     mv_stacks *out);
 

@@ -4,8 +4,8 @@
 
 #include "base/grow.h"
 
-/* Block sizes from this on are invalid: no device has this much, and sums of valid sizes cannot
- * overflow. */
+/* Block sizes from this on are invalid: no device has this much, and sums of valid sizes
+ * cannot overflow. */
 #define MOST_BYTES ((uint64_t)1 << MV_LIVE_SIZE_BITS)
 
 void mv_heaps_init(mv_heaps *heaps, mv_arena *arena, const mv_trace *trace)

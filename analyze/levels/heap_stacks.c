@@ -33,8 +33,8 @@ static bool is_native(const mv_trace *trace, mv_frame_id frame)
                               trace->frames.line[frame.row]);
 }
 
-/* Takes the innermost Python function as the registering one, if there is another Python
- * function. */
+/* Takes the innermost Python function as the registering one, if there is another
+ * Python function. */
 static void find_python_function(const mv_trace *trace, call_row *row)
 {
     uint32_t count, cut = 0;

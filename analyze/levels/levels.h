@@ -41,8 +41,8 @@ typedef enum {
  * the allocator's name for MV_LEVEL_PYTORCH, or "host". False for other texts. */
 bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out);
 
-/* The name of a level. If the level may be a heap, `trace` must be the original trace or one of its
- * levels. */
+/* The name of a level. If the level may be a heap, `trace` must be the original trace or one of
+ * its levels. */
 const char *mv_level_name(mv_level level);
 const char *mv_level_name_of(const mv_trace *trace, mv_level level);
 

@@ -25,9 +25,9 @@ typedef struct {
 
 #define MV_NPU_PAD 32u
 
-/* The allocator that made the snapshot, as shown by its blocks: those that are in use, have a known
- * requested size, and lie in segments where every rest is split off, so their size is the rounded
- * request. */
+/* The allocator that made the snapshot, as shown by its blocks: those that are in use, have a
+ * known requested size, and lie in segments where every rest is split off, so their size is the
+ * rounded request. */
 typedef struct {
     bool is_npu;
     bool is_named;      /* a path contains "torch_npu" */

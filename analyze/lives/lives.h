@@ -88,8 +88,8 @@ typedef struct {
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
                          * about; for segment events the (first) row of `segments`; MV_NO_ROW for
                          * other events */
-    const mv_address_ranks *ranks; /* of all addresses; NULL unless mv_lives_find_ranked made the
-                                    * table */
+    const mv_address_ranks *ranks; /* of all addresses; NULL unless mv_lives_find_ranked made
+                                    * the table */
     /* Doubts about the table. If all are zero, the table explains the final heap to the byte, and
      * every block size is known. */
     struct {
@@ -166,8 +166,8 @@ const char *mv_history_name(mv_history_kind kind); /* "complete" */
  * agree and no free is missing. In `arena`; NULL when out of memory. */
 const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
 
-/* Whether a block of the final heap is in use: allocated, or waiting for a stream after its
- * free. */
+/* Whether a block of the final heap is in use: allocated, or waiting for a stream after
+ * its free. */
 static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
 {
     uint8_t state = trace->blocks.state[block];
@@ -226,8 +226,8 @@ static inline mv_stream_id mv_alloc_stream(const mv_lives *lives, uint32_t alloc
                                            : (mv_stream_id){MV_NO_ROW};
 }
 
-/* The tag of the allocation's event; the plain tag for an allocation from before the first
- * event. */
+/* The tag of the allocation's event; the plain tag for an allocation from before the
+ * first event. */
 static inline mv_tag_id mv_alloc_tag(const mv_lives *lives, uint32_t alloc)
 {
     uint32_t birth = lives->allocs.birth[alloc];

@@ -33,8 +33,8 @@ static const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
 
 /* ---- block sizes ------------------------------------------------------------------------- */
 
-/* The end of the free block at `rank`: the next used block or edge. `used` is that block, or
- * MV_NO_RANK. */
+/* The end of the free block at `rank`: the next used block or edge. `used` is that block,
+ * or MV_NO_RANK. */
 static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
 {
     uint32_t edge = place_of(r, rank)->edge, end = used < edge ? used : edge;
@@ -71,9 +71,9 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     return (block_size){room, false};
 }
 
-/* For blocks from before the first event that were freed later. The free bytes around them at their
- * allocation are unknown, but a gap after them that is too small for a free block belongs to
- * them. */
+/* For blocks from before the first event that were freed later. The free bytes around them at
+ * their allocation are unknown, but a gap after them that is too small for a free block belongs
+ * to them. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {

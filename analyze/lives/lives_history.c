@@ -12,8 +12,8 @@ typedef struct {
     uint32_t with_stack;    /* allocations and segments alive at the end, with a stack */
     uint32_t without_stack; /* allocations alive at the end, without a stack */
     bool events_have_stacks;
-    bool is_missing_segment_events; /* with_stack counts only segments, and there are no segment
-                                     * events */
+    bool is_missing_segment_events; /* with_stack counts only segments, and there are no
+                                     * segment events */
 } evidence;
 
 static evidence gather(const mv_lives_sweep *r)
@@ -202,8 +202,8 @@ static fullness fullness_of(const mv_lives_sweep *r)
     return said_fullness(r, has_most);
 }
 
-/* Whether these could be a device's first events: nothing is allocated or freed before the first
- * segment. */
+/* Whether these could be a device's first events: nothing is allocated or freed before the
+ * first segment. */
 static bool begins_fresh(const mv_events *ev)
 {
     for (uint32_t i = 0; i < ev->count; i++)
@@ -288,9 +288,9 @@ static const char *why_lost(const mv_lives_sweep *r)
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
-/* Whether blocks lie outside every known segment although added segments are recorded: these blocks
- * are in segments that are older than the first event, and the ends of those segments are not
- * recorded. */
+/* Whether blocks lie outside every known segment although added segments are recorded: these
+ * blocks are in segments that are older than the first event, and the ends of those segments are
+ * not recorded. */
 static bool uses_older_segments(const mv_lives_sweep *r)
 {
     return r->adds_segments && !r->is_captured && r->lives->doubts.outside > 0;

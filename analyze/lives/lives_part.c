@@ -13,8 +13,8 @@ static bool is_contradicted(const mv_lives *lives)
            lives->doubts.lone_segments || lives->doubts.final_mismatches;
 }
 
-/* Sizes of the preexisting allocations; both lists are in ascending order of addresses once
- * sorted. */
+/* Sizes of the preexisting allocations; both lists are in ascending order of addresses
+ * once sorted. */
 static bool size_older(mv_lives_sweep *r, const mv_living *l)
 {
     mv_alloc_lives *a = &r->lives->allocs;

@@ -141,8 +141,8 @@ static uint32_t first_end(const mv_lives_sweep *r, mv_action add, mv_action end)
     return first == r->ev.count || mv_events_have(&r->ev, add) ? MV_NEVER : first;
 }
 
-/* 1 + the first alloc event in each segment; 0 for a preexisting allocation, or for no
- * allocation. */
+/* 1 + the first alloc event in each segment; 0 for a preexisting allocation, or for
+ * no allocation. */
 static uint32_t *first_allocs(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -154,8 +154,8 @@ static uint32_t *first_allocs(mv_lives_sweep *r)
     return first;
 }
 
-/* Whether a segment is the rest of an older one, at the place of a final segment that was added
- * later. */
+/* Whether a segment is the rest of an older one, at the place of a final segment that was
+ * added later. */
 static bool is_rest(const mv_lives_sweep *r, uint32_t row)
 {
     const mv_segment_lives *s = &r->lives->segments;

@@ -13,17 +13,17 @@
 #include <string.h>
 
 enum {
-    SPAN_EVENTS = 1 << 17, /* minimum events per span: below it, a thread costs more than it
-                            * gains */
+    SPAN_EVENTS = 1 << 17, /* minimum events per span: below it, a thread costs more than
+                            * it gains */
     MOST_SHARE = 8 /* a span costs its addresses and segment events: at most 1/8 of its events */
 };
 
 typedef struct {
-    uint32_t first, end; /* events */
-    uint32_t allocs;     /* allocs among them */
-    mv_arena arena;      /* for its lists */
-    mv_lives_log last;   /* last event of each address; `row`: the number of later allocs in the
-                          * span */
+    uint32_t first, end;         /* events */
+    uint32_t allocs;             /* allocs among them */
+    mv_arena arena;              /* for its lists */
+    mv_lives_log last;           /* last event of each address; `row`: the number of later allocs in
+                          * the span */
     mv_lives_log segment_events; /* from last to first */
     mv_lives lives;              /* with their own rows and doubts */
     mv_lives_sweep sweep;

@@ -42,9 +42,9 @@ typedef struct {
 /* A span of the events, swept in parallel with others. The blocks in use at its start are known,
  * but not their sizes, nor the segment kinds that earlier allocations show. */
 typedef struct {
-    mv_lives_log
-        others;         /* events about rows of other spans: frees, and allocs above their blocks */
-    mv_lives_log kinds; /* the span's first alloc in each segment of unknown kind */
+    /* Events about rows of other spans: frees, and allocs above their blocks. */
+    mv_lives_log others;
+    mv_lives_log kinds;         /* the span's first alloc in each segment of unknown kind */
     _Atomic bool *has_conflict; /* shared by all spans; true: their results cannot be joined */
 } mv_lives_span;
 
@@ -62,8 +62,8 @@ typedef struct {
     bool is_captured;   /* mv_trace_is_captured, or another tool's file: sizes are known */
     bool fills;         /* each block fills a segment of its own (mv_trace_allocator, and pinned
                          * memory in a snapshot) */
-    bool is_thinned;    /* blocks were dropped (analyze/thin/thin.h): gaps do not show block
-                         * sizes */
+    bool is_thinned;    /* blocks were dropped (analyze/thin/thin.h): gaps do not show
+                         * block sizes */
     uint64_t recorded;  /* number of events before thinning */
     uint32_t alloc_events;
     bool adds_segments; /* there are segment_alloc or segment_map events */
@@ -144,8 +144,8 @@ static inline bool mv_lives_has_segments(const mv_lives_sweep *r)
     return r->lives->segments.count > 0 || r->ranks.segment_events > 0;
 }
 
-/* The stack, or MV_NO_STACK for the empty stack, which the final heap contains if none was
- * recorded. */
+/* The stack, or MV_NO_STACK for the empty stack, which the final heap contains if none
+ * was recorded. */
 static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)
 {
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;

@@ -335,8 +335,8 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
         mv_text_append(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
 
-/* Printed times are rounded to the millisecond, so a time later by less than this is still the
- * end. */
+/* Printed times are rounded to the millisecond, so a time later by less than this is still
+ * the end. */
 enum { ROUNDED_US = 1000 };
 
 bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x, char *why,

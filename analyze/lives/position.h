@@ -38,15 +38,15 @@ int64_t mv_position_start_us(const mv_trace *trace);
  *
  * Both are events.count if there is no such event; see mv_position_is_beyond. */
 typedef struct {
-    uint32_t event; /* first event at or after the position: a window that starts here begins with
-                     * it */
+    uint32_t event; /* first event at or after the position: a window that starts here begins
+                     * with it */
     uint32_t after; /* first event after the position */
 } mv_position;
 
-/* The position that `x` names: an event number ("1234"), a time since mv_position_start_us ("1.5s",
- * "20ms", "300us", "2min") or the K-th start of an annotation, from 1 ("@NAME#K"; an annotation
- * whose own name ends in #K is tried first). False with a sentence in `why` if `x` is not a
- * position. */
+/* The position that `x` names: an event number ("1234"), a time since mv_position_start_us
+ * ("1.5s", "20ms", "300us", "2min") or the K-th start of an annotation, from 1 ("@NAME#K"; an
+ * annotation whose own name ends in #K is tried first). False with a sentence in `why` if `x` is
+ * not a position. */
 bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_position *out,
                       char *why, uint32_t why_size);
 

@@ -1,5 +1,5 @@
-/* Address ranges that do not overlap (the segments held at a moment), by their ranks in
- * mv_address_ranks. */
+/* Address ranges that do not overlap (the segments held at a moment), by their ranks
+ * in mv_address_ranks. */
 #ifndef MV_RANGES_H
 #define MV_RANGES_H
 

@@ -53,8 +53,8 @@ typedef struct {
     uint32_t *current;                    /* [base.row - low] the current rows of the base's rows */
     uint32_t low;
     uint32_t end; /* row of the base at which the forecast ends */
-    uint64_t
-        *bytes; /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
+    /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
+    uint64_t *bytes;
     uint64_t *sure; /* [end - base.row] predicted bytes without guesses */
     uint32_t next_count;
     mv_replay_next *next; /* [next_count] */
@@ -434,8 +434,8 @@ static uint64_t find_peak(const prediction *t, const uint64_t *bytes)
 
 /* ---- the whole forecast ------------------------------------------------------------------ */
 
-/* The repetition most like the current step: the one with most bytes in counterparts of the same
- * size. */
+/* The repetition most like the current step: the one with most bytes in counterparts of the
+ * same size. */
 static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
 {
     double most = -1;

@@ -23,8 +23,8 @@ typedef struct {
                        * earlier step of this kind reached this point */
     uint64_t least;   /* the peak without guesses: sizes without evidence in this step are those of
                        * the earlier step, not scaled. This part of the forecast is certain */
-    bool is_least;    /* the peak may be higher: a size could not be predicted, or no marks show the
-                       * steps */
+    bool is_least;    /* the peak may be higher: a size could not be predicted, or no marks show
+                       * the steps */
     uint32_t step;    /* number of the earlier step, 1 to `steps` */
     uint32_t steps;   /* number of earlier steps that contain this point */
     uint32_t matched; /* allocations of this step that have a counterpart in the earlier step */

@@ -83,8 +83,8 @@ static mv_pool_id pool_of(const oom_state *t, const mv_oom *o)
                                     : mv_domain_pool(t->trace->tags.pool[ev->tag[o->event].row]);
 }
 
-/* A private pool's free memory is available only to the pool: a CUDA graph uses it at each
- * replay. */
+/* A private pool's free memory is available only to the pool: a CUDA graph uses it at
+ * each replay. */
 static uint64_t free_of_pool(const oom_state *t, const mv_oom *o)
 {
     const mv_domains *d = &t->heap.domains;
@@ -355,8 +355,8 @@ static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
     return MV_OK;
 }
 
-/* The first pass collects facts about the device from all failures. The second evaluates each
- * failure. */
+/* The first pass collects facts about the device from all failures. The second evaluates
+ * each failure. */
 static mv_code evaluate_all(oom_state *t, mv_err *err)
 {
     mv_code code = MV_OK;

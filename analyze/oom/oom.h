@@ -32,8 +32,8 @@ typedef enum {
     MV_HOLE_NONE,       /* there is no such hole */
     MV_HOLE_LATE,       /* a free completed while the request waited for streams */
     MV_HOLE_UNCUT,      /* max_split_size_mb prevents splitting it */
-    MV_HOLE_OTHER_POOL, /* the file does not contain the request's pool, which was not the default
-                         * pool */
+    MV_HOLE_OTHER_POOL, /* the file does not contain the request's pool, which was not the
+                         * default pool */
     MV_HOLE_UNEXPLAINED
 } mv_oom_hole;
 
@@ -71,21 +71,21 @@ typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
     uint64_t limit_least; /* the most that it did reserve, and */
     uint64_t limit_most;  /* the bytes refused; all three are equal if the device was full */
-    int64_t
-        margin; /* bytes of `limit` that would remain (negative: be missing) after the request if
-                 * all holes of its pool, on any stream, were one */
+    /* Bytes of `limit` that would remain (negative: be missing) after the request if all holes of
+     * its pool, on any stream, were one. */
+    int64_t margin;
     int64_t margin_least, margin_most; /* the same for `limit_least` and `limit_most` */
     uint64_t most;                     /* most bytes ever allocated, including the request */
     uint64_t rise; /* increase of `most` over the second half of the events so far; if the trace
-                    * does not begin with the run, only the part beyond what was reserved before the
-                    * trace */
+                    * does not begin with the run, only the part beyond what was reserved before
+                    * the trace */
     mv_forecast forecast; /* `peak` is 0 if there is no forecast */
-    const char
-        *basis;  /* source of the forecast: "step 3 of 7, times 1.25"; NULL without a forecast */
-    bool tried;  /* replayed up to the request with expandable segments within `limit`: */
-    bool serves; /* the request was served, as were all requests that had been served before */
-    bool surely; /* also within `limit_least` */
-    const char *conf;       /* the complete settings of this replay */
+    /* Source of the forecast: "step 3 of 7, times 1.25"; NULL without a forecast. */
+    const char *basis;
+    bool tried;       /* replayed up to the request with expandable segments within `limit`: */
+    bool serves;      /* the request was served, as were all requests that had been served before */
+    bool surely;      /* also within `limit_least` */
+    const char *conf; /* the complete settings of this replay */
     uint64_t would_reserve; /* most bytes reserved in this replay */
     uint64_t spare;         /* rest of `limit` after the request */
     uint64_t sure_spare;    /* rest of `limit_least`, if `surely` */
@@ -187,8 +187,8 @@ const mv_oom_outlook *mv_ooms_last_limit(const mv_ooms *ooms);
 const char *mv_oom_verdict_name(mv_oom_verdict verdict); /* "capacity" */
 const char *mv_oom_refuser_name(mv_oom_refuser refuser); /* "device", "limit", "unknown" */
 
-/* The memory of common GPUs, as the driver reports it: the smallest size of at least `bytes`, or
- * 0. */
+/* The memory of common GPUs, as the driver reports it: the smallest size of at least `bytes`,
+ * or 0. */
 uint64_t mv_oom_likely_total(uint64_t bytes);
 
 #endif

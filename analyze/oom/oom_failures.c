@@ -100,8 +100,8 @@ static void add_call(listing *l, const uint32_t *answer, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* If several attempts for the same size follow each other, only the last counts, and only if it
- * fails. */
+/* If several attempts for the same size follow each other, only the last counts, and only if
+ * it fails. */
 static void list_calls(listing *l, const uint32_t *answer)
 {
     const mv_api_calls *c = &l->trace->api_calls;
@@ -132,8 +132,8 @@ static int by_event(const void *a, const void *b, const void *context)
 
 /* ---- samples of the device --------------------------------------------------------- */
 
-/* Finds the last sample at or before each failure. Failures and samples are both in order of
- * time. */
+/* Finds the last sample at or before each failure. Failures and samples are both in order
+ * of time. */
 static void ask_samples(listing *l)
 {
     const mv_samples *s = &l->trace->samples;

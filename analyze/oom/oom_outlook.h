@@ -48,8 +48,8 @@ mv_code mv_oom_try_expandable(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 mv_code mv_oom_try_joined(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 void mv_oom_prospect_close(mv_oom_prospect *p);
 
-/* Sets the bytes that leaks held. *steps receives the steps up to the failure. Later events are
- * ignored. */
+/* Sets the bytes that leaks held. *steps receives the steps up to the failure. Later events
+ * are ignored. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);
 
 #endif

@@ -13,8 +13,8 @@
 
 /* ---- why --------------------------------------------------------------------------------- */
 
-/* Whether the request is larger than the whole device or, if the device's size is unknown, than any
- * GPU. */
+/* Whether the request is larger than the whole device or, if the device's size is unknown, than
+ * any GPU. */
 static bool is_beyond_device(const mv_oom *o)
 {
     if (o->total_source == MV_TOTAL_SAMPLED)
@@ -307,8 +307,8 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
-/* The command that shows which lines hold the memory; only the event number names a refused
- * call. */
+/* The command that shows which lines hold the memory; only the event number names a
+ * refused call. */
 static void say_holders(char s[SENTENCE], const mv_oom *o)
 {
     char at[MV_OOM_AT_TEXT];
@@ -321,8 +321,8 @@ static void say_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-/* Limits that can refuse memory although the device has it. The file contains only the limit in its
- * settings. */
+/* Limits that can refuse memory although the device has it. The file contains only the limit in
+ * its settings. */
 static void advise_limit(const mv_oom_case *c, char s[SENTENCE])
 {
     mv_alloc_conf conf = mv_alloc_conf_of(c->trace);

@@ -69,10 +69,10 @@ static mv_printed_size tensor_of(const mv_error_text *e)
     return tensor;
 }
 
-/* In a container, a process has another number than in NVML, so the message lists it among the
- * others. It must be on the list if the listed memory plus PyTorch's reserved memory exceeds the
- * device's use; it is then identified if only one process has as much memory as PyTorch
- * reserved. */
+/* In a container, a process has another number than in NVML, so the message lists it among
+ * the others. It must be on the list if the listed memory plus PyTorch's reserved memory
+ * exceeds the device's use; it is then identified if only one process has as much memory as
+ * PyTorch reserved. */
 static void find_own(mv_oom_text *t)
 {
     const mv_error_text *e = t->text;

@@ -59,8 +59,8 @@ typedef struct {
     /* Conclusions. */
     mv_answer had_room;   /* the device had room for the request */
     mv_answer over_limit; /* the request would have exceeded the limit */
-    mv_answer holes_do;   /* unallocated memory and the rest are enough for the tensor; only NO is
-                           * proof */
+    mv_answer holes_do;   /* unallocated memory and the rest are enough for the tensor; only NO
+                           * is proof */
     mv_answer others_do;  /* the others' memory plus the rest is enough */
     mv_answer too_large;  /* the tensor cannot fit, even without others and holes */
     mv_text_verdict verdict;

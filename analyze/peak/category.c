@@ -9,10 +9,10 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Default sizes of the workspaces of cuBLAS and cuBLASLt, which have one for each thread and
- * stream: the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on compute capability 9.0)
- * and of CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize,
- * ATen/cuda/CublasHandlePool.cpp. */
+/* Default sizes of the workspaces of cuBLAS and cuBLASLt, which have one for each
+ * thread and stream: the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on
+ * compute capability 9.0) and of CUBLASLT_WORKSPACE_SIZE. Source:
+ * _parseChosenWorkspaceSize, ATen/cuda/CublasHandlePool.cpp. */
 static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};
 
 /* Undecided: alive at the end of the trace, in the phase of its birth. */
@@ -139,8 +139,8 @@ static void apply_executables(const mv_trace *trace, uint16_t *by_rule)
     }
 }
 
-/* Fills `by_rule` from the user's rules, then libraries and executables; the user's rules have
- * priority. */
+/* Fills `by_rule` from the user's rules, then libraries and executables; the user's rules
+ * have priority. */
 static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, calls = call_frames(s->trace);
@@ -292,8 +292,8 @@ static bool spans_trace(const candidate *c)
     return c->birth == MV_BEFORE && c->freed == MV_NEVER;
 }
 
-/* Without backward passes a phase has no end, so blocks freed in the step of their birth are
- * temporary. */
+/* Without backward passes a phase has no end, so blocks freed in the step of their birth
+ * are temporary. */
 static uint16_t forward_without_backward(const category_search *s, const candidate *c)
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
@@ -353,8 +353,8 @@ static uint16_t decide(const category_search *s, const candidate *c)
     return c->marks & MV_MARK_PYTHON ? forward(s, c) : MV_CATEGORY_UNKNOWN;
 }
 
-/* The category of an allocation whose phase has not ended, if its stack has no earlier
- * allocations. */
+/* The category of an allocation whose phase has not ended, if its stack has no
+ * earlier allocations. */
 static uint16_t guess_open(uint16_t marks, bool keeps)
 {
     if (keeps)

@@ -258,8 +258,8 @@ static bool name_ranges(const group_search *g, named_alloc *rows)
 
 /* ---- layers ------------------------------------------------------------------------------ */
 
-/* "train.py:69 forward, call 3 of 12": numbers have equal widths, so that names sort in call
- * order. */
+/* "train.py:69 forward, call 3 of 12": numbers have equal widths, so that names sort in
+ * call order. */
 static const char *layer_name(const group_search *g, const mv_layer_loop *loop, uint32_t index)
 {
     const char *name = loop->name ? mv_string_text(g->trace, loop->name[index]) : "";

@@ -24,14 +24,14 @@ typedef enum {
 typedef struct {
     mv_group_by by;
     uint32_t count;
-    const char **name;  /* [count] group names; [0] is for missing information, such as "(no
-                         * metadata)" */
+    const char **name;  /* [count] group names; [0] is for missing information, such as
+                         * "(no metadata)" */
     mv_stack_id *stack; /* [count] stack of the group's first allocation */
     uint32_t *of_alloc; /* [allocs.count] */
 } mv_grouping;
 
-/* O(n log n). `kinds` comes from mv_frame_kinds. All results are in `arena`. Fails only when out of
- * memory. */
+/* O(n log n). `kinds` comes from mv_frame_kinds. All results are in `arena`. Fails only when out
+ * of memory. */
 mv_code mv_grouping_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const uint8_t *kinds, mv_group_by by, mv_grouping *out, mv_err *err);
 

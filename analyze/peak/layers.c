@@ -124,8 +124,8 @@ static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* Whether the frames before the line are within a module, and the line is not one of torch's module
- * calls. */
+/* Whether the frames before the line are within a module, and the line is not one of torch's
+ * module calls. */
 static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);

@@ -99,8 +99,8 @@ static bool make_groups(mv_line_search *p)
     return p->out->lines && p->bytes;
 }
 
-/* Adds the blocks held at the start. When a further piece begins, the held bytes are known
- * already. */
+/* Adds the blocks held at the start. When a further piece begins, the held bytes are
+ * known already. */
 static void start(mv_line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;

@@ -22,15 +22,15 @@ typedef struct {
     mv_stack_id stack;   /* stack of the line's first allocation held or made in the window;
                           * distinguishes an empty stack from a missing one */
     uint64_t peak;       /* most bytes that its blocks held at once */
-    uint32_t peak_event; /* first event after which the peak was reached; MV_BEFORE: before the
-                          * first */
+    uint32_t peak_event; /* first event after which the peak was reached; MV_BEFORE: before
+                          * the first */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
     uint64_t largest;     /* bytes of the largest allocation */
-    mv_tag_id tag;        /* tag of the largest allocation: its operator, and the operator's
-                           * inputs */
-    bool is_least;        /* its bytes are lower bounds because some of its block sizes are
-                           * (mv_alloc_lives.inexact) */
+    mv_tag_id tag;        /* tag of the largest allocation: its operator, and the
+                           * operator's inputs */
+    bool is_least;        /* its bytes are lower bounds because some of its block sizes
+                           * are (mv_alloc_lives.inexact) */
     const char *group;    /* name of the group, in mv_lines_by; else NULL */
     /* The highest levels of the whole device right after an allocation of this line, as profilers
      * show that read the counters line by line. 0 if the line did not allocate. */

@@ -5,9 +5,9 @@
  *     sum of ranges.bytes               = at.bytes.allocated
  *
  * A site is a group of stacks that pass through the same lines of user and package code
- * (analyze/code/sites.h), limited to one category: gradients and temporaries of `loss.backward()`
- * are two sites. Allocations without a recorded stack are unattributed. docs/peak.md explains all
- * figures. */
+ * (analyze/code/sites.h), limited to one category: gradients and temporaries of
+ * `loss.backward()` are two sites. Allocations without a recorded stack are unattributed.
+ * docs/peak.md explains all figures. */
 #ifndef MV_PEAK_H
 #define MV_PEAK_H
 
@@ -23,10 +23,10 @@ typedef struct {
     uint64_t marginal;       /* how much the window's peak would fall without this site */
     uint16_t category;       /* of attribution.categories */
     mv_stack_id stack;       /* the stack with most of the bytes */
-    mv_string_id annotation; /* the range in which most of the bytes were allocated, or
-                              * MV_NO_STRING */
-    mv_tag_id tag;           /* tag of most of the bytes: their operator, and the operator's
-                              * inputs */
+    mv_string_id annotation; /* the range in which most of the bytes were allocated,
+                              * or MV_NO_STRING */
+    mv_tag_id tag;           /* tag of most of the bytes: their operator, and the
+                              * operator's inputs */
 } mv_peak_site;
 
 typedef struct {

@@ -28,8 +28,8 @@ typedef struct {
  * out of memory. */
 bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint32_t why_size);
 
-/* For each frame, the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when out of
- * memory. */
+/* For each frame, the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when out
+ * of memory. */
 uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace *trace);
 
 #endif

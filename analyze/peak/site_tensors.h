@@ -17,8 +17,8 @@ typedef struct {
     uint64_t bytes;       /* sum of all rows: at most the allocated bytes */
 } mv_site_tensors;
 
-/* For blocks that are allocated at the attribution's moment. O(n log n). Fails only when out of
- * memory. */
+/* For blocks that are allocated at the attribution's moment. O(n log n). Fails only when out
+ * of memory. */
 mv_code mv_site_tensors_find(mv_arena *arena, const mv_lives *lives, const mv_attribution *found,
                              mv_site_tensors *out, mv_err *err);
 

@@ -85,8 +85,8 @@ static bool place(mv_arena *scratch, const mv_trace *trace, const mv_lives *live
     return true;
 }
 
-/* Attributes bytes [from, to) of a block to the innermost tensors around them: those on top of the
- * stack. */
+/* Attributes bytes [from, to) of a block to the innermost tensors around them: those on top of
+ * the stack. */
 static void count_until(placed *rows, uint32_t *stack, uint32_t *depth, uint64_t from, uint64_t to)
 {
     while (*depth > 0 && from < to) {

@@ -5,11 +5,11 @@
  *     weight  [---------]    bias [--]                   its views
  *     bytes   wwwwwwwwwwwfffffbbbbffffffffffff|  none
  *
- * Names are known for the moment when the file was written: the blocks alive at that moment have
- * them, from birth on. Bytes that several tensors share are attributed to the innermost tensor: the
- * one that begins last; among those the shortest; among equals the first in the file. So the
- * tensors of a block have at most the block's bytes; the rest is rounding, or is used without a
- * name. */
+ * Names are known for the moment when the file was written: the blocks alive at that moment
+ * have them, from birth on. Bytes that several tensors share are attributed to the innermost
+ * tensor: the one that begins last; among those the shortest; among equals the first in the
+ * file. So the tensors of a block have at most the block's bytes; the rest is rounding, or is
+ * used without a name. */
 #ifndef MV_PEAK_TENSORS_H
 #define MV_PEAK_TENSORS_H
 

@@ -16,8 +16,8 @@
 /* The differing allocation is between `first` and `last`, which are equal if both summaries contain
  * every allocation (stride 0). */
 typedef struct {
-    uint64_t first, last; /* MV_NO_DIVERGENCE: the sequences agree up to the end of the shorter
-                           * one */
+    uint64_t first, last; /* MV_NO_DIVERGENCE: the sequences agree up to the end of the
+                           * shorter one */
 } mv_divergence;
 
 /* Compares sizes and sites, or only sites. O(log n). */

@@ -113,8 +113,8 @@ static uint32_t stage_of(mv_rank_grid grid, uint32_t number)
     return number / grid.inner % grid.stages;
 }
 
-/* The class of more than half of a stage's ranks, with their number in *most; NO_CLASS if there is
- * none. */
+/* The class of more than half of a stage's ranks, with their number in *most; NO_CLASS if there
+ * is none. */
 static uint32_t class_of_most(const grouping *g, mv_rank_grid grid, uint32_t stage, uint32_t *most)
 {
     uint32_t length = g->count / grid.stages, class = NO_CLASS, ahead = 0;
@@ -131,8 +131,8 @@ static uint32_t class_of_most(const grouping *g, mv_rank_grid grid, uint32_t sta
     return 2 * *most > length ? class : NO_CLASS;
 }
 
-/* Calls `try` for each way to number stages, those with most ranks per stage first. True if a call
- * succeeds. */
+/* Calls `try` for each way to number stages, those with most ranks per stage first. True if a
+ * call succeeds. */
 typedef bool try_grid(grouping *g, mv_rank_grid grid);
 
 static bool find_grid(grouping *g, try_grid *try, mv_rank_grid *out)
@@ -158,10 +158,10 @@ static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage
     return class != NO_CLASS && g->is_small[class] && most == g->size[class] ? class : NO_CLASS;
 }
 
-/* The middle stages of a pipeline may hold the same memory, so that their class is larger than one
- * stage. The first stage (embedding) and the last (loss) both differ from them. If stages are
- * single ranks, these must also run different code: two odd ranks may be the first and the last by
- * chance. */
+/* The middle stages of a pipeline may hold the same memory, so that their class is larger than
+ * one stage. The first stage (embedding) and the last (loss) both differ from them. If stages are
+ * single ranks, these must also run different code: two odd ranks may be the first and the last
+ * by chance. */
 static bool accept_ends(grouping *g, mv_rank_grid grid)
 {
     uint32_t first, last;
@@ -278,8 +278,8 @@ static uint32_t similar_class(const grouping *g, uint32_t class, uint32_t length
     return best;
 }
 
-/* Assigns small classes to similar stages; ranks for which no stage has room form a stage
- * together. */
+/* Assigns small classes to similar stages; ranks for which no stage has room form a
+ * stage together. */
 static bool assign_by_content(grouping *g)
 {
     uint32_t *joined = mv_push_array(g->scratch, uint32_t, g->classes);

@@ -32,13 +32,13 @@ typedef struct {
     uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that only this
                               * rank does not have */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
-    uint64_t *own_part, *missing_part; /* [count] bytes of `own` (or `missing`) at the line of that
-                                        * site */
+    uint64_t *own_part, *missing_part; /* [count] bytes of `own` (or `missing`) at the line of
+                                        * that site */
     uint32_t *missing_in;              /* [count] another rank that has the missing site */
     bool *unplaced;                    /* [count] most of the rank's bytes have no stack, so its
                                         * sites are ignored */
-    bool has_order; /* more than half of the ranks allocate at the same sites as `most`, in the same
-                     * order */
+    bool has_order; /* more than half of the ranks allocate at the same sites as `most`, in the
+                     * same order */
 } comparison;
 
 MV_NAMES(mv_rank_reason_name, mv_rank_reason, MV_RANK_REASON_LIST, MV_SECOND, "")
@@ -99,8 +99,8 @@ typedef struct {
     uint32_t ranks;
     uint64_t sum; /* sum of these ranks' numbers */
     uint32_t least_in;
-    const mv_summary_site *least; /* the site with the fewest bytes; among equals, the first
-                                   * rank's */
+    const mv_summary_site *least; /* the site with the fewest bytes; among equals, the
+                                   * first rank's */
 } shared_site;
 
 typedef struct {
@@ -219,9 +219,9 @@ static void find_unplaced(comparison *c)
     }
 }
 
-/* With two ranks, a site of one is missing from the other; it counts as an extra site. Summaries
- * with a shortened list of sites cannot show missing sites, and summaries without stacks are
- * skipped. */
+/* With two ranks, a site of one is missing from the other; it counts as an extra site.
+ * Summaries with a shortened list of sites cannot show missing sites, and summaries without
+ * stacks are skipped. */
 static bool find_own_sites(comparison *c)
 {
     shared_sites all = {.rows.arena = c->scratch};
@@ -473,8 +473,8 @@ static uint64_t first_difference(const comparison *c, const uint32_t *class, uin
     return first;
 }
 
-/* Removes the ranks that differ at this allocation from the class. Each round ends with fewer
- * ranks. */
+/* Removes the ranks that differ at this allocation from the class. Each round ends with
+ * fewer ranks. */
 static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, uint32_t leader,
                                  uint64_t at)
 {

@@ -1,6 +1,6 @@
-/* Stores parts of summaries that are equal in many ranks only once: the ranks of a stage have the
- * same code, mostly the same sites, and often the same sequence. Several threads may use one
- * mv_shared_parts. */
+/* Stores parts of summaries that are equal in many ranks only once: the ranks of a stage have
+ * the same code, mostly the same sites, and often the same sequence. Several threads may use
+ * one mv_shared_parts. */
 #ifndef MV_SHARED_PARTS_H
 #define MV_SHARED_PARTS_H
 
@@ -11,8 +11,8 @@
 
 typedef enum { MV_PART_CODE, MV_PART_SITES, MV_PART_POINTS } mv_part_kind;
 
-/* Identifies the bytes of a part: a 128-bit hash, with a key that a file's author cannot know
- * (base/intern.h). */
+/* Identifies the bytes of a part: a 128-bit hash, with a key that a file's author cannot
+ * know (base/intern.h). */
 typedef struct {
     uint64_t low, high;
 } mv_part_key;

@@ -63,8 +63,8 @@ static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t 
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* If there is no room, the size with the fewest bytes is replaced, provided that the new one has
- * more. */
+/* If there is no room, the size with the fewest bytes is replaced, provided that the new one
+ * has more. */
 static void count_size(mv_summary_site *site, uint64_t size, uint32_t times)
 {
     uint32_t least = 0;

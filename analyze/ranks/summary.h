@@ -54,10 +54,10 @@ typedef struct {
     mv_bound allocated; /* of peak_allocated */
     mv_bound reserved;  /* bound of peak_reserved; files store the doubts of both peaks together,
                          * and which peak is exact */
-    bool is_missing_reserved; /* the file is from another tool and does not contain reserved
-                               * memory */
-    bool is_missing_failures; /* the file is from another tool and does not contain failed
-                               * requests */
+    bool is_missing_reserved; /* the file is from another tool and does not contain
+                               * reserved memory */
+    bool is_missing_failures; /* the file is from another tool and does not contain
+                               * failed requests */
     uint64_t leaked_bytes;
     mv_stack_id leak_stack; /* stack of the largest leak, in `code`; MV_NO_STACK: none */
     bool is_cut;            /* some sites were dropped */

@@ -500,8 +500,8 @@ static mv_code take_part(reader *r, mv_part_kind kind, mv_summary *s)
 {
     static void (*const skip[])(mv_cursor *) = {skip_code, skip_sites, skip_points};
     static mv_code (*const take[])(reader *, mv_summary *) = {take_code, take_sites, take_points};
-    /* stacks of sites are rows of the code; the number of points follows from the number of
-     * allocations */
+    /* stacks of sites are rows of the code; the number of points follows from the number
+     * of allocations */
     uint64_t context[] = {0, (uintptr_t)s->code, s->allocs};
     mv_cursor end = r->c;
     mv_part_key key;

@@ -46,8 +46,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(conf_text *t, const cha
     return false;
 }
 
-/* Returns "" at the end of the text. Words that do not fit are cut, and then match no known
- * word. */
+/* Returns "" at the end of the text. Words that do not fit are cut, and then match no
+ * known word. */
 static const char *next_token(conf_text *t)
 {
     uint32_t length = 0;
@@ -83,8 +83,8 @@ static bool to_number(conf_text *t, const char *text, uint64_t *out)
     return true;
 }
 
-/* Numbers above MOST_MIB are cut to it: no device has that much, and sums of a replay stay below
- * 2^64. */
+/* Numbers above MOST_MIB are cut to it: no device has that much, and sums of a replay stay
+ * below 2^64. */
 static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
 {
     uint64_t mib;
@@ -213,8 +213,8 @@ typedef enum {
     POWER_OF_2_128, /* power of two up to 128 */
 } value_form;
 
-/* Keys for pinned host memory, locks and captures. They are checked, but have no effect on device
- * memory. */
+/* Keys for pinned host memory, locks and captures. They are checked, but have no effect on
+ * device memory. */
 static const struct {
     const char *key;
     value_form form;
@@ -376,8 +376,8 @@ const char *mv_alloc_conf_text(const mv_trace *trace)
     return "";
 }
 
-/* Ignores settings that no PyTorch accepts: PyTorch did not write them, so their numbers are not
- * used. */
+/* Ignores settings that no PyTorch accepts: PyTorch did not write them, so their numbers are
+ * not used. */
 static mv_alloc_conf believable(const mv_alloc_conf *conf)
 {
     mv_alloc_conf as_text, sound = mv_alloc_conf_default();

@@ -26,8 +26,8 @@ typedef struct {
     uint32_t spare; /* list of removed rows, by `right` */
 } mv_gaps;
 
-/* The priority of a row in a treap: a hash of its number, so that no file can unbalance the
- * tree. */
+/* The priority of a row in a treap: a hash of its number, so that no file can unbalance
+ * the tree. */
 static inline uint32_t mv_treap_priority(uint32_t row)
 {
     row ^= row >> 16;
@@ -46,9 +46,9 @@ void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
 /* MV_NO_GAP if there is no such gap. */
 uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size);
 uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size);
-uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last gap that starts below
-                                                              * addr */
-uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr); /* the first gap that starts at or above
-                                                          * addr */
+uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last gap that starts
+                                                              * below addr */
+uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr);     /* the first gap that starts at or
+                                                          * above addr */
 
 #endif

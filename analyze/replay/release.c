@@ -13,9 +13,9 @@ typedef struct {
         forward, event_pool, host, annotate, internal, mapped;
 } evidence;
 
-/* The releases that each key or action proves. `since` is the first release that writes it, `until`
- * the last; 0: all later releases. Source: PyTorch's code of these releases, and the named pull
- * requests. */
+/* The releases that each key or action proves. `since` is the first release that writes it,
+ * `until` the last; 0: all later releases. Source: PyTorch's code of these releases, and the named
+ * pull requests. */
 static const struct {
     size_t seen; /* offset in `evidence` */
     uint32_t since, until;
@@ -25,8 +25,8 @@ static const struct {
     {                                                   \
         offsetof(evidence, field), since, until, always \
     }
-    FACT(dict, 200, 0, false),       /* _snapshot(): Module.cpp 2.0; before, memory_snapshot() is a
-                                      * list */
+    FACT(dict, 200, 0, false),       /* _snapshot(): Module.cpp 2.0; before, memory_snapshot() is
+                                      * a list */
     FACT(history, 113, 200, false),  /* blocks[].history: Module.cpp 1.13, 2.0; only if recorded */
     FACT(requested, 200, 0, true),   /* requested_size of segments: Module.cpp 2.0 */
     FACT(pool, 201, 0, true),        /* segment_pool_id: absent in 2.0, present in 2.4's tree */

@@ -30,8 +30,8 @@ const char *mv_release_conf(const mv_trace *trace);
 
 enum { MV_RELEASE_TEXT = 48 };
 
-/* "PyTorch 2.5 to 2.7", "PyTorch 2.0", "PyTorch 2.12 or later", "torch_npu"; "" if nothing is
- * known. */
+/* "PyTorch 2.5 to 2.7", "PyTorch 2.0", "PyTorch 2.12 or later", "torch_npu"; "" if nothing
+ * is known. */
 const char *mv_release_text(char text[MV_RELEASE_TEXT], mv_release release);
 
 #endif

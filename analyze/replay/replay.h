@@ -43,8 +43,8 @@ typedef enum {
 /* The levels of a run over time: the highest level in each `step` events. */
 typedef struct {
     uint32_t step;                  /* > 0 */
-    uint32_t count;                 /* before the run: columns allocated; after the run: columns
-                                     * reached */
+    uint32_t count;                 /* before the run: columns allocated; after the run:
+                                     * columns reached */
     uint64_t *reserved, *allocated; /* [count] zeros before the run */
 } mv_replay_curve;
 
@@ -54,10 +54,10 @@ typedef struct {
     uint32_t end;   /* events [0, end) are replayed; 0: all */
     mv_replay_start_rule start;
     mv_place_rule place;
-    bool strange_addresses; /* do not begin with the recorded segment addresses */
-    uint64_t enough;        /* stop once this many bytes are reserved (over_enough); 0: do not
-                             * stop */
-    mv_replay_curve *curve; /* receives the levels over time; NULL: not needed */
+    bool strange_addresses;         /* do not begin with the recorded segment addresses */
+    uint64_t enough;                /* stop once this many bytes are reserved (over_enough); 0: do
+                             * not stop */
+    mv_replay_curve *curve;         /* receives the levels over time; NULL: not needed */
     const mv_replay_script *script; /* may be shared between runs; NULL: made for this run */
     uint64_t *left; /* steps that this and other replays may still take (mv_replay_most_work); the
                      * replay subtracts its steps. NULL: the maximum for one trace */
@@ -77,8 +77,8 @@ typedef struct {
                      * request; MV_NO_BYTES: no such request, or no limit */
 } mv_replay_result;
 
-/* Runs a replay. Requests that fail are skipped together with their frees, and the replay
- * continues. */
+/* Runs a replay. Requests that fail are skipped together with their frees, and the
+ * replay continues. */
 mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       mv_replay_opts opts, mv_replay_result *out, mv_err *err);
 
@@ -99,9 +99,9 @@ typedef struct {
     uint64_t bytes; /* bytes to allocate; 0: a free */
 } mv_replay_next;
 
-/* Applies the operations, and reports whether every request succeeded. Afterwards the replay may
- * only be closed. `first` is the lowest row of a new allocation, `count` the number of rows from
- * there. */
+/* Applies the operations, and reports whether every request succeeded. Afterwards the replay
+ * may only be closed. `first` is the lowest row of a new allocation, `count` the number of rows
+ * from there. */
 mv_code mv_replay_continue(mv_replay *replay, const mv_replay_next *next, uint32_t next_count,
                            uint32_t first, uint32_t count, bool *served, mv_err *err);
 

@@ -281,8 +281,8 @@ static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 
 /* Bounds of runs of operations, for lookups in constant time. */
 typedef struct {
-    uint32_t *start;      /* [op_count] start of its run: consecutive allocations, or consecutive
-                           * others */
+    uint32_t *start;      /* [op_count] start of its run: consecutive allocations, or
+                           * consecutive others */
     uint32_t *next_alloc; /* [op_count] next allocation; op_count: none */
     uint32_t *failure;    /* [op_count + 1] the failed request since the previous allocation;
                            * MV_NO_ROW: none */
@@ -404,8 +404,8 @@ static void offload(edit_state *e)
 /* One module call, as positions of operations. Blocks that a call keeps are freed after its end. */
 typedef struct {
     uint32_t first, last; /* first and last allocation of the call */
-    uint32_t end;         /* next allocation of another call: the frees of this call end there,
-                           * too */
+    uint32_t end;         /* next allocation of another call: the frees of this call end
+                           * there, too */
     uint32_t output;      /* id of the call's last kept allocation, the input of other calls */
     uint32_t last_kept;   /* last allocation that is kept apart from the output */
     uint32_t back;        /* first free of a kept block other than the output, or MV_NO_ROW */

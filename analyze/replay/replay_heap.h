@@ -27,8 +27,8 @@
 
 /* Releases iterate over the free blocks, as in PyTorch. Because a trace could be crafted to keep
  * them busy for hours, all replays of a trace together take at most this many steps: blocks
- * visited, and events. Recorded programs tried under all built-in settings take 20 to 60 steps per
- * event. */
+ * visited, and events. Recorded programs tried under all built-in settings take 20 to 60 steps
+ * per event. */
 static inline uint64_t mv_replay_most_work(uint32_t events)
 {
     return ((uint64_t)1 << 20) + ((uint64_t)events << 8);
@@ -60,8 +60,8 @@ typedef struct {
         uint64_t owner; /* used or pending: set by the caller. Waiting for streams completes all
                          * pending frees, after which the row may have another owner */
     };
-    uint32_t home; /* expandable: row of reservations; otherwise a value for
-                    * mv_replay_driver_free */
+    uint32_t home; /* expandable: row of reservations; otherwise a value
+                    * for mv_replay_driver_free */
     uint8_t state; /* mv_replay_state */
     bool expandable;
 } mv_replay_block;
@@ -123,8 +123,8 @@ typedef struct {
     uint32_t spare;           /* first unused row */
     mv_replay_block *blocks;
     uint32_t pool_count;
-    mv_replay_pool *pools; /* [pool_count] row 2i: small pool of mv_pool_id i; row 2i + 1: its large
-                            * pool */
+    mv_replay_pool *pools; /* [pool_count] row 2i: small pool of mv_pool_id i; row 2i + 1: its
+                            * large pool */
     uint32_t reservation_count, reservation_capacity;
     mv_replay_reservation *reservations;
     uint32_t pending_first, pending_last; /* queue of pending blocks */
@@ -137,8 +137,8 @@ typedef struct {
     mv_levels now, peak;
     uint64_t largest; /* the largest segment or mapping so far */
     mv_replay_counts counts;
-    uint32_t least;     /* first result of the last search: the smallest block of the stream that
-                         * fits */
+    uint32_t least;     /* first result of the last search: the smallest block of the stream
+                         * that fits */
     bool out_of_memory; /* the budget is spent: the heap is no longer valid */
     uint64_t work;      /* number of blocks visited */
     uint64_t most_work; /* limit of `work`, after which the replay is abandoned */
@@ -149,9 +149,9 @@ typedef struct {
 bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_conf *conf,
                          uint32_t pools);
 
-/* Returns a block of at least `bytes` (> 0), or MV_NO_ROW if the limit or the budget does not allow
- * it. `capturing`: cached blocks are not released for the request, as during CUDA graph
- * captures. */
+/* Returns a block of at least `bytes` (> 0), or MV_NO_ROW if the limit or the budget does
+ * not allow it. `capturing`: cached blocks are not released for the request, as during CUDA
+ * graph captures. */
 uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
                           bool capturing);
 
@@ -219,8 +219,8 @@ mv_replay_effect mv_replay_give_back_effect(const mv_replay_heap *heap, uint32_t
 uint32_t mv_replay_block_new(mv_replay_heap *heap);
 void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block);
 
-/* Cuts `block` after `size` bytes. Returns the row of the upper part, a copy except for its
- * place. */
+/* Cuts `block` after `size` bytes. Returns the row of the upper part, a copy except for
+ * its place. */
 uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size);
 
 /* Joins a free block with free neighbours, or an unmapped block with unmapped ones, and puts the

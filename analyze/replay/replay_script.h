@@ -11,10 +11,10 @@
 typedef enum {
     MV_OP_ALLOC,
     MV_OP_FREE,     /* the request: a stream may still use the block */
-    MV_OP_COMPLETE, /* the block can be reused; this also requests the free if no FREE came
-                     * before */
-    MV_OP_TRY,      /* a request that failed in the recorded run; if it succeeds, its block is freed
-                     * immediately */
+    MV_OP_COMPLETE, /* the block can be reused; this also requests the free if no FREE
+                     * came before */
+    MV_OP_TRY,      /* a request that failed in the recorded run; if it succeeds, its block is
+                     * freed immediately */
     MV_OP_EMPTY     /* torch.cuda.empty_cache() */
 } mv_replay_op_kind;
 
@@ -24,8 +24,8 @@ typedef struct {
     uint64_t kind : 3;       /* mv_replay_op_kind */
     uint32_t id;             /* ALLOC, FREE, COMPLETE: row of lives->allocs; from allocs.count on,
                               * allocations that an edit made */
-    uint32_t event;          /* source event, or the event before which an edit inserted it; never
-                              * decreases */
+    uint32_t event;          /* source event, or the event before which an edit inserted it;
+                              * never decreases */
     mv_stream_id stream;     /* ALLOC, TRY */
     uint32_t pool : 30;      /* ALLOC: pool id row */
     uint32_t capturing : 1;  /* ALLOC: cached blocks are not released for it */
@@ -51,8 +51,8 @@ struct mv_replay_script {
     uint32_t empty_count;  /* groups of releases not caused by a request */
     uint32_t *empty_first, *empty_end; /* [empty_count] events [first, end), ascending */
     uint32_t *release_from; /* [pools] first event at which a private pool may give memory back */
-    uint64_t limit; /* limit on reserved bytes, known from failed requests and retries; UINT64_MAX:
-                     * unknown */
+    uint64_t limit;         /* limit on reserved bytes, known from failed requests and retries;
+                     * UINT64_MAX: unknown */
     uint32_t segment_count;
     mv_driver_record *segments; /* [segment_count] segments of the segment_alloc events, in order */
 };

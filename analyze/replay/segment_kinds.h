@@ -1,7 +1,7 @@
-/* Conclusions from the kinds of segments in a trace about the settings of the recording. When a
- * segment is added, the setting expandable_segments decides its kind; but a torch.cuda.MemPool with
- * a custom allocator never has expandable segments (CUDACachingAllocator.cpp, 2.12:
- * active_user_pool). */
+/* Conclusions from the kinds of segments in a trace about the settings of the recording. When
+ * a segment is added, the setting expandable_segments decides its kind; but a
+ * torch.cuda.MemPool with a custom allocator never has expandable segments
+ * (CUDACachingAllocator.cpp, 2.12: active_user_pool). */
 #ifndef MV_SEGMENT_KINDS_H
 #define MV_SEGMENT_KINDS_H
 

@@ -6,8 +6,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Maximum share of the recorded peak by which the replay may miss it and still count as the same
- * run. */
+/* Maximum share of the recorded peak by which the replay may miss it and still count as the
+ * same run. */
 #define SAME_PEAK 0.02
 /* Maximum share of a peak that may have been reserved before the trace; above it, the trace does
  * not show the cause. */
@@ -464,8 +464,8 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
     return false;
 }
 
-/* Adds a text unless an equal one, or the recorded settings, are listed already. NULL: out of
- * memory. */
+/* Adds a text unless an equal one, or the recorded settings, are listed already. NULL: out
+ * of memory. */
 static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
                    mv_err *err)
 {
@@ -543,8 +543,8 @@ static int by_order(const void *a, const void *b, const void *context)
     return mv_trial_order(a, b);
 }
 
-/* Whether the device itself refused memory. Garbage is only collected under a limit of the
- * process. */
+/* Whether the device itself refused memory. Garbage is only collected under a limit of
+ * the process. */
 static bool is_device_full(const mv_trials *t)
 {
     const mv_events *ev = &t->lives->events;
@@ -627,9 +627,8 @@ static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err
     return MV_OK;
 }
 
-enum {
-    AHEAD_SHARE = 16
-}; /* share of all steps for each trial: 16 steps per event; most trials take fewer than 4 */
+/* The share of all steps for each trial: 16 steps per event; most trials take fewer than 4. */
+enum { AHEAD_SHARE = 16 };
 
 typedef struct {
     trial_set ahead;

@@ -73,8 +73,8 @@ typedef struct {
     const mv_lives *lives;
     uint32_t end; /* events [0, end) are replayed */
     mv_replay_script script;
-    mv_replay_script joined; /* the same script with everything on one stream and in the default
-                              * pool */
+    mv_replay_script joined; /* the same script with everything on one stream and in the
+                              * default pool */
 
     mv_alloc_conf recorded;
     const char *recorded_conf; /* complete */
@@ -93,8 +93,8 @@ typedef struct {
                       * figures until then; 0: all run to the end */
     mv_trial_list ahead;    /* trials that mv_trials_open ran ahead */
     uint64_t *ahead_used;   /* [ahead.count] steps taken by each; MV_NO_BYTES: it did not finish */
-    mv_replay_curve *curve; /* receives the levels of mv_trials_try_edits over time; NULL: not
-                             * needed */
+    mv_replay_curve *curve; /* receives the levels of mv_trials_try_edits over time; NULL:
+                             * not needed */
     mv_replay_fidelity fidelity; /* for the whole trace */
     mv_replay_result self;       /* under the recorded settings */
     bool unexplained;     /* under the recorded settings, and the limit if any, a failed request
@@ -202,8 +202,8 @@ bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves
  * cause within the same limit. */
 bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
 
-/* Whether the recorded settings serve every request within the limit, including those that
- * failed. */
+/* Whether the recorded settings serve every request within the limit, including those
+ * that failed. */
 bool mv_trials_self_fits(const mv_trials *trials);
 
 /* Whether it is meaningful that a trial serves the failed requests: the recorded settings must fail

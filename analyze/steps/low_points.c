@@ -155,8 +155,8 @@ static bool add_lines(mv_arena *arena, mv_arena *scratch, const mv_sites *sites,
         line.bytes = least_held(changes.rows, first, end);
         out->bytes += line.bytes;
         if (line.bytes > 0)
-            out->lines[out->count++] = line; /* at or before its group's row, so no unread row is
-                                              * overwritten */
+            out->lines[out->count++] = line; /* at or before its group's row, so no unread row
+                                              * is overwritten */
     }
     mv_sort_rows(scratch, out->lines, out->count, MV_FALLING(mv_low_line, bytes),
                  MV_RISING(mv_low_line, stack.row));

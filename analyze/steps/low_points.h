@@ -32,8 +32,8 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 /* A line of code that holds memory at every low point. */
 typedef struct {
     uint64_t bytes;    /* the fewest bytes that it holds at any low point */
-    uint64_t staying;  /* bytes of blocks that exist at all low points; the other blocks are
-                        * replaced */
+    uint64_t staying;  /* bytes of blocks that exist at all low points; the other blocks
+                        * are replaced */
     mv_stack_id stack; /* stack of the line's first block; MV_NO_STACK: not recorded */
 } mv_low_line;
 
@@ -44,8 +44,8 @@ typedef struct {
     mv_low_line *lines; /* [count] most bytes first; they add up to `bytes` */
 } mv_low_held;
 
-/* Considers only the last `most` low points: leaks skips the first steps, in which a program warms
- * up. */
+/* Considers only the last `most` low points: leaks skips the first steps, in which a program
+ * warms up. */
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_floor *floor, uint32_t most, mv_low_held *out, mv_err *err);
 

@@ -34,8 +34,8 @@ typedef struct {
     uint32_t *depth;    /* [count] number of package and framework frames in the place */
 } mv_outer;
 
-/* `kinds` comes from mv_frame_kinds. Linear in the frames of all stacks. False when out of
- * memory. */
+/* `kinds` comes from mv_frame_kinds. Linear in the frames of all stacks. False when out
+ * of memory. */
 bool mv_outer_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_outer *out);
 
 /* The place of a stack; MV_NO_ROW if it has none, and for MV_NO_STACK. */

@@ -306,8 +306,8 @@ static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_
     return steps;
 }
 
-/* Whether all allocations between two runs of a place, before row i of `rows`, were within module
- * calls. */
+/* Whether all allocations between two runs of a place, before row i of `rows`, were within
+ * module calls. */
 static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, const uint32_t *rows,
                             uint32_t i)
 {
@@ -345,8 +345,8 @@ static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
 
 /* ---- a place alone in its loop ----------------------------------------------------------- */
 
-/* The place of the last allocation, if it made at least half of all allocations; otherwise
- * MV_NO_ROW. */
+/* The place of the last allocation, if it made at least half of all allocations;
+ * otherwise MV_NO_ROW. */
 static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -443,8 +443,8 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
 }
 
 /* Whether most repetitions capture something, such as a CUDA graph, in a private pool per
- * repetition. Captured memory is kept, so nothing is freed; layers under construction share a
- * pool. */
+ * repetition. Captured memory is kept, so nothing is freed; layers under construction share
+ * a pool. */
 static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
 {
     const mv_alloc_lives *a = &lives->allocs;

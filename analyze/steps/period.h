@@ -12,8 +12,8 @@
  * exists. A list built at set-up passes nothing on and has no period.
  *
  * Six or more objects of a user's class that are created one after another, with nothing else in
- * between, count as steps, too: a program that drops objects which are never freed leaves no other
- * pattern. */
+ * between, count as steps, too: a program that drops objects which are never freed leaves no
+ * other pattern. */
 #ifndef MV_PERIOD_H
 #define MV_PERIOD_H
 

@@ -118,8 +118,8 @@ static void measure_contexts(search *s)
 
 /* ---- pairs ------------------------------------------------------------------------------- */
 
-/* Two sequences that are compared row by row, upwards (1) or downwards (-1); each stops before its
- * `end`. */
+/* Two sequences that are compared row by row, upwards (1) or downwards (-1); each stops before
+ * its `end`. */
 typedef struct {
     const uint32_t *symbol;
     int64_t a, a_end, b, b_end;

@@ -24,8 +24,8 @@ typedef struct {
     uint32_t step_end; /* row at which the step ends */
     uint32_t end;      /* row of the same point in the next repetition, or the current row */
     uint32_t step;     /* number of the repetition within the file, from 1 */
-    /* [now - first] for each row of the window, its counterpart in this repetition, or
-     * MV_NO_ROW. */
+    /* [now - first] for each row of the window, its counterpart in this repetition,
+     * or MV_NO_ROW. */
     uint32_t *peer;
 } mv_repetition;
 

@@ -236,8 +236,8 @@ static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t 
     return inversions(least) <= 1 && late * 2 * last >= whole * (last - middle);
 }
 
-/* Whether `rest`, which never falls, rises from `from` to `end` by less than half of an even
- * share. */
+/* Whether `rest`, which never falls, rises from `from` to `end` by less than half of an
+ * even share. */
 static bool is_slow(const uint64_t *rest, uint32_t from, uint32_t end)
 {
     return 2 * (double)(rest[end] - rest[from]) * end <
@@ -284,8 +284,8 @@ static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
     }
 }
 
-/* Whether the floor of the first `count` bins rises to the end; `held` and `rest` have `count`
- * entries. */
+/* Whether the floor of the first `count` bins rises to the end; `held` and `rest` have
+ * `count` entries. */
 static void find_rise(const uint64_t *least, uint64_t after, uint32_t count, uint64_t *held,
                       uint64_t *rest, bool *rises, bool *plainly)
 {

@@ -126,19 +126,19 @@ static bool is_optimizer_step(const char *name)
     return strncmp(name, "Optimizer.step", 14) == 0;
 }
 
-/* XLA opens ranges for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), and the ranges of JAX's
- * users are in the same domain: StepTraceAnnotation("train", step_num=3), TraceAnnotation("my
- * step"). */
+/* XLA opens ranges for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), and the ranges of
+ * JAX's users are in the same domain: StepTraceAnnotation("train", step_num=3),
+ * TraceAnnotation("my step"). */
 static bool is_of_xla(const char *name)
 {
     return strncmp(name, "TSL:", 4) == 0 && !strstr(name, "step_num=") &&
            (strchr(name, '#') || strstr(name, "::") || !name_says_step(name));
 }
 
-/* Whether a library opens such ranges for each of its calls: NCCL's collectives, operators (through
- * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP, the algorithms
- * of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum", where the NVTX domain is before the
- * colon). */
+/* Whether a library opens such ranges for each of its calls: NCCL's collectives, operators
+ * (through torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP, the
+ * algorithms of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum", where the NVTX domain is
+ * before the colon). */
 static bool is_of_library(const char *name)
 {
     static const char *const starts[] = {"nccl",
@@ -182,8 +182,8 @@ static name_class class_of(const series *row)
     return name_says_step(row->name) ? NAME_OF_STEP : NAME_RECURS;
 }
 
-/* The share of the events that marks from `first` to `last` span, including the step after the last
- * mark. */
+/* The share of the events that marks from `first` to `last` span, including the step after the
+ * last mark. */
 static double cover_of(uint32_t first, uint32_t last, uint32_t count, uint32_t events)
 {
     double cover = (double)(last - first) / events * count / (count - 1);
@@ -379,8 +379,8 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
 
 typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
-/* Takes the steps from the best series that `each` delivers; out->count stays 0 if there is
- * none. */
+/* Takes the steps from the best series that `each` delivers; out->count stays 0 if there
+ * is none. */
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                         const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {

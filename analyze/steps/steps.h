@@ -28,12 +28,12 @@ typedef struct {
     const char *name;  /* name of the annotation or mark, or "" */
     mv_stack_id stack; /* INFERRED: the stack that occurs once per step; otherwise MV_NO_STACK */
     bool is_of_lines;  /* INFERRED: most steps call no module */
-    /* The first event of the unfinished step at the end: the last mark, even if there is only one;
-     * without marks, the start of the last outermost module call; without either, the number of
-     * events. */
+    /* The first event of the unfinished step at the end: the last mark, even if there is only
+     * one; without marks, the start of the last outermost module call; without either, the number
+     * of events. */
     uint32_t under_way;
-    bool is_marked; /* the unfinished step begins with a range or mark of the program, not with a
-                     * call */
+    bool is_marked; /* the unfinished step begins with a range or mark of the program, not with
+                     * a call */
 } mv_steps;
 
 /* Finds the steps. O(n log n). Fails only when out of memory. */

@@ -84,8 +84,8 @@ static mv_code drop_paused_heap_calls(mv_arena *arena, mv_trace *trace, const mv
 }
 
 enum {
-    WEIGHT_BITS = 17, /* bits of a float: exponent and the first bits of the fraction; precision
-                       * 1/512 */
+    WEIGHT_BITS = 17, /* bits of a float: exponent and the first bits of the fraction;
+                       * precision 1/512 */
     WEIGHTS = 1 << WEIGHT_BITS,
     TRIES = 4
 };
@@ -294,8 +294,8 @@ static uint64_t count_costs(thinning *t)
     return fixed;
 }
 
-/* Keeps the heaviest rows within `room` events; among rows of the lowest kept weight, the
- * earliest-born. */
+/* Keeps the heaviest rows within `room` events; among rows of the lowest kept weight,
+ * the earliest-born. */
 static void keep_heaviest(thinning *t, uint64_t room)
 {
     const mv_alloc_lives *a = &t->lives->allocs;

@@ -44,8 +44,8 @@ mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *
  * events were removed, or when out of memory. */
 const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned);
 
-/* The number of a device's kept events before the original event `event`, which may be the
- * total. */
+/* The number of a device's kept events before the original event `event`, which may be
+ * the total. */
 uint32_t mv_thinned_before(const mv_thinned *thinned, uint32_t device, uint32_t event);
 
 #endif

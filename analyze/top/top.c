@@ -54,8 +54,8 @@ static bool init(mv_arena *arena, mv_arena *scratch, search *s)
     return true;
 }
 
-/* The times of events ascend except in damaged files, where the period of growth is then too
- * short. */
+/* The times of events ascend except in damaged files, where the period of growth is then
+ * too short. */
 static void find_moments(search *s)
 {
     const mv_events *e = &s->lives->events;
@@ -126,8 +126,8 @@ static void add_blocks(search *s)
     s->out->younger = s->out->allocated - s->out->listed;
 }
 
-/* Sets each line's stack to the one with most of the line's bytes, and drops lines that hold
- * nothing. */
+/* Sets each line's stack to the one with most of the line's bytes, and drops lines that
+ * hold nothing. */
 static bool finish(mv_arena *scratch, search *s)
 {
     mv_top *out = s->out;

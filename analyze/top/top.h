@@ -27,8 +27,8 @@ typedef struct {
     uint32_t blocks;
     int64_t grown;     /* of all the line's blocks, old and young */
     int64_t age_us;    /* age of the oldest block; MV_NO_TIME: events have no times */
-    bool is_least_age; /* the oldest block is from before the first event: it is older than
-                        * age_us */
+    bool is_least_age; /* the oldest block is from before the first event: it is older
+                        * than age_us */
     mv_stack_id stack; /* the stack with most of the bytes; MV_NO_STACK: not recorded */
 } mv_top_line;
 
@@ -41,8 +41,8 @@ typedef struct {
     mv_top_line *lines; /* [count] most bytes first */
 } mv_top;
 
-/* O(allocations + frames of all stacks). `kinds` comes from mv_frame_kinds. Fails only when out of
- * memory. */
+/* O(allocations + frames of all stacks). `kinds` comes from mv_frame_kinds. Fails only when out
+ * of memory. */
 mv_code mv_top_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const uint8_t *kinds, mv_top_query ask, mv_top *out, mv_err *err);
 

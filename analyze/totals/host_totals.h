@@ -15,8 +15,8 @@ typedef struct {
     uint64_t allocated; /* bytes of blocks in use */
     uint64_t reserved;  /* pinned bytes */
     uint64_t rounding;  /* bytes of `allocated` beyond the requests in the file */
-    uint64_t powers;    /* bytes of `allocated` in blocks of a power of two without a smaller
-                         * request */
+    uint64_t powers;    /* bytes of `allocated` in blocks of a power of two without a
+                         * smaller request */
 } mv_host_levels;
 
 typedef struct {

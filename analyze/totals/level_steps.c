@@ -17,8 +17,8 @@ static void prepare(mv_level_steps *steps, uint32_t event, uint32_t row, mv_step
     steps->prepared_count++;
 }
 
-/* Counts the allocation changes that do not follow from one event; a second call fills
- * `prepared`. */
+/* Counts the allocation changes that do not follow from one event; a second call
+ * fills `prepared`. */
 static void prepare_allocs(mv_level_steps *steps, uint32_t first, uint32_t end)
 {
     const mv_lives *lives = steps->lives;

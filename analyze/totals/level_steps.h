@@ -124,8 +124,8 @@ static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
                                                                   : MV_NO_ROW;
 }
 
-/* The change in allocated bytes by an event that has only its own changes; false if there is no
- * change. */
+/* The change in allocated bytes by an event that has only its own changes; false if there is
+ * no change. */
 static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv_level_step *out)
 {
     uint32_t row = mv_level_own_row(lives, event);
@@ -136,8 +136,8 @@ static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv
            (allocates || (lives->allocs.freed[row] == event && !mv_alloc_was_pending(lives, row)));
 }
 
-/* Adds all changes by `event`, faster than mv_level_steps_next: nearly all events have only their
- * own. */
+/* Adds all changes by `event`, faster than mv_level_steps_next: nearly all events have only
+ * their own. */
 static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, uint32_t event)
 {
     const mv_lives *lives = steps->lives;

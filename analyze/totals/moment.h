@@ -61,8 +61,8 @@ bool mv_moment_is_low(const char *at, uint64_t *number);
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
                     mv_moment_query *out, char *why, uint32_t why_size);
 
-/* O(events). Temporary memory comes from the budget of `arena`; the search fails only when it runs
- * out. */
+/* O(events). Temporary memory comes from the budget of `arena`; the search fails only when it
+ * runs out. */
 mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_query ask, mv_moment *out,
                        mv_err *err);
 

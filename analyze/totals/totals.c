@@ -222,8 +222,8 @@ static bool begin_pools(mv_totals_search *t)
     return true;
 }
 
-/* Once a kind has a second pool, the kind gets a separate course, which begins as that of the first
- * pool. */
+/* Once a kind has a second pool, the kind gets a separate course, which begins as that of the
+ * first pool. */
 static void part_kinds(mv_totals_search *t)
 {
     uint32_t count = t->slots;
@@ -356,9 +356,9 @@ static void end_block(course *c, const mv_alloc_lives *a, uint32_t row)
     c->now.requested -= a->requested[row];
 }
 
-/* Fast path for the most frequent events without prepared changes: an alloc, and a free with its
- * completion. Has the effect of apply_step and returns the number of events; 0 for any other
- * event. */
+/* Fast path for the most frequent events without prepared changes: an alloc, and a free with
+ * its completion. Has the effect of apply_step and returns the number of events; 0 for any
+ * other event. */
 static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event)
 {
     const mv_totals_search *t = w->t;
@@ -588,8 +588,8 @@ static void sum_heapless(mv_totals_search *t)
                    &(mv_current){.bytes.reserved = s->size[i], .segments = 1});
 }
 
-/* The final heap counts as a moment, too. If events are missing, it may be higher than their
- * totals. */
+/* The final heap counts as a moment, too. If events are missing, it may be higher than
+ * their totals. */
 static void raise_to_final(mv_totals_search *t)
 {
     uint32_t count = t->lives->events.count;
@@ -615,8 +615,8 @@ static void raise_to_known(mv_totals_search *t)
     peak->allocated_event = peak->active_event = peak->reserved_event = MV_BEFORE;
 }
 
-/* If each block fills its own segment, the reserved peak is the moment at which the block is in the
- * segment. */
+/* If each block fills its own segment, the reserved peak is the moment at which the block is in
+ * the segment. */
 static void fill_peaks(mv_totals_search *t)
 {
     uint32_t end = t->lives->events.count;

@@ -8,9 +8,9 @@
  *     requested   bytes that were requested:        from alloc to free_completed
  *     reserved    bytes of segments:                segment_alloc, segment_map to _free, _unmap
  *
- * `current` is the final heap in the file, or follows from the events without one; peaks and totals
- * come from the events. The audit compares both. docs/internals/lives.md explains which figures are
- * exact. */
+ * `current` is the final heap in the file, or follows from the events without one; peaks and
+ * totals come from the events. The audit compares both. docs/internals/lives.md explains which
+ * figures are exact. */
 #ifndef MV_TOTALS_H
 #define MV_TOTALS_H
 
@@ -32,8 +32,8 @@ typedef struct {
 /* The highest level of each measure, and the first event after which it was reached. The event is
  * MV_BEFORE if that was before the first event, or if events are missing: XLA's allocator reports
  * its own peak (MV_FACT_PEAK), a lower bound of the device's. On levels and in files of other
- * tools, where each segment is for the block of the next event, `reserved_event` is that next event
- * (mv_moment_filled). */
+ * tools, where each segment is for the block of the next event, `reserved_event` is that next
+ * event (mv_moment_filled). */
 typedef struct {
     mv_levels bytes;
     uint32_t allocated_event;
