@@ -5,7 +5,7 @@
  *     fragmented: 514 MiB beyond the need
  *     leaks unknown: no stacks · fragmentation ok (history incomplete) · no failed request recorded
  *     no leak · fragmentation ok · no request failed
- *     PyTorch's allocator: no leak · ...                     where the file has other levels of memory
+ *     PyTorch's allocator: no leak · ...            if the file has other levels of memory
  *
  * If a report's verdict is unknown, so is the headline's. */
 #ifndef MV_HEADLINE_H

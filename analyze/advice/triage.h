@@ -1,7 +1,8 @@
 /* The first look at a file: all reports on all devices, and their verdicts, most serious first.
  * `memviz FILE` prints it.
  *
- *     mv_triage_find(&budget, (mv_triage_query){&read, &trace, .end = UINT32_MAX}, 0, &triage, &err);
+ *     mv_triage_query ask = {&read, &trace, .end = UINT32_MAX};
+ *     mv_triage_find(&budget, ask, 0, &triage, &err);
  *     for (i < triage.count)  triage.rows[i].text
  *     mv_triage_release(&triage);
  *

@@ -4,7 +4,7 @@
  *
  *     block.py:8   q = self.q(x)       q: until forward() of block.py returns
  *     block.py:9   h = act(up(x))      result of up: until the next operation, which reads it
- *     block.py:10  y = self.attn(q)    until attn's forward() returns, and here, until this one does
+ *     block.py:10  y = self.attn(q)    until attn's forward() returns; here, until this one does
  *     model.py:20  x = layer(x)        until the line is run once more
  *
  * A tensor stays on the GPU this long if autograd does not keep it there, because of a copy on the

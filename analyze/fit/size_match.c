@@ -155,7 +155,7 @@ static bool are_alike(const matcher *m, uint32_t i, uint32_t j)
 
 /* Whether the recordings agree from here on. At the end of either, a shorter run is enough if as
  * large a share of it is alike. */
-static bool go_on(matcher *m, uint32_t i, uint32_t j)
+static bool agree_from(matcher *m, uint32_t i, uint32_t j)
 {
     uint32_t odd = 0, done = 0;
 
@@ -179,16 +179,16 @@ static bool find_next(matcher *m, uint32_t i, uint32_t j, uint32_t *skip_from, u
 {
     for (uint32_t most = 1; most <= MOST_SKIPPED && m->left; most++) {
         *skip_from = *skip_to = most;
-        if (go_on(m, i + most, j + most))
+        if (agree_from(m, i + most, j + most))
             return true;
         for (uint32_t least = 0; least < most; least++) {
             *skip_from = least;
             *skip_to = most;
-            if (go_on(m, i + least, j + most))
+            if (agree_from(m, i + least, j + most))
                 return true;
             *skip_from = most;
             *skip_to = least;
-            if (go_on(m, i + most, j + least))
+            if (agree_from(m, i + most, j + least))
                 return true;
         }
     }

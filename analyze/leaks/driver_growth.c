@@ -185,7 +185,7 @@ static bool grows(const mv_driver_growth *out, const shape *seen)
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-static bool say(search *s, uint32_t kind, const shape *seen)
+static bool describe(search *s, uint32_t kind, const shape *seen)
 {
     mv_driver_growth *out = s->out;
     char label[160], first[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
@@ -244,7 +244,7 @@ static mv_code find_in(search *s, mv_err *err)
     s->out->culprit = mv_culprit_frame(s->trace, s->sites.kinds, s->out->stack);
     s->out->confidence = growth.confidence;
     s->out->steps = s->steps > growth.first ? s->steps - growth.first : 0;
-    return say(s, kind, &seen) ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "objects");
+    return describe(s, kind, &seen) ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "objects");
 }
 
 mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
@@ -280,7 +280,7 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
 }
 
 /* Whether to look for driver growth: only for a whole capture, on a level of its CUDA calls. */
-static bool is_asked(const mv_trace *trace, const mv_lives *lives)
+static bool is_applicable(const mv_trace *trace, const mv_lives *lives)
 {
     const char *level = trace->origin.level;
 
@@ -297,7 +297,7 @@ mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_l
     mv_driver_growth *grown;
     int64_t *step_us;
 
-    if (!is_asked(trace, lives))
+    if (!is_applicable(trace, lives))
         return MV_OK;
     grown = mv_push_struct(arena, mv_driver_growth);
     step_us = mv_push_array(arena, int64_t, (uint64_t)steps->count + 1);

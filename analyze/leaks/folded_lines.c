@@ -112,7 +112,7 @@ static void add_line(mv_grown *line, const folded_line *row, uint64_t least[MOST
 
 /* The last span is ignored because it is not whole: its minimum may come from the middle of
  * a step. */
-static void judge(mv_grown *line, const uint64_t least[MOST_SPANS], uint32_t whole)
+static void measure_rises(mv_grown *line, const uint64_t least[MOST_SPANS], uint32_t whole)
 {
     line->from = least[(whole - 1) / 2];
     line->to = least[whole - 1];
@@ -138,7 +138,7 @@ static bool join_lines(folded_lines *f)
                f->rows[i].culprit == first->culprit;
              i++)
             add_line(&line, &f->rows[i], least);
-        judge(&line, least, first->spans - 1);
+        measure_rises(&line, least, first->spans - 1);
         if (line.to > line.from)
             out->grown[out->grown_count++] = line;
     }

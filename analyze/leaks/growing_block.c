@@ -175,7 +175,7 @@ static bool follows_work(const search *s, const bin_habit *h)
 }
 
 /* Whether the measured site grows. */
-static bool judge(search *s, mv_growing_block *out)
+static bool evaluate(search *s, mv_growing_block *out)
 {
     bin_habit h = habit_of(s);
     mv_floor_proof proof;
@@ -227,7 +227,7 @@ static void look_for_growth(search *s, const site_row *rows, mv_growing_blocks *
             continue;
         seen++;
         measure(s, site);
-        if (judge(s, &block))
+        if (evaluate(s, &block))
             out->blocks[out->count++] = block;
     }
 }

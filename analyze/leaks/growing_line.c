@@ -29,8 +29,8 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
 
 /* Whether the changes [from, to), which belong to one group, are growth. Sets the growth
  * per step. */
-static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t from, uint32_t to,
-                  uint64_t older, mv_growing_line *out)
+static bool evaluate(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
+                     uint32_t to, uint64_t older, mv_growing_line *out)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), last = w->floor.bins - 2, rises = 0;
     int64_t held = 0, begun = 0;
@@ -74,7 +74,7 @@ bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *
     for (uint32_t i = 0, end; i < changes; i = end) {
         for (end = i + 1; end < changes && list[end].group == list[i].group;)
             end++;
-        *count += judge(w, list, i, end, older[list[i].group], &(*lines)[*count]);
+        *count += evaluate(w, list, i, end, older[list[i].group], &(*lines)[*count]);
     }
     return true;
 }

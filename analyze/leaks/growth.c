@@ -4,8 +4,8 @@
 
 #include "base/sort.h"
 
-/* Freed blocks excuse kept blocks of the same age only if they number at least a tenth of the kept
- * ones: a leaking line frees a block now and then, too. */
+/* Freed blocks excuse kept blocks of the same age only if there are more than a tenth as many: a
+ * leaking line frees a block now and then, too. */
 #define EXCUSE_SHARE 10
 
 /* Minimum number of marks for the first whole bin to count as warm-up. */

@@ -350,7 +350,7 @@ static void set_unknown(mv_leaks *out, const char *lacks, const char *why, const
 }
 
 /* Older blocks and frees may have stacks although the allocations have none. */
-static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
+static const char *nameless_text(const mv_leak_state *w, const no_growth *o)
 {
     if (w->trace->frames.count == 0)
         return "the recording has no stacks";
@@ -361,7 +361,7 @@ static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
 static const char *why_nameless(mv_leak_state *w, const no_growth *o)
 {
     const mv_leak_floor *f = &w->out->floor;
-    const char *what = what_is_nameless(w, o);
+    const char *what = nameless_text(w, o);
     char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
 
     if (f->steps < 2 || f->last <= f->first)
@@ -512,7 +512,7 @@ static const char *why_risen(mv_leak_state *w)
 }
 
 /* The line that keeps memory although the floor stays. */
-static const char *kept_meanwhile(mv_leak_state *w)
+static const char *offset_line_text(mv_leak_state *w)
 {
     const mv_site_use *use = &w->uses[w->offset];
     char label[160], text[MV_SIZE_TEXT];
@@ -527,7 +527,7 @@ static const char *why_clean(mv_leak_state *w)
     const char *risen = why_risen(w), *kept = "no line keeps memory step after step";
 
     if (w->offset != MV_NO_ROW)
-        kept = mv_arena_printf(w->arena, "%s, but as much is freed elsewhere", kept_meanwhile(w));
+        kept = mv_arena_printf(w->arena, "%s, but as much is freed elsewhere", offset_line_text(w));
     return risen ? mv_arena_printf(w->arena, "%s%s", kept, risen) : NULL;
 }
 
@@ -536,7 +536,7 @@ static void decide_with_hidden(mv_leak_state *w)
     set_unknown(w->out, "steady steps",
                 mv_arena_printf(w->arena,
                                 "%s, hidden from the floor because other lines hold less and less",
-                                kept_meanwhile(w)),
+                                offset_line_text(w)),
                 "record until no line holds less than before");
 }
 

@@ -102,7 +102,7 @@ typedef enum {
     MV_PILE_UNKNOWN    /* the garbage collector, or a list that is emptied */
 } mv_pile_cause;
 
-/* The evidence for the cause, strongest for MV_PILE_OF_CYCLES first. */
+/* The evidence for the cause; the kinds that show MV_PILE_OF_CYCLES come first. */
 typedef enum {
     MV_PILE_BY_COLLECTOR, /* the collector is on the stacks of the frees */
     MV_PILE_IN_PASSING,   /* lines freed them that run in most steps but free blocks in few */

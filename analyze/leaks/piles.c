@@ -289,7 +289,7 @@ static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
 }
 
 /* Sets cause and proof. False if the pile is too small to report. */
-static bool judge(search *s, group_bulks *g)
+static bool evaluate(search *s, group_bulks *g)
 {
     bool has_stacks = 2 * g->with_stack > g->bulks;
 
@@ -398,7 +398,7 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
     }
     if (g.bulks == 0)
         return;
-    g.is_pile = judge(s, &g);
+    g.is_pile = evaluate(s, &g);
     s->w->bulks[g.group] =
         (mv_bulks){g.bulks, g.last_event, g.youngest, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
     s->of[s->groups++] = g;

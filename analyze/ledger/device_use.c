@@ -226,7 +226,7 @@ static uint32_t last_gets(const mv_holdings *h)
 /* A killed program loses its memory without calls; when a program ends normally, the driver
  * destroys the contexts before the memory is freed. Drops last samples that show this: less memory
  * is in use than calls hold, or than at the sample before, and no later call explains the fall. */
-static void leave_out_end(const mv_holdings *h, mv_device_use *use, const place *places)
+static void drop_end(const mv_holdings *h, mv_device_use *use, const place *places)
 {
     uint32_t gets = last_gets(h);
 
@@ -260,7 +260,7 @@ static void give_to_context(mv_device_use *use, uint32_t k)
 
 /* Memory attributed to the context at sample k - 1 that is gone at sample k did not belong to the
  * context, but to a pool, or to a call that had not returned. */
-static void take_back(mv_device_use *use, uint32_t k)
+static void take_from_context(mv_device_use *use, uint32_t k)
 {
     int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);
     int64_t gone = (int64_t)(use->used[k - 1] - use->held[k - 1] - use->used[k] + use->held[k]);
@@ -276,7 +276,7 @@ static void take_sample(mv_device_use *use, uint32_t k, bool grows)
     if (grows)
         give_to_context(use, k);
     else if (k)
-        take_back(use, k);
+        take_from_context(use, k);
 }
 
 static void find_context(const mv_holdings *h, mv_device_use *out)
@@ -315,7 +315,7 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_device_use *out, 
     ways = mv_push_array(arena, uint8_t, ((uint64_t)out->count + 1) * CUTS);
     if (!places || !ways || !find_places(h, out, places))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
-    leave_out_end(h, out, places);
+    drop_end(h, out, places);
     place_samples(out, places, ways);
     if (h->trace->notes[MV_NOTE_LOST_CALLS].count == 0)
         find_context(h, out);

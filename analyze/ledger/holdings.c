@@ -326,7 +326,7 @@ static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-static void forget_allocated(mv_holdings *h, int32_t device)
+static void drop_allocated(mv_holdings *h, int32_t device)
 {
     for (int kind = 0; device >= 0 && kind < MV_LOT_KINDS; kind++) {
         uint32_t at;
@@ -378,7 +378,7 @@ static void end_context(mv_holdings *h, uint32_t call)
     made = resets ? call : made;
     left = mv_map_take(&h->contexts, (uint64_t)device_of(h, made));
     if (resets || left == 1)
-        forget_allocated(h, device_of(h, made));
+        drop_allocated(h, device_of(h, made));
     else if (left != MV_NOT_IN_MAP)
         mv_map_put(&h->contexts, (uint64_t)device_of(h, made), left - 1);
 }

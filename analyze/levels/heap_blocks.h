@@ -1,6 +1,6 @@
 /* Heaps: allocators registered by the program, replayed from mv_heap_calls (docs/heaps.md).
  *
- *     alloc     a block at the address; an older block of the same heap there was freed without a call
+ *     alloc     a block at the address; an older block of the heap there was freed without a call
  *     free      ends the block of that heap at the address; without a heap, the newest block there
  *     resize    replaces the block by one of the new size at the address, in the same heap
  *     reset     ends all blocks of the heap

@@ -75,7 +75,7 @@ static bool has_expandable(const mv_trace *trace)
     return mv_trace_has_action(trace, MV_ACTION_SEGMENT_MAP);
 }
 
-static mv_block_rules said_rules(const mv_trace *trace)
+static mv_block_rules recorded_rules(const mv_trace *trace)
 {
     const mv_settings *s = &trace->settings;
     mv_block_rules rules = {.max_split = UINT64_MAX};
@@ -98,14 +98,14 @@ static mv_block_rules said_rules(const mv_trace *trace)
 
 mv_rounding mv_rounding_of(const mv_trace *trace)
 {
-    mv_block_rules rules = said_rules(trace);
+    mv_block_rules rules = recorded_rules(trace);
 
     return compare_rules(trace, &rules);
 }
 
 mv_block_rules mv_block_rules_of(const mv_trace *trace)
 {
-    mv_block_rules rules = said_rules(trace);
+    mv_block_rules rules = recorded_rules(trace);
 
     if (compare_rules(trace, &rules).is_npu)
         rules.pad = MV_NPU_PAD;

@@ -180,7 +180,7 @@ static uint32_t most_events(const mv_trace *trace)
 }
 
 /* PyTorch after 2.14 may record whether the buffer was full (PR 179276). */
-static fullness said_fullness(const mv_lives_sweep *r, bool has_most)
+static fullness recorded_fullness(const mv_lives_sweep *r, bool has_most)
 {
     const mv_settings *s = &r->trace->settings;
     uint32_t limit = mv_setting_find(r->trace, NULL, "trace_alloc_max_entries");
@@ -199,7 +199,7 @@ static fullness fullness_of(const mv_lives_sweep *r)
 
     if (r->is_captured || !has_most)
         return NOT_FULL;
-    return said_fullness(r, has_most);
+    return recorded_fullness(r, has_most);
 }
 
 /* Whether these could be a device's first events: nothing is allocated or freed before the
@@ -225,7 +225,7 @@ static bool begins_fresh(const mv_events *ev)
 
 /* Whether another device has the same number of events, and one of the two event lists does not
  * begin with a fresh heap: then that number is the buffer's size. */
-static bool has_full_twin(const mv_lives_sweep *r)
+static bool has_full_peer(const mv_lives_sweep *r)
 {
     bool is_fresh = begins_fresh(&r->ev);
 
@@ -248,7 +248,7 @@ static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const
 
 static bool is_full(const mv_lives_sweep *r, fullness full, uint32_t ring)
 {
-    return full == FULL || (ring && (is_ring_size(ring, false) || has_full_twin(r)));
+    return full == FULL || (ring && (is_ring_size(ring, false) || has_full_peer(r)));
 }
 
 /* Memory from before the first event has stacks, so there were earlier events. A full buffer drops
@@ -315,7 +315,7 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
     if (count == 1 && full != NOT_FULL && r->ev.action[0] != MV_ACTION_OOM)
         decide(r, MV_HISTORY_TRUNCATED, 1,
                "only the last event was kept, as with enabled='state' or max_entries=1");
-    else if (full == FULL || (full == MAYBE_FULL && has_full_twin(r)))
+    else if (full == FULL || (full == MAYBE_FULL && has_full_peer(r)))
         decide(r, MV_HISTORY_TRUNCATED, count,
                "older events were dropped: the buffer was full, though the heap was empty then");
     else if (mv_fact_of_device(r->trace, MV_FACT_PEAK_BEFORE, r->lives->device) > 0)

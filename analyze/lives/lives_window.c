@@ -137,7 +137,7 @@ static uint32_t *no_rows(mv_arena *arena, uint32_t count)
     return rows;
 }
 
-static void tell_history(const window_cut *c)
+static void describe_history(const window_cut *c)
 {
     bool was_used = false;
 
@@ -177,6 +177,6 @@ mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window
     mv_arena_release(&scratch);
     if (!is_cut)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the events of a window");
-    tell_history(&c);
+    describe_history(&c);
     return MV_OK;
 }

@@ -60,7 +60,7 @@ typedef struct {
     mv_replay_next *next; /* [next_count] */
 } prediction;
 
-static uint64_t asked_of(const prediction *t, uint32_t row)
+static uint64_t requested_of(const prediction *t, uint32_t row)
 {
     uint64_t bytes = t->lives->allocs.requested[row];
     return bytes ? bytes : 1;
@@ -139,9 +139,9 @@ static bool list_known(prediction *t)
     if (!slots || !t->known)
         return false;
     for (uint32_t row = r->now; row-- > r->current;) {
-        sizes s = {.now = asked_of(t, row)};
+        sizes s = {.now = requested_of(t, row)};
         for (uint32_t i = 0; i < r->count; i++)
-            s.bytes[i] = peer_of(t, i, row) == MV_NO_ROW ? 0 : asked_of(t, peer_of(t, i, row));
+            s.bytes[i] = peer_of(t, i, row) == MV_NO_ROW ? 0 : requested_of(t, peer_of(t, i, row));
         if (!s.bytes[t->base])
             continue;
         add_known(t, slots, s);
@@ -149,7 +149,7 @@ static bool list_known(prediction *t)
     }
     for (uint32_t row = r->at[t->base].row; row-- > 0;)
         if (a->freed[row] >= t->ask.event) {
-            sizes s = {.now = asked_of(t, row)};
+            sizes s = {.now = requested_of(t, row)};
             s.bytes[t->base] = s.now;
             add_known(t, slots, s);
         }
@@ -168,13 +168,13 @@ static bool find_factor(prediction *t)
         return false;
     for (uint32_t row = r->current; row < r->now; row++) {
         uint32_t peer = peer_of(t, t->base, row);
-        t->current_bytes += asked_of(t, row);
+        t->current_bytes += requested_of(t, row);
         if (peer == MV_NO_ROW)
             continue;
         t->matched++;
-        t->matched_bytes += asked_of(t, row);
-        all += (double)asked_of(t, peer);
-        mv_scaled_size_add(changed, &count, asked_of(t, peer), asked_of(t, row), 1);
+        t->matched_bytes += requested_of(t, row);
+        all += (double)requested_of(t, peer);
+        mv_scaled_size_add(changed, &count, requested_of(t, peer), requested_of(t, row), 1);
     }
     t->common = t->factor = 1;
     weight = mv_scaled_sizes_weight(changed, count);
@@ -273,7 +273,7 @@ static const sizes *predict_row(prediction *t, uint32_t row)
 
     for (uint32_t i = 0; i < r->count; i++) {
         uint32_t peer = i == t->base ? row : t->after[i][row - base->row - 1];
-        s.bytes[i] = peer == MV_NO_ROW ? 0 : asked_of(t, peer);
+        s.bytes[i] = peer == MV_NO_ROW ? 0 : requested_of(t, peer);
     }
     kept = &t->answer[slot_of(&s, r->count, ANSWERS)];
     if (kept->now == 0 || !is_same(kept, &s, r->count)) {
@@ -326,14 +326,14 @@ static void predict_rows(prediction *t)
     for (uint32_t row = t->end; row < base->end; row++) {
         const sizes *predicted = predict_row(t, row);
         uint64_t bytes = predicted->now, least;
-        if (row >= base->step_end && is_other((double)bytes, asked_of(t, row)))
+        if (row >= base->step_end && is_other((double)bytes, requested_of(t, row)))
             break;
         if (bytes == MV_NO_BYTES) {
-            bytes = (uint64_t)((double)asked_of(t, row) * t->common);
+            bytes = (uint64_t)((double)requested_of(t, row) * t->common);
             guessed += bytes;
         }
-        if ((predicted->is_guess || predicted->now == MV_NO_BYTES) && bytes > asked_of(t, row))
-            least = asked_of(t, row);
+        if ((predicted->is_guess || predicted->now == MV_NO_BYTES) && bytes > requested_of(t, row))
+            least = requested_of(t, row);
         else
             least = bytes;
         if ((double)guessed > GUESSED * (double)t->allocated)

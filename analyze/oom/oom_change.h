@@ -11,9 +11,8 @@ typedef struct {
     uint32_t free_segments; /* 1: freeing them makes room within one segment; more: whole segments
                              * to release */
     uint32_t biggest;       /* row of lives->allocs: the largest of these blocks, or MV_NO_ROW */
-    uint64_t smaller_by;    /* bytes by which a smaller request would have fitted */
-    uint64_t more_memory;   /* upper bound of the bytes that the device, or the limit, would have
-                             * needed in addition */
+    uint64_t smaller_by;    /* how many bytes smaller the request would have to be */
+    uint64_t more_memory;   /* additional bytes that the device, or the limit, would need at most */
 } mv_oom_change;
 
 typedef struct {

@@ -39,7 +39,7 @@ static void list_events(listing *l)
 
 /* ---- calls that the device refused ------------------------------------------------------- */
 
-static bool asks_for_memory(const mv_api_calls *c, uint32_t row, uint32_t device)
+static bool requests_memory(const mv_api_calls *c, uint32_t row, uint32_t device)
 {
     uint8_t action = c->action[row];
 
@@ -108,7 +108,7 @@ static void list_calls(listing *l, const uint32_t *answer)
     uint32_t refused = MV_NO_ROW;
 
     for (uint32_t i = 0; i < c->count; i++) {
-        if (!asks_for_memory(c, i, l->lives->device))
+        if (!requests_memory(c, i, l->lives->device))
             continue;
         if (refused != MV_NO_ROW && c->size[i] != c->size[refused])
             add_call(l, answer, refused);
@@ -134,7 +134,7 @@ static int by_event(const void *a, const void *b, const void *context)
 
 /* Finds the last sample at or before each failure. Failures and samples are both in order
  * of time. */
-static void ask_samples(listing *l)
+static void read_samples(listing *l)
 {
     const mv_samples *s = &l->trace->samples;
     uint32_t last = MV_NO_ROW, next = 0;
@@ -204,8 +204,8 @@ static void count_retries(listing *l, const mv_replay_script *script)
         while (empty < script->empty_count && script->empty_end[empty] <= i)
             empty++;
         if (is_release(action)) {
-            bool is_asked = empty < script->empty_count && script->empty_first[empty] <= i;
-            released = is_asked ? 0 : released + ev->size[i];
+            bool is_requested = empty < script->empty_count && script->empty_first[empty] <= i;
+            released = is_requested ? 0 : released + ev->size[i];
         } else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
             if (released && i >= l->window.first) {
                 *(collects ? &l->out->collected : &l->out->released) += released;
@@ -246,7 +246,7 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
             list_events(&l);
         list_calls(&l, answer);
         mv_sort_by(&scratch, out->ooms, out->count, sizeof *out->ooms, by_event, NULL);
-        ask_samples(&l);
+        read_samples(&l);
         if (may_retry)
             count_retries(&l, &script);
     }

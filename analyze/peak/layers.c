@@ -221,7 +221,7 @@ static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_
 
 /* Excludes a last part that has a single place: it may be the end of the previous part, or the
  * beginning of an unfinished part. */
-static void leave_end(layer_search *s, splitting *by)
+static void drop_end(layer_search *s, splitting *by)
 {
     uint32_t last = by->from;
 
@@ -248,7 +248,7 @@ static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
             *out = (splitting){s->visits[from].place, every, from, to, visits / every};
             if (visits % every != 0)
                 continue;
-            leave_end(s, out);
+            drop_end(s, out);
             if (are_alike(s, out))
                 return true;
         }

@@ -32,7 +32,7 @@ static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32
 }
 
 /* Attaches `child`, which may be MV_NO_ROW, at `link`, a link of `up`. */
-static void hang(mv_replay_block *blocks, uint32_t *link, uint32_t up, uint32_t child)
+static void attach(mv_replay_block *blocks, uint32_t *link, uint32_t up, uint32_t child)
 {
     *link = child;
     if (child != MV_NO_ROW)
@@ -52,15 +52,15 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
         link = is_less(order, key, key_of(blocks, up)) ? &blocks[up].left : &blocks[up].right;
     }
     rest = *link;
-    hang(blocks, link, up, block);
+    attach(blocks, link, up, block);
     while (rest != MV_NO_ROW) {
         if (is_less(order, key_of(blocks, rest), key)) {
-            hang(blocks, low, of_low, rest);
+            attach(blocks, low, of_low, rest);
             of_low = rest;
             low = &blocks[rest].right;
             rest = *low;
         } else {
-            hang(blocks, high, of_high, rest);
+            attach(blocks, high, of_high, rest);
             of_high = rest;
             high = &blocks[rest].left;
             rest = *high;
@@ -86,12 +86,12 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
         bool is_low = blocks[low].priority >= blocks[high].priority;
         next = is_low ? low : high;
-        hang(blocks, link, up, next);
+        attach(blocks, link, up, next);
         up = next;
         link = is_low ? &blocks[next].right : &blocks[next].left;
         *(is_low ? &low : &high) = *link;
     }
-    hang(blocks, link, up, low != MV_NO_ROW ? low : high);
+    attach(blocks, link, up, low != MV_NO_ROW ? low : high);
     blocks[block].left = blocks[block].right = blocks[block].up = MV_NO_ROW;
 }
 

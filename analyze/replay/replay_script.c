@@ -48,8 +48,8 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
  * followed by the event `next`. `reserved` is the level before the release. If other events have
  * calls but the group has none, `reserved` is the level before the group: the group then belongs to
  * a thread without a Python stack, where empty_cache() is not called, and counts as one call. */
-static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
-                          uint64_t reserved, uint64_t most)
+static bool is_requested(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
+                         uint64_t reserved, uint64_t most)
 {
     const mv_events *ev = s->ev;
 
@@ -123,8 +123,8 @@ static bool read_group(script_state *r, uint32_t first, uint32_t next)
         releases_end++;
     for (uint32_t i = first; i < releases_end; i++) {
         note_private_release(s, i);
-        if (was_asked_for(s, i, releases_end, next, s->has_call_ids ? before : r->reserved,
-                          r->most)) {
+        if (is_requested(s, i, releases_end, next, s->has_call_ids ? before : r->reserved,
+                         r->most)) {
             if (!add_empty(r->arena, s, &r->capacity, i, i + 1))
                 return false;
         } else if (releases_end < next) {

@@ -342,7 +342,7 @@ static bool fits(const mv_replay_result *result)
            !result->gave_up && !result->over_enough;
 }
 
-static void judge(const mv_trials *t, mv_trial *trial)
+static void evaluate(const mv_trials *t, mv_trial *trial)
 {
     trial->saves = (int64_t)(t->recorded_reserved - trial->result.peak.reserved);
     trial->fits = fits(&trial->result);
@@ -387,7 +387,7 @@ mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, 
     else if (!was_tried(trials, conf, &out->result) &&
              run(trials, &parsed, MV_START_BY_SETTINGS, &out->result, err) != MV_OK)
         return err->code;
-    judge(trials, out);
+    evaluate(trials, out);
     return MV_OK;
 }
 
@@ -411,7 +411,7 @@ mv_code mv_trials_try_edits(const mv_trials *trials, const char *conf, const mv_
     if (mv_replay_run(trials->arena, trials->trace, trials->lives, opts, &out->result, err) !=
         MV_OK)
         return err->code;
-    judge(trials, out);
+    evaluate(trials, out);
     return MV_OK;
 }
 

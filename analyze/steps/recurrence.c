@@ -3,8 +3,8 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Where two sequences differ, this many rows in both may be skipped, and this many must agree after
- * the gap. */
+/* Where two sequences differ, up to MOST_GAP rows of both together may be skipped, and AGREEMENT
+ * rows must agree after the gap. */
 #define MOST_GAP  48
 #define AGREEMENT 4
 /* Maximum number of gaps in one comparison. */

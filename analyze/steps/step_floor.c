@@ -246,8 +246,9 @@ static bool is_slow(const uint64_t *rest, uint32_t from, uint32_t end)
 
 /* Whether `rest`, which never falls, has stopped rising: its last rise is at least two of its
  * longest pauses ago, or it is slow late in the last third. The last sixth had no time to fall
- * again, so the start of that sixth counts as the end. Stairs are slow within a pause: if the floor
- * never falls, it must also be slow over a time as long as its longest pause. */
+ * again, so the start of that sixth counts as the end. A floor that rises in stairs is slow within
+ * each pause: if the floor never falls, it must also be slow over a time as long as its longest
+ * pause. */
 static bool has_stopped(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;

@@ -473,7 +473,7 @@ static const char *where_of(const mv_pauses *pauses)
                                                                 : " in pauses";
 }
 
-static void leave_note(const thin_ask *ask, mv_thinned *out)
+static void add_note(const thin_ask *ask, mv_thinned *out)
 {
     mv_note *note = &out->trace.notes[MV_NOTE_THINNED];
     char text[sizeof note->first], size[MV_SIZE_TEXT];
@@ -516,7 +516,7 @@ mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t mos
 
     *out = (mv_thinned){.trace = *trace};
     if (ask.all > most_events && thin(arena, trace, &ask, out, err) == MV_OK)
-        leave_note(&ask, out);
+        add_note(&ask, out);
     return err->code;
 }
 
@@ -531,7 +531,7 @@ mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *
         return err->code;
     if (drop_paused_heap_calls(arena, &out->trace, pauses, &calls, err) == MV_OK) {
         out->left_out += calls;
-        leave_note(&ask, out);
+        add_note(&ask, out);
     }
     return err->code;
 }
