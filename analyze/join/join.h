@@ -36,9 +36,9 @@ typedef struct mv_join {
     int64_t offset_us;  /* median of the trace's times minus the snapshot's */
 } mv_join;
 
-/* Joins `trace` with `profile`; its tags, strings and tag columns are replaced by others in
- * `arena`. Fails with MV_FORMAT and the reason in `err` if the two are not from the same run; with
- * MV_ABSENT if the snapshot has no times. O(n log n). */
+/* Joins `trace` with `profile`; the tags, strings and tag columns of `trace` are replaced by others
+ * in `arena`. Fails with MV_FORMAT and the reason in `err` if the two are not from the same run;
+ * with MV_ABSENT if the snapshot has no times. O(n log n). */
 mv_code mv_join_trace(mv_arena *arena, mv_trace *trace, const mv_trace *profile, mv_join *out,
                       mv_err *err);
 

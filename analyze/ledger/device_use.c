@@ -145,7 +145,7 @@ static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
 }
 
 enum { ROUNDING = 2 << 20 }; /* the driver's unit of memory */
-enum { CUTS = 3 };           /* cuts of a place */
+enum { CUTS = 3 };           /* `at`, `before` and `after` of a place */
 
 static uint64_t apart(uint64_t a, uint64_t b)
 {
