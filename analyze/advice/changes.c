@@ -18,7 +18,7 @@ typedef struct {
     mv_arena *arena;
     const mv_trace *trace;
     const mv_lives *lives;
-    const mv_code_facts *facts; /* NULL: not found yet */
+    const mv_code_facts *facts; /* NULL: not computed yet */
     const mv_code_change *change;
     mv_edit *edit;
     const char *about, *assumed;
@@ -96,7 +96,7 @@ bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char 
     return text && *text && mv_filter_read(arena, text, &filter, why);
 }
 
-/* ---- which allocations ------------------------------------------------------------------- */
+/* ---- matching allocations ---------------------------------------------------------------- */
 
 /* Counts the rows: "5 allocations, 240 MiB in all". */
 static const char *count_rows(reading *r)
@@ -143,7 +143,7 @@ mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_live
     return mv_steps_find(arena, trace, lives, &out->steps, err);
 }
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 static const mv_code_facts *facts_of(reading *r, mv_err *err)
 {
     mv_code_facts *facts;
@@ -160,7 +160,7 @@ static const mv_code_facts *facts_of(reading *r, mv_err *err)
     return r->facts;
 }
 
-/* ---- changes of their own ---------------------------------------------------------------- */
+/* ---- changes with their own rows --------------------------------------------------------- */
 
 static mv_code shard(reading *r, mv_err *err)
 {
@@ -196,8 +196,8 @@ static uint32_t event_after(const mv_events *ev, int64_t time)
     return (uint32_t)b.low;
 }
 
-/* The moments of the least memory after each mark of a step: the program has dropped what the step
- * used, as where a loop calls empty_cache(). */
+/* The moments of lowest memory after each step mark: the program has dropped the step's memory, as
+ * where a loop calls empty_cache(). */
 static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_err *err)
 {
     mv_floor lows;
@@ -208,7 +208,8 @@ static mv_code find_lows(reading *r, const mv_steps *steps, uint32_t **at, mv_er
     return MV_OK;
 }
 
-/* The events after the ends of the ranges with a name; the low of each step if no range has it. */
+/* The events after the ends of all ranges with a name; if there is no such range, the low point of
+ * each step. */
 static mv_code find_ends(reading *r, uint32_t **at, uint32_t *count, mv_err *err)
 {
     const mv_annotations *a = &r->trace->annotations;
@@ -249,9 +250,9 @@ static mv_code empty_each(reading *r, mv_err *err)
     return MV_OK;
 }
 
-/* The calls that a line makes of modules again and again; without such a line, runs of allocations
- * that match with none between them that does not. A library's workspace, which the first of many
- * calls creates, is of none. */
+/* The repeated module calls of a line; without such a line, runs of matching allocations with no
+ * other allocation in between. Library workspaces, which the first of many calls creates, do not
+ * belong to any call. */
 static mv_code find_calls(reading *r, uint32_t **instance, uint32_t *count, mv_err *err)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -296,7 +297,7 @@ static bool ends_in_failure(const mv_lives *lives)
     return false;
 }
 
-/* Activations that are alive at the end of a run that failed: the step would have freed them. */
+/* Finds activations alive at the end of a failed run, which the step would have freed. */
 static mv_code find_cut(reading *r, mv_err *err)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -321,7 +322,7 @@ static mv_code find_cut(reading *r, mv_err *err)
     return r->assumed ? MV_OK : no_memory(err);
 }
 
-/* How long what leaves is still held, and what does not come back. */
+/* Finds when the program drops the blocks that leave, and which blocks do not come back. */
 static mv_code find_ends_of_use(reading *r, mv_err *err)
 {
     const mv_code_facts *facts = facts_of(r, err);

@@ -1,7 +1,7 @@
-/* Changes of the program's code, as people write them on a command line, turned into edits of its
- * operations (analyze/replay/replay_edit.h). docs/whatif.md lists what each assumes.
+/* Changes of the program's code, as written on a command line, converted to edits of its operations
+ * (analyze/replay/replay_edit.h). docs/whatif.md lists the assumptions of each change.
  *
- * F is a filter (analyze/filter/filter.h): the allocations that a change is about. */
+ * F is a filter (analyze/filter/filter.h) for the allocations to change. */
 #ifndef MV_CHANGES_H
 #define MV_CHANGES_H
 
@@ -31,7 +31,7 @@ typedef enum {
 
 typedef struct {
     mv_code_change_kind kind;
-    const char *text; /* its argument; NULL: none */
+    const char *text; /* argument of the change, or NULL */
     uint64_t ranks;   /* ZERO */
 } mv_code_change;
 
@@ -39,13 +39,13 @@ typedef struct {
     uint32_t count;
     mv_edit *edits;       /* [count] */
     const char **changes; /* [count] "drop make_aux: 5 allocations, 240 MiB in all" */
-    const char **assumed; /* [count] what the edit takes for granted, without a full stop */
+    const char **assumed; /* [count] assumptions of the edits, without a full stop */
 } mv_code_changes;
 
-/* Whether the argument can be read, without any trace; else a sentence in `why`. */
+/* Whether the argument can be read, without a trace; if not, `why` is a sentence. */
 bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char why[MV_FILTER_WHY]);
 
-/* Facts used to find changes: found once for several calls. */
+/* Facts used to find changes; computed once for several calls. */
 typedef struct {
     mv_categories categories;
     mv_layers layers;
@@ -56,9 +56,8 @@ typedef struct {
 mv_code mv_code_facts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const uint8_t *kinds, mv_code_facts *out, mv_err *err);
 
-/* The edits of one device, in order. O(n log n) for each. All of it lives in `arena`. `facts` NULL:
- * they are found when a change needs them. Fails only
- * when memory is out. */
+/* The edits for one device, in order. O(n log n) for each. All results are in `arena`. If `facts`
+ * is NULL, they are computed when needed. Fails only when out of memory. */
 mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              const mv_code_facts *facts, const mv_code_change *changes,
                              uint32_t count, mv_code_changes *out, mv_err *err);

@@ -64,7 +64,7 @@ static void add(findings_builder *g, mv_finding f)
         g->words.failed = true;
 }
 
-/* The sentence is the title and the reason. */
+/* Adds a finding whose sentence is the title and the reason. */
 static void add_text(findings_builder *g, mv_finding f, const char *title, const char *what)
 {
     f.title = title;
@@ -238,7 +238,7 @@ static void add_pile(findings_builder *g, const mv_pile *pile, uint32_t more)
 }
 
 /* Memory that piles up: only the largest case gets a finding. Memory freed at one place of the
- * program is most likely a list: `memviz leaks` shows it. */
+ * program is most likely a list, which `memviz leaks` shows. */
 static void add_piles(findings_builder *g)
 {
     const mv_leaks *found = g->of->leaks;
@@ -254,9 +254,9 @@ static void add_piles(findings_builder *g)
         add_pile(g, first, count - 1);
 }
 
-/* Memory that stays in a program that offloads its model, or sleeps: at its low points it holds less than
- * the parameters and optimizer state that it has at the peak. In others these are held at each low
- * point, and nothing is worth a look. */
+/* Memory that stays in a program that offloads its model or sleeps: at the low points, the program
+ * holds less than its parameters and optimizer state at the peak. Other programs hold these at each
+ * low point, which is not worth a finding. */
 static void add_held(findings_builder *g, const mv_low_held *held)
 {
     mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, "held", held->bytes);
@@ -275,7 +275,8 @@ static void add_held(findings_builder *g, const mv_low_held *held)
     add(g, f);
 }
 
-/* PyTorch's smallest segment (kSmallBuffer of its CUDACachingAllocator): less is never returned to the device. */
+/* PyTorch's smallest segment (kSmallBuffer in its CUDACachingAllocator): less is never returned to
+ * the device. */
 #define LEAST_RETURNED ((uint64_t)2 << 20)
 
 static void add_graphs(findings_builder *g, const mv_graphs *graphs)
@@ -352,7 +353,7 @@ static void add_fragmentation(findings_builder *g)
     add(g, f);
 }
 
-/* Most of the memory that is not allocated was freed and waits. */
+/* Adds the finding that most unallocated memory was freed and waits. */
 static void add_waiting(findings_builder *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
@@ -377,7 +378,7 @@ static void add_waiting(findings_builder *g)
 
 /* ---- the peak ---------------------------------------------------------------------------- */
 
-/* A state alone has no run, so it is not a peak. */
+/* A file with only a state has no run, so the state is not a peak. */
 static mv_finding_kind kind_of_peak(const findings_builder *g)
 {
     return mv_recording_is_state_only(g->of->lives) ? MV_FINDING_HELD : MV_FINDING_PEAK;
@@ -426,7 +427,7 @@ static void add_site(findings_builder *g, const mv_peak_site *site, const char *
     add(g, f);
 }
 
-/* Labels of `count` sites, as in `memviz peak`: sites may differ in their category alone. */
+/* Labels of `count` sites, as in `memviz peak`: sites may differ only in their category. */
 static const char **labels_of(findings_builder *g, const mv_peak_site *const *sites, uint32_t count)
 {
     mv_labelled *rows = mv_push_array(g->words.arena, mv_labelled, count);
@@ -440,7 +441,7 @@ static const char **labels_of(findings_builder *g, const mv_peak_site *const *si
     return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
-/* Bytes of no site: first if no site has as many. */
+/* Adds the bytes that belong to no site; first, if no site has as many. */
 static void add_unattributed(findings_builder *g, mv_finding_kind kind)
 {
     mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g), g->of->peak->unattributed);
@@ -457,7 +458,7 @@ static void add_unattributed(findings_builder *g, mv_finding_kind kind)
     add(g, f);
 }
 
-/* Compiled programs hold memory that no line of the program can drop. */
+/* Adds compiled programs, whose memory no line of the program can free. */
 static void add_executables(findings_builder *g, mv_finding_kind kind)
 {
     const mv_attribution *peak = g->of->peak;
@@ -554,7 +555,7 @@ static void add_whatif(findings_builder *g)
     add(g, f);
 }
 
-/* ---- what is missing, what is fine ------------------------------------------------------- */
+/* ---- missing data, absence of problems --------------------------------------------------- */
 
 static const char *history_title(const mv_trace *trace, mv_history_kind kind)
 {
@@ -581,7 +582,7 @@ static void add_doubts(findings_builder *g)
                  residual ? "the file contradicts itself" : "free events are missing", text);
 }
 
-/* The step that was under way does not count in the verdict. */
+/* The unfinished step is not part of the verdict. */
 static void add_no_leak(findings_builder *g)
 {
     const mv_leaks *leaks = g->of->leaks;
@@ -627,7 +628,7 @@ static void add_no_oom(findings_builder *g)
                  ooms->verdict, ooms->why);
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all findings ------------------------------------------------------------------------ */
 
 int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b)
 {
@@ -639,8 +640,8 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
     return (a > b) - (a < b);
 }
 
-/* Equally alarming findings stay in the order in which they were found: by event, or by rank in the
- * report. */
+/* Equally serious findings stay in the order in which they were found: by event, or by rank in
+ * the report. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_finding *a = left, *b = right;
@@ -649,7 +650,7 @@ static int by_alarm(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
 }
 
-/* Findings about PyTorch's allocator, its segments and settings. */
+/* Adds the findings about PyTorch's allocator, its segments and settings. */
 static void add_pytorch(findings_builder *g)
 {
     add_ooms(g);

@@ -1,13 +1,12 @@
-/* Problems of one device's memory, as a list: the verdicts of all reports, the most alarming first.
- * Figures and sentences are the same as in `memviz oom`, `leaks`, `fragmentation`, `ledger`,
- * `whatif` and `peak`. The window lists them; `memviz FILE` shows the first of each report
- * (triage.h).
+/* A list of one device's memory problems: the verdicts of all reports, most serious first. Figures
+ * and sentences are the same as in `memviz oom`, `leaks`, `fragmentation`, `ledger`, `whatif` and
+ * `peak`. The window lists them; `memviz FILE` shows the first of each report (triage.h).
  *
  *     out of memory      each failed request, in order of events
- *     leaks, fragmentation  those with most bytes first; memory that waits for streams with them
- *     device             who holds all memory of the device
- *     what if            what other settings would have saved
- *     peak, held         who holds most then; or at all, in a file of one moment
+ *     leaks, fragmentation  most bytes first; includes memory that waits for streams
+ *     device             the holders of all memory of the device
+ *     what if            savings with other settings
+ *     peak, held         the largest holders at the peak; or in a file of one moment
  *     notes              data missing from the file, and contradictions in it
  *     fine               problems that were looked for and not found */
 #ifndef MV_FINDINGS_H
@@ -40,7 +39,7 @@ typedef enum {
     MV_FINDING_LIST(MV_FINDING_ENUM) MV_FINDING_COUNT
 } mv_finding_kind;
 
-/* The reports, by the name of their command. */
+/* The reports, named after their commands. */
 #define MV_REPORT_LIST(X)             \
     X(OOM, "oom")                     \
     X(LEAKS, "leaks")                 \
@@ -56,46 +55,48 @@ typedef enum {
     MV_REPORT_LIST(MV_REPORT_ENUM) MV_REPORT_COUNT
 } mv_report;
 
-/* The meaning of a failed request in a file of another tool: the last of `count`. */
+/* The meaning of a failed request in another tool's file: the last of `count`. */
 const char *mv_failure_may_be_caught(mv_text_maker *words, uint32_t count);
 
-/* The blocks that a finding counts: those highlighted for it. */
+/* The blocks that a finding counts, which are highlighted for it. */
 typedef enum {
     MV_BLOCKS_NONE,
-    MV_BLOCKS_OF_LINE,     /* of the stacks that are one line with `stack` (analyze/code/sites.h) */
-    MV_BLOCKS_OF_LEAK,     /* of row `leak` of the leak report */
-    MV_BLOCKS_OF_PINS,     /* of the same line, and beside holes */
-    MV_BLOCKS_OF_CATEGORY, /* of any line */
-    MV_BLOCKS_WAITING      /* that wait for a stream */
+    MV_BLOCKS_OF_LINE,     /* blocks whose stack is on the same line as
+                            * `stack` (analyze/code/sites.h) */
+    MV_BLOCKS_OF_LEAK,     /* blocks of row `leak` of the leak report */
+    MV_BLOCKS_OF_PINS,     /* blocks of the same line that are next to holes */
+    MV_BLOCKS_OF_CATEGORY, /* blocks of any line */
+    MV_BLOCKS_WAITING      /* blocks that wait for a stream */
 } mv_finding_blocks;
 
-enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 }; /* of one kind; the rest is counted */
+/* Maximum per kind; further findings are only counted. */
+enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 };
 
 typedef struct {
     mv_finding_kind kind;
     mv_report report;    /* source of the finding */
-    const char *verdict; /* in one word, for scripts: "leak", "clean", "unknown" */
-    bool is_aside;       /* no verdict of the report: a line of its own in the first look */
-    const char *text;    /* the verdict as one plain sentence with its bytes, without a full stop */
+    const char *verdict; /* the verdict in one word, for scripts: "leak", "clean", "unknown" */
+    bool is_aside;       /* not a verdict of the report: a separate line in the first look */
+    const char *text;    /* the verdict as one plain sentence with bytes, without a full stop */
     uint64_t bytes;      /* bytes concerned */
     const char *title;   /* "100 MiB requested, capacity" */
     const char *culprit; /* "train.py:62 forward"; "": none */
     const char *what;    /* a sentence with figures */
     const char *advice;  /* a sentence; "": none */
-    /* The place that shows it. */
-    bool has_place;       /* the following are set */
-    bool is_about_heap;   /* shown by the heap at the moment rather than by the events */
-    uint32_t event;       /* the moment is after it, or MV_BEFORE */
+    /* The place that shows the finding. */
+    bool has_place;       /* the fields below are set */
+    bool is_about_heap;   /* shown by the heap at the moment, not by the events */
+    uint32_t event;       /* the moment is after this event, or MV_BEFORE */
     uint32_t first, last; /* events concerned; MV_BEFORE; last < first: only `first` */
-    mv_stack_id stack;    /* of the line to blame; MV_NO_STACK: none */
-    mv_frame_id frame;    /* frame of that line; MV_NO_FRAME: none */
-    uint32_t category;    /* of the blocks concerned; MV_NO_ROW: all of the line */
+    mv_stack_id stack;    /* stack of the line to blame, or MV_NO_STACK */
+    mv_frame_id frame;    /* frame of that line, or MV_NO_FRAME */
+    uint32_t category;    /* category of the blocks concerned; MV_NO_ROW: all blocks of the line */
     /* The blocks alive, or waiting, at that moment. */
     mv_finding_blocks of;
     uint32_t leak;       /* OF_LEAK */
     const mv_pins *pins; /* OF_PINS */
     uint64_t held;       /* their bytes */
-    uint32_t blocks;     /* their number; with OF_LEAK until the program's exit */
+    uint32_t blocks;     /* number of these blocks; with OF_LEAK, until the program's exit */
 } mv_finding;
 
 typedef struct {
@@ -118,14 +119,14 @@ typedef struct {
     const mv_graphs *graphs; /* NULL: no finding about CUDA graphs */
 } mv_reports;
 
-/* O(findings). Everything lives in `arena`. Fails only when out of memory. */
+/* O(findings). All results are in `arena`. Fails only when out of memory. */
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err);
 
-/* The findings about leaks alone: of the reports only trace, sites, lives and leaks are needed. */
+/* Only the findings about leaks; needs only the trace, sites, lives and leaks of the reports. */
 mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_findings *out,
                              mv_err *err);
 
-/* Compares two findings for qsort. Leaks and fragmentation are equally bad: bytes decide. */
+/* Compares two findings for qsort. Leaks and fragmentation are equally serious, so bytes decide. */
 int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b);
 
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */

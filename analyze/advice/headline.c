@@ -81,7 +81,7 @@ static const char *place_of(heading *h, const mv_leak *leak)
     return mv_make_text(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
 }
 
-/* A file of several levels of memory may leak on another one. */
+/* A file with several levels of memory may leak on another level. */
 static const char *clean_text(heading *h)
 {
     const mv_trace *trace = h->of->trace;
@@ -161,8 +161,8 @@ static void add_failures(heading *h)
                    .why = mv_failure_may_be_caught(&h->words, count)});
 }
 
-/* As the findings: failed requests first, then most bytes. Rows that are not alarms stay in the
- * order in which they were added. */
+/* As for the findings: failed requests first, then most bytes. Rows that are not alarms keep
+ * their order. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_headline_row *a = left, *b = right;

@@ -32,7 +32,7 @@ const char *mv_recording_stack_advice(const mv_trace *trace)
     return trace->frames.count > 0 ? "" : mv_recorder_of(trace)->no_stacks;
 }
 
-/* ---- files without memory of PyTorch -------------------------------------------------------- */
+/* ---- files without PyTorch memory -------------------------------------------------------- */
 
 static const char *add(mv_arena *arena, mv_recording_contents *out, const char *text)
 {

@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* The loops and lines with most bytes at the peak that are tried. */
+/* Maximum number of loops and lines to try, those with most bytes at the peak. */
 enum { MOST_LOOPS = 3, MOST_LINES = 3, MOST_SETTINGS = 16, MOST_REMEDIES = 40 };
 
 typedef struct {
@@ -21,9 +21,10 @@ typedef struct {
     mv_oom failure;   /* the last failed request, without a target */
     bool has_failure;
     uint32_t change_count;
-    const char *changes[MOST_REMEDIES]; /* that were tried: two lines may have one filter */
+    const char *changes[MOST_REMEDIES]; /* changes tried so far: two lines may have the
+                                         * same filter */
     mv_code_facts facts;
-    uint32_t peak; /* event after which most is allocated */
+    uint32_t peak; /* event after which most bytes are allocated */
     mv_remedies *out;
     mv_err *err;
 } remedy_search;
@@ -52,8 +53,8 @@ static uint64_t find_rest(const mv_oom *oom)
     return f->forecast.peak > with ? f->forecast.peak - with : 0;
 }
 
-/* Whether the rest of the run fits, too. A forecast continues from the failed request; growth, from
- * the most that was ever in use. A forecast that is a lower bound needs both. */
+/* Whether the rest of the run fits, too. A forecast continues from the failed request; growth
+ * continues from the most that was ever in use. A forecast that is a lower bound needs both. */
 static bool has_room(const remedy_search *s, const mv_remedy *row)
 {
     const mv_replay_result *r = &row->trial.result;
@@ -78,7 +79,7 @@ static bool try_free(remedy_search *s, const mv_remedy *row, mv_trial *out)
                                s->err) == MV_OK;
 }
 
-/* Takes the replay of a row within the target, and keeps the row if it helps. */
+/* Adds the replay of a row within the target, and keeps the row if it helps. */
 static bool keep_row(remedy_search *s, mv_remedy *row)
 {
     const mv_replay_result *r = &row->trial.result;
@@ -147,7 +148,8 @@ static bool add_change(remedy_search *s, const char **out, const char *word, con
     return true;
 }
 
-/* Replays a change, and keeps it if it saves anything. `word` is its option, without dashes. */
+/* Replays a change, and keeps it if it saves memory. `word` is the change's option,
+ * without dashes. */
 static bool try_change(remedy_search *s, mv_code_change_kind kind, const char *word,
                        const char *text)
 {
@@ -197,7 +199,7 @@ static void find_peak(remedy_search *s)
     }
 }
 
-/* Adds up the activations at the peak by `key` (MV_NO_ROW: none), and sorts, the heaviest first. */
+/* Adds up the activations at the peak by `key` (MV_NO_ROW: none), and sorts them, largest first. */
 static heavy_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -214,7 +216,7 @@ static heavy_row *weigh(remedy_search *s, const uint32_t *key, uint32_t keys)
     return rows;
 }
 
-/* The line of a loop as a filter for all stacks through it: "train.py:62:"; NULL: there is none. */
+/* The line of a loop as a filter for all stacks through it: "train.py:62:"; or NULL. */
 static const char *filter_through(remedy_search *s, mv_frame_id line)
 {
     char term[512];
@@ -284,8 +286,8 @@ static bool try_changes(remedy_search *s)
 
 /* ---- order, verdict ---------------------------------------------------------------------- */
 
-/* A setting costs device calls; so does emptying the cache; the others cost time for each byte, and
- * copies to the host more than a forward pass. */
+/* Settings cost device calls, and so does emptying the cache. Other changes cost time per byte;
+ * copies to the host cost more than a forward pass. */
 static uint64_t cost_of(const mv_remedy *r)
 {
     return !*r->change ? 0 : 1 + r->recomputed + 8 * r->copied;
@@ -318,8 +320,7 @@ const char *mv_remedy_name(const mv_remedy *remedy)
                                  : "the default settings";
 }
 
-/* If `best` has room for what the step still needs, growth is what it does not
- * reach. */
+/* If `best` has room for what the step still needs, it falls short of the growth. */
 static const char *describe_rest(remedy_search *s, const mv_remedy *best)
 {
     const mv_oom_outlook *f = &s->failure.outlook;
@@ -339,7 +340,7 @@ static const char *describe_rest(remedy_search *s, const mv_remedy *best)
     return text ? text : "";
 }
 
-/* The same for the last failed request. */
+/* The sentence for the last failed request. */
 static const char *describe_failure(remedy_search *s, const mv_remedy *best)
 {
     char target[MV_SIZE_TEXT], spare[MV_SIZE_TEXT];
@@ -402,7 +403,7 @@ static const char *find_verdict(remedy_search *s)
                            target, is);
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all remedies ------------------------------------------------------------------------ */
 
 static bool find_failure(remedy_search *s)
 {
@@ -466,7 +467,7 @@ static bool search(remedy_search *s)
     return true;
 }
 
-/* With bounded steps the best row alone is replayed without a limit. */
+/* With bounded steps, only the best row is replayed without a limit. */
 static bool find_first_saving(remedy_search *s)
 {
     mv_remedy *best = s->out->rows;

@@ -14,10 +14,10 @@
 
 typedef struct {
     const mv_trace *read, *trace;
-    bool is_level; /* `trace` is not `read` */
+    bool is_level; /* `trace` differs from `read` */
     bool no_whatif;
     uint32_t first, end;
-    mv_step_marks marks; /* of all levels */
+    mv_step_marks marks; /* marks for all levels */
     mv_err step_err;
     mv_triage *out;
 } triage_run;
@@ -141,7 +141,7 @@ static mv_code first_error(const mv_triage *t, mv_err *err)
 
 /* ---- the verdicts ------------------------------------------------------------------------ */
 
-/* The first finding of a report with a verdict; NULL: it has none. */
+/* The first finding of a report that has a verdict, or NULL. */
 static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
@@ -154,7 +154,7 @@ static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
 }
 
 /* Sets row->bytes to the sum of all findings of the row's kind and returns their number. Both come
- * from the reports, since not all findings are kept. */
+ * from the reports, because not all findings are kept. */
 static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
 {
     const mv_driver_growth *driver = d->leaks.driver;
@@ -175,7 +175,7 @@ static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
     }
 }
 
-/* The first finding of a report; further ones of its kind are counted. */
+/* Adds the first finding of a report; further findings of its kind are counted. */
 static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_text_maker *words)
 {
     mv_triage_row row = {.device = d->device, .finding = first_of(d, report)};
@@ -191,7 +191,7 @@ static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, m
     t->rows[t->count++] = row;
 }
 
-/* Findings that are not a verdict, but worth a line. */
+/* Adds findings that are not verdicts but worth a line. */
 static void add_asides(mv_triage *t, const mv_triage_device *d)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
@@ -202,7 +202,7 @@ static void add_asides(mv_triage *t, const mv_triage_device *d)
     }
 }
 
-/* In the order of one device's findings; equal ones in the order of devices. */
+/* Sorts as the findings of one device; equal rows are in order of devices. */
 static int by_weight(const void *left, const void *right, const void *context)
 {
     const mv_triage_row *a = left, *b = right;
@@ -228,7 +228,7 @@ static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
 
 /* ---- leaks on other levels --------------------------------------------------------------- */
 
-/* All levels share the marks; the rest is work for each. */
+/* All levels share the marks; each level's other work runs in parallel. */
 static void do_lives_or_step_marks(void *user, uint32_t i)
 {
     triage_run *q = user;
@@ -264,7 +264,8 @@ static void add_level(mv_budget *budget, const triage_run *q, mv_level level)
     mv_arena_init(&l->arena, budget);
 }
 
-/* Opens the whole device where the reports cover only PyTorch's part of it, the host, and heaps. */
+/* Opens other levels: the whole device if the reports cover only PyTorch's part of it, the host,
+ * and heaps. */
 static mv_code open_levels(mv_budget *budget, const triage_run *q, mv_err *err)
 {
     mv_level own = mv_level_default(q->read), level;
@@ -323,7 +324,7 @@ static mv_code find_levels(mv_budget *budget, triage_run *q, uint32_t threads, m
     return open_others(budget, q, err);
 }
 
-/* The leak report of a device of the main level; NULL: there is none. */
+/* The leak report on a device of the main level, or NULL. */
 static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
 {
     for (uint32_t i = 0; i < t->device_count; i++)
@@ -332,10 +333,10 @@ static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
     return NULL;
 }
 
-/* Whether leaks or doubts of another level add something to the main level. Host memory is never
- * device memory. Blocks of a heap lie in memory from CUDA calls, so a leak of the device may be the
- * same leak. A doubt is reported if it looks like growth and nothing else is wrong; for host memory
- * also if a device has a doubt of its own. */
+/* Whether leaks or doubts on another level add something to the main level. Host memory is never
+ * device memory. Blocks of a heap are inside memory from CUDA calls, so a leak of the device may be
+ * the same leak. A doubt is reported if it looks like growth and there are no other problems; a
+ * doubt about host memory is also reported next to a doubt about a device. */
 static bool is_worth_reporting(const mv_triage *t, const mv_triage_other *o)
 {
     mv_level level = o->of->level;
@@ -395,7 +396,7 @@ static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_text_maker 
     return MV_OK;
 }
 
-/* If other levels leak, "no leak" names its own level. */
+/* If other levels leak, "no leak" names the main level. */
 static mv_code add_others(const triage_run *q, mv_text_maker *words, mv_err *err)
 {
     mv_triage *t = q->out;
@@ -453,15 +454,15 @@ static mv_code add_rounding(const triage_run *q, mv_text_maker *words, mv_err *e
     return MV_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- the whole triage -------------------------------------------------------------------- */
 
 static mv_code build_rows(const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_text_maker words = {.arena = &t->arena};
-    uint64_t most = (uint64_t)t->other_count + 1; /* and the rounding of pinned memory */
+    uint64_t most = (uint64_t)t->other_count + 1; /* + 1 for the rounding of pinned memory */
 
-    /* No finding is two rows. */
+    /* no finding becomes two rows */
     for (uint32_t i = 0; i < t->device_count; i++) {
         mv_triage_device *d = &t->devices[i];
         mv_reports reports = reports_of(q, d);
@@ -484,7 +485,7 @@ static mv_code build_rows(const triage_run *q, mv_err *err)
     return words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage") : MV_OK;
 }
 
-/* Leaks of other levels, then the longest reports first, for every device. */
+/* Leaks on other levels first, then the reports for every device, slowest first. */
 static void do_report(void *user, uint32_t i)
 {
     triage_run *q = user;

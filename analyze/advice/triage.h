@@ -1,14 +1,15 @@
-/* The first look at a file: all reports on all devices, and the verdict of each, the most
- * serious first. `memviz FILE` prints it.
+/* The first look at a file: all reports on all devices, and their verdicts, most serious first.
+ * `memviz FILE` prints it.
  *
- *     mv_triage_find(&budget, (mv_triage_query){&read, &trace, .end = UINT32_MAX}, 0, &triage, &err);
+ *     mv_triage_query ask = {&read, &trace, .end = UINT32_MAX};
+ *     mv_triage_find(&budget, ask, 0, &triage, &err);
  *     for (i < triage.count)  triage.rows[i].text
  *     mv_triage_release(&triage);
  *
- * The verdicts are the findings (findings.h): the first one of each report and device.
+ * The verdicts are findings (findings.h): the first finding of each report and device.
  *
- * Everything is about one level of memory, except leaks: the other levels of the file are searched,
- * too, since memory that grows there ends the run as well. docs/triage.md has the rules. */
+ * All reports are on one level of memory, except leaks: the file's other levels are searched, too,
+ * because growing memory there also ends the run. docs/triage.md has the rules. */
 #ifndef MV_TRIAGE_H
 #define MV_TRIAGE_H
 
@@ -17,11 +18,11 @@
 #include "analyze/totals/totals.h"
 
 typedef struct {
-    uint32_t device;           /* of the host: 0 */
+    uint32_t device;           /* for the host: 0 */
     const char *level;         /* level to pass to the report; NULL: the trace's level */
     const mv_finding *finding; /* source of the text, without further leaks or failures */
     const char *text;          /* with "; 2 more leaks" */
-    uint64_t bytes;            /* of all findings of that report and kind */
+    uint64_t bytes;            /* sum over all findings of that report and kind */
     uint32_t count;            /* their number */
 } mv_triage_row;
 
@@ -34,7 +35,7 @@ enum {
     MV_TRIAGE_PEAK,
     MV_TRIAGE_LEDGER,
     MV_TRIAGE_TOTALS,
-    MV_TRIAGE_LIVES, /* before all others */
+    MV_TRIAGE_LIVES, /* must run before all others */
     MV_TRIAGE_PARTS
 };
 
@@ -43,9 +44,9 @@ typedef struct {
     mv_lives lives;
     mv_totals totals;
     mv_leaks leaks;
-    mv_low_held held;        /* at the low points of its steps */
-    mv_graphs graphs;        /* CUDA graphs that were captured */
-    mv_leak_outlook outlook; /* its capacity: what PyTorch can get of the device */
+    mv_low_held held;        /* memory held at the low points of the steps */
+    mv_graphs graphs;        /* captured CUDA graphs */
+    mv_leak_outlook outlook; /* its capacity: the device memory available to PyTorch */
     mv_fragmentation fragmentation;
     mv_ooms ooms;
     mv_attribution peak;
@@ -68,10 +69,10 @@ typedef struct {
 /* Leaks on one device of another level. */
 typedef struct {
     const mv_triage_level *of;
-    uint32_t device; /* of the host: 0 */
+    uint32_t device; /* for the host: 0 */
     mv_lives lives;
     mv_leaks leaks;
-    bool is_reported; /* not leaks of the main level or of the whole device */
+    bool is_reported; /* not also a leak of the main level or of the whole device */
     mv_arena arena;
     mv_err err;
 } mv_triage_other;
@@ -90,16 +91,17 @@ typedef struct {
 
 /* The part of a file to report on. */
 typedef struct {
-    const mv_trace *read;  /* the original trace: for other settings, failed requests and the
-                            * ledger */
-    const mv_trace *trace; /* the trace of a level (analyze/levels): for everything else */
-    bool with_others;      /* leaks on other levels, too: `trace` is of the default level */
-    bool no_whatif;        /* other settings, which take longest, are not tried */
-    uint32_t first, end;   /* devices; UINT32_MAX: all, and the host */
+    const mv_trace *read;  /* the original trace, for other settings, failed requests and
+                            * the ledger */
+    const mv_trace *trace; /* the trace of a level (analyze/levels), for all other reports */
+    bool with_others;      /* also finds leaks on other levels; `trace` must be of the
+                            * default level */
+    bool no_whatif;        /* does not try other settings, which takes longest */
+    uint32_t first, end;   /* devices [first, end); UINT32_MAX: all, and the host */
 } mv_triage_query;
 
-/* Uses up to `threads` threads, 0: as many as pay off; the result does not depend on it. Fails only
- * when memory or rows run out. mv_triage_release must be called in any case. */
+/* Uses up to `threads` threads; 0: as many as useful. The result does not depend on it. Fails only
+ * when memory or row numbers run out. mv_triage_release must be called in any case. */
 mv_code mv_triage_find(mv_budget *budget, mv_triage_query ask, uint32_t threads, mv_triage *out,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
@@ -107,14 +109,14 @@ void mv_triage_release(mv_triage *triage);
 /* The number of problems found. Rows with problems come first. */
 uint32_t mv_triage_problems(const mv_triage *triage);
 
-/* The row that says that leaks are unknown, and why; NULL: none. */
+/* The row that says why leaks are unknown, or NULL. */
 const mv_triage_row *mv_triage_unknown(const mv_triage *triage);
 
-/* "3: leak", the number of problems and the worst one; without any, what is unknown about leaks, or
- * "fine", for a damaged file "fine (file damaged)". NULL when out of memory. */
+/* The number of problems and the worst one, "3: leak"; without problems, the unknown about leaks,
+ * or "fine", for a damaged file "fine (file damaged)". NULL when out of memory. */
 const char *mv_triage_badge(mv_arena *arena, const mv_triage *triage, const mv_trace *read);
 
-/* The memory that a trace is about: "PyTorch's allocator", "pinned memory", "heap pool"; "" for the
+/* The memory that a trace covers: "PyTorch's allocator", "pinned memory", "heap pool"; "" for the
  * whole device. */
 const char *mv_triage_memory_of(const mv_trace *trace, mv_text_maker *words);
 

@@ -6,18 +6,18 @@
 
 enum { MOST_DEPTH = 1000 }; /* Python's own limit */
 
-/* A list of rows: `next` leads from each to the one before it. */
+/* Lists of rows: `next` is the row added before. */
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
     uint32_t *gone, *next;
     uint32_t depth;
-    mv_frame_id path[MOST_DEPTH];  /* of the last allocation, outermost first */
-    uint32_t held[MOST_DEPTH + 1]; /* by depth: until the frame there ends */
-    uint32_t
-        bound[MOST_DEPTH + 1]; /* by depth: results of the frame there, until it is entered again */
-    uint32_t fresh;            /* results of the last operator */
-    uint32_t passing;          /* those that the next one reads and nobody keeps */
+    mv_frame_id path[MOST_DEPTH];  /* frames of the last allocation, outermost first */
+    uint32_t held[MOST_DEPTH + 1]; /* by depth: rows held until the frame there ends */
+    /* by depth: rows returned by the frame there, held until it is entered again */
+    uint32_t bound[MOST_DEPTH + 1];
+    uint32_t fresh;   /* results of the last operator */
+    uint32_t passing; /* results that the next operator reads and no variable keeps */
 } variables;
 
 static void push(variables *v, uint32_t *list, uint32_t row)
@@ -56,8 +56,8 @@ static bool is_comprehension(const variables *v, mv_frame_id frame)
     return strcmp(name, "<genexpr>") == 0 || strcmp(name, "<listcomp>") == 0;
 }
 
-/* The Python frames of a stack, outermost first, without a comprehension at the end: its values go to
- * the function around it. */
+/* The Python frames of a stack, outermost first, without a comprehension at the end: the function
+ * around it receives its values. */
 static uint32_t read_path(const variables *v, mv_stack_id stack, mv_frame_id *path)
 {
     uint32_t count, depth = 0;
@@ -92,7 +92,7 @@ static void visit(variables *v, uint32_t row, const mv_frame_id *path, uint32_t 
         same < depth && same < v->depth && is_same_function(v->trace, path[same], v->path[same]);
     if (depth > 0 && same == depth && same == v->depth &&
         v->kinds[path[depth - 1].row] == MV_FRAME_FRAMEWORK) {
-        push(v, &v->fresh, row); /* one more result of the same operator */
+        push(v, &v->fresh, row); /* another result of the same operator */
         return;
     }
     if (depth == 0) { /* a thread without Python */
@@ -101,7 +101,7 @@ static void visit(variables *v, uint32_t row, const mv_frame_id *path, uint32_t 
     } else if (is_moved && f->line[path[same].row] > f->line[v->path[same].row]) {
         end_from(v, same + 1, row);
         push_all(v, &v->held[same], &v->fresh); /* a variable of this function */
-    } else if (is_moved) {                      /* called again, or a loop in it */
+    } else if (is_moved) {                      /* the function is called again, or loops */
         end_from(v, same, row);
         push_all(v, &v->bound[same], &v->fresh);
     } else {

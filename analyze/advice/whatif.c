@@ -15,8 +15,8 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool ran_out_of_memory; /* the last failed request was short of memory, by the out-of-memory
-                        * report */
+    bool ran_out_of_memory; /* the last failed request was short of memory, according to the
+                             * out-of-memory report */
     bool out_of_memory;
 } whatif_state;
 
@@ -53,8 +53,8 @@ static mv_code keep_run(whatif_state *s, mv_code code)
     return code;
 }
 
-/* The changes under the recorded settings and under each that is given, beside the same settings
- * without them. */
+/* Replays the changes under the recorded settings and under each given set of settings, which is
+ * also replayed without the changes. */
 static mv_code run_changes(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     mv_whatif *w = s->out;
@@ -94,7 +94,7 @@ static mv_code run_all(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 
 /* ---- the line that pins ------------------------------------------------------------------ */
 
-/* Whether it is worth looking for a line that pins memory. */
+/* Whether to look for a line that pins memory. */
 static bool is_wasteful(const mv_whatif *w)
 {
     return w->trials.recorded_ooms > 0 ||
@@ -136,7 +136,7 @@ static bool exceeds_limit(const mv_trials *t)
     return t->limit_source == MV_LIMIT_GIVEN && !mv_trials_self_fits(t);
 }
 
-/* The best run except the recorded one; NULL when none is worth it. */
+/* The best run other than the recorded one; NULL if none is worthwhile. */
 static const mv_trial *best_run(const whatif_state *s)
 {
     const mv_trial *best = NULL;
@@ -241,7 +241,7 @@ static bool line_is_worth(const whatif_state *s)
     return line->found && mv_trials_helps(&s->out->trials, &line->apart);
 }
 
-/* A limit from the file may be from another time than the failure. */
+/* A limit in the file may not be the limit at the time of the failure. */
 static const char *none_is_known(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
@@ -266,7 +266,7 @@ static bool some_run_fits(const mv_whatif *w)
     return false;
 }
 
-/* The same within a given limit. */
+/* Why there is no advice within a given limit. */
 static const char *none_within(whatif_state *s)
 {
     char limit[MV_SIZE_TEXT];
@@ -279,7 +279,7 @@ static const char *none_within(whatif_state *s)
                                    limit));
 }
 
-/* Why there is no advice; NULL when there may be some. */
+/* Why there is no advice; NULL if there may be some. */
 static const char *find_advice_none(whatif_state *s, const mv_trial *best)
 {
     if (s->out->trials.trust == MV_TRUST_NONE)
@@ -378,7 +378,7 @@ static const char *find_verdict(whatif_state *s)
     return format_saving(s, what);
 }
 
-/* A note on given settings that change nothing on the device. */
+/* A note on given settings that have no effect on the device. */
 static const char *find_idle_note(whatif_state *s)
 {
     const char *keys[MV_MOST_IDLE_KEYS];
@@ -404,7 +404,7 @@ static const char *find_idle_note(whatif_state *s)
                            text));
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all runs ---------------------------------------------------------------------------- */
 
 static mv_code run_trials(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
@@ -417,7 +417,7 @@ static mv_code run_trials(whatif_state *s, const mv_whatif_opts *opts, mv_err *e
     return code == MV_OK ? find_line(s, err) : code;
 }
 
-/* Trials, and beside them the floor, which only borrows the budget. */
+/* Runs the trials and, in parallel, the floor, which only borrows the budget. */
 typedef struct {
     whatif_state *s;
     const mv_whatif_opts *opts;

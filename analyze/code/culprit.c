@@ -9,8 +9,8 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* The parts of torch itself, one level below its folder. Any other folder called torch is the
- * user's. */
+/* The parts of torch itself, one level below its folder. Any other folder called torch is
+ * the user's. */
 static const char *const torch_parts[] = {
     "_C",
     "_custom_op",
@@ -104,7 +104,8 @@ static bool text_starts(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* One component of a path; `next` continues after its slash, and is NULL after the last one. */
+/* One component of a path; `next` is where the following component begins, NULL after the
+ * last one. */
 typedef struct {
     const char *text;
     size_t length;
@@ -153,7 +154,7 @@ static mv_frame_kind kind_of_path(const char *file)
 }
 
 /* JAX's files on the path to an allocation. XLA's profile has file names without folders
- * (docs/other-files.md), so nothing else distinguishes them from the program's files. */
+ * (docs/other-files.md), so only this list distinguishes them from the program's files. */
 static const char *const jax_files[] = {"api.py",
                                         "api_util.py",
                                         "array_constructors.py",
@@ -187,8 +188,7 @@ static const char *const jax_files[] = {"api.py",
                                         "ufuncs.py",
                                         "xla_bridge.py"};
 
-/* A function that was compiled, or an operation, is more specific than JAX's own frames around
- * it. */
+/* A compiled function or an operation is more specific than JAX's own frames around it. */
 static mv_frame_kind kind_of_jax(const char *file)
 {
     if (strcmp(file, MV_JIT_FILE) == 0 || strcmp(file, MV_OP_FILE) == 0)
@@ -197,9 +197,9 @@ static mv_frame_kind kind_of_jax(const char *file)
                                                                      : MV_FRAME_USER;
 }
 
-/* File names in traces of torch.profiler begin below the folder that Python found them in
- * (docs/kineto.md), so that neither "lib/python3" nor "site-packages" is in them: these parts of
- * Python's own library and these packages are known by name. */
+/* File names in traces of torch.profiler are relative to the folder in which Python found the
+ * module (docs/kineto.md), so they contain neither "lib/python3" nor "site-packages". These parts
+ * of Python's own library and these packages are known by name. */
 static const char *const python_parts[] = {
     "_pytest",        "abc.py",        "ast.py",       "asyncio",
     "bdb.py",         "cProfile.py",   "codeop.py",    "collections",
@@ -253,7 +253,7 @@ static mv_frame_kind kind_of_profiled(const char *file)
 {
     path_part first = part_at(file);
 
-    if (*file == '<' || /* "<string>": how multiprocessing starts a program */
+    if (*file == '<' || /* "<string>": code that multiprocessing starts a program with */
         text_in(first.text, first.length, python_parts, LENGTH(python_parts)) ||
         text_in(first.text, first.length, framework_packages, LENGTH(framework_packages)))
         return MV_FRAME_FRAMEWORK;
@@ -310,8 +310,7 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* The vagueness of a frame that is not the user's: the least that its kind allows, and the exact
- * value. */
+/* How vague a frame outside the user's code is: the minimum for its kind, and the exact value. */
 static uint32_t least_vague(mv_frame_kind kind)
 {
     return kind < MV_FRAME_INFORMATIVE    ? (uint32_t)kind
@@ -328,11 +327,11 @@ static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kin
         return (uint32_t)kind;
     native = mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame.row]),
                                mv_string_text(trace, trace->frames.function[frame.row]));
-    /* Nodes rank with the program's own code. */
+    /* A node ranks with the program's own code. */
     return MV_FRAME_INFORMATIVE + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
 }
 
-/* A main() is the interpreter's own when the interpreter is on the stack. */
+/* main() belongs to the interpreter if other frames of the interpreter are on the stack. */
 static bool is_interpreters_main(const mv_trace *trace, const mv_frame_id *frames, uint32_t at)
 {
     const mv_frames *f = &trace->frames;
@@ -391,14 +390,14 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kin
     return mv_frame_is_call(trace, frame) || kind_at(trace, kinds, frame) <= shows;
 }
 
-/* This many letters are enough of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file
- * that the compiler wrote. */
+/* This many letters of a name that the compiler generated are enough:
+ * "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py". */
 #define GENERATED_NAME 8
 
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
 {
     const char *path, *file, *function;
-    int most = (int)size; /* a label does not read a name of megabytes */
+    int most = (int)size; /* a label needs only the first bytes of a long name */
     long long line;
 
     if (size == 0)

@@ -6,7 +6,7 @@
  *     train.py:71 forward                  user
  *     PyEval_EvalFrameDefault              noise       interpreter, dispatcher, unwinder
  *     at::native::empty_cuda               native      any other C or C++ frame
- *     AddmmBackward0::apply, Net::forward  telling     a node of the backward pass; the program's
+ *     AddmmBackward0::apply, Net::forward  informative a node of the backward pass; the program's
  *                                                      own C or C++ (analyze/code/native_frame.h)
  *
  * Paths are classified by their components ("site-packages", "dist-packages", "lib/python3…",
@@ -31,8 +31,8 @@ typedef enum {
 
 #define MV_NO_FRAME ((mv_frame_id){MV_NO_ROW})
 
-/* The own name of a Python function: PyTorch records "_apply", captures record "Module._apply" and
- * "Module.cuda.<locals>.<lambda>". */
+/* The function's name without its class: PyTorch records "_apply", captures record "Module._apply"
+ * and "Module.cuda.<locals>.<lambda>". */
 static inline const char *mv_own_name(const char *function)
 {
     const char *dot = strrchr(function, '.');
@@ -42,19 +42,20 @@ static inline const char *mv_own_name(const char *function)
 
 mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 
-/* The kind of every frame, for callers that walk many stacks: [frames.count] mv_frame_kind, then
- * one byte: whether the trace shows training (mv_trace_shows_training). NULL when out of memory. */
+/* The kind of every frame, for callers that read many stacks: [frames.count] mv_frame_kind,
+ * then one byte that is 1 if the trace shows training (mv_trace_shows_training). NULL when out
+ * of memory. */
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
-/* The innermost user frame; without one the innermost package frame, then framework frame, then the
- * innermost of the most specific native frames: a node of the backward pass or the program's own
- * code, then the engine, and so on (mv_native_kind). MV_NO_FRAME for a stack without frames.
- * `kinds` from mv_frame_kinds, or NULL. */
+/* The innermost user frame; without one, the innermost package frame, then framework frame, then
+ * the innermost of the most specific native frames: a node of the backward pass or the program's
+ * own code, then the engine, and so on (mv_native_kind). MV_NO_FRAME for a stack without frames.
+ * `kinds` comes from mv_frame_kinds, or is NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
 /* The frames of a stack that `--frames user` shows: Python frames always, native frames only in
- * stacks without Python, noise only in stacks of nothing else. The first function finds the least
- * specific kind shown in the stack; the second tests one of its frames. */
+ * stacks without Python, noise only if the stack contains nothing else. The first function finds
+ * the least specific kind shown in the stack; the second tests one of its frames. */
 mv_frame_kind mv_stack_shows(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kind shows,
                        mv_frame_id frame);

@@ -11,8 +11,8 @@
 
 enum {
     LABEL_SIZE = 512,
-    MOST_ADDED = 6,  /* frames in a label */
-    MOST_PARTS = 12, /* of a path */
+    MOST_ADDED = 6,  /* frames added to a label */
+    MOST_PARTS = 12, /* folders shown of a path */
     REACH = 24,      /* number of frames compared from the culprit and from the innermost frame */
     MANY = 500,      /* rows that share a label */
     REACH_OF_MANY = 6,
@@ -27,17 +27,17 @@ typedef enum { FROM_LEAF, INWARDS, OUTWARDS } direction;
 typedef struct {
     direction from;
     uint32_t steps;
-    mv_frame_kind most; /* the frames that count */
+    mv_frame_kind most; /* less specific frames are skipped */
 } frame_place;
 
 typedef struct {
     const mv_labelled *row;
     const mv_frame_id *frames;
     uint32_t count;
-    uint32_t number; /* of the row */
-    int64_t culprit; /* its position; NO_POSITION: no frames */
+    uint32_t number; /* row number, from 0 */
+    int64_t culprit; /* position of the culprit; NO_POSITION: no frames */
     bool is_native;  /* no Python in the stack */
-    uint32_t parts;  /* folders shown of the culprit's path */
+    uint32_t parts;  /* number of folders shown in the culprit's path */
     uint32_t added;  /* frames added to the label */
     int64_t position[MOST_ADDED];
     uint64_t value;   /* the key by which a cluster is sorted */
@@ -47,8 +47,8 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     label_row *items;
-    const mv_trace *trace; /* of the first row */
-    uint64_t *hash;        /* [frames.count] hashes of its frames' labels; 0: not needed yet */
+    const mv_trace *trace; /* the first row's trace */
+    uint64_t *hash;        /* [frames.count] hashes of the frames' labels; 0: not computed yet */
     bool is_spent;         /* out of memory */
 } label_maker;
 
@@ -97,7 +97,7 @@ static void write_label(const label_row *i, char out[LABEL_SIZE])
         mv_culprit_label(i->row->trace, i->row->kinds, i->row->stack, out, LABEL_SIZE);
         return;
     }
-    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost of the remaining ones */
+    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost remaining frame */
         int64_t next = i->culprit < last ? i->culprit : NO_POSITION;
         for (uint32_t k = 0; k < i->added; k++)
             if (i->position[k] < last && i->position[k] > next)
@@ -156,9 +156,9 @@ static void open_item(label_row *i, const mv_labelled *row, uint32_t number, boo
         }
 }
 
-/* ---- where rows differ ------------------------------------------------------------------- */
+/* ---- differences between rows ------------------------------------------------------------ */
 
-/* The position of the frame at a place of a row's stack; NO_POSITION when there is none. */
+/* The position of the frame at a place in a row's stack, or NO_POSITION. */
 static int64_t position_at(const label_row *i, frame_place p)
 {
     int64_t step = p.from == INWARDS ? -1 : 1;
@@ -208,7 +208,7 @@ static uint32_t values_at(const label_maker *l, label_row *items, uint32_t count
     return count_values(items, count);
 }
 
-/* The first place at which most rows differ. False: they are the same everywhere. */
+/* The first place at which most rows differ. False if they are equal everywhere. */
 static bool find_place(const label_maker *l, label_row *items, uint32_t count, mv_frame_kind most,
                        frame_place *best)
 {
@@ -226,7 +226,7 @@ static bool find_place(const label_maker *l, label_row *items, uint32_t count, m
     return best_values > 1;
 }
 
-/* Calls `each` for every run of items with the same value. */
+/* Calls `each` for every run of items with equal values. */
 static void each_run(label_maker *l, label_row *items, uint32_t count,
                      void (*each)(label_maker *, label_row *, uint32_t, uint32_t depth),
                      uint32_t depth)
@@ -240,7 +240,7 @@ static void each_run(label_maker *l, label_row *items, uint32_t count,
 
 /* ---- making labels different ------------------------------------------------------------- */
 
-/* Rows without a frame in which they differ get their size, then a number. */
+/* Labels of rows whose stacks are equal get the size, then a number. */
 static void add_sizes(label_maker *l, label_row *items, uint32_t count)
 {
     char label[LABEL_SIZE + 64], size[MV_SIZE_TEXT];
@@ -264,8 +264,8 @@ static void add_sizes(label_maker *l, label_row *items, uint32_t count)
     }
 }
 
-/* Adds a frame to rows that have the same label so far, and repeats that for those that share it.
- */
+/* Adds a frame to the labels of rows that share a label, and repeats this for rows that still
+ * share one. */
 static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
     mv_frame_kind code = items[0].is_native ? MV_FRAME_INFORMATIVE : MV_FRAME_PACKAGE;
@@ -288,7 +288,7 @@ static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_
     each_run(l, items, count, add_frames, depth + 1);
 }
 
-/* The number of files that can be distinguished by this many of their last folders. */
+/* How many files can be distinguished by the last `parts` folders of their paths. */
 static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
 {
     char folders[LABEL_SIZE];
@@ -301,7 +301,7 @@ static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
     return count_values(items, count);
 }
 
-/* Lines of files with the same name get enough folders to differ. */
+/* Adds folders to labels of files with equal names until the files differ. */
 static void add_folders(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
     uint32_t files = count_folders(items, count, UINT32_MAX), parts = 0;
@@ -325,7 +325,7 @@ static void separate_cluster(label_maker *l, label_row *items, uint32_t count, u
         add_folders(l, items, count, 0);
 }
 
-/* Changes equal labels. This takes more than one round if frames were skipped: "a > c" may also
+/* Separates equal labels. One round is not always enough if frames were skipped: "a > c" may also
  * mean a > b > c. False when all labels differ. */
 static bool separate_round(label_maker *l, uint32_t count, uint32_t round)
 {

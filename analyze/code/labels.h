@@ -1,8 +1,9 @@
-/* Labels for the rows of one table; no two are the same.
+/* Labels for the rows of one table, all different.
  *
- * A row's label is the label of its stack's culprit. If several rows share one, the frames in which
- * their stacks differ are added, outermost first: lines of other packages or of the user's code
- * that the culprit called, or that called it; else frames of the framework.
+ * A row's label is the label of its stack's culprit. If several rows share a culprit, the label
+ * also gets the frames in which their stacks differ, outermost first: lines of the user's code or
+ * of other packages that call the culprit or are called by it; without such lines, frames of the
+ * framework.
  *
  *     rows                                      labels
  *     train.py:62 forward | linear.py:134       train.py:62 forward > linear.py:134 forward
@@ -10,31 +11,30 @@
  *     util.py:5 make called by a.py:3 and b.py:9   a.py:3 main > util.py:5 make, b.py:9 ...
  *     x/model.py:7 run, y/model.py:7 run        x/model.py:7 run, y/model.py:7 run
  *
- * Rows with equal stacks get their size added, and a number if the sizes are equal. */
+ * Rows with equal stacks get their size, and a number if the sizes are equal, too. */
 #ifndef MV_LABELS_H
 #define MV_LABELS_H
 
 #include "analyze/code/culprit.h"
 
 typedef struct {
-    const mv_trace *trace; /* rows may come from several traces: frames are compared by their
-                            * text */
-    const uint8_t *kinds;  /* of its frames, from mv_frame_kinds */
+    const mv_trace *trace; /* rows may come from several traces; frames are compared by
+                            * their text */
+    const uint8_t *kinds;  /* the kinds of the trace's frames, from mv_frame_kinds */
     mv_stack_id stack;
     uint32_t key;   /* rows with different keys may have the same label: another column differs */
-    uint64_t bytes; /* added to the label when nothing else differs */
+    uint64_t bytes; /* added to the label if nothing else differs */
 } mv_labelled;
 
-/* [count] labels, in `arena`. With `shows_inner` each label also has the innermost line of another
- * package that the culprit called, even if it is not needed. O(frames of the rows that share a
- * label, times log rows). NULL when out of memory. */
+/* [count] labels, in `arena`. With `shows_inner`, each label also has the innermost line of another
+ * package called by the culprit, even if labels differ without that line. O(frames of the rows that
+ * share a label, times log rows). NULL when out of memory. */
 const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
                             bool shows_inner);
 
-/* The same for `count` rows of one type with members for the stack and the bytes:
+/* mv_labels_find for `count` rows of a struct with members for the stack and the bytes:
  *
- *     mv_labels_of(arena, trace, kinds, found->retained, count, mv_retained, bytes)
- */
+ *     mv_labels_of(arena, trace, kinds, found->retained, count, mv_retained, bytes) */
 #define mv_labels_of(arena, trace, kinds, rows, count, type, bytes)             \
     mv_labels_of_rows((arena), (trace), (kinds), (rows), (count), sizeof(type), \
                       offsetof(type, stack), offsetof(type, bytes))
@@ -42,8 +42,8 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
                                const void *rows, uint32_t count, size_t size, size_t stack,
                                size_t bytes);
 
-/* Adds to each label the operator of its row's tag and the operator's inputs, where known:
- * "train.py:62 forward · aten::addmm [64,10] bf16". `labels` may be NULL (out of memory before);
+/* Adds to each label the operator of the row's tag and the operator's inputs, where known:
+ * "train.py:62 forward · aten::addmm [64,10] bf16". `labels` may be NULL, after an earlier failure;
  * NULL when out of memory. `tag` is the offset of an mv_tag_id in a row. */
 const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
                                  const void *rows, uint32_t count, size_t size, size_t tag);

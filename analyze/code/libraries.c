@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-/* Libraries whose common name is not their file's. */
+/* Libraries whose common name differs from their file name. */
 static const struct {
-    const char *start; /* of the file's name */
+    const char *start; /* start of the file name */
     const char *name;
     bool is_framework;
 } libraries[] = {
@@ -36,7 +36,7 @@ static const struct {
     {"libffi", "Python (ctypes)", false},
 };
 
-/* Python packages whose common name is not their folder's. */
+/* Python packages whose common name differs from their folder's name. */
 static const struct {
     const char *folder, *name;
 } packages[] = {
@@ -62,7 +62,8 @@ static int library_row(const char *path)
     return -1;
 }
 
-/* The folder that holds a Python package, in a path: its length in *length; NULL without one. */
+/* The folder name of a Python package in a path, with its length in *length; NULL without
+ * a package. */
 static const char *package_of(const char *path, size_t *length)
 {
     static const char *const places[] = {"/site-packages/", "/dist-packages/"};

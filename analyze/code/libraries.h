@@ -5,7 +5,7 @@
  *     /opt/…/site-packages/rmm/_lib/memory.cpython-311-….so      rmm
  *     /home/me/bin/simulate                                      simulate
  *
- * A library of a Python package that is not in the table has the package's name. */
+ * A library that is not in the table gets the name of its Python package. */
 #ifndef MV_LIBRARIES_H
 #define MV_LIBRARIES_H
 
@@ -16,10 +16,11 @@
 /* The library's name, in `text`; "unknown" for "". Returns `text`. */
 const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME]);
 
-/* Whether this library contains the CUDA calls of PyTorch's caching allocator. */
+/* Whether this library makes the CUDA calls of PyTorch's caching allocator. */
 bool mv_library_is_framework(const char *path);
 
-/* Whether Python calls C through this library: ctypes or cffi, which may be in the interpreter. */
+/* Whether Python calls C through this library: ctypes or cffi, which may be part of
+ * the interpreter. */
 bool mv_library_is_binding(const char *path);
 
 #endif

@@ -16,8 +16,8 @@ static const char *const native_endings[] = {".c",   ".cc", ".cpp", ".cxx", ".c+
                                              ".tcc", ".cl", ".m",   ".mm",  ".rs",  ".S",   ".s",
                                              ".o",   ".a",  ".so",  ".dll", ".pyd"};
 
-/* The unwinder and the allocator, where all stacks end. The first four are in PyTorch's own list of
- * frames that its viewers hide (_frame_filter, torch/cuda/_memory_viz.py). */
+/* The unwinder and the allocator, which end every stack. The first four names are among the frames
+ * that PyTorch's viewers hide (_frame_filter, torch/cuda/_memory_viz.py). */
 static const char *const unwinder_names[] = {"unwind::unwind",       "CapturedTraceback::gather",
                                              "gather_with_cpp",      "CUDACachingAllocator",
                                              "CUDAAllocatorConfig",  "libcudart_static_",
@@ -30,7 +30,7 @@ static const char *const dispatch_names[] = {
 
 static const char *const dispatch_files[] = {"core/boxing", "/Register", "/Redispatch"};
 
-/* Helpers with which all operators make their outputs. */
+/* Helpers that operators use to make their outputs. */
 static const char *const helper_names[] = {"at::detail::",
                                            "at::TensorIterator",
                                            "at::TensorBase",
@@ -48,9 +48,9 @@ static const char *const helper_names[] = {"at::detail::",
                                            "__gnu_cxx::",
                                            "operator new"};
 
-/* The first frames of threads and of programs: glibc's, libstdc++'s, CUDA's and Python's main. In a
- * binary without its own symbols the nearest other symbol is shown
- * ("pthread_condattr_setpshared"). */
+/* The first frames of threads and programs: from glibc, libstdc++, CUDA and Python's
+ * main. A frame in a binary without symbols gets the name of the nearest other
+ * symbol ("pthread_condattr_setpshared"). */
 static const char *const start_names[] = {"clone",
                                           "__clone",
                                           "start_thread",
@@ -83,8 +83,8 @@ static const char *const library_files[] = {
     "libshm",   "libstdc++", "libtorch", "python",
 };
 
-/* Files that torchgen and nvcc write while PyTorch is built. Source: torchgen/gen.py,
- * tools/autograd/gen_*.py. */
+/* Files that torchgen and nvcc generate when PyTorch is built. Source:
+ * torchgen/gen.py, tools/autograd/gen_*.py. */
 static const char *const generated_files[] = {
     "Register",      "VariableType", "TraceType", "ADInplace",  "python_",          "tmpxft_",
     "Functions.cpp", "Functions_",   "ViewFuncs", "Operators_", "CompositeViewCopy"};
@@ -94,7 +94,7 @@ static const char *const library_paths[] = {
     "/torch/lib/", "/third_party/",  "/cpython/", "/cpython-", "/Python-",     "/python-",
     "/glibc",      "/gcc",           "/sysdeps/", "/csu/",     "/libstdc++"};
 
-/* Namespaces, and prefixes of C libraries. */
+/* Namespaces of libraries, and prefixes of C libraries. */
 static const char *const library_names[] = {
     "at::",          "c10::",    "c10d::",       "torch::",      "caffe2::",  "std::",
     "__gnu_cxx::",   "__cxxabi", "pybind11::",   "THP",          "THC",       "Py",
@@ -109,7 +109,8 @@ static const char *const library_names[] = {
     "ucp_",          "ucs_",     "MPI_",         "ompi_",        "__kmp",     "GOMP_",
     "omp_",          "__cuda",   "_object"};
 
-/* Nodes named after an ATen operator that users know by its name in torch.nn.functional. */
+/* Nodes named after an ATen operator that users know under another name,
+ * from torch.nn.functional. */
 static const char *const known_operators[][2] = {
     {"addmm", "linear"},
     {"convolution", "conv"},
@@ -130,13 +131,12 @@ static const char *const known_operators[][2] = {
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-/* Part of a text. */
 typedef struct {
     const char *text;
     size_t length;
 } words;
 
-/* The first letter tells most texts apart, without a call. */
+/* Comparing the first letter avoids most calls of strncmp. */
 static bool text_starts(const char *text, const char *start)
 {
     return *text == *start && strncmp(text, start, strlen(start)) == 0;
@@ -203,12 +203,12 @@ static const char *file_name(const char *path)
 /* ---- names of functions ------------------------------------------------------------------ */
 
 typedef struct {
-    words name;    /* "at::f<int>" of "at::Tensor at::f<int>(long) const [clone .cold]" */
-    bool has_args; /* C++ functions have arguments, C functions only a name */
+    words name;    /* "at::f<int>" in "at::Tensor at::f<int>(long) const [clone .cold]" */
+    bool has_args; /* C++ functions have arguments; C functions have only a name */
 } signature;
 
-/* The length of a part of the name at `at` that contains brackets or spaces; 0: none begins
- * here. */
+/* The length of the part at `at` that contains brackets or spaces; 0 if no such part
+ * begins there. */
 static size_t odd_part(const char *at, const char *start)
 {
     static const char *const odd[] = {"(anonymous namespace)",
@@ -233,7 +233,7 @@ static size_t odd_part(const char *at, const char *start)
     return 0;
 }
 
-/* ".cold", ".isra.0", ".llvm.123": suffixes that compilers add for parts of a function. */
+/* Suffixes that compilers add for parts of a function: ".cold", ".isra.0", ".llvm.123". */
 static bool is_suffix(const char *dot)
 {
     static const char *const suffixes[] = {".cold",  ".isra.",      ".part.",    ".constprop.",
@@ -283,9 +283,9 @@ static const char *readable(const char *function, char room[MOST_NAME])
 
 /* ---- nodes of the backward pass ---------------------------------------------------------- */
 
-/* "AddmmBackward0" in torch::autograd::generated::AddmmBackward0::apply, and alone, as in the
- * profiler's traces; "MyOp" in torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by
- * their name. */
+/* "AddmmBackward0", alone (in the profiler's traces) or in
+ * torch::autograd::generated::AddmmBackward0::apply; "MyOp" in
+ * torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by their name. */
 static bool is_node(words name, words *node)
 {
     static const char apply[] = "::apply", custom[] = "CppNode<";
@@ -315,7 +315,7 @@ static bool is_node(words name, words *node)
     return true;
 }
 
-/* The operator of a backward node: "max_pool2d" for "MaxPool2DBackward0", the reverse of
+/* The operator of a backward node: "max_pool2d" for "MaxPool2DBackward0", which reverses
  * create_derivative() in tools/autograd/load_derivatives.py. Empty if the name does not come from
  * an operator. */
 static void operator_of(words node, char *out, size_t size)
@@ -387,8 +387,8 @@ bool mv_frame_is_native(const char *file, const char *function, int64_t line)
            text_starts(function, "_ZN");
 }
 
-/* cudaMalloc, cuMemCreate, hipMalloc: a function of a driver's interface, which may be linked into
- * a program. */
+/* A function of a driver's interface, such as cudaMalloc, cuMemCreate or hipMalloc, which may be
+ * linked into a program. */
 static bool is_driver_call(words name)
 {
     static const char *const starts[] = {"cuda", "cu", "hip", "nvml", "nv", "acl"};
@@ -411,7 +411,7 @@ static bool is_library_name(words name)
     return starts_with_any(name, library_names, LENGTH(library_names)) || is_driver_call(name);
 }
 
-/* Whether the path is the program's own: outside the source trees and files of libraries. */
+/* Whether the path belongs to the program: outside the source trees and files of libraries. */
 static bool is_own_path(const char *file)
 {
     return *file == '/' && (!text_starts(file, "/usr/") || text_starts(file, "/usr/local/")) &&
@@ -428,8 +428,8 @@ static bool is_library_file(const char *file)
            starts_with_any(name, generated_files, LENGTH(generated_files));
 }
 
-/* Called before the kinds that are noise by their file: without symbols, a library's file is named
- * after its first function. */
+/* Must come before the tests by file name: without symbols, a library's file is named after its
+ * first function. */
 static bool is_noise(const char *file, signature s, mv_native_kind *kind)
 {
     if (s.name.length == 0 || words_start(s.name, "??"))
@@ -459,7 +459,7 @@ mv_native_kind mv_native_kind_of(const char *file, const char *function)
     mv_native_kind noise;
     words node;
 
-    /* C++ functions have arguments, node names of the profiler do not */
+    /* C++ functions have arguments; the profiler's node names do not */
     if (is_node(s.name, &node) && !(s.has_args && node.length == s.name.length))
         return MV_NATIVE_NODE;
     if (is_engine(whole(name)) || is_engine(s.name))

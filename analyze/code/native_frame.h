@@ -1,5 +1,5 @@
-/* The kind of a C or C++ frame, from its name and file: the owner of its code, and how specific it
- * is.
+/* The kind of a C or C++ frame, from its name and file: who owns the code, and how specific the
+ * frame is.
  *
  *     torch::unwind::unwind()                          unwinder   how the stack was recorded
  *     c10::cuda::CUDACachingAllocator::…::malloc(…)    unwinder
@@ -23,12 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The more specific first; NODE and OWN_PATH are equal. */
+/* The more specific kinds first; NODE and OWN_PATH rank equally. */
 typedef enum {
     MV_NATIVE_NODE,
-    MV_NATIVE_OWN_PATH, /* by the path of its file */
+    MV_NATIVE_OWN_PATH, /* known by the path of its file */
     MV_NATIVE_ENGINE,
-    MV_NATIVE_OWN_NAME, /* by its name: outside the namespaces of known libraries */
+    MV_NATIVE_OWN_NAME, /* known by its name, outside the namespaces of known libraries */
     MV_NATIVE_OPERATOR,
     MV_NATIVE_OTHER,
     MV_NATIVE_HELPER,
@@ -37,21 +37,21 @@ typedef enum {
     MV_NATIVE_START,
     MV_NATIVE_INTERPRETER, /* CPython's */
     MV_NATIVE_UNKNOWN,     /* no name */
-    MV_NATIVE_UNWINDER     /* the unwinder and the allocator, where all stacks end */
+    MV_NATIVE_UNWINDER     /* the unwinder and the allocator, which end every stack */
 } mv_native_kind;
 
-/* Whether a frame is C or C++ and not Python: by the ending of its file, a name that a Python
- * function cannot have, or a missing line. */
+/* Whether a frame is C or C++ rather than Python: by the extension of its file, a name that a
+ * Python function cannot have, or a missing line. */
 bool mv_frame_is_native(const char *file, const char *function, int64_t line);
 
 mv_native_kind mv_native_kind_of(const char *file, const char *function);
 
 /* "backward of linear (AddmmBackward0)" for a node of the backward pass, MV_BACKWARD_LABEL for its
- * engine; else the function without return type, arguments and suffixes, after "pool.cu:42" or, for
- * the program's own code without a line, after the file's name. Cut to fit. */
+ * engine. For any other frame, the function without return type, arguments and suffixes, after
+ * "pool.cu:42" or, for the program's own code without a line, after the file's name. Cut to fit. */
 void mv_native_label(const char *file, const char *function, int64_t line, char *out, size_t size);
 
-/* The label for memory of the backward pass when neither Python nor a node is on the stack. */
+/* The label for memory of the backward pass if the stack contains neither Python nor a node. */
 #define MV_BACKWARD_LABEL "backward pass (autograd thread)"
 
 #endif

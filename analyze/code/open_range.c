@@ -2,21 +2,21 @@
 
 #include "base/sort.h"
 
-/* An end of a range. */
+/* The end of a range. */
 typedef struct {
     int64_t time_us;
-    uint32_t row; /* of the annotations: equal times stay in file order */
+    uint32_t row; /* row of the annotations: equal times stay in file order */
 } range_end;
 
-/* Ranges that are open, outermost first. */
+/* The open ranges, outermost first. */
 typedef struct {
     const mv_annotations *annotations;
     mv_string_id *open;
     uint32_t depth;
 } open_ranges;
 
-/* Threads interleave, so the range that ends need not be the innermost one. An end without a start
- * is ignored. */
+/* Threads interleave, so the range that ends is not always the innermost one. An end without a
+ * start is ignored. */
 static void pass(open_ranges *n, uint32_t row)
 {
     mv_string_id name = n->annotations->name[row];
@@ -55,7 +55,7 @@ static mv_string_id metadata_of(const mv_trace *trace, const mv_events *events, 
 {
     mv_string_id text = trace->tags.user_metadata[events->tag[event].row];
 
-    /* PyTorch writes an empty text if none was set. */
+    /* PyTorch writes an empty text if no metadata is set. */
     return mv_string_span(trace, text).length > 0 ? text : MV_NO_STRING;
 }
 

@@ -2,14 +2,16 @@
 
 #include "base/intern.h"
 
-/* The frames of a stack that count: up to a kind, and CUDA calls. */
+/* The frames of a stack that distinguish sites: CUDA calls, and frames that are at least as
+ * specific as `most`. */
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
     mv_frame_kind most;
 } frame_view;
 
-/* Steps to the next frame of the view at or after *at; MV_NO_FRAME at the end. */
+/* The next frame of the view at or after *at, which moves past the frame; MV_NO_FRAME at
+ * the end. */
 static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t *at)
 {
     uint32_t count;
@@ -25,7 +27,7 @@ static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t
     return MV_NO_FRAME;
 }
 
-/* Calls do not count: the other frames decide the view. */
+/* CUDA calls are ignored here: the other frames decide which view applies. */
 static bool view_is_empty(const frame_view *view, mv_stack_id stack)
 {
     uint32_t count, at;
@@ -61,7 +63,7 @@ static bool view_equal(const frame_view *view, mv_stack_id a, mv_stack_id b)
     }
 }
 
-/* Numbers of stack views, in order of first use. */
+/* Numbers for stack views, in order of first use. */
 typedef struct {
     mv_intern table;
     mv_stack_id *of_number;
@@ -91,7 +93,7 @@ static uint32_t numbers_find(stack_numbers *n, const frame_view *view, mv_stack_
     return n->count++;
 }
 
-/* The number of one stack, by the requested frames, or by wider views if it has none of these. */
+/* The number of one stack, by the requested frames or, if it has none of them, by wider views. */
 static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t *kinds,
                           mv_stack_id stack, mv_frame_kind wanted)
 {

@@ -8,10 +8,10 @@
  *     site                linear.py:134 | module.py:1790 | train.py:62 | train.py:200
  *     group                                                train.py:62 | train.py:200
  *
- * A stack without Python frames is a site by all its frames, grouped by the specific ones: the
- * program's own, and nodes of the backward pass. A site without any of these, or user or package
- * frames, is its own group. MV_NO_STACK is a site, too. In a trace of CUDA calls
- * (analyze/levels) the call and its library also distinguish sites and groups. */
+ * In a stack without Python frames, all frames define the site, and the specific frames define the
+ * group: the program's own frames, and nodes of the backward pass. A site that has none of these
+ * frames, nor user or package frames, is a group by itself. MV_NO_STACK is a site, too. In a trace
+ * of CUDA calls (analyze/levels) the call and its library also distinguish sites and groups. */
 #ifndef MV_SITES_H
 #define MV_SITES_H
 
@@ -20,12 +20,12 @@
 typedef struct {
     uint32_t count;
     uint32_t groups;
-    uint32_t stacks;    /* of the trace */
+    uint32_t stacks;    /* the trace's stacks */
     uint8_t *kinds;     /* [frames.count] mv_frame_kind of every frame */
-    uint32_t *of_stack; /* [stacks + 1] site of each stack; the last one is for MV_NO_STACK */
+    uint32_t *of_stack; /* [stacks + 1] the stack's site; the last entry is for MV_NO_STACK */
     mv_stack_id *stack; /* [count] the first stack of the site */
     uint32_t *group;    /* [count] */
-    uint32_t *depth;    /* [count] frames of packages and the framework; UINT32_MAX: no Python */
+    uint32_t *depth;    /* [count] number of package and framework frames; UINT32_MAX: no Python */
 } mv_sites;
 
 /* Linear in the frames of all stacks. Fails only when out of memory. */

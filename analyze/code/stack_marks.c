@@ -2,7 +2,7 @@
 
 #include "analyze/code/native_frame.h"
 
-/* Marks of frames only; the others are MV_MARK_... */
+/* Marks for frames only, beyond MV_MARK_... */
 enum {
     ENGINE_FILE = 1 << 11, /* a file in which the Python code of a backward thread begins */
     INNER_COMMUNICATION = 1 << 12,
@@ -60,7 +60,7 @@ static const known_frame python_frames[] = {
     {"torch/nn/functional.py", NULL, MV_MARK_MATMUL},
 };
 
-/* Native frames by a part of the function's name; the backward pass is recognized elsewhere. */
+/* Native frames, by a part of the function name; the backward pass is recognized elsewhere. */
 static const known_frame native_frames[] = {
     {NULL, "Workspace", MV_MARK_WORKSPACE},
     {NULL, "c10d::ProcessGroup", MV_MARK_COMMUNICATION},
@@ -162,7 +162,7 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
             marks |= m & INNER_INPUT ? MV_MARK_INPUT : 0;
             outermost = m;
         }
-        /* Code inside a module's call does not make parameters. */
+        /* Code inside a module call does not create parameters. */
         if (marks & MV_MARK_MODULE_CALL)
             m &= (uint16_t) ~(MV_MARK_PARAMETER | inner_only);
         marks |= m & (uint16_t) ~(inner_only | ENGINE_FILE);
@@ -174,12 +174,12 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
 
 /* ---- the user's own optimizers -------------------------------------------------------- */
 
-/* Functions called step(), and whether they run modules or a backward pass: these are whole
- * training steps, not an optimizer's. A function is known by its file and name, which all its
- * frames share. */
+/* Functions called step(), and whether they run modules or a backward pass. Those that do are whole
+ * training steps rather than optimizer steps. A function is identified by its file and name, so all
+ * its frames share a number. */
 typedef struct {
     const mv_trace *trace;
-    uint32_t *of_frame; /* [frames.count] function + 1, 0: not called step */
+    uint32_t *of_frame; /* [frames.count] function + 1; 0: not called step */
     bool *runs_model;   /* [function] */
 } step_functions;
 
@@ -214,7 +214,7 @@ static bool find_step_functions(mv_arena *scratch, const mv_trace *trace, const 
     return true;
 }
 
-/* The innermost step() of a stack, its function + 1; 0: none. */
+/* The stack's innermost step() as function + 1; 0 if there is none. */
 static uint32_t step_of(const step_functions *steps, uint32_t stack)
 {
     uint32_t count;
@@ -226,7 +226,7 @@ static uint32_t step_of(const step_functions *steps, uint32_t stack)
     return 0;
 }
 
-/* A program that trains without a known optimizer has one of its own: a step() that calls no module
+/* A program that trains without a known optimizer has a custom one: a step() that calls no module
  * and runs no backward pass, in a trace that has backward passes. */
 static bool mark_own_optimizers(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                                 uint16_t *marks)
@@ -269,7 +269,7 @@ uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *
         const mv_frame_id *frame = mv_stack_frames(trace, (mv_stack_id){s}, &frames);
         marks[s] = combine(frame, frames, kinds, of_frame);
     }
-    /* Empty stacks are backward passes only in a trace that shows training. */
+    /* Empty stacks belong to backward passes only in a trace that shows training. */
     if (marks && of_frame && count > 0 && mv_trace_shows_training(trace, kinds))
         marks[MV_EMPTY_STACK.row] |= MV_MARK_BACKWARD;
     if (marks && of_frame && !mark_own_optimizers(&scratch, trace, kinds, marks))

@@ -1,26 +1,26 @@
-/* The code of one side as seen in its trace: files, functions and lines. Part of mv_frames_match.
- * Everything is sorted by content: files by path, functions by file and name, lines by number. */
+/* The code of one side according to its trace: files, functions and lines. Part of mv_frames_match.
+ * All tables are sorted by content: files by path, functions by file and name, lines by number. */
 #ifndef MV_CODE_SIDE_H
 #define MV_CODE_SIDE_H
 
 #include "analyze/diff/frame_match.h"
 
-/* The set of functions that a line calls: one bit for each, by a hash of its name. */
+/* The set of functions that a line calls: one bit per function, by a hash of its name. */
 typedef uint64_t mv_callees;
 
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
-    const uint32_t *text; /* [strings.count + 1] numbers of texts, shared by both sides, in order of
-                           * the texts; the last one is for MV_NO_STRING */
+    const uint32_t *text; /* [strings.count + 1] text numbers, shared by both sides, in order of the
+                           * texts; the last entry is for MV_NO_STRING */
     uint32_t files;
     uint32_t *file_text; /* [files] */
-    mv_string_id *file;  /* [files] a string with that text */
+    mv_string_id *file;  /* [files] a string with the file's path */
     uint32_t functions;
     uint32_t *of_file;      /* [functions] row of files */
     uint32_t *name;         /* [functions] number of the text */
-    uint64_t *name_hash;    /* [functions] hash of the name */
-    mv_callees *calls;      /* [functions] by all its lines */
+    uint64_t *name_hash;    /* [functions] hash of the function's name */
+    mv_callees *calls;      /* [functions] callees of all its lines */
     uint32_t *first_line;   /* [functions + 1] rows of lines */
     uint32_t lines;         /* number of distinct lines */
     int64_t *line;          /* [lines] */

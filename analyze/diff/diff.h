@@ -10,7 +10,7 @@
  *
  *     sum of delta over the rows = after.allocated - before.allocated
  *
- * Unchanged rows are counted, but not kept. Memory without a stack is its own row. Swapping
+ * Unchanged rows are counted, but not listed. Memory without a stack has a separate row. Swapping
  * the sides negates every delta. docs/diff.md explains how sites are matched. */
 #ifndef MV_DIFF_H
 #define MV_DIFF_H
@@ -21,39 +21,39 @@
 
 typedef enum { MV_DIFF_GROWN, MV_DIFF_SHRUNK, MV_DIFF_NEW, MV_DIFF_GONE } mv_diff_status;
 
-/* Index 0 is before, 1 after. */
+/* Index 0 is before, index 1 after. */
 typedef struct {
     mv_diff_status status;
     uint64_t bytes[2];
     uint32_t blocks[2];
     int64_t delta;
-    mv_stack_id stack[2]; /* with most bytes; MV_NO_STACK if there are no bytes or no stack */
+    mv_stack_id stack[2]; /* stack with most bytes; MV_NO_STACK if there are no bytes or no stack */
 } mv_diff_row;
 
-/* The code of both sides: found once, used for any number of devices and moments. */
+/* The code of both sides: computed once, for any number of devices and moments. */
 typedef struct {
     const mv_trace *trace[2];
     mv_sites sites[2];
     mv_stack_match match;
 } mv_diff_code;
 
-/* One device of each side. `lives` is NULL for a side without the device. */
+/* A device of each side. `lives` is NULL for a side without the device. */
 typedef struct {
     const mv_lives *lives[2];
     mv_moment moment[2];
-    mv_moment_query reserved[2]; /* moments for reserved memory */
+    mv_moment_query reserved[2]; /* moments for the comparison of reserved memory */
 } mv_diff_sides;
 
 typedef struct {
     mv_levels level[2]; /* at the moments */
-    int64_t delta;      /* of allocated */
+    int64_t delta;      /* of allocated bytes */
     mv_reserved reserved[2];
     uint32_t count;
     mv_diff_row *sites; /* [count] by site: largest change first */
     uint32_t lines;
-    mv_diff_row *line; /* [lines] the same bytes by line of the user's code */
+    mv_diff_row *line; /* [lines] the same bytes by line of user code */
     uint32_t same_lines;
-    uint64_t same_bytes; /* of unchanged lines */
+    uint64_t same_bytes; /* bytes of unchanged lines */
 } mv_diff;
 
 /* O(n log n). Fails only when out of memory. */

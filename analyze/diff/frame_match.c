@@ -4,14 +4,15 @@
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"
 
-/* Longest path end that is compared, in components; after that only base names count. */
+/* Maximum length of the path ends to compare, in components; after these, only base names
+ * are compared. */
 #define MOST_COMPONENTS 4
 
 typedef struct {
     mv_arena *scratch;
     mv_code_side side[2];
     mv_pairs files, functions;
-    uint32_t *partner[2]; /* [lines] of the other side, or MV_NO_PARTNER */
+    uint32_t *partner[2]; /* [lines] row on the other side, or MV_NO_PARTNER */
 } frame_matcher;
 
 /* ---- files ------------------------------------------------------------------------------- */
@@ -21,7 +22,8 @@ static bool is_slash(uint8_t c)
     return c == '/' || c == '\\';
 }
 
-/* A key for the last `components` of a path; none if it has fewer. Both slashes separate. */
+/* A key for the last `components` of a path, or no key if the path is shorter. Both slashes
+ * separate components. */
 static uint64_t suffix_key(mv_span path, uint32_t components)
 {
     uint64_t at = path.length, hash = components;
@@ -47,7 +49,7 @@ static void key_files(frame_matcher *m, uint32_t components)
                     : m->side[s].file_text[i] + 1u;
 }
 
-/* A renamed file still has its functions. */
+/* Keys for renamed files, which still have their functions. */
 static void key_files_by_content(frame_matcher *m)
 {
     for (int s = 0; s < 2; s++) {
@@ -86,7 +88,7 @@ static uint64_t shared_file(const frame_matcher *m, int s, uint32_t file)
     return (uint64_t)(s == 0 ? file : partner) << 2;
 }
 
-/* The key of a moved or renamed function has its callees in place of its file or name. */
+/* Keys for moved or renamed functions: callees replace the file or the name. */
 static void key_functions(frame_matcher *m, function_trait trait)
 {
     for (int s = 0; s < 2; s++) {
@@ -121,7 +123,8 @@ static void match_functions(frame_matcher *m)
 /* A pair of functions, in the order of the code. */
 typedef struct {
     uint64_t file;
-    int64_t line; /* the smaller of both first lines: unchanged when the sides are swapped */
+    int64_t line; /* the smaller of both first lines, which is unchanged when the sides
+                   * are swapped */
     uint64_t name;
     uint32_t before, after;
 } function_pair;

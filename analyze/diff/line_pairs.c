@@ -4,7 +4,7 @@
 
 /* Functions with more pairs of lines than this are joined only by the expected shift. */
 #define MOST_CELLS (1u << 18)
-/* This many fit into the arena's small chunks, which a rewind empties. */
+/* This many cells fit into the arena's small chunks, which a rewind empties. */
 #define FEW_CELLS 4096u
 
 #define NO_JOINT UINT32_MAX
@@ -12,9 +12,9 @@
 /* The best way to join the first i lines of one side with the first j of the other. */
 typedef struct {
     uint32_t weight; /* more is better */
-    uint32_t jumps;  /* then, less is better */
-    uint32_t last;   /* the cell of the last joint, or NO_JOINT */
-    uint32_t before; /* of a joint: the cell of the one before it */
+    uint32_t jumps;  /* if weights are equal, fewer is better */
+    uint32_t last;   /* cell of the last joint, or NO_JOINT */
+    uint32_t before; /* for a joint: cell of the previous joint */
 } cell;
 
 typedef struct {
@@ -38,8 +38,9 @@ static int64_t shift_of(const alignment *al, uint32_t i, uint32_t j)
     return (int64_t)((uint64_t)al->b->line[j] - (uint64_t)al->a->line[i]);
 }
 
-/* The penalty for lines i and j after the joint `last`: 0 if both moved alike; small if lines
- * between them were added or removed; larger if these do not explain the move, or contradict it. */
+/* The penalty for lines i and j after the joint `last`: 0 if both lines moved alike; small if
+ * lines between them were added or removed; larger if such lines do not explain the move, or
+ * contradict it. */
 static uint32_t jump(const alignment *al, uint32_t last, uint32_t i, uint32_t j)
 {
     uint32_t width = al->b->count + 1;
@@ -114,7 +115,7 @@ static void join_expected(alignment *al)
     }
 }
 
-/* Joins gaps with equally many lines on both sides. */
+/* Joins gaps that have the same number of lines on both sides. */
 static void join_gaps(alignment *al)
 {
     uint32_t i = 0, j = 0;

@@ -4,11 +4,11 @@
  *     after    60 up    62 act   63 up   65 down
  *                                added   moved by the added line
  *
- * As many lines as possible are joined in order to lines with the same or similar callees. Among
- * the ways to do so, the one with the fewest jumps is taken: lines that belong together move
- * together, and lines after an added one move down. If equally many lines are between two joined
- * ones on both sides, these are joined in order as well: they were edited. The rest was added or
- * removed. */
+ * As many lines as possible are joined, in order, with lines that have the same or similar callees.
+ * Among all ways to do so, the one with the fewest jumps is chosen: lines that belong together move
+ * together, and lines after an added line move down. If both sides have the same number of lines
+ * between two joints, these lines are also joined in order, because they were edited. All other
+ * lines were added or removed. */
 #ifndef MV_LINE_PAIRS_H
 #define MV_LINE_PAIRS_H
 
@@ -23,7 +23,7 @@ typedef struct {
 
 /* `expected` is the shift of the code before the function, and becomes the shift of the last joined
  * line. Swapping the sides (and the sign) swaps the result. The cost is the product of the numbers
- * of lines, or their sum if the product is above 2^18. False when out of memory. */
+ * of lines, or their sum if the product exceeds 2^18. False when out of memory. */
 bool mv_lines_pair(mv_arena *scratch, mv_function_lines *before, mv_function_lines *after,
                    int64_t *expected);
 

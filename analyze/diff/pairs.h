@@ -1,11 +1,11 @@
-/* Pairs of rows from two sides, found in rounds, strict ones first. In a round every row has a key,
- * and rows of both sides with equal keys become pairs. A pair stays, so no row is matched twice;
- * later rounds use the remaining rows.
+/* Pairs of rows from two sides, found in rounds, strict rounds first. In a round every row has a
+ * key, and rows of both sides with equal keys become pairs. Pairs are final, so no row is matched
+ * twice; later rounds use the remaining rows.
  *
  *     before  a b b c        keys of one round
  *     after   a b d d
  *             | |
- *             pairs          with MV_PAIR_ANY the first b's too; with MV_PAIR_LONE not
+ *             pairs          with MV_PAIR_ANY also the first b's; not with MV_PAIR_LONE
  *
  * The result is the same when the sides are swapped. */
 #ifndef MV_PAIRS_H
@@ -15,20 +15,20 @@
 #include "base/cursor.h"
 
 #define MV_NO_PARTNER UINT32_MAX
-#define MV_NO_KEY     0u /* as a key: the row takes no part in the round */
+#define MV_NO_KEY     0u /* as a key: the row is skipped in this round */
 
 typedef struct {
     uint32_t count[2];
-    uint32_t *partner[2]; /* [count] row of the other side, or MV_NO_PARTNER */
-    uint64_t *key[2];     /* [count] of the current round: the caller fills them */
+    uint32_t *partner[2]; /* [count] row on the other side, or MV_NO_PARTNER */
+    uint64_t *key[2];     /* [count] keys of the current round, set by the caller */
     struct mv_keyed *work[2];
 } mv_pairs;
 
-/* The rule for several rows with one key; they are paired in order. */
+/* The rule for several rows with the same key, which are paired in order. */
 typedef enum {
     MV_PAIR_LONE, /* pair only if each side has one */
     MV_PAIR_EVEN, /* pair only if both sides have the same number */
-    MV_PAIR_ANY   /* pair as many as are on the smaller side */
+    MV_PAIR_ANY   /* pair as many rows as the smaller side has */
 } mv_pair_rule;
 
 /* False when out of memory. */
@@ -51,7 +51,7 @@ static inline uint64_t mv_pair_mix_text(uint64_t hash, mv_span text)
     return mv_pair_mix(hash, text.length);
 }
 
-/* A hash as a key: never MV_NO_KEY. */
+/* A hash as a key, which is never MV_NO_KEY. */
 static inline uint64_t mv_pair_key(uint64_t hash)
 {
     return hash == MV_NO_KEY ? 1 : hash;

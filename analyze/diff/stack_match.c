@@ -2,28 +2,28 @@
 
 #include "analyze/diff/pairs.h"
 
-/* The frames that a round compares. The innermost of a group's frames is the last one of user or
- * package code; the culprit is the innermost frame of user code. */
+/* The frames that a round compares. A group's innermost frame is the last one of user or package
+ * code; the culprit is the innermost frame of user code. */
 typedef enum {
     EVERY_LINE,        /* all frames, by line */
-    INNERMOST_LINE,    /* the innermost by line, its callers by function */
-    CULPRIT_LINE,      /* the innermost and the culprit by line; the callers were changed */
+    INNERMOST_LINE,    /* innermost frame by line, its callers by function */
+    CULPRIT_LINE,      /* innermost frame and culprit by line; for changed callers */
     EVERY_FUNCTION,    /* all frames by function */
-    INNERMOST_FUNCTION /* the innermost by function */
+    INNERMOST_FUNCTION /* innermost frame by function */
 } stack_trait;
 
 typedef struct {
     const mv_trace *trace[2];
     const mv_sites *sites[2];
     const mv_frame_match *frames;
-    mv_frame_kind *most[2];  /* [groups] the frames of a group that count */
+    mv_frame_kind *most[2];  /* [groups] less specific frames of the group are skipped */
     mv_stack_id *stack[2];   /* [groups] one of the group's stacks */
     mv_pairs groups, single; /* single: sites */
 } stack_matcher;
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-/* The frames of one stack that count, innermost first. */
+/* The compared frames of one stack, innermost first. */
 typedef struct {
     const mv_frame_id *frames;
     const uint8_t *kinds;
@@ -103,7 +103,7 @@ static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
     return true;
 }
 
-/* Stacks without frames only match their own kind: recorded as empty, or not recorded. */
+/* Stacks without frames match only stacks of the same kind: recorded as empty, or not recorded. */
 static uint64_t empty_key(mv_stack_id stack)
 {
     return stack.row == MV_NO_STACK.row ? 1 : 2;
@@ -118,7 +118,7 @@ static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
             uint64_t key = mv_pair_mix(most > MV_FRAME_FRAMEWORK, hash_frames(m, s, walk, trait));
             if (walk_is_empty(walk))
                 key = empty_key(m->stack[s][g]);
-            /* The user's lines without a partner were added or removed. */
+            /* user lines without a partner were added or removed */
             else if (trait >= EVERY_FUNCTION && most <= MV_FRAME_PACKAGE)
                 key = MV_NO_KEY;
             m->groups.key[s][g] = key;
@@ -126,7 +126,8 @@ static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->groups, rule);
 }
 
-/* Matches native stacks by their label's frame: the node of a backward pass, or the operator. */
+/* Matches native stacks by the frame of their label: the node of a backward pass, or
+ * the operator. */
 static void group_round_by_label(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)
@@ -150,7 +151,7 @@ static void match_groups(stack_matcher *m)
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* The number that a group shares with its partner; 0 when it has none. */
+/* The number that a group shares with its partner, or 0. */
 static uint64_t shared_group(const stack_matcher *m, int s, uint32_t group)
 {
     uint32_t partner = m->groups.partner[s][group];
@@ -176,7 +177,7 @@ static void site_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->single, rule);
 }
 
-/* Matches the last remaining sites of a group, one on either side. */
+/* Matches the last remaining sites of a group, one on each side. */
 static void match_last_sites(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)
@@ -193,7 +194,7 @@ static void match_sites(stack_matcher *m)
     match_last_sites(m);
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all rounds -------------------------------------------------------------------------- */
 
 static bool keep(mv_arena *arena, const mv_pairs *pairs, uint32_t *out[2])
 {

@@ -13,7 +13,7 @@
 typedef struct {
     mv_frame_match frames;
     uint32_t *group[2]; /* [sites.groups] partner on the other side, or MV_NO_ROW */
-    uint32_t *site[2];  /* [sites.count] partner of a site */
+    uint32_t *site[2];  /* [sites.count] partner on the other side, or MV_NO_ROW */
 } mv_stack_match;
 
 /* Side 0 is before, side 1 after. O(n log n). Fails only when out of memory. */

@@ -31,7 +31,7 @@ static const char *event_of(event_writer *t, uint32_t event)
 
 static const char no_events[] = "no events were recorded, so its lifetime is unknown";
 
-/* Appends to the text after the first sentence. */
+/* Appends to `then`, the text after the first sentence. */
 static void then(event_writer *t, const char *text)
 {
     t->out->then = mv_make_text(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
@@ -59,7 +59,7 @@ static const char *span_of(event_writer *t, uint32_t from, uint32_t to)
     return text ? text : "";
 }
 
-/* "train.py:62 forward" with words before it; "" if the line is unknown. */
+/* "train.py:62 forward" after the words `before`; "" if the line is unknown. */
 static const char *line_of(event_writer *t, const char *before, mv_stack_id stack,
                            const char *after)
 {
@@ -113,8 +113,8 @@ const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uin
 
 /* ---- allocations -------------------------------------------------------------------------- */
 
-/* A row also ends when its bytes were used again because a free is missing; that event is not a
- * free. */
+/* Whether `event` frees the row. A row also ends when its bytes are used again because a free is
+ * missing; that event is not a free. */
 static bool is_free(const event_writer *t, uint32_t event)
 {
     uint8_t action = t->events->action[event];
@@ -122,7 +122,7 @@ static bool is_free(const event_writer *t, uint32_t event)
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Whether it was freed before the first event and only waited for a stream. */
+/* Whether the block was freed before the first event and only waited for a stream. */
 static bool was_pending(const event_writer *t)
 {
     return t->out->born == MV_BEFORE && mv_alloc_was_pending(t->of->lives, t->out->alloc);
@@ -193,7 +193,7 @@ static void write_end(event_writer *t)
     write_next(t);
 }
 
-/* A block of a heap without events: only its presence is known. */
+/* A block of a heap without events: only its existence is known. */
 static void write_block(event_writer *t, uint32_t alloc)
 {
     t->out->what =
@@ -216,7 +216,8 @@ static void write_alloc(event_writer *t, uint32_t alloc)
     write_end(t);
 }
 
-/* The freeing call is known if its stack is not the alloc's: files may repeat that stack. */
+/* The line of the freeing call if its stack differs from the alloc's: files may repeat the
+ * alloc's stack. */
 static const char *freeing_line(event_writer *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
@@ -226,7 +227,8 @@ static const char *freeing_line(event_writer *t, uint32_t event)
     return line_of(t, " in ", t->events->stack[event], "");
 }
 
-/* ", which event 8,407 (train.py:62 forward) allocated 12 ms before". */
+/* ", which event 8,407 (train.py:62 forward) allocated 12 ms before": the allocation that
+ * `event` frees. */
 static const char *origin(event_writer *t, uint32_t event)
 {
     uint32_t born = t->out->born;
@@ -252,7 +254,7 @@ static void write_completed(event_writer *t, uint32_t event)
 
     set_alloc(t, t->of->lives->alloc_of[event]);
     freed = t->out->freed;
-    if (freed == event) { /* the file has no other free of it */
+    if (freed == event) { /* the file has no other free of the allocation */
         write_free(t, event);
         return;
     }
@@ -295,9 +297,10 @@ static void write_annotation(event_writer *t, uint32_t event)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-enum { MOST_OF_CALL = 4096 }; /* events of a call that are searched; real calls have a few */
+/* Number of events searched for the end of a call; real calls have a few. */
+enum { MOST_OF_CALL = 4096 };
 
-/* The alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
+/* The alloc of the same call for which the segment was needed; MV_NO_ROW: unknown. */
 static uint32_t needed_by(const event_writer *t, uint32_t event)
 {
     const mv_events *e = t->events;
@@ -311,7 +314,7 @@ static uint32_t needed_by(const event_writer *t, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* The row of a segment with the event's size; others were cut later. */
+/* The row of a segment if it has the size of the event; others were cut later. */
 static uint32_t whole_segment(event_writer *t, uint32_t event)
 {
     const mv_segment_lives *s = &t->of->lives->segments;
@@ -379,7 +382,7 @@ static void write_segment_end(event_writer *t, uint32_t event)
                              span_of(t, t->out->born, event)));
 }
 
-/* A row without its own segment event. */
+/* A segment row that has no event. */
 static void write_segment_row(event_writer *t, uint32_t row)
 {
     const mv_segment_lives *s = &t->of->lives->segments;
@@ -430,7 +433,7 @@ static void write_event(event_writer *t, uint32_t event)
     bool has_alloc = t->of->lives->alloc_of[event] != MV_NO_ROW;
 
     switch ((mv_action)t->events->action[event]) {
-    case MV_ACTION_ALLOC: /* always has one */
+    case MV_ACTION_ALLOC: /* an alloc always has an allocation */
         write_alloc(t, t->of->lives->alloc_of[event]);
         break;
     case MV_ACTION_FREE_REQUESTED:

@@ -7,25 +7,26 @@
 
 typedef struct {
     const char *allocator;    /* "PyTorch's allocator", "XLA's allocator" */
-    const char *about;        /* its level, in a few words; for other tools alone */
-    const char *writer;       /* "XLA's profiler"; NULL: from the keys (analyze/replay/release.h) */
-    const char *nothing;      /* a sentence on how memory gets into a file */
+    const char *about;        /* the allocator's level in a few words; only for other tools */
+    const char *writer;       /* "XLA's profiler"; NULL: found from the
+                               * keys (analyze/replay/release.h) */
+    const char *nothing;      /* a sentence on how a file comes to contain memory */
     bool is_missing_failures; /* failed requests are not recorded */
     const char *call;         /* the call that records events */
     /* Advice, without a full stop. */
-    const char *events, *no_events; /* how to record some; the same as the rest of a sentence */
+    const char *events, *no_events; /* how to record events, as a sentence and as the end of one */
     const char *stacks, *no_stacks; /* for stacks */
-    const char *begin;              /* the events begin in a heap in use */
-    const char *more;               /* some were dropped */
-    const char *steps;              /* how to mark them */
-    const char *drop;               /* a leak: printf's format, with the place (%s) */
+    const char *begin;              /* the events begin with a heap in use */
+    const char *more;               /* some events were dropped */
+    const char *steps;              /* how to mark the steps */
+    const char *drop;               /* how to mend a leak: a printf format with the place (%s) */
 } mv_recorder;
 
-/* Never NULL; static. */
+/* The recorder of a trace: never NULL; static. */
 const mv_recorder *mv_recorder_of(const mv_trace *trace);
 
-/* The recorder of another tool's files, by the name of their level ("xla"). NULL for other
- * names. */
+/* The recorder of another tool's files, by the name of their level ("xla"); NULL for
+ * other names. */
 const mv_recorder *mv_recorder_named(const char *name);
 
 #endif

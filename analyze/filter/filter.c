@@ -43,7 +43,7 @@ static char lower(char c)
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-/* The text between quotation marks, or up to the next blank. */
+/* Takes the text between quotation marks, or up to the next blank. */
 static bool take_word(filter_reader *r, mv_span *word)
 {
     uint32_t from = r->at;
@@ -66,7 +66,8 @@ static bool take_word(filter_reader *r, mv_span *word)
     return true;
 }
 
-/* A word; in lower case for comparisons without case, except for site: and a quoted cat:. */
+/* Takes a word, in lower case for comparisons that ignore case; unchanged for site: and a
+ * quoted cat:. */
 static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
@@ -91,7 +92,7 @@ static bool take_text(filter_reader *r, mv_filter_term *term)
     return true;
 }
 
-/* "3", "0x7f12": the whole text up to `end`, which may be NULL. */
+/* Reads a number such as "3" or "0x7f12"; *end becomes the first byte after it. */
 static bool read_number(const char *text, uint64_t *out, const char **end)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -115,7 +116,7 @@ static bool read_pool(const char *text, uint64_t pool[2])
     return read_number(text, &pool[0], &comma) && *comma == ',' && read_whole(comma + 1, &pool[1]);
 }
 
-/* "5,9-12": numbers and ranges, each above the one before. */
+/* Reads "5,9-12": numbers and ranges in ascending order. */
 static bool read_ranges(mv_arena *arena, mv_filter_term *term)
 {
     const char *at = term->text;
@@ -201,7 +202,7 @@ static const struct {
 };
 enum { NAMES = sizeof names / sizeof *names };
 
-/* The row of a name such as "size>" at the start of `text`; NAMES when there is none. */
+/* The row of a name such as "size>" at the start of `text`, or NAMES. */
 static int find_name(const char *text)
 {
     int i = 0;
@@ -273,7 +274,7 @@ static bool take_named(filter_reader *r, int name, mv_filter_term *term)
 
 /* ---- regular expressions ----------------------------------------------------------------- */
 
-/* The closing '/': before a blank or the end, and not after a '\'. */
+/* Finds the closing '/': before a blank or the end, and not after a '\'. */
 static bool find_slash(const filter_reader *r, uint32_t *end)
 {
     for (*end = r->at + 1; r->text[*end]; (*end)++) {
@@ -311,7 +312,7 @@ static bool take_regex(filter_reader *r, mv_filter_term *term)
     return true;
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- whole filters ----------------------------------------------------------------------- */
 
 static bool is_word(const char *text, const char *word)
 {

@@ -12,14 +12,14 @@
  *     leak                 part of a leak of the leak report
  *     leak:2               part of its second leak
  *     cat:optimizer        a category with a name that begins like this (analyze/peak/category.h)
- *     cat:"cuBLAS"         the category with exactly this name, also that of a library
+ *     cat:"cuBLAS"         the category with exactly this name, such as a library's
  *     site:train.py:62     the line charged for the stack (analyze/filter/site_words.h)
  *     stack:17             the stack in this row of the trace's table of stacks
- *     like:17              stacks that reports count as one line with that stack
+ *     like:17              stacks that reports combine in one line with that stack
  *                          (a group of analyze/code/sites.h)
  *     block:5,9-12         the blocks in these rows of the device's table of allocations
  *     nostack              no stack was recorded
- *     nopython             a stack was recorded, and it is empty: a thread without Python
+ *     nopython             the recorded stack is empty: a thread without Python
  *
  *     forward size>1M -/dropout/       all terms must match; terms after a '-' must not
  *
@@ -36,7 +36,7 @@
 enum {
     MV_FILTER_WHY = 256,
     MV_FILTER_MOST_TERMS = 64,
-    MV_FILTER_MOST_FRAME = 1 << 16 /* bytes of a frame that are compared */
+    MV_FILTER_MOST_FRAME = 1 << 16 /* maximum bytes of a frame to compare */
 };
 
 typedef enum {
@@ -62,7 +62,7 @@ typedef struct {
     uint64_t from, to;
 } mv_filter_range;
 
-/* One term: only the values of its kind are set. */
+/* One term: only the fields of its kind are set. */
 typedef struct {
     uint8_t kind; /* mv_filter_kind */
     bool is_negated;
@@ -72,13 +72,14 @@ typedef struct {
     uint32_t length;  /* of `text` */
     bool is_quoted;   /* `text` was in quotation marks */
     uint32_t range_count;
-    const mv_filter_range *ranges; /* [range_count] of BLOCK: rising */
+    const mv_filter_range *ranges; /* [range_count] of BLOCK: ascending */
     const mv_pattern *regex;
-    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK, LIKE, LEAK: least <= value <= most */
+    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK, LIKE, LEAK: the range of values,
+                           * bounds included */
     uint64_t pool[2];
 } mv_filter_term;
 
-/* Whether a term only depends on the stack. */
+/* Whether a term depends only on the stack. */
 static inline bool mv_filter_is_on_stacks(const mv_filter_term *term)
 {
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX ||
@@ -88,21 +89,21 @@ static inline bool mv_filter_is_on_stacks(const mv_filter_term *term)
 typedef struct {
     uint32_t count;
     mv_filter_term *terms; /* [count] */
-    uint32_t bad_at;       /* byte of the text at which an invalid filter goes wrong, from 0 */
-    bool has_stacks;       /* a term is about stacks */
+    uint32_t bad_at;       /* for an invalid filter, byte of the text where the error is, from 0 */
+    bool has_stacks;       /* some term is about stacks */
     bool has_leaks;
     bool has_categories;
-    bool has_blocks; /* a term names rows of allocations */
+    bool has_blocks; /* some term names rows of allocations */
 } mv_filter;
 
-/* One bit for each row of a table. */
+/* One bit per row of a table. */
 typedef struct {
     uint32_t rows;
-    uint32_t matches; /* bits that are set */
+    uint32_t matches; /* number of set bits */
     uint64_t *words;  /* [rows / 64 + 1] */
 } mv_filter_bits;
 
-/* A set of `rows` bits, all clear. False when out of memory. */
+/* A set of `rows` bits, all cleared. False when out of memory. */
 static inline bool mv_filter_bits_init(mv_arena *arena, uint32_t rows, mv_filter_bits *out)
 {
     *out = (mv_filter_bits){.rows = rows,
@@ -110,7 +111,7 @@ static inline bool mv_filter_bits_init(mv_arena *arena, uint32_t rows, mv_filter
     return out->words != NULL;
 }
 
-/* Sets a row that is not set. */
+/* Sets the bit of a row, which must be clear. */
 static inline void mv_filter_bits_add(mv_filter_bits *bits, uint32_t row)
 {
     bits->words[row >> 6] |= UINT64_C(1) << (row & 63);
@@ -127,19 +128,19 @@ static inline bool mv_filter_has(const mv_filter_bits *bits, uint32_t row)
 bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[MV_FILTER_WHY]);
 
 /* The stacks that match all terms about stacks; row stacks.count is for MV_NO_STACK. Each term is
- * matched once against each frame, not once for each stack. Fails only when out of memory. */
+ * matched once per frame, not once per stack. Fails only when out of memory. */
 mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter *filter,
                          mv_filter_bits *out, mv_err *err);
 
-/* The matching allocations, by row of lives->allocs. `leaks` are of these lives; NULL: they are
- * found if a term needs them. O(n), plus leaks and categories if a term needs them. Fails only when
- * out of memory. */
+/* The matching allocations, by row of lives->allocs. `leaks` must be from these lives, or NULL:
+ * they are then computed if a term needs them. O(n), plus leaks and categories if a term needs
+ * them. Fails only when out of memory. */
 mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_leaks *leaks, const mv_filter *filter, mv_filter_bits *out,
                          mv_err *err);
 
 /* The matching segments, by row of lives->segments: size, life, stream, pool, address and stack are
- * the segment's own. `leak`, `cat:` and `block:` apply to allocations only: a filter with such a
+ * those of the segment. `leak`, `cat:` and `block:` apply only to allocations: a filter with such a
  * term (has_leaks, has_categories, has_blocks) matches no segment. */
 mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_filter *filter, mv_filter_bits *out, mv_err *err);

@@ -13,7 +13,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* A frame as text, and the same in lower case. */
+/* A frame as text, unchanged and in lower case. */
 typedef struct {
     char *text;  /* [MV_FILTER_MOST_FRAME + 1] */
     char *lower; /* the same size */
@@ -63,13 +63,13 @@ static bool frame_has(const frame_text *f, const mv_filter_term *term)
     return mv_pattern_is_in(term->regex, (mv_span){(const uint8_t *)f->text, f->length});
 }
 
-/* Terms that some frame of a stack must match. */
+/* Whether some frame of a stack must match the term. */
 static bool is_on_frames(const mv_filter_term *term)
 {
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
 }
 
-/* One bit for each term that the frame matches; NULL when out of memory. */
+/* One bit per term that the frame matches; NULL when out of memory. */
 static uint64_t *match_frames(mv_arena *arena, const mv_trace *trace, const mv_filter *filter)
 {
     uint64_t *found = mv_push_array(arena, uint64_t, trace->frames.count);
@@ -97,9 +97,9 @@ static bool is_within(const mv_filter_term *term, uint64_t value)
 typedef struct {
     const mv_trace *trace;
     const mv_filter *filter;
-    const uint8_t *kinds;     /* of frames; NULL: no term needs them */
-    const mv_sites *sites;    /* the same */
-    const uint64_t *of_frame; /* the same */
+    const uint8_t *kinds;     /* by frame; NULL: no term needs them */
+    const mv_sites *sites;    /* NULL: no term needs them */
+    const uint64_t *of_frame; /* NULL: no term needs it */
 } stack_matcher;
 
 static bool is_site(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
@@ -214,7 +214,7 @@ typedef struct {
     uint64_t addr, bytes, life, stream;
     bool has_stream;
     mv_pool_id pool;
-    uint32_t leak; /* its row + 1; 0: none */
+    uint32_t leak; /* row of the leak + 1; 0: none */
     uint32_t category;
     uint32_t row;
 } row_facts;
@@ -225,8 +225,8 @@ typedef struct {
     const mv_filter *filter;
     mv_arena scratch;
     mv_filter_bits stacks;
-    const uint32_t *leak_of;  /* NULL: no term needs it, or there are no leaks */
-    mv_categories categories; /* name NULL: no term needs them */
+    const uint32_t *leak_of;  /* NULL: no term needs this, or there are no leaks */
+    mv_categories categories; /* name is NULL if no term needs this */
 } filter_matcher;
 
 static bool is_of_category(const filter_matcher *m, uint32_t category, const mv_filter_term *term)
@@ -296,7 +296,7 @@ static bool matches(const filter_matcher *m, mv_stack_id stack, const row_facts 
     return true;
 }
 
-/* Events from birth to end; the largest number if it never ends. */
+/* Number of events from birth to end; the highest number if it never ends. */
 static uint64_t life_of(uint32_t birth, uint32_t end)
 {
     if (end == MV_NEVER)

@@ -1,5 +1,5 @@
 /* A lives table with only some of the allocations (matches of a filter, the largest N, blocks of a
- * pool), so that all functions for tables work on them. */
+ * pool), so that all functions for tables work on these. */
 #ifndef MV_ISOLATE_H
 #define MV_ISOLATE_H
 
@@ -11,8 +11,8 @@
 mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept,
                          mv_lives *out, mv_err *err);
 
-/* The `top` largest blocks alive in events [from, to); the earlier-born of equal ones. All if there
- * are fewer. O(rows). Fails only when out of memory. */
+/* The `top` largest blocks alive in events [from, to); among equals, the earlier-born. All blocks
+ * if there are fewer. O(rows). Fails only when out of memory. */
 mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from, uint32_t to,
                            uint32_t top, mv_filter_bits *out, mv_err *err);
 

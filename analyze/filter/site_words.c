@@ -7,7 +7,7 @@ static bool is_slash(uint8_t c)
     return c == '/' || c == '\\';
 }
 
-/* Removes the text from the end of the word. */
+/* Removes `end` from the end of the word, if it is there. */
 static bool take_end(mv_span *word, mv_span end)
 {
     if (end.length > word->length ||
@@ -17,7 +17,7 @@ static bool take_end(mv_span *word, mv_span end)
     return true;
 }
 
-/* Whether the word is the file, or the end of its path after a slash. */
+/* Whether the word is the file's path, or the end of the path after a slash. */
 static bool is_end_of_path(mv_span file, mv_span word)
 {
     if (word.length == 0 || word.length > file.length ||
@@ -60,7 +60,7 @@ static bool is_only(const mv_trace *trace, mv_frame_id frame, mv_span word)
     return mv_site_is(trace, frame, word);
 }
 
-/* The last `folders` + 1 components of the path; `has_more`: the path has others before them. */
+/* The last `folders` + 1 components of the path; `has_more`: the path has more folders. */
 static const char *tail_of(const char *file, uint32_t folders, bool *has_more)
 {
     const char *at = file + strlen(file);

@@ -1,13 +1,13 @@
-/* The term site: of a filter: the line of code charged for a stack (its culprit,
- * analyze/code/culprit.h), not its other frames.
+/* The filter term site: matches the line of code charged for a stack (its culprit,
+ * analyze/code/culprit.h), not the stack's other frames.
  *
- *     site:train.py:62            that line of every file of this name
- *     site:lib/train.py:62        only of files in a folder of this name
+ *     site:train.py:62            that line in every file of this name
+ *     site:lib/train.py:62        only in files in a folder of this name
  *     site:train.py:62:forward    only with this function
- *     site:train.py               every line of it
+ *     site:train.py               every line of this file
  *     site:at::empty              a frame without a file, by its function
  *
- * Case matters: Train.py is another file. */
+ * Case matters: Train.py is a different file. */
 #ifndef MV_SITE_WORDS_H
 #define MV_SITE_WORDS_H
 
@@ -16,8 +16,8 @@
 /* Whether the word, without "site:" and quotation marks, names this frame. */
 bool mv_site_is(const mv_trace *trace, mv_frame_id frame, mv_span word);
 
-/* The shortest term that names this frame and no other of the trace, such as "site:train.py:62";
- * "" when there is none or it does not fit. O(frames). Returns `out`. */
+/* The shortest term that names this frame and no other frame of the trace, such as
+ * "site:train.py:62"; "" if there is none or it does not fit. O(frames). Returns `out`. */
 const char *mv_site_term(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
 #endif

@@ -7,17 +7,17 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Figures are given if the bounds leave no more doubt than this: the error that predictions of
- * memory are held to (docs/fit.md). */
+/* Figures are only given if the bounds leave no more doubt than this: the error allowed for
+ * predictions of memory (docs/fit.md). */
 #define MOST_DOUBT 0.01
 
-/* `largest` is looked for up to this multiple of the largest recorded size. */
+/* `largest` is searched up to this multiple of the largest recorded size. */
 #define MOST_TIMES 1024
 
-/* A recording as the base of predictions: built when it is first needed. */
+/* A recording as the base of predictions, built when first needed. */
 typedef struct {
     bool is_built;
-    const char *refused; /* NULL: it can be one */
+    const char *refused; /* why it cannot be a base; NULL: it can */
     mv_trials trials;
     mv_size_functions functions;
     mv_steps steps;
@@ -28,15 +28,15 @@ typedef struct {
     mv_arena *arena;
     mv_sized_run *runs; /* [count] ascending sizes */
     uint32_t count;
-    bool has_steps;  /* one recording, whose steps have these sizes: bases[0] alone is used */
+    bool has_steps;  /* one recording, whose steps have these sizes: only bases[0] is used */
     fit_base *bases; /* [count] */
     uint64_t capacity;
     mv_fit *out;
     mv_err *err;
 } fit_state;
 
-/* Reserved memory may go up and down between the bounds of the sizes, by a segment at a time: so
- * replays also take sizes between them, in this many parts. */
+/* Between the bounds of the sizes, reserved memory may go up and down by a segment at a time, so
+ * replays also use sizes in between: this many parts of the way. */
 #define PARTS 8
 
 static bool no_memory(fit_state *f)
@@ -45,14 +45,14 @@ static bool no_memory(fit_state *f)
     return false;
 }
 
-/* ---- what cannot be predicted from ------------------------------------------------------- */
+/* ---- unusable recordings ----------------------------------------------------------------- */
 
 static uint64_t bytes_before(const mv_lives *lives)
 {
     return mv_moment_levels(lives, MV_BEFORE).requested;
 }
 
-/* A sentence without a full stop, or NULL. */
+/* The reason why a recording is unusable: a sentence without a full stop, or NULL. */
 static const char *refuse_run(fit_state *f, const mv_sized_run *run)
 {
     const mv_lives *lives = run->lives;
@@ -78,7 +78,7 @@ static const char *refuse_run(fit_state *f, const mv_sized_run *run)
     return NULL;
 }
 
-/* Whether two recordings differ along this axis alone. */
+/* Whether two recordings differ only along this axis. */
 static bool shows(const fit_state *f, bool of_length)
 {
     for (uint32_t i = 0; i < f->count; i++)
@@ -91,7 +91,7 @@ static bool shows(const fit_state *f, bool of_length)
     return false;
 }
 
-/* Recordings that do not show how the bytes depend on what varies. */
+/* The reason if the recordings do not show how bytes depend on the numbers that vary. */
 static const char *refuse_sizes(fit_state *f, const mv_input *at, uint32_t count)
 {
     bool varies[2] = {false, false};
@@ -139,8 +139,8 @@ static bool replay(fit_state *f, fit_base *b, const uint64_t *sizes, uint64_t li
     return code == MV_OK;
 }
 
-/* Fills `sizes` for an input size, `part` of PARTS of the way from their lower to their upper
- * bounds. Returns whether all are exact there. */
+/* Fills `sizes` for an input size: `part` of PARTS of the way from the lower to the upper bounds.
+ * Returns whether all bounds are exact there. */
 static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *sizes)
 {
     const mv_lives *lives = b->trials.lives;
@@ -156,8 +156,8 @@ static bool find_sizes(const fit_base *b, mv_input at, uint32_t part, uint64_t *
     return is_exact;
 }
 
-/* Ends the replay at the first row without a counterpart, if the peak comes before it: one recording
- * may have more steps. */
+/* Ends the replay at the first row without a counterpart, provided that the peak comes before this
+ * row: one recording may have more steps. */
 static bool cut(fit_state *f, fit_base *b)
 {
     const mv_alloc_lives *a = &b->trials.lives->allocs;
@@ -179,7 +179,7 @@ static bool cut(fit_state *f, fit_base *b)
     return true;
 }
 
-/* Recordings of other programs: most bytes have no counterpart. */
+/* The reason if the recordings are of different programs: most bytes have no counterpart. */
 static const char *refuse_match(fit_state *f, const fit_base *b)
 {
     const mv_alloc_lives *a = &b->trials.lives->allocs;
@@ -248,7 +248,7 @@ static double factor(uint64_t a, uint64_t b)
     return a > b ? (double)a / (double)b : (double)b / (double)a;
 }
 
-/* The recording whose size is nearest by its factor; of two the larger one. */
+/* The recording whose size has the smallest ratio to `at`; of two, the larger one. */
 static uint32_t nearest(const fit_state *f, mv_input at)
 {
     uint32_t best = 0;
@@ -291,7 +291,8 @@ static const char *describe_failure(fit_state *f, const fit_base *b, uint32_t ev
         step);
 }
 
-/* Whether all requests are served within the capacity: YES or NO if all replays agree. */
+/* Whether all requests are served within the capacity: YES or NO if all replays agree,
+ * else UNKNOWN. */
 static bool find_answer(fit_state *f, fit_base *b, mv_input at, uint64_t *sizes,
                         mv_fit_answer *answer, uint32_t *failed)
 {
@@ -363,7 +364,7 @@ static bool fits(fit_state *f, mv_input at, uint64_t *sizes, mv_fit_answer *answ
     return f->bases[base].refused || find_answer(f, &f->bases[base], at, sizes, answer, &failed);
 }
 
-/* By halving: a batch fits if a larger one does. */
+/* Searches by bisection: if a batch fits, all smaller batches fit. */
 static bool find_largest(fit_state *f, uint64_t length)
 {
     uint64_t low = 0, high = f->runs[f->count - 1].size.batch, most = high * MOST_TIMES, rows = 0;
@@ -384,7 +385,7 @@ static bool find_largest(fit_state *f, uint64_t length)
         high *= 2;
     }
     if (answer == MV_FIT_YES)
-        return true; /* it does not grow */
+        return true; /* memory does not grow with the batch */
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         if (!fits(f, (mv_input){middle, length}, sizes, &answer))
@@ -400,7 +401,7 @@ static bool find_largest(fit_state *f, uint64_t length)
     return true;
 }
 
-/* Of the length that all points have; without points, of the one that all recordings have. */
+/* Uses the length that all points have; without points, the length that all recordings have. */
 static bool find_largest_of_length(fit_state *f, const mv_fit_opts *opts)
 {
     uint64_t length = opts->at_count ? opts->at[0].length : f->runs[0].size.length;
@@ -414,9 +415,9 @@ static bool find_largest_of_length(fit_state *f, const mv_fit_opts *opts)
     return !f->capacity || !shows(f, false) || find_largest(f, length);
 }
 
-/* ---- what is said about sizes ------------------------------------------------------------ */
+/* ---- notes on sizes ---------------------------------------------------------------------- */
 
-/* The row with the widest bounds at a size; MV_NO_ROW. */
+/* The row with the widest bounds at a size, or MV_NO_ROW. */
 static uint32_t widest(const fit_base *b, mv_input at)
 {
     uint32_t row = MV_NO_ROW;
@@ -505,7 +506,7 @@ static bool count_sites(fit_state *f)
     if (!build(f, base))
         return false;
     if (!b->functions.kind)
-        return true; /* its steps do not have the sizes */
+        return true; /* the steps do not have these sizes */
     for (uint32_t i = a->preexisting; i < a->count; i++) {
         bool is_exact = mv_size_is_exact(b->functions.kind[i]);
         rows[out->allocs++] = (coded_row){run->code[i], !is_exact};
@@ -524,7 +525,7 @@ static bool count_sites(fit_state *f)
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all runs ---------------------------------------------------------------------------- */
 
 static bool open_runs(fit_state *f, const mv_fit_run *runs, uint32_t count)
 {

@@ -7,7 +7,7 @@
 
 __extension__ typedef __int128 wide;
 
-/* The bytes of one allocation at the sizes at which it is known. */
+/* The bytes of one allocation at the sizes at which they are known. */
 typedef struct {
     uint32_t count;
     mv_input size[MV_MOST_FIT_RUNS];
@@ -41,7 +41,7 @@ static known known_of(const mv_size_functions *f, uint32_t row)
     return k;
 }
 
-enum { PRODUCT = 2 }; /* as an axis */
+enum { PRODUCT = 2 }; /* another axis: batch * length */
 
 static uint64_t along(mv_input size, int axis)
 {
@@ -73,7 +73,7 @@ static bool differs(const known *k, int axis)
     return false;
 }
 
-/* Whether two of the sizes differ along this axis alone. */
+/* Whether two of the sizes differ only along this axis. */
 static bool shows(const known *k, int axis)
 {
     for (uint32_t i = 1; i < k->count; i++)
@@ -120,8 +120,8 @@ typedef struct {
     wide rise, bytes, x;
 } line;
 
-/* Whether all are on one line with an integer slope that does not fall, times a power of the other
- * axis. */
+/* Whether all bytes are on one line with a non-negative integer slope, times a power of the
+ * other axis. */
 static bool is_line(const known *k, int axis, int power, line *out)
 {
     wide first = k->bytes[0], x = along(k->size[0], axis), by = 1;
@@ -146,7 +146,8 @@ static bool is_line(const known *k, int axis, int power, line *out)
     return has_slope;
 }
 
-/* By the bytes alone. A function that two sizes along an axis show is not certain. */
+/* The kind according to the bytes alone. A function shown by only two sizes along an axis is
+ * not certain. */
 static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varies[2],
                             bool *is_certain)
 {
@@ -178,8 +179,9 @@ static mv_size_kind kind_of(mv_size_functions *f, uint32_t row, const bool varie
     return MV_SIZE_ODD;
 }
 
-/* A workspace lives while one operation runs: all that is allocated during its life is gone before
- * the next allocation. An operation was seen to make two such blocks; four are looked at. */
+/* A workspace lives while one operation runs: all blocks allocated during its life are freed
+ * before the next allocation. Operations have been seen to use two such blocks; up to four
+ * are accepted. */
 static bool is_workspace(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -195,8 +197,8 @@ static bool is_workspace(const mv_lives *lives, uint32_t row)
     return next == a->count ? last != MV_NEVER : last < a->birth[next];
 }
 
-/* Whether `b` grows from `a` by no more than the size, with the square of the length if `power` is 2,
- * and does not shrink. */
+/* Whether bytes do not shrink from size `a` to size `b`, and do not grow faster than the size, with
+ * the length to the power `power`. */
 static bool grows_with(const known *k, uint32_t a, uint32_t b, int power)
 {
     uint64_t most =
@@ -206,7 +208,8 @@ static bool grows_with(const known *k, uint32_t a, uint32_t b, int power)
     return k->bytes[a] <= k->bytes[b] && k->bytes[b] <= most;
 }
 
-/* Whether all grow so that are larger in both numbers. */
+/* Whether grows_with() holds for all pairs of sizes in which one size is at least as large in
+ * both numbers. */
 static bool all_grow_with(const known *k, int power)
 {
     for (uint32_t a = 0; a < k->count; a++)
@@ -239,9 +242,9 @@ static bool has_key(const uint64_t *keys, uint64_t count, uint64_t wanted)
     return at < count && keys[at] == wanted;
 }
 
-/* Two recordings are enough for tensors, whose bytes are products of dimensions, and for blocks that
- * are as large as one. A workspace may have reached a limit just above, or just below if it is
- * constant. */
+/* Two recordings are enough for tensors, whose bytes are products of dimensions, and for blocks
+ * that are as large as a tensor. A workspace, however, may have reached a limit just above the
+ * recorded sizes or, if it is constant, just below. */
 static bool doubt_workspaces(mv_arena *arena, mv_size_functions *f, const uint8_t *certain)
 {
     const mv_lives *lives = f->runs[f->base].lives;
@@ -262,7 +265,7 @@ static bool doubt_workspaces(mv_arena *arena, mv_size_functions *f, const uint8_
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all allocations --------------------------------------------------------------------- */
 
 static mv_code no_memory(mv_err *err)
 {
@@ -293,9 +296,9 @@ static mv_code open_functions(mv_arena *arena, const mv_sized_run *runs, uint32_
     return MV_OK;
 }
 
-/* Whether an allocation is the same for all sizes: from before the first event (its bytes add up to
- * the same in all recordings: fit.c), outside of all steps, or without a counterpart but in use
- * through a step of another size. */
+/* Whether an allocation has the same bytes for all sizes: it is from before the first event (fit.c
+ * checks that their sum is equal in all recordings); outside of all steps; or without a counterpart
+ * but in use during a step of another size. */
 static bool is_state(const mv_size_functions *f, const mv_size_steps *steps, uint32_t row)
 {
     const mv_alloc_lives *a = &f->runs[f->base].lives->allocs;
@@ -364,7 +367,7 @@ mv_code mv_size_functions_find(mv_arena *arena, const mv_sized_run *runs, uint32
     return find_kinds(arena, NULL, out, err);
 }
 
-/* The step of another size that is nearest; the earlier one of two. */
+/* The nearest step of another size; of two, the earlier one. */
 static uint32_t find_nearest(const mv_size_steps *steps, uint32_t step, uint8_t kind)
 {
     uint32_t best = MV_NO_ROW;
@@ -410,8 +413,8 @@ static mv_size_bounds between(uint64_t a, uint64_t b)
     return a < b ? (mv_size_bounds){a, b} : (mv_size_bounds){b, a};
 }
 
-/* Whether it grew at two rates, and was not in proportion before: then a limit between the two sizes
- * would explain it. So the algorithm changed, and may change back. */
+/* Whether a workspace grew at two rates, and was not in proportion before. A limit between the two
+ * sizes would explain this: the algorithm changed, and may change back. */
 static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
 {
     for (uint32_t i = 2; i < count; i++) {
@@ -423,8 +426,9 @@ static bool has_two_rates(const uint64_t *n, const uint64_t *s, uint32_t count)
     return false;
 }
 
-/* A workspace that grows more slowly than the input: at least as large as at the next smaller size, at
- * most on the line through the last two; in proportion to any of them if the algorithm changes. */
+/* Bounds for a workspace that grows more slowly than the input, beyond the recorded sizes: at least
+ * as large as at the next smaller size, at most on the line through the last two; in proportion to
+ * any recorded size if the algorithm changes. */
 static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t count, uint64_t size)
 {
     wide slope_top, slope_run;
@@ -448,8 +452,8 @@ static mv_size_bounds beyond(const uint64_t *n, const uint64_t *s, uint32_t coun
                            (slope_top * ((wide)size - n[count - 1]) + slope_run - 1) / slope_run));
 }
 
-/* bytes[i] at another size that is larger along both axes, or smaller, or neither: the ratio of each
- * number that is larger (or smaller) counts. */
+/* bytes[i] scaled to another size, in proportion to the numbers that increase (or decrease, if
+ * not `is_larger`). */
 static uint64_t carry(const known *k, uint32_t i, mv_input size, int power, bool is_larger)
 {
     uint64_t bytes = k->bytes[i];
@@ -461,8 +465,9 @@ static uint64_t carry(const known *k, uint32_t i, mv_input size, int power, bool
     return bytes;
 }
 
-/* In both numbers: at least what the recorded sizes have, less in proportion to what is smaller; at
- * most what any of them has, more in proportion to what is larger. */
+/* Bounds if both numbers differ. At least: the bytes at each recorded size, reduced in proportion
+ * to the numbers that are smaller. At most: the bytes at each recorded size, increased in
+ * proportion to the numbers that are larger. */
 static mv_size_bounds bounds_in_plane(const known *k, mv_input size)
 {
     mv_size_bounds out = {0, UINT64_MAX};
@@ -476,8 +481,8 @@ static mv_size_bounds bounds_in_plane(const known *k, mv_input size)
     return between(out.least, out.most);
 }
 
-/* Whether more of either number means more bytes, and never more than in proportion: a workspace for
- * all elements of the batch, as if they were one long sequence. */
+/* Whether an increase of either number increases the bytes, but never more than in proportion: a
+ * workspace for all elements of the batch, as if they were one long sequence. */
 static bool depends_on_product(const known *k)
 {
     bool grows[2] = {false, false};
@@ -535,7 +540,7 @@ static mv_size_bounds bounds_of(const mv_size_functions *f, uint32_t row, mv_inp
     return beyond(n, k.bytes, k.count, along(size, axis));
 }
 
-/* An exact function of another kind than constant. */
+/* The bytes of an exact function that is not constant. */
 static uint64_t bytes_at(const mv_size_functions *f, uint32_t row, mv_input size)
 {
     const mv_size_form *form = &f->form[row];

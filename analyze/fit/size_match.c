@@ -5,14 +5,14 @@
 
 #include "analyze/diff/pairs.h"
 
-/* After a difference both go on together if this many pairs in a row have equal stacks, and all but
- * a few of them are alike: in three recorded models neighbors that are not alike, such as workspaces
- * and their semaphores, come in twos at most. */
+/* After a difference, the recordings agree again if this many consecutive pairs have equal stacks,
+ * and all but MOST_ODD of them are alike. In three recorded models, neighbours that are not alike,
+ * such as workspaces and their semaphores, come in twos at most. */
 #define RUN_LENGTH 8
 #define MOST_ODD   2
 
-/* As many allocations may be in one recording only: the longest such run that was seen has 14, for
- * the sort of an embedding's indices. */
+/* Maximum consecutive allocations that only one recording has. The longest run seen is 14, for the
+ * sort of an embedding's indices. */
 #define MOST_SKIPPED 256
 
 #define MOST_SPARE ((uint64_t)1 << 24)
@@ -86,8 +86,8 @@ static void reduce(uint64_t *a, uint64_t *b)
     *b /= divisor ? divisor : 1;
 }
 
-/* Multiplies the fraction top / bottom by y / x. False if it does not fit 64 bits: a fraction that
- * ends at 1 is never larger than the ratios that are left. */
+/* Multiplies the fraction top / bottom by y / x. False if the result does not fit 64 bits: a
+ * fraction that ends at 1 is never larger than the remaining ratios. */
 static bool scale(uint64_t *top, uint64_t *bottom, uint64_t y, uint64_t x)
 {
     reduce(&x, &y);
@@ -109,7 +109,7 @@ bool mv_sizes_have_power(const mv_input size[2], const uint64_t bytes[2], int ba
         left *= (double)size[1].length;
         right *= (double)size[0].length;
     }
-    if (left > right * (1 + 1e-9) || right > left * (1 + 1e-9)) /* most often, and sooner known */
+    if (left > right * (1 + 1e-9) || right > left * (1 + 1e-9)) /* rejects most pairs quickly */
         return false;
     reduce(&top, &bottom);
     for (int i = 0; i < batch; i++)
@@ -153,9 +153,9 @@ static bool are_alike(const matcher *m, uint32_t i, uint32_t j)
                               m->to->lives->allocs.requested[j]);
 }
 
-/* Whether both go on together from here; at the end of either a shorter run is enough, if as large a
- * part of it is alike. */
-static bool go_on(matcher *m, uint32_t i, uint32_t j)
+/* Whether the recordings agree from here on. At the end of either, a shorter run is enough if as
+ * large a share of it is alike. */
+static bool agree_from(matcher *m, uint32_t i, uint32_t j)
 {
     uint32_t odd = 0, done = 0;
 
@@ -173,21 +173,22 @@ static bool go_on(matcher *m, uint32_t i, uint32_t j)
            (i == m->from_end && j == m->to_end);
 }
 
-/* How many rows of each to skip until both go on together; the same number of both first. */
+/* Finds how many rows of each recording to skip until they agree again; equal numbers are
+ * tried first. */
 static bool find_next(matcher *m, uint32_t i, uint32_t j, uint32_t *skip_from, uint32_t *skip_to)
 {
     for (uint32_t most = 1; most <= MOST_SKIPPED && m->left; most++) {
         *skip_from = *skip_to = most;
-        if (go_on(m, i + most, j + most))
+        if (agree_from(m, i + most, j + most))
             return true;
         for (uint32_t least = 0; least < most; least++) {
             *skip_from = least;
             *skip_to = most;
-            if (go_on(m, i + least, j + most))
+            if (agree_from(m, i + least, j + most))
                 return true;
             *skip_from = most;
             *skip_to = least;
-            if (go_on(m, i + most, j + least))
+            if (agree_from(m, i + most, j + least))
                 return true;
         }
     }

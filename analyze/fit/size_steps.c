@@ -18,9 +18,9 @@ static mv_code no_memory(mv_err *err)
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
-/* ---- where steps begin ------------------------------------------------------------------- */
+/* ---- starts of steps --------------------------------------------------------------------- */
 
-/* The first row that is born at an event or later. */
+/* The first row born at or after an event. */
 static uint32_t row_at(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -29,7 +29,7 @@ static uint32_t row_at(const mv_lives *lives, uint32_t event)
                                                          a->count - a->preexisting, event);
 }
 
-/* Moves each mark on to the first row that is born at the least memory before the next mark. */
+/* Moves each mark forward to the first row born at the lowest memory before the next mark. */
 static void move_to_lows(const mv_lives *lives, uint32_t count, uint32_t *at)
 {
     uint64_t in_use = mv_moment_levels(lives, MV_BEFORE).requested, least = UINT64_MAX;
@@ -55,11 +55,11 @@ static void move_to_lows(const mv_lives *lives, uint32_t count, uint32_t *at)
 
 typedef struct {
     uint64_t code;
-    uint32_t step; /* its number + 1; 0: before all */
+    uint32_t step; /* number of the step + 1; 0: before all steps */
     uint32_t row;
 } coded_row;
 
-/* Of the allocations with stacks, by stack and step: [*count]; NULL when memory is out. */
+/* The allocations with stacks, sorted by stack and step: [*count]. NULL when out of memory. */
 static coded_row *sort_rows(const finder *f, mv_arena *own, const mv_size_steps *steps,
                             uint32_t *count)
 {
@@ -77,7 +77,8 @@ static coded_row *sort_rows(const finder *f, mv_arena *own, const mv_size_steps 
     return rows;
 }
 
-/* The rows of the stack that recurs least often; the first such stack. Fills `at`, [allocs.count]. */
+/* Finds the stack that recurs least often; among equals, the first. Fills `at` [allocs.count] with
+ * its rows. */
 static bool find_rare(const finder *f, uint32_t *at, uint32_t *count)
 {
     mv_arena own;
@@ -102,8 +103,8 @@ static bool find_rare(const finder *f, uint32_t *at, uint32_t *count)
     return rows;
 }
 
-/* The first row before the first step whose stack every step has, too, but for the last, which may end
- * early: a step before the first mark. MV_NO_ROW: none. */
+/* Finds a step before the first mark: the first row there whose stack all steps have, except
+ * perhaps the last, which may end early. MV_NO_ROW: none. */
 static bool find_earlier(const finder *f, const mv_size_steps *steps, uint32_t *first)
 {
     mv_arena own;
@@ -153,9 +154,10 @@ static bool open_steps(const finder *f, const uint32_t *at, uint32_t count, mv_s
     return true;
 }
 
-/* ---- the size of each -------------------------------------------------------------------- */
+/* ---- sizes of steps ---------------------------------------------------------------------- */
 
-/* How many allocations of a step are alike to those of another, if these are their sizes. */
+/* The number of allocations in a step that are alike to those of another step, assuming the
+ * given sizes. */
 static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t size,
                             const mv_sized_run *to, uint32_t other, uint32_t *partner)
 {
@@ -172,8 +174,9 @@ static uint64_t count_alike(const finder *f, const mv_sized_run *of, uint32_t si
     return count;
 }
 
-/* The sizes of all steps if that of the middle one is `size`: those with most allocations alike to
- * its own. Returns how many. */
+/* Sets the sizes of all steps, assuming `size` for the middle one: for each step, the size at
+ * which most of its allocations are alike to those of the middle step. Returns the number of
+ * such allocations. */
 static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t size,
                            uint32_t *partner, uint8_t *kind)
 {
@@ -183,7 +186,7 @@ static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t
     for (uint32_t i = 0; i < steps->count; i++) {
         uint64_t most = 0;
         for (uint32_t k = 0; k < f->count; k++) {
-            uint32_t other = (size + k) % f->count; /* its own size first: it wins a tie */
+            uint32_t other = (size + k) % f->count; /* `size` itself first, so that it wins a tie */
             uint64_t count = count_alike(f, &steps->at[i], other, middle, size, partner);
             kind[i] = k == 0 || count > most ? (uint8_t)other : kind[i];
             most = count > most ? count : most;
@@ -193,7 +196,7 @@ static uint64_t find_kinds(const finder *f, const mv_size_steps *steps, uint32_t
     return sum;
 }
 
-/* Fills the sizes of the steps; `alike` is how many allocations they explain. */
+/* Sets the sizes of the steps; *alike is the number of allocations that they explain. */
 static bool explain(const finder *f, mv_size_steps *steps, uint64_t *alike)
 {
     uint32_t *partner = mv_push_array(f->arena, uint32_t, f->lives->allocs.count);
@@ -215,7 +218,7 @@ static bool explain(const finder *f, mv_size_steps *steps, uint64_t *alike)
     return true;
 }
 
-/* A size that no step has, or that all have. */
+/* A size that no step has, or MV_NO_ROW. */
 static uint32_t find_missing(const mv_size_steps *steps, uint32_t count)
 {
     for (uint32_t size = 0; size < count; size++) {
@@ -228,8 +231,8 @@ static uint32_t find_missing(const mv_size_steps *steps, uint32_t count)
     return MV_NO_ROW;
 }
 
-/* Takes the steps from each row of `at` to the next, then from the lows between them, if they explain
- * more than the best so far. */
+/* Tries steps from each row of `at` to the next, then between the low points; keeps them if they
+ * explain more than the best so far. */
 static bool try_rows(const finder *f, uint32_t *at, uint32_t count, mv_size_steps *best,
                      uint64_t *most)
 {

@@ -3,9 +3,9 @@
  *     sizes     8 and 16
  *     rows      set-up | step 16 | step 16 | step 8 | step 16
  *
- * Where steps begin is taken from their marks, or from the moment of least memory between two marks;
- * what explains more allocations counts. The size of each step is the one with which most of its
- * allocations are as large as in the others, or in proportion (mv_sizes_are_alike). */
+ * Steps begin at their marks, or at the moment of lowest memory between two marks, whichever
+ * explains more allocations. The size of each step is the one at which most of its allocations are
+ * as large as in other steps, or in proportion (mv_sizes_are_alike). */
 #ifndef MV_SIZE_STEPS_H
 #define MV_SIZE_STEPS_H
 
@@ -17,12 +17,12 @@
 typedef struct {
     uint32_t count;
     mv_sized_run *at;    /* [count] windows of rows, with their sizes */
-    uint8_t *kind;       /* [count] the number of the size */
-    const char *refused; /* a sentence without a full stop; NULL */
+    uint8_t *kind;       /* [count] number of the step's size */
+    const char *refused; /* a sentence without a full stop, or NULL */
 } mv_size_steps;
 
-/* `runs` are [count] times the same recording, with the sizes. O(n log n) for each pair of sizes.
- * Fails only when memory is out. */
+/* `runs` are [count] copies of one recording, with the sizes. O(n log n) for each pair of sizes.
+ * Fails only when out of memory. */
 mv_code mv_size_steps_find(mv_arena *arena, const mv_sized_run *runs, uint32_t count,
                            const mv_steps *marks, mv_size_steps *out, mv_err *err);
 

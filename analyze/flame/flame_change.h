@@ -4,15 +4,15 @@
  *     ├ forward      +50.0 MiB       node.bytes 50, less  0
  *     └ loss          -8.0 MiB       node.bytes  8, less  8
  *
- * The change of a node is bytes - 2 * less; of the root it is mv_diff.delta. A site that holds
- * bytes afterwards has its later stack; a site that is gone has its earlier one. */
+ * A node's change is bytes - 2 * less; the root's is mv_diff.delta. A site that holds bytes
+ * afterwards has its later stack; a site that is gone has its earlier stack. */
 #ifndef MV_FLAME_CHANGE_H
 #define MV_FLAME_CHANGE_H
 
 #include "analyze/diff/diff.h"
 #include "analyze/flame/flame_tree.h"
 
-/* With `has_all_frames` native and interpreter frames too. O(n log n) in the rows of `found`. Fails
+/* `has_all_frames` includes native and interpreter frames. O(n log n) in the rows of `found`. Fails
  * only when memory or row numbers run out. */
 mv_code mv_flame_change_find(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
                              bool has_all_frames, mv_flame_tree_opts opts, mv_flame_tree *out,

@@ -10,23 +10,23 @@
 enum {
     LABEL_SIZE = 512,
     MOST_SIDES = 2,
-    MANY_NODES = 1 << 20, /* in `segments` each segment has all frames of its blocks' stacks: */
-    FEW_FRAMES = 16       /* above this many nodes, at most this many frames of a stack */
+    MANY_NODES = 1 << 20, /* in `segments`, each segment repeats all frames of its blocks' stacks */
+    FEW_FRAMES = 16       /* so with more nodes, a stack has at most this many frames */
 };
 
 typedef struct {
-    mv_arena *arena; /* of the tree */
+    mv_arena *arena; /* for the tree */
     mv_arena scratch;
     const mv_flame_code *code; /* [sides] */
     uint32_t sides;
     mv_flame_tree_opts opts;
     mv_flame_tree *tree;
-    uint32_t capacity, node_labels; /* of tree->nodes and of label_of_node */
-    mv_intern by_step;              /* nodes by their parent and label */
+    uint32_t capacity, node_labels; /* of tree->nodes, and of label_of_node */
+    mv_intern by_step;              /* nodes by parent and label */
     mv_intern by_text;              /* labels */
     const char **labels;
     uint32_t label_count, label_capacity;
-    uint32_t *label_of_frame[MOST_SIDES]; /* [frames.count] label, + 1 */
+    uint32_t *label_of_frame[MOST_SIDES]; /* [frames.count] label + 1 */
     uint32_t *label_of_node;              /* [tree->count] */
 } tree_builder;
 
@@ -76,7 +76,7 @@ static void add_up(mv_flame_node *node, const mv_flame_row *row)
     node->blocks += row->blocks;
 }
 
-/* Adds a row to the child of `*at` with that label, and goes there. */
+/* Adds a row to the child of `*at` with this label, and moves `*at` to the child. */
 static bool step(tree_builder *p, uint32_t *at, uint32_t label, mv_flame_node node,
                  const mv_flame_row *row)
 {
@@ -150,7 +150,8 @@ static bool add_row(tree_builder *p, const mv_lives *lives, const mv_flame *flam
     return add_stack(p, &at, row);
 }
 
-/* Fewest bytes first: each is linked before the existing ones, so most bytes come first. */
+/* Fewest bytes first: each child is linked before the existing ones, so the child with most bytes
+ * comes first. */
 static int least_first(const void *left, const void *right, const void *nodes)
 {
     const mv_flame_node *a = (const mv_flame_node *)nodes + *(const uint32_t *)left;

@@ -7,8 +7,8 @@
 
 /* A pool of a CUDA graph. */
 typedef struct {
-    uint64_t now, most; /* bytes of its blocks that live; the most of them so far */
-    uint32_t end;       /* time of its first release */
+    uint64_t now, most; /* bytes of its living blocks: now, and the most so far */
+    uint32_t end;       /* time of the pool's first release */
 } graph_pool;
 
 typedef struct {
@@ -16,12 +16,12 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_block_rules rules;
-    uint64_t *size;     /* [allocs.count] needed by any allocator; 0: not a life */
-    uint32_t *pool;     /* [allocs.count] row of the CUDA graph's pool that it is in; MV_NO_ROW */
+    uint64_t *size;     /* [allocs.count] bytes that any allocator needs; 0: not to be placed */
+    uint32_t *pool;     /* [allocs.count] row of the pool if it is a CUDA graph's, or MV_NO_ROW */
     graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
     uint64_t effort;    /* for each placement */
-    uint64_t load;      /* bytes in use now: blocks, and what these pools have grown to */
-    uint32_t load_time; /* first time of the most of them, which is out->lower */
+    uint64_t load;      /* bytes in use now: blocks, and the peaks so far of CUDA graphs' pools */
+    uint32_t load_time; /* first time of the highest `load`, which is out->lower */
     mv_minimum *out;
 } floor_state;
 
@@ -32,7 +32,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- lives ------------------------------------------------------------------------------- */
 
-/* A time is the number of events before it: after event E it is E + 1, before all 0. */
+/* A time is a number of events: E + 1 after event E, 0 before all events. */
 static uint32_t birth_of(const mv_lives *lives, uint32_t row)
 {
     return lives->allocs.birth[row] + 1; /* MV_BEFORE: 0 */
@@ -45,8 +45,8 @@ static uint32_t death_of(const mv_lives *lives, uint32_t row)
     return end == MV_NEVER ? lives->events.count + 1 : end + 1;
 }
 
-/* Bytes that any allocator has to give: the request in units of 512 bytes, but not more than it
- * got. */
+/* Bytes that any allocator must provide: the request in units of 512 bytes, but at most the
+ * recorded block. */
 static uint64_t size_of(const floor_state *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -75,8 +75,8 @@ static bool find_sizes(floor_state *s)
 
 /* ---- pools of CUDA graphs ---------------------------------------------------------------- */
 
-/* Each replay of a graph uses all memory of its pool again, so that memory is in use from its first
- * use to the first release of the pool, whether its blocks were freed or not. */
+/* Each replay of a graph reuses all memory of its pool, so that memory is in use from its first use
+ * to the pool's first release, even if its blocks were freed. */
 static bool find_graphs(floor_state *s)
 {
     const mv_segment_lives *g = &s->lives->segments;
@@ -100,7 +100,8 @@ static void add_load(floor_state *s, uint32_t time, uint64_t bytes)
     }
 }
 
-/* Growth of a pool beyond its highest use so far stays in use until the pool is released. */
+/* When a pool grows beyond its highest use so far, the growth stays in use until the pool
+ * is released. */
 static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     graph_pool *g = &s->graphs[s->pool[row]];
@@ -113,7 +114,7 @@ static void change_graph(floor_state *s, uint32_t row, uint32_t time, bool is_bi
     g->most = g->now;
 }
 
-/* Places the blocks of one pool by themselves, and adds the pool as one block. */
+/* Places the blocks of one pool separately, and adds the pool as one block. */
 static mv_code add_graph(floor_state *s, const mv_placed_block *own, uint32_t count, uint32_t pool,
                          mv_err *err)
 {
@@ -134,7 +135,7 @@ static mv_code add_graph(floor_state *s, const mv_placed_block *own, uint32_t co
     return MV_OK;
 }
 
-/* All pools of CUDA graphs. Their blocks are gathered pool by pool. */
+/* Adds all pools of CUDA graphs. Their blocks are collected pool by pool. */
 static mv_code add_graphs(floor_state *s, mv_err *err)
 {
     const mv_lives *lives = s->lives;
@@ -181,12 +182,12 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
     return add_graphs(s, err);
 }
 
-/* ---- memory kept apart ------------------------------------------------------------------ */
+/* ---- separate memory --------------------------------------------------------------------- */
 
-/* Segments of one stream, pool and kind: memory of one group never serves another one. */
+/* Segments of one stream, pool and kind. Memory of one group never serves another group. */
 typedef struct {
-    uint64_t now, most; /* bytes in use; the most of them since the last release of memory */
-    uint32_t epoch;     /* in which `most` was noted */
+    uint64_t now, most; /* bytes in use: now, and the most since the last release of memory */
+    uint32_t epoch;     /* epoch of `most` */
 } apart_group;
 
 typedef struct {
@@ -221,8 +222,8 @@ typedef struct {
     const uint32_t *of_segment;
     apart_group *groups;
     uint32_t epoch;
-    uint64_t now;  /* bytes in use, of all groups */
-    uint64_t kept; /* the sum of the groups' `most` in this epoch */
+    uint64_t now;  /* bytes in use in all groups */
+    uint64_t kept; /* sum of the groups' `most` in this epoch */
     uint64_t most; /* of `kept` */
 } apart_state;
 
@@ -245,7 +246,7 @@ static void change(apart_state *a, uint32_t row, bool is_birth)
     a->most = a->kept > a->most ? a->kept : a->most;
 }
 
-/* The same for what any allocator has to hold. */
+/* Adds the change to the load of any allocator. */
 static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     if (s->pool[row] != MV_NO_ROW)
@@ -256,10 +257,10 @@ static void change_load(floor_state *s, uint32_t row, uint32_t time, bool is_bir
         s->load -= s->size[row];
 }
 
-/* The allocations by their deaths: lists that ascend. */
+/* The allocations by time of death, as lists in ascending order. */
 typedef struct {
-    uint32_t *first; /* [events.count + 2] the first row that dies at each time; MV_NO_ROW */
-    uint32_t *next;  /* [allocs.count] the next row of the same time; MV_NO_ROW */
+    uint32_t *first; /* [events.count + 2] first row that dies at this time, or MV_NO_ROW */
+    uint32_t *next;  /* [allocs.count] next row that dies at the same time, or MV_NO_ROW */
 } death_lists;
 
 static bool list_deaths(floor_state *s, death_lists *out)
@@ -296,9 +297,9 @@ static graph_end *list_ends(floor_state *s)
     return ends;
 }
 
-/* Bytes that the groups need side by side. Between two releases of memory the memory of a group
- * only grows, so at the end of that time it had at least the most that it used, and all of them had
- * the sum of that. At one time deaths come first, then releases, then births. */
+/* Bytes that the groups need together. Between two releases of memory, a group's memory only grows,
+ * so at the end of that period each group holds at least its peak in the period, and all groups
+ * hold the sum of these peaks. At one time, deaths come first, then releases, then births. */
 static bool find_apart(floor_state *s, uint64_t *most)
 {
     const mv_lives *lives = s->lives;
@@ -335,7 +336,7 @@ static bool find_apart(floor_state *s, uint64_t *most)
     return true;
 }
 
-/* ---- all of it --------------------------------------------------------------------------- */
+/* ---- the whole floor --------------------------------------------------------------------- */
 
 static const char *why_unknown(const floor_state *s)
 {
@@ -374,8 +375,8 @@ static const char *note_of(const floor_state *s)
     return "";
 }
 
-/* The placement, which also may prove a higher bound: but not where a pool counts as one block that
- * is there as a whole from its first use on. */
+/* Finds the placement. A proof of a higher bound counts only if no pool is placed as one block,
+ * since such a block exists as a whole from its first use on. */
 static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
 {
     mv_minimum *out = s->out;

@@ -4,17 +4,18 @@
  *     the floor                            |------------|
  *     beyond it, by the lines for whose requests they were reserved
  *
- * An ideal allocator has all it needs before these segments were asked for, so the line of each is
- * the request for which no hole was found. All of them add up to reserved - lower. */
+ * An ideal allocator would need none of these segments; the line of each is the request for which
+ * PyTorch found no hole. Together they add up to reserved - lower. */
 #ifndef MV_FLOOR_COSTS_H
 #define MV_FLOOR_COSTS_H
 
 #include "analyze/floor/floor.h"
 
 typedef struct {
-    uint64_t bytes; /* beyond the floor: of the first segment, perhaps a part */
+    uint64_t bytes; /* bytes beyond the floor; only part of the first segment may count */
     uint32_t segments;
-    mv_stack_id stack; /* of the request; MV_NO_STACK: not recorded, or before the first event */
+    mv_stack_id stack; /* stack of the request; MV_NO_STACK: not recorded, or before the
+                        * first event */
 } mv_minimum_cost;
 
 typedef struct {
@@ -22,12 +23,13 @@ typedef struct {
     mv_minimum_cost *rows; /* [count] most bytes first */
 } mv_minimum_costs;
 
-/* O(n log n). Nothing if the floor is not known. Lives in `arena`. Fails only when memory is out. */
+/* O(n log n). Empty if the floor is unknown. The results are in `arena`. Fails only when out
+ * of memory. */
 mv_code mv_minimum_costs_find(mv_arena *arena, const mv_lives *lives, const mv_minimum *floor,
                               mv_minimum_costs *out, mv_err *err);
 
-/* "beyond the floor: 20.0 MiB for train.py:62 forward, 16.0 MiB for ... and 4 others"; "" if
- * nothing is. NULL when memory is out. */
+/* "beyond the floor: 20.0 MiB for train.py:62 forward, 16.0 MiB for ... and 4 others"; "" if there
+ * are none. NULL when out of memory. */
 const char *mv_minimum_costs_sentence(mv_arena *arena, const mv_trace *trace,
                                       const mv_minimum_costs *costs);
 

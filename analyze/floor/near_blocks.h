@@ -1,5 +1,5 @@
-/* The placed blocks that live at some time of another block's life: a tree over the blocks by birth
- * with the last death below each node, so the others are not looked at. */
+/* Finds the placed blocks whose lives overlap another block's life: a tree over blocks by birth, in
+ * which each node has its last death, so that other blocks are skipped. */
 #ifndef MV_NEAR_BLOCKS_H
 #define MV_NEAR_BLOCKS_H
 
@@ -11,13 +11,13 @@ typedef struct {
     uint32_t leaves;  /* a power of two */
     uint32_t *last;   /* [2 * leaves] 0: none */
     uint32_t *rank;   /* [p->count] of a row in by_birth */
-    uint64_t steps;   /* nodes and blocks that were looked at */
-    uint32_t count;   /* of the last search */
-    mv_key_row *rows; /* [count] by offset, which is their key */
+    uint64_t steps;   /* nodes and blocks visited */
+    uint32_t count;   /* number of results of the last search */
+    mv_key_row *rows; /* [count] by offset, which is the key */
     mv_key_row *spare;
 } mv_near;
 
-/* Takes memory from p->arena. False when that is out. */
+/* Takes memory from p->arena. False when out of memory. */
 bool mv_near_init(mv_near *near, const mv_placement_problem *p);
 
 void mv_near_add(mv_near *near, uint32_t row);

@@ -3,7 +3,8 @@
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 
-/* Fewer blocks get the effort of this many: a proof that no placement is better takes it. */
+/* Fewer blocks get the effort of this many, because proving that no placement is better
+ * takes it. */
 enum { LEAST_COUNT = 64 };
 
 static uint32_t *order_by(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
@@ -22,7 +23,7 @@ static uint32_t *order_by(mv_arena *arena, const mv_placed_block *blocks, uint32
     return rows;
 }
 
-/* Keeps a placement that is better than the best. */
+/* Keeps a placement if it is better than the best so far. */
 static bool keep(mv_placement_problem *p, uint64_t top, const uint64_t *offset, mv_placement *out)
 {
     if (top >= out->top)
@@ -39,9 +40,9 @@ static bool is_open(const mv_placement_problem *p, const mv_placement *out)
 
 static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, mv_placement *out);
 
-/* ---- what lasts ---------------------------------------------------------------------------- */
+/* ---- lasting blocks ---------------------------------------------------------------------- */
 
-/* The first and the last time at which more than `least` bytes live. */
+/* The first and the last time at which more than `least` bytes are alive. */
 static void find_high_time(const mv_placement_problem *p, uint64_t least, uint32_t *first,
                            uint32_t *last)
 {
@@ -66,11 +67,11 @@ static void find_high_time(const mv_placement_problem *p, uint64_t least, uint32
 typedef struct {
     uint32_t count;
     mv_placed_block *blocks; /* [count] */
-    uint32_t *rows;          /* [count] of the whole problem */
-    uint64_t below;          /* bytes of those that do */
+    uint32_t *rows;          /* [count] row in the whole problem */
+    uint64_t below;          /* bytes of the other blocks, which last */
 } shorter_blocks;
 
-/* Gives the lasting blocks their places from 0 on. */
+/* Places the lasting blocks from address 0 on, and lists the others. */
 static bool split_lasting(const mv_placement_problem *p, uint64_t load, shorter_blocks *out,
                           uint64_t *offset)
 {
@@ -94,8 +95,8 @@ static bool split_lasting(const mv_placement_problem *p, uint64_t load, shorter_
     return true;
 }
 
-/* Places the shorter blocks as a problem of their own, if at no time more than the load less what
- * lasts is needed. */
+/* Places the shorter blocks as a separate problem, provided that they never need more than the load
+ * minus the lasting bytes. */
 static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, uint64_t effort,
                               uint64_t load, uint64_t *offset)
 {
@@ -123,8 +124,8 @@ static uint64_t place_shorter(mv_placement_problem *p, const shorter_blocks *s, 
     return inner.top == UINT64_MAX ? UINT64_MAX : s->below + inner.top;
 }
 
-/* Blocks that live through all times of the highest load lie at the bottom, without holes. The
- * others, above them, are fewer and have fewer obstacles. */
+/* Blocks that live through all times of the highest load are placed at the bottom, without holes.
+ * The others, above them, are fewer and have fewer obstacles. */
 static uint64_t place_above_lasting(mv_placement_problem *p, uint64_t effort, uint64_t load,
                                     uint64_t *offset)
 {
@@ -142,7 +143,7 @@ static uint64_t place_above_lasting(mv_placement_problem *p, uint64_t effort, ui
     return top;
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all methods ------------------------------------------------------------------------- */
 
 static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, mv_placement *out)
 {

@@ -3,11 +3,10 @@
  * dynamic storage allocation, offline.) docs/floor.md explains the methods.
  *
  *     mv_placement_find(arena, blocks, count, &found, err);
- *     found.load <= any placement's top;  found.top: that of found.offset, which was checked
+ *     found.load <= the top of any placement;  found.top: the top of found.offset, checked
  *
- * To find the lowest top is NP-hard, so methods are tried one after the other until one reaches the
- * load, below which no placement can be, or until the work that the number of blocks allows is
- * done. */
+ * Finding the lowest top is NP-hard, so methods are tried one after the other until one reaches the
+ * load, which is a lower bound, or until the work allowed for this number of blocks is used up. */
 #ifndef MV_PLACEMENT_H
 #define MV_PLACEMENT_H
 
@@ -16,26 +15,29 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/* Lives in [birth, death), birth < death; size > 0. All sizes together are below 2^63. */
+/* A block that lives in [birth, death), with birth < death and size > 0. The sum of all sizes is
+ * below 2^63. */
 typedef struct {
     uint32_t birth, death;
     uint64_t size;
 } mv_placed_block;
 
 typedef struct {
-    uint64_t load;    /* the most bytes that live at once */
-    uint32_t load_at; /* the first time of that */
-    uint64_t lower; /* no placement's top is lower: the load, or what an exhaustive search proved */
-    uint64_t top;   /* lowest found; `lower` when it is the best possible */
-    uint64_t *offset; /* [count] of the placement with that top; it has passed the check */
+    uint64_t load;    /* most bytes alive at once */
+    uint32_t load_at; /* first time of that load */
+    uint64_t lower;   /* no placement's top is lower: the load, or a higher bound proved by
+                     * exhaustive search */
+    uint64_t top;     /* lowest top found; equal to `lower` if it is the best possible */
+    uint64_t *offset; /* [count] offsets of the placement with that top, which has been checked */
 } mv_placement;
 
-/* Blocks that the methods look at: for each block, and in all. A hundred million take about a
- * second. So the time is bounded by the size of the file, and whatever that is. */
+/* Limits on the blocks that the methods visit: per block, and in total. A hundred million
+ * visits take about a second. So the time is at most linear in the number of blocks, with a
+ * fixed limit. */
 #define MV_PLACEMENT_EACH   (1 << 18)
 #define MV_PLACEMENT_EFFORT 450000000
 
-/* The part of `effort` that `count` blocks are worth. */
+/* The share of `effort` that `count` blocks get. */
 static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
 {
     uint64_t most = (uint64_t)count * MV_PLACEMENT_EACH;
@@ -43,17 +45,17 @@ static inline uint64_t mv_placement_effort(uint32_t count, uint64_t effort)
     return effort < most ? effort : most;
 }
 
-/* O(n log n), and the effort that the blocks are worth, at most `effort`, which is
- * MV_PLACEMENT_EFFORT except in tests. Fails only when memory is out. */
+/* O(n log n) plus the effort for this number of blocks, at most `effort`, which is
+ * MV_PLACEMENT_EFFORT except in tests. Fails only when out of memory. */
 mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t effort, mv_placement *out, mv_err *err);
 
-/* The most bytes that live at once; `at` gets the first time of that. O(n log n). */
+/* The most bytes alive at once; *at is the first time of this load. O(n log n). */
 mv_code mv_placement_load(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                           uint64_t *load, uint32_t *at, mv_err *err);
 
-/* Checks a placement without any knowledge of how it was found: false if two blocks overlap while
- * both live, or `top` is not its highest end. O(n log n). */
+/* Checks a placement independently of the methods: false if two blocks overlap while both are
+ * alive, or `top` is not the highest end. O(n log n). */
 mv_code mv_placement_check(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
                            const uint64_t *offset, uint64_t top, bool *is_sound, mv_err *err);
 

@@ -2,8 +2,8 @@
 #include "analyze/floor/near_blocks.h"
 #include "base/search.h"
 
-/* The lowest address, or that of the smallest gap, at which `size` bytes are free between the
- * blocks that are near. */
+/* The lowest address, or the start of the smallest gap, at which `size` bytes are free between the
+ * near blocks. */
 static uint64_t find_gap(const mv_near *s, uint64_t size, bool best_fit)
 {
     uint64_t at = 0, best = UINT64_MAX, best_size = UINT64_MAX;
@@ -44,7 +44,7 @@ static uint64_t place_all(mv_near *s, const uint32_t *rows, bool best_fit, uint6
 
 typedef struct {
     uint64_t top;
-    uint64_t *offset; /* [count] with that top */
+    uint64_t *offset; /* [count] offsets with that top */
     uint64_t *trial;  /* [count] */
 } priority_best;
 
@@ -61,8 +61,8 @@ static uint64_t weight_of(const mv_placed_block *b, block_order order)
     return b->size > UINT64_MAX / life ? UINT64_MAX : b->size * life;
 }
 
-/* The highest load during each life: [count], in the order of births. Loads are highest right after
- * births, so a tree over these finds it. */
+/* The highest load during each block's life: [count], in order of birth. Loads are highest right
+ * after births, so a tree over births finds it. */
 static bool find_loads(const mv_near *s, mv_key_row *keys)
 {
     const mv_placement_problem *p = s->p;
@@ -114,7 +114,7 @@ static void order_rows(const mv_near *s, block_order order, mv_key_row *keys, ui
         rows[i] = keys[i].row;
 }
 
-/* Moves the blocks whose ends are above `enough` to the front, in the order that they have. */
+/* Moves the blocks that end above `enough` to the front, without changing the order otherwise. */
 static void promote(const mv_placement_problem *p, const uint64_t *offset, uint32_t *rows,
                     uint32_t *spare)
 {
@@ -131,8 +131,8 @@ static void promote(const mv_placement_problem *p, const uint64_t *offset, uint3
     memcpy(rows, spare, front * sizeof *rows);
 }
 
-/* Places in the order of `rows`, and again with those first that ended too high, for as long as
- * there are steps. */
+/* Places the blocks in the order of `rows`, then repeatedly with those first that ended too high,
+ * while steps remain. */
 static void try_order(mv_near *s, uint32_t *rows, uint32_t *spare, bool best_fit, uint64_t most,
                       uint64_t all, priority_best *best)
 {

@@ -7,13 +7,14 @@ typedef struct {
     mv_placement_problem *p;
     mv_near near;
     uint64_t *offset;
-    uint32_t *evictions; /* [count] how often each block had to make room */
-    uint32_t *queue;     /* a ring of the blocks without a place */
+    uint32_t *evictions; /* [count] how often each block was moved away */
+    uint32_t *queue;     /* ring of the blocks without a place */
     uint32_t first, waiting;
-    uint64_t *end_sums, *sums; /* of the near blocks: ends ascending, and costs up to there */
+    uint64_t *end_sums, *sums; /* for the near blocks: ends in ascending order, and
+                                * cumulative costs */
     mv_key_row *by_end, *spare;
     uint64_t chance;
-    bool by_root; /* costs grow with the roots of sizes */
+    bool by_root; /* costs are proportional to the square roots of sizes */
 } repair;
 
 static bool init(repair *r)
@@ -36,9 +37,9 @@ static void wait_for_place(repair *r, uint32_t row)
     r->queue[(r->first + r->waiting++) % r->p->count] = row;
 }
 
-/* The cost of moving a block away. It rises with each move, so that a search does not go in
- * circles. Large blocks are harder to place again; how much harder depends on the trace, so
- * their sizes count, or the roots of their sizes. */
+/* The cost of moving a block away. It rises with each move, so that the search does not cycle.
+ * Large blocks are harder to place again; how much harder depends on the trace, so the cost uses
+ * sizes or their square roots. */
 static uint64_t cost_of(const repair *r, uint32_t row)
 {
     uint64_t weight = 1 + (uint64_t)r->evictions[row];
@@ -66,7 +67,7 @@ static void sum_costs(repair *r)
     }
 }
 
-/* The costs of the rows whose keys are below `key`, or not above it. */
+/* The sum of the costs of rows with keys below `key`, or up to `key` if `inclusive`. */
 static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t count,
                           uint64_t key, bool inclusive)
 {
@@ -77,8 +78,8 @@ static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t
     return sums[b.low];
 }
 
-/* The costs of all blocks in [low, high): all that begin below `high` but those that end by `low`.
- */
+/* The cost of all blocks in [low, high): those that begin below `high`, minus those that end at or
+ * below `low`. */
 static uint64_t cost_at(const repair *r, uint64_t low, uint64_t high)
 {
     return sum_until(r->near.rows, r->sums, r->near.count, high, false) -
@@ -110,7 +111,7 @@ static void consider(repair *r, uint64_t at, uint64_t size, choice *best)
         best->at = at;
 }
 
-/* Gives a block the place below `limit` from which it costs least to move the others away. */
+/* Gives a block the place below `limit` from which moving other blocks away costs least. */
 static void settle(repair *r, uint32_t row, uint64_t limit)
 {
     const mv_placed_block *b = &r->p->blocks[row];
@@ -141,7 +142,7 @@ static void settle(repair *r, uint32_t row, uint64_t limit)
     mv_near_add(&r->near, row);
 }
 
-/* Tries to bring all blocks below `limit`. */
+/* Tries to move all blocks below `limit`. */
 static bool repair_below(repair *r, uint64_t limit, uint64_t steps)
 {
     const mv_placement_problem *p = r->p;
@@ -176,8 +177,7 @@ static uint64_t top_of(const repair *r)
     return top;
 }
 
-/* Half of a distance, in units of blocks, so that every address stays a multiple of it.
- */
+/* Half of a distance in units of blocks, so that every address remains a multiple of the unit. */
 static uint64_t middle_of(uint64_t distance)
 {
     uint64_t half = distance / 2;

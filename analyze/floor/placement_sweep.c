@@ -16,7 +16,7 @@ static void put_gap(sweep *s, uint64_t low, uint64_t high)
         s->p->out_of_memory = true;
 }
 
-/* Frees the bytes of a block: joined with the gaps on both sides. */
+/* Frees a block's bytes and joins them with the gaps on both sides. */
 static void leave(sweep *s, uint32_t row)
 {
     uint64_t low = s->offset[row], high = low + s->p->blocks[row].size;
@@ -71,7 +71,7 @@ static void sweep_forward(sweep *s, uint32_t anchor, uint64_t base)
     }
 }
 
-/* The same towards the beginning: deaths are births there. */
+/* From the anchor to the beginning of time, where deaths act as births. */
 static void sweep_backward(sweep *s, uint32_t anchor, uint64_t base)
 {
     const mv_placement_problem *p = s->p;

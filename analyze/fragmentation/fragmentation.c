@@ -11,10 +11,10 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* The memory that the allocator may take beyond the need without being called fragmented: a few
- * large segments, partly filled, shared by requests below 10 MiB (docs/fragmentation.md). */
+/* Memory beyond the need that an allocator usually takes without being fragmented: a few partly
+ * filled large segments, shared by requests below 10 MiB (docs/fragmentation.md). */
 #define SLACK       (80 * MIB)
-#define SLACK_SHARE 20 /* plus one part in this many of the need */
+#define SLACK_SHARE 20 /* plus this fraction (1/20) of the need */
 #define LEAST_WASTE (32 * MIB)
 
 typedef struct {
@@ -29,9 +29,9 @@ typedef struct {
 
 /* ---- the moment -------------------------------------------------------------------------- */
 
-/* The moment when the most was taken. If all of that was taken before the first event, the trace
- * does not show why: then the moment when the most was in use, since holes at that moment are never
- * filled. */
+/* The moment at which the most memory was taken. If all of that was taken before the first event,
+ * the trace does not show why; then the moment at which the most was in use, because holes at that
+ * moment are never filled. */
 static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
@@ -78,8 +78,8 @@ static bool list_domains(fragmentation_state *q)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* The past of a heap from before the first event is not in the trace: all of its memory may have
- * been needed then. */
+/* The past of a heap from before the first event is not in the trace, so all its memory counts as
+ * needed then. */
 static uint64_t needed_by(const fragmentation_state *q)
 {
     const mv_demand *d = &q->out->demand;
@@ -89,7 +89,7 @@ static uint64_t needed_by(const fragmentation_state *q)
     return d->needed;
 }
 
-/* The most that may be taken beyond a need. */
+/* The most memory beyond a need that counts as usual. */
 static uint64_t allowance(uint64_t needed)
 {
     uint64_t usual = SLACK + needed / SLACK_SHARE;
@@ -98,7 +98,7 @@ static uint64_t allowance(uint64_t needed)
     return small < usual ? small : usual;
 }
 
-/* The rule for the allowance. */
+/* The rule for this allowance. */
 static const char *allowance_text(uint64_t needed)
 {
     if (allowance(needed) == SLACK + needed / SLACK_SHARE)
@@ -112,7 +112,7 @@ static bool is_far_beyond(uint64_t beyond, uint64_t needed)
 }
 
 /* Whether segments in use are mostly holes. This is normal between steps of a healthy run, because
- * the next step fills them, so it only counts when the trace does not show the need. */
+ * the next step fills them, so it counts only if the trace does not show the need. */
 static bool is_hollow(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -139,7 +139,7 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
 
 #define BASE_TEXT 96
 
-/* The need that the allocator's memory is compared with. */
+/* The need with which the allocator's memory is compared. */
 static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -154,7 +154,7 @@ static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
     return text;
 }
 
-/* On a level of calls, and in another tool's file, each block is a segment of its own. */
+/* On a level of calls, and in another tool's file, each block fills a segment. */
 #define WHY_UNSEEN                                                                                 \
     "on this level each block is a segment of its own, so no reserved memory can be free: unused " \
     "memory inside a pool is not visible"
@@ -166,7 +166,8 @@ static bool is_reserved_unknown(const mv_lives *lives)
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
 }
 
-/* Whether the taken memory is uncertain: segments held one after the other would look the same. */
+/* Whether the taken memory is uncertain: segments held one after the other would look like segments
+ * held together. */
 static bool is_too_high(const fragmentation_state *q)
 {
     return q->lives->doubts.unproven_segments > 0 && q->out->at.event + 1 != q->lives->events.count;
@@ -201,7 +202,7 @@ static const char *why_unknown(const fragmentation_state *q)
                     : NULL;
 }
 
-/* The waiting memory; and, at the default moment, the run's need without the wait. */
+/* The waiting memory and, at the default moment, the run's need without the wait. */
 static const char *why_waiting(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -217,8 +218,9 @@ static const char *why_waiting(const fragmentation_state *q)
         f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
-/* The same measure as for the other verdict: bytes beyond the need, and the usual amount. Memory
- * reserved before the trace counts as beyond the need here: the result does not depend on it. */
+/* Uses the measure of the verdict "fragmented": bytes beyond the need, and the usual amount.
+ * Memory reserved before the trace counts as beyond the need here, because the result does not
+ * depend on it. */
 static const char *why_ok(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -283,8 +285,8 @@ static bool find_words(fragmentation_state *q, bool is_far)
     return f->why && f->figures;
 }
 
-/* Whether most of the memory that is not allocated waits for a stream, far more than a heap usually
- * has beyond its need. At the default moment, the wait must also have raised the need that far. */
+/* Whether most unallocated memory waits for a stream, far more than a heap usually has beyond its
+ * need. At the default moment, the wait must also have raised the need that far. */
 static bool is_waiting(const mv_fragmentation *f)
 {
     const mv_demand *d = &f->demand;
@@ -295,7 +297,7 @@ static bool is_waiting(const mv_fragmentation *f)
 }
 
 /* Whether the taken memory is close to the memory that was certainly in use at once. If only frees
- * show blocks, these are the blocks of the final heap. */
+ * show blocks, certain blocks are those of the final heap. */
 static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
 {
     const mv_lives *lives = q->lives;
@@ -339,7 +341,7 @@ const char *mv_fragmentation_verdict_name(const mv_fragmentation *f)
     return f->fragmented ? "fragmented" : f->waits ? "waiting" : "ok";
 }
 
-/* ---- all of it --------------------------------------------------------------------------- */
+/* ---- the whole report -------------------------------------------------------------------- */
 
 static mv_code look(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {

@@ -12,11 +12,11 @@
 #define MIB ((uint64_t)1 << 20)
 
 #define WORTH_A_WORD (64 * MIB) /* smaller savings are not worth a change */
-#define MANY_SIZES   6          /* this many sizes of requests mean that shapes vary */
-#define OLD_SHARE    10         /* part of the events so far: younger blocks are short-lived */
+#define MANY_SIZES   6          /* this many request sizes mean that shapes vary */
+#define OLD_SHARE    10         /* 1/10 of the events so far: younger blocks are short-lived */
 #define MOST_LINES   2
 
-/* Large requests that found no hole large enough. */
+/* Large requests for which no hole was large enough. */
 typedef struct {
     uint32_t count, distinct;
     uint64_t least, most;
@@ -32,7 +32,7 @@ typedef struct {
     mv_block_rules rules;
     missed_sizes missed;
     mv_trials trials; /* open if f->is_replayed */
-    mv_advice spare;  /* receives advice beyond the limit */
+    mv_advice spare;  /* receives advice that exceeds the limit */
     bool failed;
 } adviser;
 
@@ -66,7 +66,7 @@ static const char *failed_requests(adviser *a)
     return keep(a, mv_trials_failures(&a->trials));
 }
 
-/* Whether the culprit of a stack is a line that can be changed. */
+/* Whether the culprit of a stack is a line that the user can change. */
 static bool has_line(const adviser *a, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(a->trace, a->sites->kinds, stack);
@@ -81,8 +81,8 @@ static bool is_old(const adviser *a, const mv_pin *line)
     return mv_pin_age(line, a->f->at.event) * OLD_SHARE >= (uint64_t)(uint32_t)(a->f->at.event + 1);
 }
 
-/* Old, small blocks that strand much memory: a fair part of all stranded memory, and of the
- * excess. */
+/* Whether a line's blocks are to blame: old, small blocks that strand a substantial part of all
+ * stranded memory, and of the excess. */
 static bool is_to_blame(const adviser *a, const mv_pin *line)
 {
     return line->stranded >= WORTH_A_WORD / 2 && line->stranded >= a->f->pins.stranded / 5 &&
@@ -90,7 +90,7 @@ static bool is_to_blame(const adviser *a, const mv_pin *line)
            has_line(a, line->stack) && is_old(a, line);
 }
 
-/* The effect of a separate pool for the line's blocks. Added only if it saves memory. */
+/* Adds the effect of a separate pool for the line's blocks, if it saves memory. */
 static void about_line(adviser *a, const mv_pin *line, mv_err *err)
 {
     char stranded[MV_SIZE_TEXT], own[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], label[256], gain[128] = "";
@@ -127,7 +127,7 @@ static void about_line(adviser *a, const mv_pin *line, mv_err *err)
     advice->saves = apart.saves;
 }
 
-/* ---- what settings are plausible --------------------------------------------------------- */
+/* ---- plausible settings ------------------------------------------------------------------ */
 
 static void find_missed(adviser *a)
 {
@@ -153,7 +153,7 @@ static uint64_t missed_bytes(const adviser *a)
     return a->f->growths.bytes[MV_REASON_NO_HOLE] + a->f->failed;
 }
 
-/* Requests that found no hole have many sizes. */
+/* Whether the requests that found no hole have many sizes. */
 static bool sizes_vary(const adviser *a)
 {
     return a->missed.count >= 8 && a->missed.distinct >= MANY_SIZES &&
@@ -196,9 +196,9 @@ static uint32_t plausible(const adviser *a)
     return set;
 }
 
-/* ---- settings that gain ------------------------------------------------------------------ */
+/* ---- settings that save memory ----------------------------------------------------------- */
 
-/* The line with the most bytes in segments that were added because no hole was large enough. */
+/* The line with most bytes in segments that were added because no hole was large enough. */
 static const char *line_most_added_for(adviser *a, char *label, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;
@@ -278,7 +278,8 @@ static void advise_setting(adviser *a, const mv_trial *trial)
     advice->saves = trial->saves;
 }
 
-/* Advises the settings that save memory, best first, one of each kind. Returns how many. */
+/* Advises the settings that save memory: the best of each kind, best first. Returns
+ * their number. */
 static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
 {
     uint32_t said = 0, count = 0;
@@ -316,10 +317,10 @@ static void about_settings(adviser *a, uint32_t set, mv_err *err)
         try_set(a, MV_TRY_SPLIT_LIMIT, err);
 }
 
-/* ---- what the program could do ----------------------------------------------------------- */
+/* ---- changes of the program -------------------------------------------------------------- */
 
-/* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp), unless
- * disabled. */
+/* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp),
+ * unless disabled. */
 static const char *collectives_advice(const mv_trace *trace)
 {
     enum { KEEP_REFERENCES = 208 };
@@ -332,7 +333,7 @@ static const char *collectives_advice(const mv_trace *trace)
                : "";
 }
 
-/* Blocks freed while another stream could still use them. */
+/* Advice on blocks freed while another stream could still use them. */
 static void about_waiting(adviser *a)
 {
     const mv_waiting *w = &a->f->waiting;
@@ -377,8 +378,8 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_POOL]));
 }
 
-/* Requests just above a multiple of 512 bytes do not waste much. A setting does, or blocks handed
- * out whole. */
+/* Advice on rounding. Requests just above a multiple of 512 bytes waste little; settings waste
+ * more, as do blocks that are not split. */
 static void about_rounding(adviser *a)
 {
     char size[MV_SIZE_TEXT];
@@ -425,7 +426,7 @@ static void about_whole(adviser *a)
     advice->call = "torch.cuda.empty_cache()";
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all advice -------------------------------------------------------------------------- */
 
 /* Opens the trials if there is anything to try. */
 static void open_trials(adviser *a, uint32_t set, mv_err *err)
@@ -445,7 +446,7 @@ static void open_trials(adviser *a, uint32_t set, mv_err *err)
         a->failed = true;
 }
 
-/* The result of the trials where it is not advice, and how certain the advised settings are. */
+/* Notes results of the trials that are not advice, and how certain the advised settings are. */
 static void note_trials(adviser *a)
 {
     mv_fragmentation *f = a->f;

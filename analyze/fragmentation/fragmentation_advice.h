@@ -4,9 +4,9 @@
 
 #include "analyze/fragmentation/fragmentation.h"
 
-/* Fills out->advice. First replayed settings that save memory, by saving; then other changes of the
- * program, by bytes; then memory that can be released. Growth rows must be sorted by size. No
- * advice when the verdict is ok and there is little to save. Fails only when out of memory. */
+/* Sets out->advice: first replayed settings that save memory, by saving; then other changes of the
+ * program, by bytes; then memory that can be released. Growth rows must be sorted by size. There is
+ * no advice if the verdict is ok and little can be saved. Fails only when out of memory. */
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 const mv_sites *sites, mv_window window, mv_fragmentation *out,
                                 mv_err *err);

@@ -11,20 +11,20 @@
 
 #define SHIM_NAME "CUDA graph capture "
 
-/* Deeper ranges are ignored. */
+/* Maximum depth; deeper ranges are ignored. */
 enum { MOST_OPEN = 64 };
 
 typedef struct {
     mv_string_id name;
     int64_t from_us, to_us; /* to_us MV_NO_TIME: open to the end */
-    uint32_t first, end;    /* its events: [first, end) */
-    uint32_t outer, inners; /* the range around it, or MV_NO_ROW; ranges in it */
+    uint32_t first, end;    /* events [first, end) of the range */
+    uint32_t outer, inners; /* enclosing range, or MV_NO_ROW; number of ranges inside */
 } graph_range;
 
-/* An end of a range. */
+/* The end of a range. */
 typedef struct {
     int64_t time_us;
-    uint32_t row; /* of the annotations: equal times stay in file order */
+    uint32_t row; /* row of the annotations: equal times stay in file order */
 } range_end;
 
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
     uint32_t captures_capacity, members_capacity;
 } builder;
 
-/* "CUDA graph capture 3", "capture_32_FULL", "Capturing bs=8". */
+/* Whether a name is like "CUDA graph capture 3", "capture_32_FULL", "Capturing bs=8". */
 static bool names_capture(const char *name)
 {
     static const char word[] = "captur";
@@ -60,7 +60,7 @@ bool mv_graphs_have_ranges(const mv_trace *trace)
     return false;
 }
 
-/* Threads interleave, so the range that ends need not be the innermost one. */
+/* Threads interleave, so the range that ends is not always the innermost one. */
 static void end_range(builder *b, mv_string_id name, int64_t time_us)
 {
     const mv_events *e = &b->s->lives->events;
@@ -123,13 +123,14 @@ static bool find_ranges(builder *b)
     return true;
 }
 
-/* Whether all of a capture is within the range. */
+/* Whether the range is complete and contains no other range. */
 static bool is_innermost(const graph_range *r)
 {
     return r->inners == 0 && r->to_us != MV_NO_TIME;
 }
 
-/* A range of the program around a single capture has the better name. */
+/* The name of a capture's range. A range of the program around a single capture has a
+ * better name. */
 static const char *range_name(const builder *b, uint32_t range)
 {
     const graph_range *r = &b->rows[range];
@@ -172,8 +173,8 @@ static bool is_alloc(const mv_lives *lives, uint32_t event)
     return lives->events.action[event] == MV_ACTION_ALLOC && lives->alloc_of[event] != MV_NO_ROW;
 }
 
-/* Frames of torch.cuda.graph, before the capture begins: it collects garbage and empties the
- * cache. */
+/* Marks frames of torch.cuda.graph before the capture begins, where it collects garbage and empties
+ * the cache. */
 static bool *frames_that_enter(const mv_graph_search *s)
 {
     const mv_trace *trace = s->trace;
@@ -201,7 +202,8 @@ static bool enters_capture(const mv_graph_search *s, const bool *frame_enters, u
     return false;
 }
 
-/* Without pools, or for memory of calls: what was allocated within each innermost range. */
+/* For files without pools, or memory of calls: a capture is the allocations within an
+ * innermost range. */
 static bool captures_of_ranges(builder *b)
 {
     for (uint32_t i = 0; i < b->count; i++) {
@@ -219,7 +221,8 @@ static bool captures_of_ranges(builder *b)
     return true;
 }
 
-/* The segments that it needed come right before a capture's first allocation. */
+/* The first of the segment events directly before a capture's first allocation, which
+ * needed them. */
 static uint32_t first_of(const mv_events *e, uint32_t event)
 {
     while (event > 0 && (e->action[event - 1] == MV_ACTION_SEGMENT_ALLOC ||
@@ -228,8 +231,8 @@ static uint32_t first_of(const mv_events *e, uint32_t event)
     return event;
 }
 
-/* Runs of allocations in one private pool. Another pool, torch.cuda.graph's own calls, or the start
- * or end of a range of captures end them. */
+/* Captures are runs of allocations in one private pool. A run ends with another pool, with
+ * torch.cuda.graph's own calls, or at the start or end of a capture range. */
 static bool captures_of_pools(builder *b)
 {
     mv_graph_search *s = b->s;
@@ -267,10 +270,10 @@ static bool captures_of_pools(builder *b)
     return true;
 }
 
-/* ---- their graphs ------------------------------------------------------------------------ */
+/* ---- graphs of captures ------------------------------------------------------------------ */
 
-/* The time of the last allocation: what is destroyed later goes with the end of the program, which
- * destroys every graph. */
+/* The time of the last allocation. Graphs destroyed later are destroyed because the program ends,
+ * which destroys every graph. */
 static int64_t last_allocation_us(const mv_lives *lives)
 {
     for (uint32_t e = lives->events.count; e-- > 0;)
@@ -279,8 +282,8 @@ static int64_t last_allocation_us(const mv_lives *lives)
     return INT64_MIN;
 }
 
-/* The graph of a capture is the first executable one that is made after it and before the next
- * one. `captures` are of ranges, in their order. */
+/* A capture's graph is the first executable graph made after it and before the next capture.
+ * `captures` must be from ranges, in their order. */
 static bool find_graphs(builder *b)
 {
     const mv_trace *read = mv_trace_as_read(b->s->trace);

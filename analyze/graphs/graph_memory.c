@@ -8,17 +8,17 @@
  *     capture 1   |###########|
  *     capture 2       |#####|        |####|
  *     points      p   p     p p      p    p
- *     first         1    1   1    -    2        of each piece: the first capture with a block there
+ *     first         1    1   1    -    2        the first capture with a block in the piece
  *
- * Addresses of different segments do not mix, even if one got the addresses of another: points are
- * in order of a group of segments, then of the address. The pieces of an expandable segment are one
- * group, since blocks reach over them. */
+ * Different segments stay separate, even if one reuses the addresses of another: points are sorted
+ * by group of segments, then by address. The pieces of an expandable segment are one group, because
+ * a block may span several pieces. */
 typedef struct {
     uint32_t group;
     uint64_t addr;
 } point;
 
-/* Neighbouring or overlapping blocks of one capture, as one. */
+/* A range of adjacent or overlapping blocks of one capture. */
 typedef struct {
     uint32_t group;
     uint64_t addr, end;
@@ -26,17 +26,18 @@ typedef struct {
 
 typedef struct {
     mv_graph_search *s;
-    uint32_t *group; /* [segments] from 1; 0 is for blocks outside all of them */
+    uint32_t *group; /* [segments] from 1; 0 is for blocks outside all segments */
     point *points;   /* [count] */
     uint32_t count;
-    span_of_capture *spans;    /* of capture i: [first_span[i], first_span[i + 1]) */
+    span_of_capture *spans;    /* spans of capture i: [first_span[i], first_span[i + 1]) */
     uint32_t *first_span;      /* [captures + 1] */
-    uint32_t *first;           /* [count] of the piece above a point: capture, or MV_NO_ROW */
-    uint32_t *living;          /* [count] the same, among graphs that are not destroyed */
-    uint32_t *next;            /* [count + 1] scratch: the next unpainted piece */
-    uint32_t *of_pool;         /* [pools] row of the report's, or MV_NO_ROW */
-    uint32_t of_unknown;       /* the row where pools are not in the file, or MV_NO_ROW */
-    uint32_t *pool_of_segment; /* [segments] row of the report's, or MV_NO_ROW */
+    uint32_t *first;           /* [count] first capture with a block in the piece above the point,
+                                * or MV_NO_ROW */
+    uint32_t *living;          /* [count] the same without captures whose graph is destroyed */
+    uint32_t *next;            /* [count + 1] temporary: the next unpainted piece */
+    uint32_t *of_pool;         /* [pools] row of out->pools, or MV_NO_ROW */
+    uint32_t of_unknown;       /* row for captures whose pool is not in the file, or MV_NO_ROW */
+    uint32_t *pool_of_segment; /* [segments] row of out->pools, or MV_NO_ROW */
 } address_map;
 
 /* ---- groups of segments ------------------------------------------------------------------ */
@@ -182,8 +183,8 @@ static uint32_t next_unpainted(uint32_t *next, uint32_t piece)
     return root;
 }
 
-/* Fills [count] `painted`: the first capture of each piece; without captures whose graph is
- * destroyed, unless `all`. */
+/* Sets painted[count] to the first capture of each piece; without `all`, captures whose graph is
+ * destroyed are skipped. */
 static void paint(address_map *m, bool all, uint32_t *painted)
 {
     const mv_graphs *out = m->s->out;
@@ -212,7 +213,7 @@ static uint64_t piece_bytes(const address_map *m, uint32_t piece)
     return m->points[piece + 1].addr - m->points[piece].addr;
 }
 
-/* Adds a segment held to the end, and what captures used of it. */
+/* Adds a segment held at the end, and the parts that captures used. */
 static void add_segment(address_map *m, uint32_t segment, mv_graph_pool *pool)
 {
     const mv_segment_lives *g = &m->s->lives->segments;
@@ -220,7 +221,7 @@ static void add_segment(address_map *m, uint32_t segment, mv_graph_pool *pool)
     uint32_t i = point_at(m, m->group[segment], from);
 
     if (i > 0 && m->points[i - 1].group == m->group[segment])
-        i--; /* a piece that begins below */
+        i--; /* a piece that begins below the segment */
     pool->reserved += g->size[segment];
     for (; i + 1 < m->count && m->points[i].group == m->group[segment] && m->points[i].addr < end;
          i++) {
@@ -249,11 +250,11 @@ static void count_pieces(address_map *m)
         for (uint32_t k = m->first_span[c]; k < m->first_span[c + 1]; k++)
             capture->memory += m->spans[k].end - m->spans[k].addr;
         capture->shared = capture->memory - capture->own;
-        capture->released = capture->own; /* add_segment takes off what is not */
+        capture->released = capture->own; /* add_segment subtracts what is still reserved */
     }
 }
 
-/* The pools that segments or captures are in, and the row of each in `of_pool`. */
+/* Lists the pools of segments and captures, with the row of each pool in `of_pool`. */
 static bool list_pools(address_map *m)
 {
     mv_graph_search *s = m->s;
@@ -282,8 +283,8 @@ static bool list_pools(address_map *m)
     return true;
 }
 
-/* Sets the row of the pool that each segment counts for, or MV_NO_ROW. In files without pools a
- * segment belongs to the graphs if a capture has a block in it. */
+/* Sets the pool row of each segment, or MV_NO_ROW. In files without pools, a segment belongs to the
+ * graphs if a capture has a block in it. */
 static bool place_segments(address_map *m)
 {
     const mv_graph_search *s = m->s;
@@ -340,7 +341,8 @@ static void count_segments(address_map *m)
     }
 }
 
-/* Reduces the outer frames that all stacks of a capture have in common. */
+/* Reduces *common to the number of outer frames that this stack shares with the capture's
+ * other stacks. */
 static void join_stacks(const mv_trace *trace, mv_stack_id first, mv_stack_id other,
                         uint32_t *common)
 {
@@ -354,7 +356,7 @@ static void join_stacks(const mv_trace *trace, mv_stack_id first, mv_stack_id ot
     *common = same;
 }
 
-/* The innermost of the user's frames among the `common` outer ones; MV_NO_FRAME: none. */
+/* The innermost user frame among the `common` outer frames, or MV_NO_FRAME. */
 static mv_frame_id common_frame(const mv_graph_search *s, mv_stack_id stack, uint32_t common)
 {
     uint32_t count;
@@ -417,7 +419,8 @@ static void count_pools(address_map *m)
         pool->unused = pool->reserved - pool->used;
         if (!is_known)
             pool->left = MV_NO_BYTES;
-        if (mv_trace_allocator(s->trace)) /* only addresses of blocks, without their segments */
+        if (mv_trace_allocator(s->trace)) /* the trace has only addresses of blocks, without
+                                           * their segments */
             pool->reserved = pool->used = pool->unused = pool->left = MV_NO_BYTES;
     }
 }

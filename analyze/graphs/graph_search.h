@@ -1,4 +1,4 @@
-/* Internal to analyze/graphs: what its steps share. */
+/* Internal to analyze/graphs: the state that its steps share. */
 #ifndef MV_GRAPH_SEARCH_H
 #define MV_GRAPH_SEARCH_H
 
@@ -24,11 +24,11 @@ static inline bool mv_pool_is_private(mv_pool_id pool)
     return pool.row != MV_NO_POOL.row && pool.row != MV_DEFAULT_POOL.row;
 }
 
-/* Finds the captures: their `name`, `pool`, `first`, `last` and `end`, their graphs, and the
+/* Finds the captures with their `name`, `pool`, `first`, `last`, `end`, their graphs, and the
  * members. Both functions return false when out of memory. */
 bool mv_graph_captures_find(mv_graph_search *s);
 
-/* The bytes of the captures and of their pools. */
+/* Computes the bytes of the captures and of their pools. */
 bool mv_graph_memory_find(mv_graph_search *s);
 
 #endif

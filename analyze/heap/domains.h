@@ -29,7 +29,7 @@ typedef struct {
     uint32_t *of_segment;      /* [lives.segments.count] */
 } mv_domains;
 
-/* The pool of a domain: the default one if the file has none. */
+/* The pool of a domain: the default pool if the file has none. */
 static inline mv_pool_id mv_domain_pool(mv_pool_id pool)
 {
     return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
@@ -38,7 +38,7 @@ static inline mv_pool_id mv_domain_pool(mv_pool_id pool)
 /* O(n log n) in the segments. False when out of memory. */
 bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out);
 
-/* The domain of a request, or MV_NO_ROW when it never had a segment. */
+/* The domain of a request, or MV_NO_ROW if that domain never had a segment. */
 uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool,
                       mv_stream_id stream);
 

@@ -39,11 +39,11 @@ typedef struct {
     mv_holes now;     /* holes that requests can use */
     mv_holes settled; /* only when `defers`: see mv_heap_settled */
     bool defers;      /* some frees of the trace wait for a stream */
-    mv_heap_sums all; /* without `free`: read them through the functions below */
-    mv_heap_sums *of; /* [domains.count] by domain */
+    mv_heap_sums all; /* without `free`: use mv_heap_total */
+    mv_heap_sums *of; /* [domains.count] by domain, without `free`: use mv_heap_domain */
 } mv_heap;
 
-/* The sums of the whole heap, including blocks outside all segments; and of one domain. */
+/* The sums of the whole heap, including blocks outside all segments; and the sums of one domain. */
 static inline mv_heap_sums mv_heap_total(const mv_heap *heap)
 {
     mv_heap_sums sums = heap->all;
@@ -66,42 +66,42 @@ static inline const mv_holes *mv_heap_settled(const mv_heap *heap)
     return heap->defers ? &heap->settled : &heap->now;
 }
 
-/* The heap before the first event. Everything lives in `arena`; trace and lives must outlive it.
+/* The heap before the first event. All memory is in `arena`; trace and lives must outlive the heap.
  * O(n log n). Fails only when memory (MV_NOMEM) or row numbers (MV_LIMIT) run out. */
 mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_heap *out,
                      mv_err *err);
 
-/* Moves past the next event; false when there is none. */
+/* Moves past the next event; false after the last one. */
 bool mv_heap_next(mv_heap *heap);
 
-/* Moves forward past `event`; does nothing when already there or later. Blocks born and freed on
- * the way cost almost nothing. */
+/* Moves forward past `event`; does nothing if the heap is already there or later. Blocks that are
+ * born and freed on the way cost almost nothing. */
 void mv_heap_advance(mv_heap *heap, uint32_t event);
 
-/* The heap as a list. Segments are runs: one cudaMalloc each, or adjacent pieces of an expandable
- * segment, as in snapshots. Pieces tile them. */
+/* The heap as a list. A segment is a run: one cudaMalloc, or adjacent pieces of an expandable
+ * segment, as in snapshots. Pieces tile the segment. */
 typedef struct {
     uint32_t count;        /* segments, by address */
     uint64_t *addr;        /* [count] */
     uint64_t *size;        /* [count] */
     uint64_t *free;        /* [count] bytes in holes */
-    uint64_t *whole;       /* [count] of these, bytes that could be returned to the device: all of
+    uint64_t *whole;       /* [count] bytes of `free` that could be returned to the device: all of
                             * an unused segment, the free pages of an expandable one */
     uint32_t *segment;     /* [count] first row of lives->segments */
     uint32_t *first_piece; /* [count + 1] */
     uint64_t *piece_addr;  /* [first_piece[count]] */
     uint64_t *piece_size;  /* [first_piece[count]] */
-    uint64_t *piece_whole; /* [first_piece[count]] the bytes of a hole that count in `whole` */
-    uint32_t *piece_row;   /* [first_piece[count]] of lives->allocs; MV_NO_ROW: a hole */
+    uint64_t *piece_whole; /* [first_piece[count]] bytes of a hole that count in `whole` */
+    uint32_t *piece_row;   /* [first_piece[count]] row of lives->allocs; MV_NO_ROW: a hole */
 } mv_heap_map;
 
 /* Bytes of whole pages from `low`, inside a row of expandable memory, to `high` or the row's end.
- * Pages count from the start of the row, which was mapped as a whole. */
+ * Pages count from the start of the row, because it was mapped as a whole. */
 uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, uint64_t low,
                                 uint64_t high);
 
-/* Room for a map of this many segments and pieces, filled by the caller. False when out of
- * memory. */
+/* Allocates a map of this many segments and pieces, to be filled by the caller. False when out
+ * of memory. */
 bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map);
 
 /* O(segments and blocks held). Fails only when out of memory. */

@@ -2,7 +2,7 @@
 #include "analyze/heap/heap.h"
 
 /* Pages of expandable segments: kSmallBuffer and kLargeBuffer, PyTorch CUDACachingAllocator.cpp.
- * Large pages of another size (large_segment_size_mb, since 2.11) show in the pieces. */
+ * The pieces show other sizes of large pages (large_segment_size_mb, since 2.11). */
 #define SMALL_PAGE ((uint64_t)2 << 20)
 #define LARGE_PAGE ((uint64_t)20 << 20)
 

@@ -11,7 +11,7 @@ static bool init_tree(mv_arena *arena, uint32_t count, mv_maxtree *tree)
     return tree->node && tree->leaves >= count;
 }
 
-/* O(log count), less if the maxima above stay the same. */
+/* O(log count); less if the maxima above stay the same. */
 static void set_number(mv_maxtree *tree, uint32_t at, uint64_t value)
 {
     uint32_t i = tree->leaves + at;
@@ -31,7 +31,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The largest of numbers [first, end); 0 when there are none. */
+/* The largest of the numbers [first, end); 0 if the range is empty. */
 static uint64_t largest_in(const mv_maxtree *tree, uint32_t first, uint32_t end)
 {
     uint32_t low = tree->leaves + first, high = tree->leaves + end;
@@ -53,7 +53,7 @@ static uint64_t number_at(const mv_maxtree *tree, uint32_t at)
 
 /* ---- holes ------------------------------------------------------------------------------- */
 
-/* by_segment keeps segments of one domain together. */
+/* by_segment keeps a domain's segments together. */
 static bool order_segments(mv_arena *arena, mv_holes *h)
 {
     uint32_t segments = h->lives->segments.count, domains = h->domains->count;
@@ -156,7 +156,7 @@ static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
     set_largest(h, start, old, size);
 }
 
-/* Measures the hole after the block or run that starts at `rank`; there may be none at `rank`. */
+/* Measures the hole after the block or run that starts at `rank`, if there is one. */
 static void measure(mv_holes *h, uint32_t rank)
 {
     bool is_used = mv_rankset_has(&h->used, rank);
@@ -174,7 +174,7 @@ static void measure(mv_holes *h, uint32_t rank)
     set_hole(h, rank, from < limit ? limit - from : 0);
 }
 
-/* The block or run that starts at `rank` or next below it. */
+/* The start at or below `rank` of a block or run. */
 static uint32_t start_of(const mv_holes *h, uint32_t rank)
 {
     uint32_t used = mv_rankset_prev(&h->used, rank), wall = mv_rankset_prev(&h->walls, rank);

@@ -1,13 +1,13 @@
 /* The parts of reserved memory: why the allocator of a device holds this much.
  *
- *     reserved = allocated + rounding + pending      the most that was in use at once
- *              + streams and pools                   each needs its most at its own time
+ *     reserved = allocated + rounding + pending      the most bytes in use at once
+ *              + streams and pools                   each has its peak at another time
  *              + holes + unused segments             the rest: placement, and cache
  *              + unexplained                         0 unless the trace contradicts itself
  *
- * to the byte. At the peak of reserved memory the need is the most in use up to then, because
- * memory that is free at that moment was needed before. At any other moment it is the memory in use
- * there, and streams and pools are 0. docs/diff.md explains the parts. */
+ * to the byte. At the peak of reserved memory, the need is the most bytes in use up to then,
+ * because memory that is free at the peak was needed before. At any other moment, the need is the
+ * memory in use at that moment, and streams and pools are 0. docs/diff.md explains the parts. */
 #ifndef MV_RESERVED_PARTS_H
 #define MV_RESERVED_PARTS_H
 
@@ -32,8 +32,9 @@ typedef struct {
     int64_t part[MV_RESERVED_PARTS]; /* sums to `reserved` */
 } mv_reserved;
 
-/* At the moment that `ask` names; its window also bounds the need. O(n log n). Temporary memory
- * comes from the budget of `arena`. Fails only when memory or row numbers run out. */
+/* The parts at the moment that `ask` names; its window also limits the search for the need. O(n
+ * log n). Temporary memory comes from the budget of `arena`. Fails only when memory or row numbers
+ * run out. */
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          mv_moment_query ask, mv_reserved *out, mv_err *err);
 

@@ -3,7 +3,7 @@
 #include "analyze/lives/block_size.h"
 #include "base/names.h"
 
-#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: shared by smaller large requests */
+#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: for smaller large requests */
 #define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smallest with its own segment */
 #define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
 
@@ -24,10 +24,10 @@ struct mv_growth_search {
     const mv_lives *lives;
     mv_window window;
     mv_block_rules rules;
-    mv_heap heap;         /* before the last segment that was added */
+    mv_heap heap;         /* before the last added segment */
     mv_level_steps steps; /* of `now` */
     mv_levels now;        /* after each event */
-    uint32_t event;       /* the next one */
+    uint32_t event;       /* the next event */
     uint32_t request;     /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
 };
@@ -39,8 +39,8 @@ static bool is_growth(uint8_t action)
     return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
 }
 
-/* The request that a segment event serves is the next one of the device, because the allocator
- * holds its lock in between. events.count when there is none. */
+/* The request that a segment event serves: the device's next one, because the allocator holds its
+ * lock until then. events.count if there is none. */
 static uint32_t next_request(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
@@ -75,7 +75,7 @@ static mv_growth_reason reason_of(const mv_growth_search *s, const mv_segment_gr
     return MV_REASON_SCATTERED;
 }
 
-/* `heap` is at the moment before the event. */
+/* `heap` must be at the moment before the event. */
 static void add_growth(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
@@ -103,7 +103,7 @@ static void add_growth(mv_growth_search *s, uint32_t event)
 
 /* ---- demand ------------------------------------------------------------------------------ */
 
-/* `request`: bytes of a failed request. */
+/* `request`: bytes of a failed request, else 0. */
 static void raise_needed(mv_demand *d, const mv_levels *now, uint64_t request, uint32_t event)
 {
     uint64_t used = now->active + request;
@@ -125,7 +125,7 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
     }
 }
 
-/* Reserved peaks are taken after whole calls, when the segment contains its block. */
+/* Reserved peaks are measured after whole calls, when the segment contains its block. */
 static void follow_demand(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
@@ -187,7 +187,7 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
         mv_growth_search_end(s);
         return NULL;
     }
-    s->steps = s->heap.steps; /* which has not moved */
+    s->steps = s->heap.steps; /* `steps` of the heap, which has not moved yet */
     begin_demand(s);
     return s;
 }
@@ -199,7 +199,7 @@ bool mv_growth_search_some(mv_growth_search *s, uint32_t events)
     for (; events > 0 && s->event < ev->count; events--, s->event++) {
         uint32_t i = s->event;
         if (is_growth(ev->action[i]) && i >= s->window.first && i < s->window.end) {
-            mv_heap_advance(&s->heap, i - 1); /* MV_BEFORE of the first event */
+            mv_heap_advance(&s->heap, i - 1); /* i - 1 is MV_BEFORE for the first event */
             add_growth(s, i);
         }
         follow_demand(s, i);

@@ -1,5 +1,5 @@
 /* Why the allocator took more memory from the device: each segment added despite enough free memory
- * for the request, with the reason; and the most that the run needed and took.
+ * for the request, with the reason; and the peaks of the memory needed and taken.
  *
  * `free`, `usable` and `largest` are from just before the segment was added. */
 #ifndef MV_SEGMENT_GROWTH_H
@@ -8,7 +8,7 @@
 #include "analyze/heap/heap.h"
 #include "analyze/lives/position.h"
 
-/* The first that holds; docs/fragmentation.md explains them. */
+/* The first reason that applies; docs/fragmentation.md explains them. */
 #define MV_GROWTH_REASON_LIST(X)         \
     X(SPLIT_LIMIT, "split limit")        \
     X(PENDING, "pending frees")          \
@@ -31,29 +31,29 @@ typedef struct {
     uint64_t segment_bytes;
     uint64_t request; /* rounded */
     uint64_t free;    /* bytes in holes, in all domains */
-    uint64_t usable;  /* of these, in the request's own domain */
+    uint64_t usable;  /* bytes of `free` in the request's own domain */
     uint64_t largest; /* the largest hole in the request's own domain */
     mv_growth_reason reason;
-    mv_stack_id stack; /* of the request */
+    mv_stack_id stack; /* stack of the request */
 } mv_segment_growth;
 
 /* Peaks of the memory needed and of the memory taken, over the whole trace. An out-of-memory event
- * counts as if it had succeeded: its request as needed, its segment as taken. */
+ * counts as if it had succeeded: its request was needed, its segment taken. */
 typedef struct {
     uint64_t needed; /* most bytes in use (allocated or pending) at once */
     uint32_t needed_event;
-    uint64_t allocated;   /* most bytes allocated at once: the need if no free had waited for a
-                           * stream */
+    uint64_t allocated;   /* most bytes allocated at once: the need if no free had to wait for
+                           * a stream */
     uint64_t taken;       /* most bytes reserved, within the window */
-    uint32_t taken_event; /* after the segment's request; MV_BEFORE */
-    uint64_t failed;      /* refused part of `taken`: 0, or the segment of an out-of-memory event,
-                           * which is then taken_event */
+    uint32_t taken_event; /* event after which the segment's request is served, or MV_BEFORE */
+    uint64_t failed;      /* refused part of `taken`: the segment of an out-of-memory event, which
+                           * is then taken_event, or 0 */
     uint64_t before;      /* bytes reserved before the first event */
 } mv_demand;
 
 typedef struct {
     uint32_t count;
-    mv_segment_growth *rows;         /* [count] in order of events, of the window */
+    mv_segment_growth *rows;         /* [count] the window's rows in order of events */
     uint64_t bytes[MV_REASON_COUNT]; /* segment_bytes by reason */
     uint32_t segments[MV_REASON_COUNT];
     mv_demand demand;
@@ -64,9 +64,9 @@ typedef struct {
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 
-/* The same in pieces: begin, then some events at a time until mv_growth_search_some returns false,
- * then end in any case (NULL is allowed). NULL for the failures of mv_segment_growths_find. The
- * search is in `arena`, too. */
+/* mv_segment_growths_find in pieces: begin, then some events at a time until mv_growth_search_some
+ * returns false, then end in any case (NULL is allowed). begin returns NULL where
+ * mv_segment_growths_find fails. The search is in `arena`, too. */
 typedef struct mv_growth_search mv_growth_search;
 mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
                                          const mv_lives *lives, mv_window window,
@@ -74,8 +74,8 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
 bool mv_growth_search_some(mv_growth_search *search, uint32_t events);
 void mv_growth_search_end(mv_growth_search *search);
 
-/* Size of the segment added for a rounded request when no hole fits: get_alloc_size(), PyTorch
- * CUDACachingAllocator.cpp. */
+/* Size of the segment added for a rounded request when no hole fits: get_alloc_size(),
+ * PyTorch CUDACachingAllocator.cpp. */
 uint64_t mv_segment_size_for(uint64_t rounded);
 
 const char *mv_growth_reason_name(mv_growth_reason reason); /* "no hole large enough" */

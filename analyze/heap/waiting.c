@@ -6,8 +6,8 @@
 typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
-    uint32_t *line_of; /* [2 * groups] row of lines + 1: by group, frees before allocations */
-    uint8_t *is_seen;  /* [streams] blocks of this stream wait */
+    uint32_t *line_of; /* [2 * groups] row of lines + 1, by group: frees, then allocations */
+    uint8_t *is_seen;  /* [streams] blocks on this stream wait */
     uint64_t largest;
     mv_waiting *out;
 } waiting_search;

@@ -6,19 +6,19 @@
 #include "base/sort.h"
 #include "parse/tools/block_log.h"
 
-/* A block's allocation. */
+/* The allocation of a block. */
 typedef struct {
     uint64_t addr;
     int64_t time_us;
     uint64_t bytes;
     uint32_t event;
-    uint32_t pair; /* event of the trace, in rows of the snapshot */
+    uint32_t pair; /* in rows of the snapshot: the matching event of the trace */
 } birth;
 
 typedef struct {
     uint32_t count;
-    birth *rows;               /* by address, then in order */
-    int64_t first_us, last_us; /* of all events of the device */
+    birth *rows;               /* by address, then in order of events */
+    int64_t first_us, last_us; /* time of the device's first and last event */
 } births;
 
 typedef struct {
@@ -48,7 +48,7 @@ static bool find_births(mv_arena *scratch, const mv_events *e, births *out)
             continue;
         out->first_us = e->time_us[i] < out->first_us ? e->time_us[i] : out->first_us;
         out->last_us = e->time_us[i] > out->last_us ? e->time_us[i] : out->last_us;
-        /* Blocks that are not in the profiler's trace have addresses of the reader's own. */
+        /* Blocks missing from the profiler's trace have addresses invented by the reader. */
         if (e->action[i] == MV_ACTION_ALLOC && e->addr[i] < MV_BLOCK_LOG_ADDRESS)
             out->rows[out->count++] = (birth){e->addr[i], e->time_us[i], e->size[i], i, MV_NO_ROW};
     }
@@ -58,7 +58,7 @@ static bool find_births(mv_arena *scratch, const mv_events *e, births *out)
     return out->rows != NULL;
 }
 
-/* The devices of both; not the CPU, whose blocks no snapshot has. */
+/* Finds the devices that both files have, without the CPU, whose blocks are in no snapshot. */
 static bool find_devices(joining *j)
 {
     const char *cpu = mv_fact_find(j->profile, MV_FACT_CPU_DEVICE);
@@ -84,8 +84,8 @@ static uint64_t distance(int64_t a, int64_t b)
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-/* Visits each allocation of the trace with the nearest one of the snapshot at its address that
- * fits: by time less the offset, and in order. */
+/* Visits each allocation of the trace together with a fitting allocation of the snapshot at the
+ * same address: the nearest in time, after subtracting the offset, and in order. */
 typedef void pair_fn(joining *j, birth *of_snapshot, birth *of_profile);
 
 static void for_each_pair(joining *j, device_births *d, int64_t offset_us, pair_fn *visit)
@@ -153,7 +153,7 @@ static void count_events(joining *j)
         j->out->events += p->count;
         for (uint32_t k = 0; k < p->count; k++) {
             int64_t time_us = p->rows[k].time_us - j->out->offset_us;
-            /* At the edges the clocks decide, and they do not agree to the microsecond. */
+            /* at the edges the clocks decide, which do not agree to the microsecond */
             j->out->outside +=
                 p->rows[k].pair == MV_NO_ROW &&
                 (time_us < s->first_us + MV_JOIN_SAME_US || time_us > s->last_us - MV_JOIN_SAME_US);
@@ -161,7 +161,7 @@ static void count_events(joining *j)
     }
 }
 
-/* ---- whether it is the same run ------------------------------------------------------------ */
+/* ---- test for the same run ----------------------------------------------------------------- */
 
 static bool has_times(const mv_trace *trace)
 {
@@ -172,7 +172,7 @@ static bool has_times(const mv_trace *trace)
     return false;
 }
 
-/* How long one ended before the other began; 0: they overlap. */
+/* Seconds between the end of one recording and the start of the other; 0 if they overlap. */
 static double seconds_between(const joining *j)
 {
     uint64_t least = UINT64_MAX;
@@ -264,7 +264,7 @@ static retag *find_retags(joining *j, uint64_t *count)
     return rows;
 }
 
-/* The snapshot's strings, followed by all of the trace's that its tags name. */
+/* The snapshot's strings, followed by those strings of the trace that its tags use. */
 static bool add_strings(mv_arena *arena, joining *j, uint32_t *of_theirs)
 {
     const mv_strings *s = &j->trace->strings, *p = &j->profile->strings;
@@ -330,7 +330,7 @@ static bool add_tags(mv_arena *arena, joining *j, const retag *rows, uint64_t co
     return true;
 }
 
-/* The trace may be one that others have, too: what changes is copied. */
+/* The trace may be shared, so the columns to change are copied. */
 static bool copy_tags_of_events(mv_arena *arena, mv_trace *trace)
 {
     mv_device *devices = mv_push_array(arena, mv_device, trace->device_count);

@@ -7,12 +7,13 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Fewer samples, or fewer rises, show no pattern. A rise compares the least unexplained bytes with
- * one number of live objects and with the next number. The least, since pools that keep memory, and
- * calls that a sample falls into, come and go in each step. */
+/* Minimum samples and rises for a pattern. A rise compares the lowest unexplained bytes at one
+ * number of live objects with those at the next number. The lowest value is used because other
+ * driver memory comes and goes in each step: pools that keep memory, and calls in progress at the
+ * time of a sample. */
 enum { LEAST_SAMPLES = 4, LEAST_RISES = 3 };
 
-/* The unit of driver memory: a smaller rise may be rounding. */
+/* The unit of driver memory; a smaller rise may be rounding. */
 #define LEAST_GROWTH ((int64_t)2 << 20)
 
 static const struct {
@@ -26,9 +27,9 @@ static const struct {
 enum { GRAPHS, STREAMS, KINDS };
 
 typedef struct {
-    uint32_t group; /* of sites, times KINDS, and the kind */
+    uint32_t group; /* group of sites * KINDS + kind */
     uint32_t call;
-    uint32_t born, died; /* bins; died MV_NEVER: alive at the end */
+    uint32_t born, died; /* bins; died is MV_NEVER if alive at the end */
 } object;
 
 typedef struct {
@@ -80,7 +81,7 @@ static bool list_objects(search *s)
     return true;
 }
 
-/* Whether the objects [first, end) of one line grow step by step. */
+/* Whether one line's objects [first, end) grow step by step. */
 static bool evaluate_objects(const search *s, uint32_t first, uint32_t end, uint32_t *born,
                              uint32_t *lived, mv_growth *growth, uint32_t *alive)
 {
@@ -98,7 +99,7 @@ static bool evaluate_objects(const search *s, uint32_t first, uint32_t end, uint
     return growth->kind == MV_GROWTH_STEADY;
 }
 
-/* Among the lines that grow, the one with the most live objects. */
+/* Finds the growing line with the most live objects. */
 static bool find_line(search *s, uint32_t *first, uint32_t *end, mv_growth *growth)
 {
     uint32_t *born = mv_push_array(s->scratch, uint32_t, s->count);
@@ -125,11 +126,12 @@ static bool find_line(search *s, uint32_t *first, uint32_t *end, mv_growth *grow
 /* ---- samples ----------------------------------------------------------------------------- */
 
 typedef struct {
-    uint32_t rises, chances; /* from floor to floor: one for each number of objects with a sample */
-    int64_t fall;            /* the deepest, from the highest floor before */
+    uint32_t rises, chances; /* from floor to floor; there is a floor for each number of objects
+                              * with a sample */
+    int64_t fall;            /* the deepest fall below an earlier floor */
 } shape;
 
-/* The floor is done: more objects were made, or the samples end. */
+/* Ends a floor, because more objects were created or the samples end. */
 static void close_floor(mv_driver_growth *out, shape *seen, int64_t floor, int64_t *highest)
 {
     if (seen->chances++ == 0)
@@ -141,7 +143,7 @@ static void close_floor(mv_driver_growth *out, shape *seen, int64_t floor, int64
     out->last = floor;
 }
 
-/* Goes through the samples from the first judged step up to the end. */
+/* Goes through the samples from the first judged step to the end. */
 static void look_at_samples(search *s, const mv_device_use *use, uint32_t first, uint32_t end,
                             int64_t from_us, shape *seen)
 {
@@ -171,8 +173,8 @@ static void look_at_samples(search *s, const mv_device_use *use, uint32_t first,
     seen->chances -= seen->chances > 0;
 }
 
-/* Whether the unexplained bytes grew with the objects: in most of the chances, and without going
- * back by a quarter of its growth. */
+/* Whether the unexplained bytes grew with the objects: on most chances, and without falling by a
+ * quarter of the total growth. */
 static bool grows(const mv_driver_growth *out, const shape *seen)
 {
     int64_t growth = out->last - out->first;
@@ -183,7 +185,7 @@ static bool grows(const mv_driver_growth *out, const shape *seen)
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-static bool say(search *s, uint32_t kind, const shape *seen)
+static bool describe(search *s, uint32_t kind, const shape *seen)
 {
     mv_driver_growth *out = s->out;
     char label[160], first[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
@@ -242,7 +244,7 @@ static mv_code find_in(search *s, mv_err *err)
     s->out->culprit = mv_culprit_frame(s->trace, s->sites.kinds, s->out->stack);
     s->out->confidence = growth.confidence;
     s->out->steps = s->steps > growth.first ? s->steps - growth.first : 0;
-    return say(s, kind, &seen) ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "objects");
+    return describe(s, kind, &seen) ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "objects");
 }
 
 mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
@@ -277,8 +279,8 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
     return code;
 }
 
-/* All of a capture, on a level of its calls. */
-static bool is_asked(const mv_trace *trace, const mv_lives *lives)
+/* Whether to look for driver growth: only for a whole capture, on a level of its CUDA calls. */
+static bool is_applicable(const mv_trace *trace, const mv_lives *lives)
 {
     const char *level = trace->origin.level;
 
@@ -295,7 +297,7 @@ mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_l
     mv_driver_growth *grown;
     int64_t *step_us;
 
-    if (!is_asked(trace, lives))
+    if (!is_applicable(trace, lives))
         return MV_OK;
     grown = mv_push_struct(arena, mv_driver_growth);
     step_us = mv_push_array(arena, int64_t, (uint64_t)steps->count + 1);

@@ -8,14 +8,14 @@
 #include "base/sort.h"
 #include "parse/live/read_live.h"
 
-/* With fewer whole spans there is no middle to compare the end with. */
+/* Minimum whole spans: with fewer, there is no middle with which to compare the end. */
 enum { LEAST_SPANS = 4, MOST_SPANS = 16 };
 
 typedef struct {
     uint64_t addr, allocations, born, freed;
     uint64_t least[MOST_SPANS]; /* [spans] */
     uint32_t spans;
-    uint32_t culprit; /* a frame's row, or a stack's where there is none */
+    uint32_t culprit; /* row of the frame; row of the stack if there is no frame */
     bool has_culprit;
     mv_stack_id stack;
 } folded_line;
@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     mv_leak_state *w;
     uint64_t span_us;
-    uint32_t count, known; /* known: with a stack, first */
+    uint32_t count, known; /* known: number of lines with a stack, which come first */
     folded_line *rows;     /* [count] */
 } folded_lines;
 
@@ -48,7 +48,7 @@ static bool take_line(const char **at, folded_line *out)
     return out->freed <= out->born && (**at == ';' || **at == 0);
 }
 
-/* The first line is the sum of all, and has the number of spans that the others must have. */
+/* The first line is the sum of all lines; the other lines must have its number of spans. */
 static bool read_fact(folded_lines *f, const char *text)
 {
     uint64_t most = 0, first;
@@ -74,7 +74,7 @@ static bool read_fact(folded_lines *f, const char *text)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* A line has the stack of the folded allocation at its address. */
+/* Sets each line's stack to that of the folded allocation at the line's address. */
 static bool find_stacks(folded_lines *f, int64_t until_us)
 {
     mv_events e = mv_trace_events(f->w->trace, f->w->lives->device);
@@ -100,7 +100,7 @@ static bool find_stacks(folded_lines *f, int64_t until_us)
     return true;
 }
 
-/* The least of a sum is at least the sum of the least. */
+/* Adds a lower bound: the minimum of a sum is at least the sum of the minima. */
 static void add_line(mv_grown *line, const folded_line *row, uint64_t least[MOST_SPANS])
 {
     line->allocations += row->allocations;
@@ -110,8 +110,9 @@ static void add_line(mv_grown *line, const folded_line *row, uint64_t least[MOST
         least[i] += row->least[i];
 }
 
-/* The last span is not whole: its least may be of a moment in the middle of a step. */
-static void judge(mv_grown *line, const uint64_t least[MOST_SPANS], uint32_t whole)
+/* The last span is ignored because it is not whole: its minimum may come from the middle of
+ * a step. */
+static void measure_rises(mv_grown *line, const uint64_t least[MOST_SPANS], uint32_t whole)
 {
     line->from = least[(whole - 1) / 2];
     line->to = least[whole - 1];
@@ -137,7 +138,7 @@ static bool join_lines(folded_lines *f)
                f->rows[i].culprit == first->culprit;
              i++)
             add_line(&line, &f->rows[i], least);
-        judge(&line, least, first->spans - 1);
+        measure_rises(&line, least, first->spans - 1);
         if (line.to > line.from)
             out->grown[out->grown_count++] = line;
     }
@@ -157,7 +158,7 @@ bool mv_folded_lines_find(mv_leak_state *w)
 
     snprintf(key, sizeof key, MV_FACT_FOLDED_LINES "%u", w->lives->device);
     text = until_us == MV_NO_TIME ? NULL : mv_fact_find(w->trace, key);
-    /* The fact is about the framework's blocks: not about another level. */
+    /* The fact is about the framework's blocks, not about other levels. */
     if (!text || mv_trace_as_read(w->trace) != w->trace)
         return true;
     return read_fact(&f, text) &&

@@ -1,6 +1,6 @@
-/* Of a bounded recording (docs/recorder.md) the events before a moment are known only by the memory
- * that they left alive: no steps, and nothing that was freed. The same holds for a recording that
- * was paused and not resumed (analyze/thin/pauses.h). */
+/* Recordings with missing steps. In a bounded recording (docs/recorder.md), the time before some
+ * moment is known only by the memory that is still alive: no steps, and nothing that was freed. A
+ * recording that was paused and not resumed (analyze/thin/pauses.h) has no steps at its end. */
 #include "analyze/leaks/leak_state.h"
 
 #include "analyze/thin/thin.h"
@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "parse/live/read_live.h"
 
-/* Neither the steps of a pause that lasts to the end are recorded, nor what they allocated if the
- * program freed it when it ended. */
+/* A pause that lasts to the end hides steps, and memory allocated in them that the program freed at
+ * its exit. */
 static void check_pause(mv_leak_state *w)
 {
     const mv_note *note = &w->trace->notes[MV_NOTE_THINNED];
@@ -25,7 +25,7 @@ static void check_pause(mv_leak_state *w)
     w->out->settle = "record a longer part, or without --stop-after";
 }
 
-/* The counters of the lines say what grew. */
+/* Uses the counters of lines, which show what grew. */
 static bool check_lines(mv_leak_state *w)
 {
     const mv_grown *line = w->out->grown;
@@ -46,7 +46,7 @@ static bool check_lines(mv_leak_state *w)
     return w->out->why != NULL;
 }
 
-/* Without counters: what was allocated in the second half of the folded time, and is alive. */
+/* Without counters: uses live memory that was allocated in the second half of the folded time. */
 static bool check_blocks(mv_leak_state *w, int64_t until)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -4,16 +4,15 @@
 
 #include "analyze/leaks/leak_state.h"
 
-/* The difference between the bytes that a group holds at the floor of a bin and at the floor
- * before. */
+/* How many more bytes a group holds at the floor of a bin than at the floor before. */
 typedef struct {
     uint32_t group, bin;
     int64_t bytes;
 } mv_group_change;
 
-/* All changes, by group and bin: [*count]. A bin may have several. `bytes` is allocs.block or
- * allocs.requested; blocks with `skip` are omitted; NULL: no block is. NULL when memory is out. O(n
- * log n). */
+/* All changes, by group and bin: [*count]. A bin may have several changes. `bytes` is allocs.block
+ * or allocs.requested. Blocks with `skip` are omitted; `skip` may be NULL. NULL when out of memory.
+ * O(n log n). */
 mv_group_change *mv_group_changes(const mv_leak_state *w, const uint64_t *bytes,
                                   const uint8_t *skip, uint32_t *count);
 

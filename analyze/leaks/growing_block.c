@@ -4,21 +4,22 @@
 
 #include "analyze/code/stack_marks.h"
 
-/* From mark to mark, a larger block must have replaced the block this many times, and in this share
+/* A larger block must have replaced the block this many times from mark to mark, and in this share
  * of the steps. (In the sixth step, the first and the last of six blocks are between marks.) */
 #define LEAST_RISES 4
 #define RISING      0.8
 
-/* With few steps, a block that was replaced by a larger one this often, and in each step, may grow.
- * More steps than these would have shown growth. */
+/* With few steps, a block may grow if a larger block replaced it this often, and in each step. With
+ * more steps than these, growth would have shown. */
 #define DOUBTFUL_RISES 2
 #define DOUBTFUL_STEPS 8
 
-/* When the temporary memory of the steps grows by more than this multiple of the block's growth,
- * the block is the input that the steps process. */
+/* If the steps' temporary memory grows by more than this multiple of the block's growth, the block
+ * is the input that the steps process. */
 #define TEMPORARY_A_GROWTH 3
 
-/* The most sites to look at: more than a program has buffers that it copies into larger ones. */
+/* Maximum number of sites to examine: more than the number of buffers that a program copies into
+ * larger ones. */
 #define MOST_SITES 16
 
 /* Blocks of one site that are alive at a mark, in order of birth. */
@@ -37,9 +38,10 @@ typedef struct {
     const mv_steps *steps;
     const mv_floor *floor;
     uint32_t first;
-    uint32_t least_rises; /* of a candidate */
+    uint32_t least_rises; /* that make a site a candidate */
     bool has_backward;
-    uint64_t *held, *asked; /* [floor->bins] bytes of one site at the end of each bin */
+    uint64_t *held, *asked; /* [floor->bins] bytes of one site at the end of each bin:
+                             * occupied, requested */
     uint64_t *kept;         /* [floor->bins] */
 } search;
 
@@ -76,8 +78,8 @@ static bool is_candidate(const search *s, const site_row *row, uint32_t site)
         return false;
     if (mv_steps_bin(s->steps, row->last_birth) + 1 < s->steps->count)
         return false;
-    /* Blocks that modules allocate again for each token are a cache of the current request, unless
-     * a backward pass shows that the steps train. */
+    /* Blocks that modules reallocate for each token are a cache of the current request, unless a
+     * backward pass shows that the steps train. */
     place = mv_outer_of(s->outer, stack);
     return s->has_backward || (place != MV_NO_ROW && s->outer->kind[place] != MV_OUTER_CALL);
 }
@@ -94,7 +96,7 @@ static bool look_for_backward(search *s)
     return marks != NULL;
 }
 
-/* Fills `held` and `asked`. */
+/* Fills `held` and `asked` for a site. */
 static void measure(const search *s, uint32_t site)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -122,7 +124,7 @@ static void measure(const search *s, uint32_t site)
     }
 }
 
-/* Temporary memory of the steps: its mean over the bins [from, to). */
+/* Temporary memory of the steps: the mean over bins [from, to). */
 static double temporary_of(const mv_floor *floor, uint32_t from, uint32_t to)
 {
     double sum = 0;
@@ -132,15 +134,15 @@ static double temporary_of(const mv_floor *floor, uint32_t from, uint32_t to)
     return sum / (to - from);
 }
 
-/* Bytes that the measured site holds from one whole bin to the last. */
+/* How a measured site's bytes change from one whole bin to the last. */
 typedef struct {
-    uint32_t first, last, bins; /* bins: from the first to the last, without the first */
+    uint32_t first, last, bins; /* bins: number of bins after the first, to the last */
     uint32_t rises, falls;
     uint64_t grown;
 } bin_habit;
 
-/* All bins from s->first to the last whole one count, since a warm-up does not replace its block by
- * a larger one each time. Fills `kept`. */
+/* All bins from s->first to the last whole bin count, because a warm-up does not replace its block
+ * by a larger one each time. Fills `kept`. */
 static bin_habit habit_of(search *s)
 {
     bin_habit h = {.first = s->first, .last = s->floor->bins - 2};
@@ -160,9 +162,9 @@ static bin_habit habit_of(search *s)
     return h;
 }
 
-/* Whether the site may be the input of the steps, such as the tokens of a request, rather than memory
- * that they keep: their temporary memory grows by more. The first whole step is part of the warm-up,
- * but counts if there are only two. */
+/* Whether the site may be the input of the steps, such as the tokens of a request, rather than
+ * memory that the steps keep: if so, their temporary memory grows by more than the site. The first
+ * whole step is part of the warm-up, but counts if there are only two. */
 static bool follows_work(const search *s, const bin_habit *h)
 {
     uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;
@@ -173,7 +175,7 @@ static bool follows_work(const search *s, const bin_habit *h)
 }
 
 /* Whether the measured site grows. */
-static bool judge(search *s, mv_growing_block *out)
+static bool evaluate(search *s, mv_growing_block *out)
 {
     bin_habit h = habit_of(s);
     mv_floor_proof proof;
@@ -189,7 +191,8 @@ static bool judge(search *s, mv_growing_block *out)
            proof == MV_FLOOR_RISES;
 }
 
-/* Whether it may grow: its block became larger in each whole step, and the floor rose with it. */
+/* Whether the measured site may grow: its block became larger in each whole step, and the floor
+ * rose with it. */
 static bool may_grow(search *s)
 {
     bin_habit h = habit_of(s);
@@ -224,7 +227,7 @@ static void look_for_growth(search *s, const site_row *rows, mv_growing_blocks *
             continue;
         seen++;
         measure(s, site);
-        if (judge(s, &block))
+        if (evaluate(s, &block))
             out->blocks[out->count++] = block;
     }
 }

@@ -4,16 +4,16 @@
 #include "analyze/leaks/growth.h"
 
 /* A line must hold more at the floors of this many whole steps, without a fall, and in this share
- * of them. Conversations that end have been seen to last 9 and 30 turns; those with 30 were
- * alone. */
+ * of the steps. Recorded conversations that ended had up to 9 turns; conversations without others
+ * at the same time had up to 30. */
 #define LEAST_RISES 20
 #define RISING      0.8
 
-/* Blocks that were part of fewer floors than this belong to the request under way. */
+/* Blocks in fewer floors than this belong to the request under way. */
 #define FLOORS_OF_REQUEST 2
 
-/* Requested bytes at the last floor, for each group, of blocks older than the request under way.
- * NULL when memory is out. */
+/* Requested bytes of each group at the last floor, in blocks older than the request under way. NULL
+ * when out of memory. */
 static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -27,10 +27,10 @@ static uint64_t *older_of_groups(const mv_leak_state *w)
     return older;
 }
 
-/* Whether changes[from] to changes[to - 1], which belong to one group, are growth; sets the growth
+/* Whether the changes [from, to), which belong to one group, are growth. Sets the growth
  * per step. */
-static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t from, uint32_t to,
-                  uint64_t older, mv_growing_line *out)
+static bool evaluate(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
+                     uint32_t to, uint64_t older, mv_growing_line *out)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), last = w->floor.bins - 2, rises = 0;
     int64_t held = 0, begun = 0;
@@ -74,7 +74,7 @@ bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *
     for (uint32_t i = 0, end; i < changes; i = end) {
         for (end = i + 1; end < changes && list[end].group == list[i].group;)
             end++;
-        *count += judge(w, list, i, end, older[list[i].group], &(*lines)[*count]);
+        *count += evaluate(w, list, i, end, older[list[i].group], &(*lines)[*count]);
     }
     return true;
 }

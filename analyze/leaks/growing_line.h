@@ -1,14 +1,14 @@
-/* A line whose blocks grow although none of them is old: conversation caches that are each copied
- * into a larger block at the next turn.
+/* A line that grows although none of its blocks is old: conversation caches, each of which is
+ * copied into a larger block at the next turn.
  *
  *     bins        1    2    3    4    5    6
  *     user a    |----|---------|-----------
  *     user b         |----|---------|------     each block is replaced after a while; together they
  *     user c              |---------|------     hold more at each floor
  *
- * The tokens of one request look alike, but there each step replaces all blocks of the line. A line
- * that hardly frees any is judged by its births alone (growth.h): it may be a cache by key, or the
- * outputs of CUDA graphs, one for each batch size. */
+ * The tokens of one request look similar, but with tokens each step replaces all blocks of the
+ * line. A line that frees hardly any blocks is judged only by its births (growth.h): it may be a
+ * cache by key, or hold the outputs of CUDA graphs, one for each batch size. */
 #ifndef MV_GROWING_LINE_H
 #define MV_GROWING_LINE_H
 
@@ -19,7 +19,7 @@ typedef struct {
     uint64_t bytes_per_step;
 } mv_growing_line;
 
-/* Sets *lines to *count groups. Needs steps and floor. False when memory is out. O(n log n). */
+/* Sets *lines to *count groups. Needs steps and floor. False when out of memory. O(n log n). */
 bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *count);
 
 #endif

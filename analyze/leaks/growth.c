@@ -4,40 +4,40 @@
 
 #include "base/sort.h"
 
-/* If blocks that lived this long were freed this many times more rarely than blocks were kept, they
- * do not excuse the kept ones: a leaking line frees a block now and then, too. */
+/* Freed blocks excuse kept blocks of the same age only if there are more than a tenth as many: a
+ * leaking line frees a block now and then, too. */
 #define EXCUSE_SHARE 10
 
-/* With at least this many marks the first whole bin is part of the warm-up. */
+/* Minimum number of marks for the first whole bin to count as warm-up. */
 #define MARKS_FOR_WARM_UP 4
 
 /* Up to this many steps, a site that may grow makes the verdict unknown rather than clean. */
 #define MARKS_TO_BE_SURE 8
 
-/* Births are taken to have stopped, or to thin out, when chance would do that in at most one case
+/* Births count as stopped, or as thinning out, if chance would cause this in at most one case
  * of fifty. */
 #define CHANCE_OF_STOP         0.02
 #define DEVIATIONS_OF_THINNING 2.0
 #define SHARE_OF_THINNING      0.25
 
-/* Bins with births that are needed for growth, including the youngest. A window of the last five
- * steps holds five before it is full, so it takes six. Births in exactly every second, third, ...
- * step need one fewer, since chance does not do that. When each block has its own size, the
- * site may be a cache by shape: with eight shapes, seven steps see only new ones in one case of
- * fifty. */
+/* Bins with births that are needed for growth, including the youngest bins. A window of the last
+ * five steps has births in five bins before it is full, so six are needed. Births in exactly every
+ * second, third, ... step need one bin fewer, because chance does not cause this pattern. If each
+ * block has a different size, the site may be a cache by shape: with eight shapes, seven steps see
+ * only new shapes in one case of fifty. */
 #define BINS_OF_GROWTH 6
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
 
-/* A line that frees ten blocks for each one that it keeps does not keep blocks of this many bins by
- * chance. With three, recordings of conversations that all end would be unknown. */
+/* A line that frees ten blocks for each block that it keeps does not keep blocks from this many
+ * bins by chance. With three bins, recordings of conversations that all end would be unknown. */
 #define BINS_OF_SELDOM 4
 
-/* Growth that began in the second half of the recording must continue for this many bins. */
+/* Growth that began in the second half of the recording must last for this many bins. */
 #define BINS_OF_LATE_GROWTH 6
 
-/* How many bins blocks of this site may live: the least number beyond which few blocks were freed,
- * compared with those still alive. Blocks that are alive from set-up and warm-up do not count. */
+/* How many bins the site's blocks may live: the smallest age beyond which few blocks were freed,
+ * compared with those still alive. Blocks alive since set-up and warm-up do not count. */
 static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
 {
     uint32_t i = 0, old = s->alive, age = 0, set_up = 0;
@@ -59,11 +59,11 @@ static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
 
 /* How the births of overdue blocks spread over the bins. */
 typedef struct {
-    uint32_t bins, late_bins; /* distinct bins; those at or after `first` */
+    uint32_t bins, late_bins; /* distinct bins; those of them at or after `first` */
     uint32_t first_bin, last_bin;
     uint32_t least_gap, most_gap;
     uint64_t late_sum;   /* sum of the late bins' numbers, counted from `first` */
-    uint32_t last_third; /* of the late bins, those in the last third of [first, last] */
+    uint32_t last_third; /* number of late bins in the last third of [first, last] */
     uint32_t most;
 } birth_spread;
 
@@ -110,14 +110,14 @@ static bool births_stop(const birth_spread *b, uint32_t last)
 
     if (births_are_even(b))
         return silent >= 2 * (uint64_t)b->most_gap;
-    /* One silent bin may come from the position of the mark within the step, and a pause that is no
-     * longer than an earlier one is not an end. */
+    /* One silent bin may come from the position of the mark within the step; and a pause that is no
+     * longer than an earlier pause is not an end. */
     return silent > 1 && silent >= b->most_gap && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
 }
 
 /* Laplace's test for a trend: if the births were spread evenly, the mean of their bins would be in
- * the middle, give or take range / sqrt(12 n). With many births it sees slopes that end nowhere
- * near, so the last third must be thin as well. */
+ * the middle, within range / sqrt(12 n). With many births, the test also finds slight slopes that
+ * will not reach zero, so the last third must be thin as well. */
 static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last)
 {
     double range = (double)last - first, n = b->late_bins;
@@ -128,7 +128,7 @@ static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last
            b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
 }
 
-/* Each bin halves the doubt. Uneven births and a late beginning leave more of it. */
+/* Each bin halves the doubt. More doubt remains if births are uneven or begin late. */
 static double confidence_of(const birth_spread *b, uint32_t last)
 {
     double sure = 1 - ldexp(1, -(int)(b->bins < 50 ? b->bins - 1 : 49));
@@ -139,7 +139,7 @@ static double confidence_of(const birth_spread *b, uint32_t last)
     return fmax(0.5, sure * (0.5 + 0.5 * fmin(1, seen)));
 }
 
-/* Distinct bins in which the live blocks were born. */
+/* Number of distinct bins in which the live blocks were born. */
 static uint32_t bins_of(const mv_growth_site *s)
 {
     uint32_t bins = 0;
@@ -149,8 +149,8 @@ static uint32_t bins_of(const mv_growth_site *s)
     return bins;
 }
 
-/* Whether a site whose births are uneven looks like a cache that gets an entry for each new key: it
- * frees hardly a block, and entries differ in size. */
+/* Whether a site with uneven births looks like a cache that gets an entry for each new key: it
+ * frees hardly any blocks, and its entries differ in size. */
 static bool is_cache(const mv_growth_site *s)
 {
     return !s->is_one_size && MV_KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;
@@ -169,12 +169,12 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_EACH_NTH;
     if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
         wanted = BINS_OF_LATE_GROWTH;
-    /* The youngest births may be too young to judge. At most two may be; otherwise the site keeps
-     * its blocks for a while. */
+    /* The youngest births may be too young to judge. At most two bins may be too young; otherwise
+     * the site keeps its blocks for a while. */
     return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }
 
-/* Whether a line that frees its blocks keeps one now and then, up to the end. */
+/* Whether a line frees most of its blocks but keeps one now and then, up to the end. */
 static bool keeps_seldom(const mv_growth_site *s, const birth_spread *b)
 {
     return b->late_bins >= BINS_OF_SELDOM && b->last_third > 0 &&

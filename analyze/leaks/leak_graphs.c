@@ -10,8 +10,8 @@ typedef struct {
     const uint8_t *kinds; /* of frames */
 } graphs;
 
-/* The frames that the blocks of a graph have in common: from the caller of the modules outwards. A
- * block that was allocated there without a module (a loss) has the whole stack in common. */
+/* The frames that a graph's blocks have in common: from the caller of the modules outwards. A block
+ * that this caller allocated without a module (a loss) has its whole stack in common. */
 typedef struct {
     const mv_frame_id *frames;
     uint32_t count;
@@ -40,7 +40,7 @@ static int by_frames(const graph_part *a, const graph_part *b)
     return (a->count > b->count) - (a->count < b->count);
 }
 
-/* Parts of one graph become neighbours; the one with a graph's kind and the most bytes is first. */
+/* Sorts parts of one graph next to each other; a graph's kind comes first, then most bytes. */
 static int by_graph(const void *left, const void *right, const void *context)
 {
     const graph_part *a = left, *b = right;
@@ -69,8 +69,7 @@ static void join(mv_leak *graph, const mv_leak *part, uint32_t *joined)
         graph->confidence = part->confidence;
 }
 
-/* Whether a leak can be part of a graph. Leaks with another known cause are their own entries.
- * */
+/* Whether a leak can be part of a graph. Leaks with another known cause are their own entries. */
 static bool joins_graph(const mv_leak *leak)
 {
     return mv_leak_is_graph(leak->kind) || leak->kind == MV_LEAK_UNKNOWN ||

@@ -8,18 +8,19 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* A forward pass that keeps this many blocks keeps more than its result: it keeps its graph. */
+/* A forward pass that keeps at least this many blocks keeps its graph, not only its result. */
 #define BLOCKS_OF_A_GRAPH 3
 
-/* Captures that share a pool, or that serve two or three purposes, have fewer. */
+/* Minimum number of private pools for captured graphs; captures that share a pool, or serve two or
+ * three purposes, have fewer. */
 #define POOLS_OF_CAPTURES 4
 
-/* Bytes of the largest scalar. */
+/* Bytes in the largest scalar. */
 #define SCALAR_BYTES 8
 
 typedef struct {
     const char *file, *function;
-    const char *own_name; /* of a Python function */
+    const char *own_name; /* name of a Python function without its class */
 } place;
 
 static place place_of(const mv_trace *trace, mv_frame_id frame)
@@ -77,7 +78,7 @@ bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack)
     return false;
 }
 
-/* The library that called CUDA, in a trace of such calls (analyze/levels); NULL elsewhere. */
+/* The library that called CUDA, in a trace of CUDA calls (analyze/levels); otherwise NULL. */
 static const char *calling_library(const mv_trace *trace, mv_stack_id stack)
 {
     uint32_t count;
@@ -191,7 +192,7 @@ uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id
 static const struct {
     const char *evidence, *advice;
 } words[MV_LEAK_KIND_COUNT] = {
-    [MV_LEAK_UNKNOWN] = {"", NULL}, /* as the recorder says */
+    [MV_LEAK_UNKNOWN] = {"", NULL}, /* the recorder's advice */
     [MV_LEAK_GRAPH] = {"each step keeps three or more blocks of one forward pass",
                        "results of the modules called at %s are kept together with their autograd "
                        "graph: run under torch.no_grad() where no gradient is needed, or "
@@ -246,7 +247,7 @@ static const struct {
          "them"},
 };
 
-/* Advice about the memory of libraries, instead of the advice for other CUDA calls; a heap may have
+/* Advice on the memory of libraries, in place of the advice on other CUDA calls; a heap may have
  * the name of a library. */
 static const struct {
     const char *library, *advice;

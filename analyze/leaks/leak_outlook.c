@@ -1,4 +1,4 @@
-/* When leaks will have filled the device. */
+/* When the leaks will fill the device. */
 #include "analyze/heap/segment_growth.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/moment.h"
@@ -14,10 +14,11 @@ static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t fi
     return code;
 }
 
-/* The capacity as an out-of-memory event shows it, like `limit_least` of analyze/oom/oom.h: what
- * was reserved then, and the free bytes of the device. If the segment would have fitted into these,
- * a limit of the process refused it: it is at least the most that was reserved before, unless more
- * than that was refused, as when the limit was lowered. More reserved later counts, too. */
+/* The capacity according to an out-of-memory event, like `limit_least` in analyze/oom/oom.h: the
+ * bytes reserved then plus the device's free bytes. If the refused segment would have fitted into
+ * the free bytes, a limit of the process refused it: the capacity is then at least the most that
+ * was reserved before, unless the refused level was not above that, because the limit had been
+ * lowered. A higher level reserved later counts, too. */
 static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t oom,
                                mv_leak_outlook *out, mv_err *err)
 {
@@ -38,7 +39,7 @@ static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t 
     return MV_OK;
 }
 
-/* The last failure that shows how much the device had left; MV_NEVER: none. */
+/* The last failure that shows how much memory the device had left, or MV_NEVER. */
 static uint32_t informative_oom(const mv_events *e)
 {
     for (uint32_t i = e->count; i-- > 0;)
@@ -47,7 +48,7 @@ static uint32_t informative_oom(const mv_events *e)
     return MV_NEVER;
 }
 
-/* The capacity as the last sample of a capture shows it: the size of the device, less what is used
+/* The capacity according to the last sample of a capture: the size of the device minus what is used
  * outside the allocator. */
 static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, uint64_t *out)
 {
@@ -63,7 +64,7 @@ static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, ui
     return false;
 }
 
-/* Samples are of devices. */
+/* samples exist only for devices */
 static bool is_of_host(const mv_trace *trace)
 {
     return trace->origin.level && strcmp(trace->origin.level, "host") == 0;
@@ -88,7 +89,7 @@ static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* The first out-of-memory event after all blocks of the leaks. */
+/* The first out-of-memory event after the last block of every leak. */
 static uint32_t oom_after(const mv_lives *lives, const mv_leaks *leaks)
 {
     const mv_events *e = &lives->events;
@@ -103,7 +104,7 @@ static uint32_t oom_after(const mv_lives *lives, const mv_leaks *leaks)
     return MV_NEVER;
 }
 
-/* Microseconds that one step takes: the mean of all complete steps. -1 when not known. */
+/* Mean duration of all complete steps in microseconds; -1 if unknown. */
 static double time_of_step(const mv_lives *lives, const mv_steps *steps)
 {
     const mv_events *e = &lives->events;

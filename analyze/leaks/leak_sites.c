@@ -10,8 +10,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* One in this many sizes must recur. Otherwise the site is a cache that gets an entry for each
- * shape. */
+/* One in this many sizes must recur. Otherwise, the site is a cache that gets an entry for
+ * each shape. */
 #define SIZES_TO_RECUR 4
 
 /* A site keeps one size when this share of its blocks have that size. */
@@ -131,9 +131,9 @@ static bool gather(mv_leak_state *w)
     return true;
 }
 
-/* How many of the blocks born in one bin belong to the leak. Outside the judged bins this is at
- * most as many as a judged bin left, and the newest ones. If the site also frees blocks and leaks
- * in some steps only, the youngest blocks may still be in use, so none of them counts. */
+/* How many of the blocks born in one bin belong to the leak. Outside the judged bins: the newest
+ * ones, at most as many as in the fullest judged bin. If the site also frees blocks and leaks only
+ * in some steps, the youngest blocks may still be in use, so none of them counts. */
 static uint32_t blocks_of_bin(const mv_growth *g, const mv_site_use *use, uint32_t bin,
                               uint32_t blocks)
 {
@@ -157,8 +157,7 @@ static void leak_block(mv_leak_state *w, mv_site_use *use, uint32_t row)
     use->leaked_bytes += a->block[row];
 }
 
-/* Fills w->kept with the rows of the blocks that a growing site keeps, and returns how many there
- * are. */
+/* Fills w->kept with the rows of the blocks that a growing site keeps. Returns their number. */
 static uint32_t find_kept(const mv_leak_state *w, const mv_site_use *use)
 {
     const uint32_t *rows = w->alive_row + use->first_alive, *born = w->born + use->first_alive;
@@ -192,7 +191,7 @@ static void leak_site(mv_leak_state *w, mv_site_use *use)
     use->bytes_per_step = (evaluated_bytes + bins / 2) / bins;
 }
 
-/* How the sizes of the blocks that a site keeps repeat. */
+/* How the sizes of the kept blocks of a site repeat. */
 typedef struct {
     bool recur;  /* at least one in four sizes was kept in several bins */
     bool is_one; /* most blocks have the same size */
@@ -219,8 +218,8 @@ static size_habit sizes_of(mv_leak_state *w, const mv_site_use *use)
                         ONE_SIZE * (double)use->alive <= most};
 }
 
-/* Whether the origin of the site's memory is unknown. An empty stack belongs to a thread without
- * Python, unless all stacks are empty. */
+/* Whether the code that allocated a site's memory is unknown. An empty stack belongs to a thread
+ * without Python, unless all stacks are empty. */
 static bool is_nameless(const mv_leak_state *w, uint32_t site)
 {
     uint32_t stack = w->sites.stack[site].row;
@@ -228,9 +227,10 @@ static bool is_nameless(const mv_leak_state *w, uint32_t site)
     return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
 }
 
-/* Whether all that a growing site keeps may be freed all at once, as before: it has not waited
- * twice as long as ever before, or the garbage collector, which runs at any time, did it. Blocks
- * that were in use when the collector ran wait for one of its rarer runs. Sets w->waiting. */
+/* Whether all blocks that a growing site keeps may soon be freed at once, as happened before:
+ * they have waited less than twice as long as ever before, or the garbage collector, which runs
+ * at any time, freed them. Blocks in use when the collector ran wait for one of its rarer runs.
+ * Sets w->waiting. */
 static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
 {
     const mv_bulks *b = &w->bulks[w->sites.group[s]];
@@ -245,12 +245,12 @@ static bool may_be_freed_at_once(mv_leak_state *w, uint32_t s)
     return true;
 }
 
-/* A loop over sizes has steps whose temporary memory changes in one direction, and in this share of
- * them. (Equal ones: the smallest sizes are rounded to one.) */
+/* In a loop over sizes, temporary memory changes in one direction, in this share of the steps. (The
+ * smallest sizes are rounded to the same size.) */
 #define CHANGING 0.8
 
-/* The direction in which the temporary memory of inferred steps changes: -1 when it falls and never
- * rises, 1 when it rises and never falls, else 0. */
+/* The direction in which the temporary memory of inferred steps changes: -1 if it falls and never
+ * rises, 1 if it rises and never falls, else 0. */
 static int direction_of_steps(const mv_leak_state *w)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), rises = 0, falls = 0;
@@ -281,7 +281,8 @@ static bool is_in_private_pools(const mv_leak_state *w, const mv_site_use *use)
     return true;
 }
 
-/* Why inferred steps in which a site grows may be no steps of the program; NULL: they are. */
+/* Why inferred steps in which a site grows may not be the program's steps; NULL: they seem
+ * to be. */
 static const char *why_loop(const mv_leak_state *w, const mv_site_use *use, size_habit habit)
 {
     if (w->is_one_pass)
@@ -343,7 +344,7 @@ typedef struct {
 } alive_block;
 
 /* Whether the parameters explain the optimizer state: layers that are unfrozen one after another
- * get theirs step by step. Each parameter and gradient may have two state blocks of its size.
+ * get their state step by step. Each parameter and gradient may have two state blocks of its size.
  * Optimizers that are created again and again have more. */
 static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
 {
@@ -359,8 +360,8 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
-/* Optimizer state stops growing once all parameters have some: it does not count as a rise of the
- * floor. */
+/* Optimizer state stops growing once all parameters have some, so it does not count as a rise of
+ * the floor. */
 static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -392,9 +393,9 @@ static bool check_state(mv_leak_state *w)
     return !w->out->floor.rises || floor_without_state(w, marks);
 }
 
-/* ---- growth that is net ------------------------------------------------------------------ */
+/* ---- net growth -------------------------------------------------------------------------- */
 
-/* The blocks that all steady sites keep. NULL when memory is out. */
+/* The blocks that all steady sites keep. NULL when out of memory. */
 static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -416,7 +417,7 @@ static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
     return list;
 }
 
-/* Withdraws sites if they or other sites free as much as they keep. */
+/* Withdraws sites if as much as they keep is freed, by themselves or by other sites. */
 static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
@@ -435,7 +436,7 @@ static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, u
     return true;
 }
 
-/* The steady site that keeps the most; MV_NO_ROW: there is no other. */
+/* The steady site that keeps the most, or MV_NO_ROW. */
 static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, uint32_t count)
 {
     uint64_t most = 0;
@@ -454,9 +455,9 @@ static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, 
     return biggest;
 }
 
-/* The floor without the lines that hold less and less from the first judged step on, such as data
- * that was loaded before. They cannot free more than they have, and that hides what another line
- * keeps. False when memory is out. */
+/* The floor without the lines that hold less and less from the first judged step on, such as lines
+ * that loaded data before. They cannot free more than they hold, but their falling memory hides
+ * what another line keeps. False when out of memory. */
 static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -468,7 +469,7 @@ static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out
     out->least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
     if (!skip || !less || !out->least)
         return false;
-    memset(skip, 1, a->preexisting); /* they may be of any line */
+    memset(skip, 1, a->preexisting); /* preexisting blocks may belong to any line */
     list = mv_group_changes(w, a->block, skip, &count);
     for (uint32_t i = 0, end; list && i < count; i = end) {
         bool grows = false;
@@ -491,8 +492,8 @@ static bool floor_of_steps(const mv_leak_state *w, uint32_t first, mv_floor *out
     return list != NULL;
 }
 
-/* Withdraws sites, those that keep the most first, until the floor no longer contradicts. `kept` is
- * sorted by site. */
+/* Withdraws sites, largest first, until the floor no longer contradicts. `kept` is sorted
+ * by site. */
 static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
@@ -525,7 +526,8 @@ static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t co
     }
 }
 
-/* A batch that grows lives until the next one is loaded, as does a tensor that is extended. */
+/* The reason if the block follows the steps' input: a batch that grows lives until the next batch
+ * is loaded, as does a tensor that is extended. */
 static const char *why_follows(mv_leak_state *w, uint32_t site)
 {
     char label[160];
@@ -537,7 +539,7 @@ static const char *why_follows(mv_leak_state *w, uint32_t site)
                            label);
 }
 
-/* Adds the sites that hold one block which a larger one replaces in each step. */
+/* Adds the sites that hold one block, which a larger block replaces in each step. */
 static bool add_growing_blocks(mv_leak_state *w)
 {
     mv_growing_blocks found;
@@ -575,7 +577,7 @@ static bool has_leak(const mv_leak_state *w)
     return false;
 }
 
-/* Marks the live blocks of the growing lines; of_group[group] is 1 + the line's number, or 0. */
+/* Marks the live blocks of the growing lines; of_group[group] is the line's number + 1, or 0. */
 static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uint32_t *of_group,
                        mv_site_use **most)
 {
@@ -595,12 +597,12 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
             most[line - 1] = use;
             use->bytes_per_step = lines[line - 1].bytes_per_step;
         }
-        use->growth.confidence = 0.75; /* growth, by lines that have freed all blocks so far */
+        use->growth.confidence = 0.75; /* growth in lines that so far have freed all blocks */
     }
 }
 
-/* Adds the lines whose blocks grow together, where the floor rises plainly and no other line is the
- * cause. */
+/* Adds the lines whose blocks grow in total, if the floor rises plainly and no other line is
+ * the cause. */
 static bool add_growing_lines(mv_leak_state *w)
 {
     mv_growing_line *lines;
@@ -623,9 +625,9 @@ static bool add_growing_lines(mv_leak_state *w)
     return true;
 }
 
-/* Whether steps that the program does not mark may be layers of one pass: a block that was freed
- * before the first judged step ended still waits for a stream, so the program is ahead of the
- * device by all these steps. */
+/* Whether steps that the program does not mark may be layers of one pass: a block freed before the
+ * end of the first judged step still waits for a stream, so the program is ahead of the device by
+ * all these steps. */
 static bool is_one_pass(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

@@ -17,13 +17,13 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Without steps: a site that kept memory on fewer separate occasions does not grow. */
+/* Without steps: minimum number of separate occasions on which a growing site kept memory. */
 #define OCCASIONS_TO_WORRY 3
 
-/* Without steps: this many live blocks of one line are a list, or a leak. */
+/* Without steps: this many live blocks of one line are a list or a leak. */
 #define BLOCKS_OF_A_LIST 6
 
-/* Fewer steps show no pattern. */
+/* Minimum number of steps for a pattern. */
 #define STEPS_TO_BE_CLEAN 3
 
 static const char *const verdict_names[] = {"unknown", "clean", "leak"};
@@ -65,7 +65,7 @@ int mv_leak_order(const void *a, const void *b)
     return (x->first_event > y->first_event) - (x->first_event < y->first_event);
 }
 
-/* The row of each group, numbered in the order in which groups occur; MV_NO_ROW: none yet. */
+/* A row for each group, in order of occurrence; initially MV_NO_ROW. */
 static uint32_t *no_rows(mv_leak_state *w)
 {
     uint32_t *row = mv_push_array(w->scratch, uint32_t, w->sites.groups);
@@ -75,7 +75,7 @@ static uint32_t *no_rows(mv_leak_state *w)
     return row;
 }
 
-/* The stack of a library's thread has no line, so it is not the one that is shown. */
+/* The stack of a library's thread contains no line of the program, so it is not shown. */
 static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack, bool of_thread,
                        uint64_t *biggest)
 {
@@ -98,9 +98,9 @@ static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack,
     }
 }
 
-/* ---- why each leaks ---------------------------------------------------------------------- */
+/* ---- the cause of each leak -------------------------------------------------------------- */
 
-/* Blocks per step that modules without hooks leave: a sign of a kept graph. */
+/* Blocks per step left by modules without hooks: a sign of a kept graph. */
 static uint32_t blocks_kept_by_modules(const mv_leak_state *w)
 {
     uint32_t kept = 0;
@@ -158,7 +158,7 @@ static uint32_t *leaks_of_sites(mv_leak_state *w, const uint32_t *row_of)
     return leak_of;
 }
 
-/* Names the row of each leaked block. `joined` is by leak.found. */
+/* Sets the leak row of each leaked block. `joined` is indexed by leak.found. */
 static bool name_blocks(mv_leak_state *w, const uint32_t *leak_of_site, const uint32_t *joined)
 {
     mv_leaks *out = w->out;
@@ -243,7 +243,7 @@ static bool list_retained(mv_leak_state *w)
     return true;
 }
 
-/* ---- the step under way ------------------------------------------------------------------ */
+/* ---- the unfinished step ----------------------------------------------------------------- */
 
 /* Whether a stack allocates blocks that outlive steps: parameters, optimizer state. */
 static bool outlives_steps(const mv_leak_state *w, const uint16_t *marks, mv_stack_id stack)
@@ -275,17 +275,17 @@ static bool find_in_progress(mv_leak_state *w)
 /* The evidence that decides the verdict if no site grows. */
 typedef struct {
     uint32_t alive;     /* blocks born in the trace */
-    uint32_t occasions; /* the most of any one site */
-    uint32_t list;   /* the site in the program's own code that keeps the most blocks, if these are
-                      * BLOCKS_OF_A_LIST or more; MV_NO_ROW: none */
+    uint32_t occasions; /* the highest value of any site */
+    uint32_t list;   /* the site in the program's own code that keeps the most blocks, if it keeps
+                      * at least BLOCKS_OF_A_LIST; or MV_NO_ROW */
     uint32_t born;   /* blocks born in the trace, alive or not */
-    bool has_stacks; /* one of them has a stack */
-    bool comes_back; /* lines recur, and the lowest allocated bytes do not rise:
-                      * mv_floor_comes_back */
-    uint32_t calls;  /* outermost calls of modules, as far as they can be distinguished */
+    bool has_stacks; /* at least one allocation has a stack */
+    bool comes_back; /* result of mv_floor_comes_back: lines recur, and the lowest allocated total
+                      * does not rise */
+    uint32_t calls;  /* outermost module calls that can be distinguished */
 } no_growth;
 
-/* Runs of allocations within the outermost call of a module. */
+/* Counts runs of allocations within one outermost module call. */
 static uint32_t count_calls(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -322,8 +322,8 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
     o->calls = count_calls(w);
-    /* If a program has steps, a third of the recording may be shorter than one step. Lost events
-     * may have been steps. */
+    /* In a program with steps, a third of the recording may be shorter than one step. If events are
+     * lost, they may have contained steps. */
     return w->out->steps.count > 0 || w->out->steps.under_way < w->lives->events.count ||
            w->lives->history == MV_HISTORY_TRUNCATED ||
            mv_floor_comes_back(w->scratch, w->lives, &w->outer, &o->comes_back);
@@ -350,7 +350,7 @@ static void set_unknown(mv_leaks *out, const char *lacks, const char *why, const
 }
 
 /* Older blocks and frees may have stacks although the allocations have none. */
-static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
+static const char *nameless_text(const mv_leak_state *w, const no_growth *o)
 {
     if (w->trace->frames.count == 0)
         return "the recording has no stacks";
@@ -361,7 +361,7 @@ static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
 static const char *why_nameless(mv_leak_state *w, const no_growth *o)
 {
     const mv_leak_floor *f = &w->out->floor;
-    const char *what = what_is_nameless(w, o);
+    const char *what = nameless_text(w, o);
     char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
 
     if (f->steps < 2 || f->last <= f->first)
@@ -371,7 +371,8 @@ static const char *why_nameless(mv_leak_state *w, const no_growth *o)
         mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps, what);
 }
 
-/* Nothing was allocated in the events: they have no line to judge, with stacks or without. */
+/* Nothing was allocated in these events, so there is no line to evaluate, with or
+ * without stacks. */
 static void decide_without_births(mv_leak_state *w)
 {
     const mv_recorder *recorder = mv_recorder_of(w->trace);
@@ -397,8 +398,8 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
                            w->uses[site].alive, label);
 }
 
-/* A call of a module, or the end of an optimizer's step, shows that there are steps. Two calls may
- * belong to one step and to the step under way. */
+/* A module call, or the end of an optimizer's step, shows that there are steps. Two calls may
+ * belong to one step and the unfinished step. */
 static void decide_with_calls(mv_leak_state *w, const no_growth *o)
 {
     const char *settle = mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w));
@@ -461,13 +462,14 @@ static void decide_with_waiting(mv_leak_state *w)
                                 : "record until they are freed, or twice as long");
 }
 
-/* If frees are missing, a line that seems to keep blocks may have freed them: no line is judged. */
+/* Whether frees are missing: a line that seems to keep blocks may have freed them, so no line
+ * is evaluated. */
 static bool is_unsure(const mv_leak_state *w)
 {
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
 }
 
-/* Why a highest floor in the last step is not a trend. */
+/* Why the highest floor in the last step is not a trend. */
 static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
 {
     const uint64_t *least = w->floor.least;
@@ -490,8 +492,8 @@ static const char *why_highest(mv_leak_state *w, uint32_t first, uint32_t last)
     return mv_arena_printf(w->arena, "; the floor rose in %u of %u steps", rises, last - first);
 }
 
-/* Why the floor is higher in the last step than in the first one although nothing grows; "" if it
- * is not. */
+/* Why the floor is higher in the last step than in the first although nothing grows; "" if it is
+ * not higher. */
 static const char *why_risen(mv_leak_state *w)
 {
     const mv_leak_floor *f = &w->out->floor;
@@ -509,8 +511,8 @@ static const char *why_risen(mv_leak_state *w)
                            w->out->steps.count);
 }
 
-/* The line that keeps memory in steps whose floor stays. */
-static const char *kept_meanwhile(mv_leak_state *w)
+/* The line that keeps memory although the floor stays. */
+static const char *offset_line_text(mv_leak_state *w)
 {
     const mv_site_use *use = &w->uses[w->offset];
     char label[160], text[MV_SIZE_TEXT];
@@ -525,7 +527,7 @@ static const char *why_clean(mv_leak_state *w)
     const char *risen = why_risen(w), *kept = "no line keeps memory step after step";
 
     if (w->offset != MV_NO_ROW)
-        kept = mv_arena_printf(w->arena, "%s, but as much is freed elsewhere", kept_meanwhile(w));
+        kept = mv_arena_printf(w->arena, "%s, but as much is freed elsewhere", offset_line_text(w));
     return risen ? mv_arena_printf(w->arena, "%s%s", kept, risen) : NULL;
 }
 
@@ -534,11 +536,11 @@ static void decide_with_hidden(mv_leak_state *w)
     set_unknown(w->out, "steady steps",
                 mv_arena_printf(w->arena,
                                 "%s, hidden from the floor because other lines hold less and less",
-                                kept_meanwhile(w)),
+                                offset_line_text(w)),
                 "record until no line holds less than before");
 }
 
-/* A line keeps a block now and then. */
+/* The verdict if a line keeps a block now and then. */
 static void decide_with_seldom(mv_leak_state *w)
 {
     const mv_site_use *use = &w->uses[w->seldom];
@@ -642,8 +644,8 @@ typedef enum { FIND_STEPS, FIND_FLOOR, FIND_PILES, FIND_GROWTH, FINISH } piece;
 
 struct mv_leak_search {
     mv_leak_state state;
-    const mv_lives *lives; /* with the program's exit */
-    mv_lives before;       /* without it */
+    const mv_lives *lives; /* including the program's exit */
+    mv_lives before;       /* without the exit */
     mv_arena scratch;
     piece next;
 };

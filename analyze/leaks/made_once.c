@@ -1,15 +1,15 @@
-/* Blocks that lines make once or twice: buffers, copies, the best result so far. Each raises the
- * floor, and several of them may look like a trend, but none of them grows. */
+/* Blocks of lines that allocate once or twice: buffers, copies, the best result so far. Each block
+ * raises the floor, and several of them may look like a trend, but none of them grows. */
 #include "analyze/leaks/leak_state.h"
 
 #include "analyze/leaks/group_changes.h"
 
-/* A line whose blocks held more than ever before in this many steps does not grow: a leak needs
- * six. */
+/* A line whose blocks hold more than ever before in at most this many steps does not grow: a leak
+ * needs six. */
 #define MOST_RISES 2
 
-/* The number of bins in which the sum of changes[from] to changes[to - 1], of one group, is higher
- * than ever before. */
+/* The number of bins in which the sum of one group's changes [from, to) is higher than
+ * ever before. */
 static uint32_t count_rises(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
                             uint32_t to)
 {

@@ -1,9 +1,10 @@
-/* Old live blocks (mv_older in leaks.h): needs only lives and sites. */
+/* Old live blocks (mv_older in leaks.h); needs only lives and sites. */
 #include "analyze/leaks/leak_state.h"
 
 #include "base/sort.h"
 
-/* Events from the birth of a block to its free, or to the end of the trace if it is alive. */
+/* Age of a block in events: from its birth to its free, or to the end of the trace if it
+ * is alive. */
 static uint32_t age_of(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -13,14 +14,14 @@ static uint32_t age_of(const mv_lives *lives, uint32_t row)
     return end - birth;
 }
 
-/* A block that has outlived all blocks that its group has freed. */
+/* A live block that is older than all freed blocks of its group were when freed. */
 typedef struct {
     uint32_t site, group;
     uint32_t age;
     uint64_t bytes;
 } old_block;
 
-/* Sorted by group and site. NULL when memory is out. */
+/* Sorted by group and site. NULL when out of memory. */
 static old_block *list_blocks(mv_leak_state *w, uint32_t *count)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

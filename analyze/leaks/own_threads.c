@@ -4,10 +4,10 @@
  *     allocates      NCCL NCCL NCCL                           PyTorch
  *     NCCL's thread                 NCCL NCCL NCCL                        no line of the program
  *
- * In each step the thread's allocations come after those of one line, from the same library, and
- * before anything that another line of the program allocates: so they are charged to that line, if
- * this holds for at least nine of ten. Only for the growing memory of libraries other than
- * PyTorch's allocator, on a level of CUDA calls. */
+ * In each step, the thread's allocations come after those of one line that calls the same library,
+ * and before allocations of any other line of the program. If this holds for at least nine of ten
+ * allocations, they are charged to that line. This applies only to the growing memory of libraries
+ * other than PyTorch's allocator, on a level of CUDA calls. */
 #include "analyze/leaks/leak_state.h"
 
 #include "analyze/code/libraries.h"
@@ -16,19 +16,19 @@
 enum { OF_TEN = 9 };
 
 typedef struct {
-    uint32_t library; /* string of its path; MV_NO_ROW: no call of CUDA */
-    uint32_t line;    /* frame of the program; MV_NO_ROW: none is on the stack */
+    uint32_t library; /* string of the library's path; MV_NO_ROW: not a CUDA call */
+    uint32_t line;    /* frame of the program; MV_NO_ROW: not on the stack */
     bool has_python;
 } site_view;
 
-/* The followers: for each site of a thread, the line before its last allocation, and how many of
+/* The followers. For each site of a thread: the line before its last allocation, and how many of
  * its allocations followed that line in the same step. */
 typedef struct {
     uint32_t line, follows, all;
 } follower;
 
-/* The line of the program: of Python, or, since the main thread belongs to the program, of main()
- * and functions within it. */
+/* The program's line on a stack: a Python line or, because the main thread belongs to the program,
+ * a line of main() and functions within it. */
 static site_view look_at(const mv_leak_state *w, mv_stack_id stack)
 {
     site_view view = {MV_NO_ROW, MV_NO_ROW, false};
@@ -63,8 +63,8 @@ static uint64_t key_of(uint32_t library, uint32_t line)
     return (uint64_t)library << 32 | line;
 }
 
-/* Goes through the allocations by time. In the first pass a follower gets its line, in the second
- * it counts. */
+/* Goes through the allocations by time. The first pass finds each follower's line, the
+ * second counts. */
 static void follow(const mv_leak_state *w, const site_view *views, follower *followers, bool counts)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -90,7 +90,7 @@ static void follow(const mv_leak_state *w, const site_view *views, follower *fol
     }
 }
 
-/* The sites of lines that leak memory of a library, by library and line. */
+/* The sites of lines that leak a library's memory, by library and line. */
 static bool list_lines(mv_leak_state *w, const site_view *views, mv_map *out)
 {
     for (uint32_t s = 0; s < w->sites.count; s++)

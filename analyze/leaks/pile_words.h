@@ -4,8 +4,8 @@
 
 #include "analyze/leaks/leaks.h"
 
-/* Sets every, evidence and advice, in `arena`. `kinds` from mv_frame_kinds. False when memory is
- * out. */
+/* Sets every, evidence and advice, in `arena`. `kinds` comes from mv_frame_kinds. False when out
+ * of memory. */
 bool mv_pile_report(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_pile *pile);
 
 /* "at the peak 780 MiB of 3.00 GiB, 25 %; freed all at once every 40 steps, 7 times". Cut to fit;

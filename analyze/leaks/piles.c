@@ -8,18 +8,19 @@
 #define BULK_BLOCKS 4
 #define BULK_STEPS  3
 
-/* A list is emptied at one place of a program, or at two. */
+/* Lists are emptied at one or two places of a program; frees at this many places show
+ * the collector. */
 #define PLACES_OF_COLLECTOR 3
 
-/* A pile that may be a list of the program is reported only if it once was this share of the
- * peak. */
+/* A pile that may be a list of the program is reported only if it was at least this share of
+ * the peak. */
 #define SHARE_WORTH_TELLING 0.05
 
-/* A block that was freed in a later step than the one it was born in. */
+/* A block that was freed in a later step than that of its birth. */
 typedef struct {
     uint32_t group;
-    uint32_t gap;       /* how many allocations came before its free */
-    uint32_t row, born; /* of allocs; the bin */
+    uint32_t gap;       /* number of allocations before its free */
+    uint32_t row, born; /* row of allocs; bin of birth */
     bool is_in_bulk;
 } old_block;
 
@@ -27,18 +28,20 @@ typedef struct {
 typedef struct {
     uint32_t group, pile;
     uint32_t from, to;            /* of `blocks` */
-    uint32_t bulks, of_collector; /* those that the collector did */
-    uint32_t in_passing;          /* times that lines freed some in passing, in bulks or not */
+    uint32_t bulks, of_collector; /* of_collector: bulks freed by the collector */
+    uint32_t in_passing;          /* times that lines freed some blocks in passing, in bulks
+                                   * or not */
     uint32_t with_stack;          /* bulks whose frees have stacks */
     uint32_t places;
     uint32_t last_gap, last_event; /* of the last bulk */
-    uint32_t youngest;             /* birth of the youngest block in it */
+    uint32_t youngest;             /* birth of the youngest block in the last bulk */
     uint32_t least_steps, most_steps;
-    uint64_t bins, span; /* bins of births, and all bins, since the bulk before, added up */
+    uint64_t bins, span; /* bins with births, and all bins, since the previous bulk; sums over
+                          * all bulks */
     uint64_t bytes;
-    uint64_t left,
-        all_left;     /* bytes that were older and stayed: at the last bulk, at all of them */
-    bool leaves_more; /* each bulk left more than the one before */
+    uint64_t left, all_left; /* older bytes that a bulk did not free: of the last bulk; sum over
+                              * all bulks */
+    bool leaves_more;        /* each bulk left more than the bulk before */
     bool is_pile;
     mv_pile_cause cause;
     mv_pile_proof proof;
@@ -47,16 +50,16 @@ typedef struct {
 
 /* A bulk, in the order of frees. */
 typedef struct {
-    uint32_t gap, bin, at; /* at: row of `of` */
+    uint32_t gap, bin, at; /* `at` is the row of `of` */
 } bulk;
 
 typedef struct {
     mv_leak_state *w;
-    const uint32_t *births; /* events of those born in the trace */
+    const uint32_t *births; /* birth events of the allocations born in the trace */
     uint32_t born;
-    mv_frame_id *leaf; /* [stacks] the innermost Python frame, or MV_NO_FRAME */
+    mv_frame_id *leaf; /* [stacks] innermost Python frame, or MV_NO_FRAME */
     uint8_t *collects; /* [stacks] 1: the collector is on the stack */
-    uint32_t *bins_of; /* [frames] bins in which it is the leaf of an allocation */
+    uint32_t *bins_of; /* [frames] number of bins in which the frame is the leaf of an allocation */
     uint32_t count;
     old_block *blocks;
     uint64_t *places; /* buffer for the places of one group */
@@ -64,18 +67,18 @@ typedef struct {
     group_bulks *of; /* [groups] */
     uint32_t bulk_count;
     bulk *bulks;          /* [bulk_count] */
-    uint32_t *emptied;    /* [sites.groups] `youngest` of groups that are emptied again and again;
-                           * MV_NEVER: not one of them */
-    uint32_t *at_group;   /* [sites.groups] row of `of`; MV_NO_ROW: none */
-    uint64_t *site_bytes; /* [sites.count] of blocks in bulks */
+    uint32_t *emptied;    /* [sites.groups] `youngest` of groups that are emptied again and again,
+                           * or MV_NEVER */
+    uint32_t *at_group;   /* [sites.groups] row of `of`, or MV_NO_ROW */
+    uint64_t *site_bytes; /* [sites.count] bytes of blocks in bulks */
     uint64_t peak;
     uint32_t peak_event;
 } search;
 
 /* ---- the collector ----------------------------------------------------------------------- */
 
-/* Functions of CPython's garbage collector, which symbolizers also name for nearby code without a
- * name; and Python functions that run it. */
+/* Functions of CPython's garbage collector, whose names symbolizers also give to nearby code
+ * without a name; and Python functions that run the collector. */
 static bool is_collector(const char *function)
 {
     static const char *const names[] = {"gc_collect", "PyGC_", "PyObject_GC_", "_Py_RunGC",
@@ -161,8 +164,8 @@ static bool count_bins(search *s)
     return true;
 }
 
-/* Evidence in the stack of a free. A line that allocates in most steps runs in them: blocks that it
- * frees seldom were freed by the collector, unless the line allocated them. */
+/* The evidence in the stack of a free. A line that allocates in most steps runs in most steps: if
+ * it seldom frees a block, the collector freed that block, unless the line allocated it. */
 static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
 {
     mv_frame_id leaf = leaf_of(s, stack);
@@ -177,8 +180,8 @@ static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
     return MV_PILE_ONE_PLACE;
 }
 
-/* The place where a block was freed: the function, or without a stack the lines before and
- * after. */
+/* The place where a block was freed: the function or, without a stack, the allocations before
+ * and after. */
 static uint64_t place_of(const search *s, const old_block *b, mv_stack_id stack)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -226,7 +229,8 @@ static bool list_old(search *s)
     return true;
 }
 
-/* Examines blocks[from] to blocks[to - 1], which were freed in one gap, in order of birth. */
+/* Examines blocks [from, to), which were freed without an allocation in between, in order
+ * of birth. */
 static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -276,7 +280,7 @@ static uint32_t count_places(search *s, uint32_t bulks)
     return count;
 }
 
-/* Whether a line freed blocks in passing: the middle one of blocks[from] to blocks[to - 1]. */
+/* Whether a line freed blocks in passing, judged by the middle one of blocks [from, to). */
 static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
 {
     uint32_t row = s->blocks[from + (to - from) / 2].row;
@@ -285,7 +289,7 @@ static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
 }
 
 /* Sets cause and proof. False if the pile is too small to report. */
-static bool judge(search *s, group_bulks *g)
+static bool evaluate(search *s, group_bulks *g)
 {
     bool has_stacks = 2 * g->with_stack > g->bulks;
 
@@ -303,8 +307,8 @@ static bool judge(search *s, group_bulks *g)
     return g->bulks > 1 && 2 * g->bins >= g->span;
 }
 
-/* Finds the blocks of earlier steps that each bulk left in its group. Frees and births are counted in their
- * order, up to the bulk and to the beginning of its step. */
+/* Finds how much memory from earlier steps each bulk left in its group. Frees are counted in order
+ * up to the bulk, births up to the start of the bulk's step. */
 static bool find_left(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -340,9 +344,10 @@ static bool find_left(search *s)
     return true;
 }
 
-/* Blocks that a line frees in bulks, and that did not wait for longer than others before, do not
- * count as a rise of the floor; but if each bulk of a list leaves more than the one before, they are
- * not all that the line holds, and the rest grows. The collector frees the rest later. */
+/* Blocks that a line frees in bulks do not count as a rise of the floor, provided that the
+ * latest ones have not waited longer than any before. Exception: if each bulk of a list leaves
+ * more than the bulk before, the list's remaining blocks grow. The collector frees such
+ * remaining blocks later. */
 static void explain(search *s, const group_bulks *g)
 {
     const mv_steps *steps = &s->w->out->steps;
@@ -356,7 +361,7 @@ static void explain(search *s, const group_bulks *g)
     s->emptied[g->group] = g->youngest;
 }
 
-/* The same for live blocks. */
+/* Explains live blocks as explain() explains freed ones. */
 static bool explain_alive(search *s)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -371,7 +376,7 @@ static bool explain_alive(search *s)
     return mv_leak_floor_rises(s->w, "blocks freed all at once");
 }
 
-/* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. */
+/* Finds the bulks among blocks [from, to), which belong to one group. */
 static void look_at_group(search *s, uint32_t from, uint32_t to)
 {
     group_bulks g = {.group = s->blocks[from].group,
@@ -393,13 +398,13 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
     }
     if (g.bulks == 0)
         return;
-    g.is_pile = judge(s, &g);
+    g.is_pile = evaluate(s, &g);
     s->w->bulks[g.group] =
         (mv_bulks){g.bulks, g.last_event, g.youngest, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
     s->of[s->groups++] = g;
 }
 
-/* Explains the groups with bulks, and keeps those that are piles: a list of which most stays each
+/* Explains the groups with bulks and keeps those that are piles. A list of which most stays each
  * time, or more and more, is not emptied. */
 static void keep_piles(search *s)
 {
@@ -443,8 +448,8 @@ static bool find_bulks(search *s)
 
 /* ---- piles ------------------------------------------------------------------------------- */
 
-/* Lines whose last bulk was the same are one pile. Fills its row from the line with the most
- * bytes. */
+/* Combines lines whose last bulk was the same into one pile, filled in from the line with the
+ * most bytes. */
 static bool make_piles(search *s)
 {
     mv_leaks *out = s->w->out;
@@ -477,7 +482,7 @@ static bool make_piles(search *s)
     return true;
 }
 
-/* The stack of a pile comes from the site with the most bytes of its first line. */
+/* The stack of a pile comes from the largest site of its first line. */
 static void name_piles(search *s)
 {
     const mv_sites *sites = &s->w->sites;
@@ -499,15 +504,15 @@ static void name_piles(search *s)
     }
 }
 
-/* Waiting bytes: their change at an event. */
+/* A change of waiting bytes at an event. */
 typedef struct {
     uint32_t pile, event;
     int64_t bytes;
     int32_t blocks;
 } change;
 
-/* A block waits from the end of its step to the bulk that frees it, or to the end of the trace
- * where it was born after the last bulk of its line. */
+/* A block waits from the end of its step to the bulk that frees it; a block born after its line's
+ * last bulk waits to the end of the trace. */
 static change *list_waiting(search *s, uint32_t *count)
 {
     const mv_alloc_lives *a = &s->w->lives->allocs;
@@ -543,7 +548,7 @@ static change *list_waiting(search *s, uint32_t *count)
     return list;
 }
 
-/* Sets the most bytes that wait, and those at the peak. */
+/* Sets the most bytes that wait at once, and those waiting at the peak. */
 static bool measure_piles(search *s)
 {
     uint32_t count;

@@ -32,7 +32,7 @@ void mv_device_holdings(mv_holdings *holdings, mv_arena *arena, const mv_trace *
 static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *out, mv_err *err)
 {
     const mv_samples *s = &h->trace->samples;
-    uint64_t rows = (uint64_t)s->count + 1; /* one to spare */
+    uint64_t rows = (uint64_t)s->count + 1; /* one spare */
 
     *out = (mv_device_use){.row = mv_push_array(arena, uint32_t, rows),
                            .calls = mv_push_array(arena, uint32_t, rows),
@@ -50,7 +50,7 @@ static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *o
     return MV_OK;
 }
 
-/* Bytes of other processes before this process's first call; 0 when no sample is that old. */
+/* Bytes of other processes before this process's first call; 0 if no sample is that old. */
 static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
@@ -60,8 +60,8 @@ static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
     return is_early ? s->used[use->row[0]] : 0;
 }
 
-/* The time at which the program ended normally, on the clock of the samples; MV_NO_TIME: unknown.
- * After that its memory is freed without calls. */
+/* The time at which the program ended normally, on the clock of the samples, or MV_NO_TIME. After
+ * this time its memory is freed without calls. */
 static int64_t ended_at(const mv_trace *trace)
 {
     const char *text = mv_fact_find(trace, "end_us");
@@ -88,32 +88,32 @@ static void fill_used(const mv_trace *trace, mv_device_use *use)
             use->used[i] = used > others ? used - others : 0;
         end = use->used[i] && !is_later ? i + 1 : end;
     }
-    use->count = end ? end : use->count; /* the process has ended before the others */
+    use->count = end ? end : use->count; /* the process ended before the remaining samples */
 }
 
-/* ---- calls under way ----------------------------------------------------------------------- */
+/* ---- unfinished calls ---------------------------------------------------------------------- */
 
-/* A moment in the order of calls, and the bytes that they held then; `is_one`: the moment
- * exists. */
+/* A position in the order of calls, and the bytes that calls hold there. `is_one`: the
+ * position exists. */
 typedef struct {
     uint64_t held;
     uint32_t calls;
     bool is_one;
 } cut;
 
-/* Possible places of a sample. A call is numbered after it gets memory, and before it gives memory
- * back, so a sample may already include memory of the next call, or still include memory that the
- * last call freed. */
+/* Possible positions of a sample. A call is numbered after it gets memory, and before it gives
+ * memory back, so a sample may already include memory of the next call, or still include memory
+ * that the last call freed. */
 typedef struct {
     cut before, at, after;
 } place;
 
 static bool is_waited_for(const mv_api_calls *c, uint32_t call)
 {
-    return c->action[call] != MV_API_FREE_ASYNC; /* a pool may keep its memory */
+    return c->action[call] != MV_API_FREE_ASYNC; /* a pool may keep the freed memory */
 }
 
-/* Finds the places of all samples in one replay. */
+/* Finds the positions of all samples in one replay. */
 static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
 {
     const mv_api_calls *c = &h->trace->api_calls;
@@ -145,7 +145,7 @@ static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
 }
 
 enum { ROUNDING = 2 << 20 }; /* the driver's unit of memory */
-enum { CUTS = 3 };           /* cuts of a place */
+enum { CUTS = 3 };           /* `at`, `before` and `after` of a place */
 
 static uint64_t apart(uint64_t a, uint64_t b)
 {
@@ -157,20 +157,20 @@ static const cut *cut_of(const place *p, int i)
     return i == 0 ? &p->at : i == 1 ? &p->before : &p->after;
 }
 
-/* Used bytes minus bytes held by calls, plus 2^63 - 1 since it may be negative. */
+/* Used bytes minus bytes held by calls, plus 2^63 - 1 because the difference may be negative. */
 static uint64_t rest_of(const mv_device_use *use, uint32_t k, const cut *c)
 {
     return use->used[k] - c->held + INT64_MAX;
 }
 
 /* The cheapest path to cut `i` of sample k, through the cuts of the previous sample. The cost of a
- * path is the sum of changes of the rest from sample to sample. */
+ * path is the sum of the rest's changes from sample to sample. */
 static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t k, int i,
                          const uint64_t *costs, uint8_t *from)
 {
     const cut *to = cut_of(&places[k], i);
     uint64_t rest = rest_of(use, k, to), least = UINT64_MAX;
-    uint64_t extra = i ? ROUNDING : 0; /* a penalty, since the call has another time */
+    uint64_t extra = i ? ROUNDING : 0; /* a penalty, because the call has another time */
 
     if (!to->is_one || (i && k + 1 == use->count)) /* nothing is known after the last sample */
         return UINT64_MAX;
@@ -187,13 +187,13 @@ static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t
     return least;
 }
 
-/* Minimizes the changes of used bytes that calls do not hold. If memory of a call under way
- * explains a change, the sample is placed next to that call. `ways`: room for CUTS entries per
- * sample. */
+/* Minimizes the changes of used bytes that calls do not hold. If the memory of an unfinished
+ * call explains a change, the sample is placed next to that call. `ways`: room for CUTS entries
+ * per sample. */
 static void place_samples(mv_device_use *use, const place *places, uint8_t *ways)
 {
     uint64_t costs[CUTS] = {0}, next[CUTS];
-    uint8_t chosen = 0; /* for the last sample, which has one path */
+    uint8_t chosen = 0; /* of the last sample, which has a single path */
 
     for (uint32_t k = 0; k < use->count; k++) {
         for (int i = 0; i < CUTS; i++)
@@ -223,10 +223,10 @@ static uint32_t last_gets(const mv_holdings *h)
     return i;
 }
 
-/* A killed program loses its memory without calls; for a program that ends normally, the driver
- * destroys the contexts before the memory is freed. Such a sample is the last one: less is in
- * use than calls held, or than before, and no later call explains that. */
-static void leave_out_end(const mv_holdings *h, mv_device_use *use, const place *places)
+/* A killed program loses its memory without calls; when a program ends normally, the driver
+ * destroys the contexts before the memory is freed. Drops last samples that show this: less memory
+ * is in use than calls hold, or than at the sample before, and no later call explains the fall. */
+static void drop_end(const mv_holdings *h, mv_device_use *use, const place *places)
 {
     uint32_t gets = last_gets(h);
 
@@ -242,7 +242,7 @@ static void leave_out_end(const mv_holdings *h, mv_device_use *use, const place 
 
 /* ---- context and code ----------------------------------------------------------------------- */
 
-/* Whether this kind of call makes the driver's own memory grow. */
+/* Whether such a call makes the driver's own memory grow. */
 static bool makes_context(const mv_api_calls *c, uint32_t call)
 {
     return c->result[call] == 0 &&
@@ -258,9 +258,9 @@ static void give_to_context(mv_device_use *use, uint32_t k)
     use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
 }
 
-/* Memory attributed to the context at sample k - 1 and gone at k was not the context's: it belonged
- * to a pool, or to a call that had not returned. */
-static void take_back(mv_device_use *use, uint32_t k)
+/* Memory attributed to the context at sample k - 1 that is gone at sample k did not belong to the
+ * context, but to a pool, or to a call that had not returned. */
+static void take_from_context(mv_device_use *use, uint32_t k)
 {
     int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);
     int64_t gone = (int64_t)(use->used[k - 1] - use->held[k - 1] - use->used[k] + use->held[k]);
@@ -276,7 +276,7 @@ static void take_sample(mv_device_use *use, uint32_t k, bool grows)
     if (grows)
         give_to_context(use, k);
     else if (k)
-        take_back(use, k);
+        take_from_context(use, k);
 }
 
 static void find_context(const mv_holdings *h, mv_device_use *out)
@@ -315,7 +315,7 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_device_use *out, 
     ways = mv_push_array(arena, uint8_t, ((uint64_t)out->count + 1) * CUTS);
     if (!places || !ways || !find_places(h, out, places))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
-    leave_out_end(h, out, places);
+    drop_end(h, out, places);
     place_samples(out, places, ways);
     if (h->trace->notes[MV_NOTE_LOST_CALLS].count == 0)
         find_context(h, out);
@@ -352,7 +352,7 @@ uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64
     }
     if (next == 0 || next == use->count)
         return next ? next - 1 : 0;
-    /* A process that has ended uses less than its calls held. */
+    /* a process that has ended uses less than its calls hold */
     after = (uint64_t)times[use->row[next]] - (uint64_t)time_us;
     if (use->used[next] < use->held[next] || after > MV_NEAR_US)
         return next - 1;

@@ -1,7 +1,7 @@
 /* The device memory that a process used at each sample, the bytes that its calls held, and the
  * growth between samples caused by contexts and code. Part of the ledger.
  *
- *     used              NVML's figure for the process; else use of the device minus its use before
+ *     used              NVML's figure for the process; else the device's use minus its use before
  *                       the process's first call
  *     held              bytes that calls held at the sample
  *     context           Σ growth of (used - held) over the intervals before the process's first
@@ -13,7 +13,7 @@
  * neighbouring samples, and the memory of such a call explains that, the sample is placed after the
  * first kind of call, or before the second. Samples after the end of the process are dropped.
  *
- * If calls are lost in damaged parts of the file, the context is unknown: it is 0.
+ * If calls are lost in damaged parts of the file, the context is unknown and is set to 0.
  *
  * Rows are in order of time. */
 #ifndef MV_DEVICE_USE_H
@@ -23,23 +23,23 @@
 
 typedef struct {
     uint32_t count;
-    uint32_t *row;    /* [count] of samples */
-    uint32_t *calls;  /* [count] number of calls before the sample; rises */
+    uint32_t *row;    /* [count] row of trace->samples */
+    uint32_t *calls;  /* [count] number of calls before the sample; ascending */
     uint64_t *used;   /* [count] */
     uint64_t *held;   /* [count] */
     int64_t *context; /* [count] */
     bool is_process;  /* `used` is NVML's figure for the process */
-    uint32_t most;    /* number of calls after which most was held; 0: nothing was */
+    uint32_t most;    /* number of calls after which most bytes were held; 0: no bytes were held */
 } mv_device_use;
 
 /* Called for each sample, once the calls before it are applied. */
 typedef void mv_sample_watch(void *user, uint32_t sample);
 
-/* Bit i: device i has calls or samples; devices above 63 are ignored. */
+/* Bit i is set if device i has calls or samples; devices above 63 are ignored. */
 uint64_t mv_ledger_devices(const mv_trace *trace);
 
-/* Holdings of a device, empty. Calls without a device belong to the only device, if there is
- * one. */
+/* Empty holdings of a device. Calls without a device belong to the only device, if there is
+ * exactly one. */
 void mv_device_holdings(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace,
                         uint32_t device);
 
@@ -51,15 +51,15 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_device_use *out, 
 bool mv_device_use_walk(mv_holdings *h, const mv_device_use *use, mv_sample_watch *watch,
                         void *user);
 
-/* The sample for a time at which calls held `held` bytes: the last one at or before it, else the
- * first after it; use->count: there is none. The next one is used instead if it comes within
- * MV_NEAR_US and calls held a closer number of bytes then (it includes the events since the last
- * sample), or the same number and it is nearer in time. */
+/* The sample for a time at which calls held `held` bytes: the last sample at or before this time,
+ * else the first after it; use->count if there is none. The next sample is used instead if it comes
+ * within MV_NEAR_US and the bytes held by calls at that sample are closer (it includes the events
+ * since the last sample), or equally close and it is nearer in time. */
 #define MV_NEAR_US 250000
 
 /* A call is recorded when it returns. Calls that load code or create a context take long, so a
- * sample up to this much older may have been taken during the call: samples are about 100 ms
- * apart. */
+ * sample older than the call by up to this much may have been taken during the call: samples are
+ * about 100 ms apart. */
 #define MV_UNDER_WAY_US 110000
 uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us,
                           uint64_t held);
@@ -68,18 +68,18 @@ uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64
  *
  *     used  =  held  +  context  +  unexplained                    exactly
  *
- * A sample is near if it is within MV_NEAR_US, or the next one comes later, and calls held the same
- * then, within 2 MiB or a fiftieth. Then `held` is the report's figure; else the bytes that calls
- * held at the sample. */
+ * A sample is near if it is within MV_NEAR_US (or the next sample comes later), and calls held the
+ * same bytes at the sample, within 2 MiB or a fiftieth. `held` is then the report's figure;
+ * otherwise it is the bytes that calls held at the sample. */
 typedef struct {
-    uint64_t used; /* MV_NO_BYTES: no samples; the rest is then 0 */
+    uint64_t used; /* MV_NO_BYTES: no samples; the other fields are then 0 */
     uint64_t held;
     int64_t sample_us;
     int64_t context, unexplained;
     bool is_near;
 } mv_device_rest;
 
-/* `trace` is the original one. Fails only when out of memory. */
+/* `trace` must be the original trace. Fails only when out of memory. */
 mv_code mv_device_rest_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                             int64_t time_us, uint64_t held, mv_device_rest *out, mv_err *err);
 
@@ -87,7 +87,7 @@ mv_code mv_device_rest_find(mv_arena *arena, const mv_trace *trace, uint32_t dev
  * (estimate), unexplained 0 B"; times count from `start_us`. NULL when out of memory. */
 const char *mv_device_rest_text(mv_arena *arena, const mv_device_rest *rest, int64_t start_us);
 
-/* The rest. Wraps, like all sums of values from a file. */
+/* The unexplained rest. Wraps, like all sums of values from a file. */
 int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context);
 
 #endif

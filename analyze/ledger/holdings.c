@@ -34,7 +34,7 @@ void mv_holdings_drop(mv_holdings *holdings)
     mv_arena_drop(holdings->arena, holdings->mapped.gaps);
 }
 
-/* The columns of an action's row that decide its effect on holdings. */
+/* The columns of an action's row that determine its effect on holdings. */
 static const struct {
     uint8_t key, memory;
 } actions[MV_API_ACTION_COUNT] = {
@@ -63,7 +63,7 @@ bool mv_is_on_host(const mv_api_calls *calls, uint32_t call)
     return has_place && calls->device[call] < 0;
 }
 
-/* The device of a call; negative: unknown. */
+/* The device of a call, or a negative number if unknown. */
 static int32_t device_of(const mv_holdings *h, uint32_t call)
 {
     int32_t device = h->trace->api_calls.device[call];
@@ -78,7 +78,8 @@ static bool is_mine(const mv_holdings *h, uint32_t call)
 
 /* ---- memory of contexts -------------------------------------------------------------------- */
 
-/* Created memory has its own handles. Memory from a pool is the device's own, and stays. */
+/* Whether memory ends with its context. Created memory has separate handles, and memory from a pool
+ * belongs to the device, so both stay. */
 static bool is_of_context(const mv_holdings *h, uint32_t call)
 {
     uint8_t action = h->trace->api_calls.action[call];
@@ -92,8 +93,8 @@ static uint64_t contexts_key(int32_t device, int kind)
     return (uint64_t)device * MV_LOT_KINDS + (unsigned)kind;
 }
 
-/* Inserts a lot with known call and kind before the others of its device. False when out of
- * memory. */
+/* Inserts a lot, with known call and kind, before the other lots of its device. False when out
+ * of memory. */
 static bool join_contexts(mv_holdings *h, uint32_t at)
 {
     mv_lot *lot = &h->lots[at];
@@ -125,12 +126,12 @@ static void leave_contexts(mv_holdings *h, const mv_lot *lot)
     if (lot->older == MV_NO_ROW)
         mv_map_take(&h->of_contexts, key);
     else
-        mv_map_put(&h->of_contexts, key, lot->older); /* the key is there: it cannot fail */
+        mv_map_put(&h->of_contexts, key, lot->older); /* cannot fail: the key exists */
 }
 
 /* ---- lots -------------------------------------------------------------------------------- */
 
-/* The row of a new lot, already in the list of its kind; MV_NO_ROW when out of memory. */
+/* The row of a new lot, already in the list of its kind, or MV_NO_ROW when out of memory. */
 static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_t key)
 {
     uint32_t at = h->free_lots;
@@ -187,7 +188,7 @@ static bool allocate(mv_holdings *h, mv_map *map, uint32_t call, mv_lot_kind kin
 {
     uint32_t before = mv_map_take(map, key), at;
 
-    /* The free of the previous allocation was not recorded. */
+    /* the free of the previous allocation was not recorded */
     if (before != MV_NO_ROW)
         lot_remove(h, before);
     at = lot_add(h, call, kind, key);
@@ -238,7 +239,7 @@ static void release(mv_holdings *h, uint64_t handle)
     }
 }
 
-/* The mapped range that has the address, or MV_NO_GAP. */
+/* The mapped range that contains the address, or MV_NO_GAP. */
 static uint32_t mapped_at(const mv_holdings *h, uint64_t addr)
 {
     uint32_t range = addr == UINT64_MAX ? MV_NO_GAP : mv_gaps_before(&h->mapped, addr + 1);
@@ -256,8 +257,9 @@ static uint32_t mapped_from(const mv_holdings *h, uint64_t addr)
     return range != MV_NO_GAP && h->mapped.gaps[range].addr == addr ? range : MV_NO_GAP;
 }
 
-/* The memory at an address gets this handle: CUDA returns the one that it was mapped with. Any
- * other known handle of it becomes invalid, so that a handle never outlives its memory. */
+/* Gives the memory at an address this handle: CUDA returns the handle with which the memory was
+ * mapped. Any other known handle of the memory becomes invalid, so that handles never outlive
+ * their memory. */
 static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
 {
     uint32_t at = h->mapped.gaps[range].owner;
@@ -269,7 +271,7 @@ static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
     return mv_map_put(&h->by_handle, handle, at);
 }
 
-/* Adds a reference to a handle, which is known, or found by an address of its memory. */
+/* Adds a reference to a handle, which must be known, or is found by an address of its memory. */
 static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
 {
     uint32_t at = mv_map_find(&h->by_handle, handle);
@@ -307,7 +309,7 @@ static bool map(mv_holdings *h, uint64_t addr, uint64_t bytes, uint64_t handle)
     return mv_gaps_add(&h->mapped, addr, bytes, lot);
 }
 
-/* An unmapped range may cover several mapped ones, without holes between them. */
+/* Unmaps a range, which may cover several mapped ranges without holes between them. */
 static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 {
     do {
@@ -324,7 +326,7 @@ static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-static void forget_allocated(mv_holdings *h, int32_t device)
+static void drop_allocated(mv_holdings *h, int32_t device)
 {
     for (int kind = 0; device >= 0 && kind < MV_LOT_KINDS; kind++) {
         uint32_t at;
@@ -341,7 +343,7 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Whether the call destroys every context of the device, whatever created it. */
+/* Whether the call destroys every context of the device, regardless of how it was created. */
 static bool is_reset(const mv_trace *trace, uint32_t call)
 {
     const char *api = mv_string_text(trace, trace->api_calls.api[call]);
@@ -350,7 +352,7 @@ static bool is_reset(const mv_trace *trace, uint32_t call)
            starts_with(api, "cuDevicePrimaryCtxReset");
 }
 
-/* The primary context may be retained several times; each time counts. */
+/* Counts a context. The primary context may be retained several times; each time counts. */
 static bool begin_context(mv_holdings *h, uint32_t call)
 {
     uint32_t *count = mv_map_value(&h->contexts, (uint64_t)device_of(h, call));
@@ -362,8 +364,8 @@ static bool begin_context(mv_holdings *h, uint32_t call)
 }
 
 /* Only the creation of a context names its device. The end of a context whose creation was not
- * recorded (the runtime creates the primary one itself) frees nothing, since its memory is
- * unknown. */
+ * recorded (the runtime creates the primary context itself) frees nothing, because its memory
+ * is unknown. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
     uint32_t made = mv_map_take(&h->by_context, h->trace->api_calls.handle[call]);
@@ -376,7 +378,7 @@ static void end_context(mv_holdings *h, uint32_t call)
     made = resets ? call : made;
     left = mv_map_take(&h->contexts, (uint64_t)device_of(h, made));
     if (resets || left == 1)
-        forget_allocated(h, device_of(h, made));
+        drop_allocated(h, device_of(h, made));
     else if (left != MV_NOT_IN_MAP)
         mv_map_put(&h->contexts, (uint64_t)device_of(h, made), left - 1);
 }
@@ -393,7 +395,7 @@ static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
     return mv_is_on_host(&h->trace->api_calls, call) ? MV_LOT_HOST : MV_LOT_DEVICE;
 }
 
-/* A multicast object has no memory of its own. Older captures gave it a size. */
+/* A multicast object contains no memory, but older captures gave it a size. */
 static bool is_multicast(const mv_trace *trace, uint32_t call)
 {
     return starts_with(mv_string_text(trace, trace->api_calls.api[call]), "cuMulticastCreate");

@@ -13,7 +13,7 @@
 
 enum { SENTENCE = 640, MOST_NAMES = 4 };
 
-/* The libraries that hold most, by name, and the sum of all others. */
+/* Adds the names of the libraries that hold most, and the sum of the others. */
 static void add_names(const mv_trace *trace, const mv_ledger *ledger, char text[SENTENCE])
 {
     char names[MOST_NAMES][MV_LIBRARY_NAME], name[MV_LIBRARY_NAME], size[MV_SIZE_TEXT];
@@ -109,7 +109,8 @@ static uint64_t managed_bytes(const mv_trace *trace, const mv_ledger *ledger)
     return bytes;
 }
 
-/* The real parts never add up to more than the device's use, so one of them is too high. */
+/* Explains a negative rest. The real parts never exceed the device's use, so one figure is
+ * too high. */
 static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv_ledger *ledger)
 {
     char excess[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
@@ -147,7 +148,7 @@ static const char *find_pools(mv_arena *arena, const mv_ledger *ledger)
         mv_size_text(size, ledger->context_pools));
 }
 
-/* Fills verdict, basis, check and residue from the other fields. False when out of memory. */
+/* Sets verdict, basis, check and residue from the other fields. False when out of memory. */
 static bool fill_sentences(mv_arena *arena, const mv_trace *trace, mv_ledger *ledger)
 {
     ledger->verdict = find_verdict(arena, trace, ledger);
@@ -187,7 +188,7 @@ mv_ledger_query mv_ledger_after_event(const mv_trace *trace, uint32_t device, ui
 
     int64_t time_us = until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME;
 
-    /* A call of this device records the number of events before it; the others only their time. */
+    /* calls of this device record the number of events before them; other calls only have a time */
     while (calls < c->count &&
            (c->device[calls] == (int32_t)device ? c->event[calls] < until
                                                 : until && c->time_us[calls] <= time_us))
@@ -201,10 +202,10 @@ mv_ledger_query mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_
                              events_until(trace, device, time_us), time_us};
 }
 
-/* ---- use ---------------------------------------------------------------------------------- */
+/* ---- the device's use ---------------------------------------------------------------------- */
 
-/* The middle of the longest time at the highest use. At its edges memory is being allocated or
- * freed, and calls may be recorded after their effect shows on the device. */
+/* The middle of the longest period at the highest use. At its edges memory is being allocated or
+ * freed, and calls may be recorded after their effect is visible on the device. */
 static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
@@ -231,7 +232,8 @@ static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
     return middle;
 }
 
-/* The first call that may make a pool get memory from the device; count: none does. */
+/* The first call that may make a pool get memory from the device; the number of calls if there
+ * is none. */
 static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
 {
     uint32_t i = 0;
@@ -243,7 +245,7 @@ static uint32_t first_of_pools(const mv_api_calls *c, uint32_t device)
     return i;
 }
 
-/* How much of the context at sample k may be memory that pools keep: the growth after the last
+/* Upper bound of the context's memory at sample k that pools may keep: the growth after the last
  * sample before the first call of a pool. */
 static uint64_t most_of_pools(const mv_trace *trace, const mv_device_use *use, uint32_t device,
                               uint32_t k)
@@ -280,7 +282,7 @@ static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger 
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Merges the rows of allocations into one for each stack, then one for each library and API. */
+/* Merges the rows of allocations: first into one per stack, then into one per library and API. */
 static uint32_t merge_rows(mv_ledger_row *rows, uint32_t count, bool by_stack)
 {
     uint32_t kept = 0;
@@ -341,11 +343,11 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
 
 /* ---- addresses ---------------------------------------------------------------------------- */
 
-/* The ranges reserved by the first `calls` calls and not yet freed. */
+/* Counts the ranges reserved by the first `calls` calls and not yet freed. */
 static mv_code count_addresses(mv_arena *arena, const mv_api_calls *c, uint32_t calls,
                                mv_ledger_addresses *out, mv_err *err)
 {
-    mv_map ranges = {.arena = arena}; /* the call of each, by its address */
+    mv_map ranges = {.arena = arena}; /* call by address of the range */
 
     for (uint32_t i = 0; i < calls; i++) {
         bool is_made = c->action[i] == MV_API_RESERVE;
@@ -372,7 +374,7 @@ static mv_code count_addresses(mv_arena *arena, const mv_api_calls *c, uint32_t 
     return MV_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- the whole ledger -------------------------------------------------------------------- */
 
 static mv_ledger_query settle(const mv_trace *trace, uint32_t device, const mv_device_use *use,
                               mv_ledger_query ask)
@@ -395,7 +397,7 @@ static mv_ledger_query settle(const mv_trace *trace, uint32_t device, const mv_d
                              time_us};
 }
 
-/* Without calls and samples: the moment when PyTorch's allocator held most. */
+/* Without calls and samples: uses the moment when PyTorch's allocator held most. */
 static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_ledger_query *ask,
                                     mv_err *err)
 {
@@ -409,8 +411,8 @@ static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_l
     return MV_OK;
 }
 
-/* Without a call between a sample and the moment, the moment moves to the sample's place, which may
- * be next to a call under way. */
+/* If no call lies between a sample and the moment, the moment moves to the sample's position, which
+ * may be next to an unfinished call. */
 static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_ledger_query ask)
 {
     const int64_t *times = trace->samples.time_us;
@@ -423,7 +425,7 @@ static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_led
                : ask.calls;
 }
 
-/* The events up to the moment moved by calls_at, with the segment of the call. */
+/* The number of events up to the moment moved by calls_at, including the call's segment event. */
 static uint32_t events_at(const mv_trace *trace, const mv_holdings *h, mv_ledger_query ask,
                           uint32_t calls)
 {

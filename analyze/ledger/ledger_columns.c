@@ -4,11 +4,11 @@ typedef struct {
     const mv_trace *trace;
     const int64_t *edges;
     mv_ledger_columns *out;
-    uint32_t *place_of; /* [strings.count + 1] place of a library in the series, from 1 */
+    uint32_t *place_of; /* [strings.count + 1] place of the library in the series, from 1 */
     uint64_t *now;      /* [library_count] */
     uint64_t held;
     int64_t time_us; /* start of the current holdings */
-    uint32_t column; /* the first column that is not over then */
+    uint32_t column; /* the first column that ends after time_us */
     bool has_begun;  /* that column has a moment */
 } filler;
 
@@ -36,7 +36,7 @@ static void take(filler *f, uint32_t c, int64_t time_us)
         memcpy(f->out->by + c * count, f->now, count * sizeof *f->now);
 }
 
-/* Adds the holdings from f->time_us to before `until` to the columns of that time. */
+/* Adds the holdings of the period [f->time_us, until) to its columns. */
 static void settle(filler *f, int64_t until)
 {
     const int64_t *edges = f->edges;
@@ -118,7 +118,7 @@ mv_code mv_ledger_columns_find(mv_arena *arena, const mv_trace *trace, uint32_t 
                                const int64_t *edges, uint32_t count, mv_ledger_columns *out,
                                mv_err *err)
 {
-    const mv_lives none = {.device = device}; /* no figures of PyTorch's allocator */
+    const mv_lives none = {.device = device}; /* no figures for PyTorch's allocator */
     filler f = {.trace = trace, .edges = edges, .out = out, .time_us = INT64_MIN};
     mv_arena scratch;
     mv_code code = mv_ledger_series_find(arena, trace, &none, &out->series, err);

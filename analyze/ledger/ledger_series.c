@@ -5,22 +5,23 @@
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
 
-/* One library of the calls that get memory. */
+/* A library that makes calls that get memory. */
 typedef struct {
     const char *name;
     uint32_t string; /* row of the path; MV_NO_ROW: unknown */
-    uint32_t id;     /* id of its name */
+    uint32_t id;     /* id of the library's name */
     bool is_framework;
 } named_path;
 
 typedef struct {
     const mv_trace *trace;
-    uint32_t *id_of;          /* [strings.count + 1] id of a path; the last one for a missing
-                               * path */
+    uint32_t *id_of;          /* [strings.count + 1] id by path; the last entry is for a
+                               * missing path */
     mv_ledger_library *names; /* [count] by id */
     uint32_t count;
-    uint64_t *now;      /* [count] held now, by id; in the second pass by column of the series */
-    uint32_t *place_of; /* [count] column of the series; NULL while they are not chosen */
+    uint64_t *now;      /* [count] bytes held now: by id; in the second pass, by column of
+                         * the series */
+    uint32_t *place_of; /* [count] column of the series; NULL until columns are chosen */
     mv_ledger_series *out;
 } libraries;
 
@@ -33,7 +34,7 @@ static uint32_t *id_slot(const libraries *l, mv_string_id path)
     return &l->id_of[path.row < strings ? path.row : strings];
 }
 
-/* The paths of calls that get memory, each once. */
+/* The distinct paths of calls that get memory. */
 static bool list_paths(mv_arena *scratch, libraries *l, named_path **paths, uint32_t *count)
 {
     const mv_api_calls *c = &l->trace->api_calls;
@@ -98,7 +99,7 @@ static void watch_lot(void *user, const mv_lot *lot, uint32_t at, uint32_t call,
         l->names[id].most = *now;
 }
 
-/* Copies up to MV_LEDGER_LIBRARIES sums, however many libraries there are. */
+/* Copies at most MV_LEDGER_LIBRARIES sums, regardless of the number of libraries. */
 static void watch_sample(void *user, uint32_t sample)
 {
     libraries *l = user;
@@ -113,7 +114,7 @@ typedef struct {
     uint32_t id;
 } ranked;
 
-/* Assigns columns to libraries: most first, and one column for all the smallest. */
+/* Assigns columns to libraries: the largest first, and one column for all the smallest. */
 static bool choose_columns(mv_arena *arena, mv_arena *scratch, libraries *l)
 {
     mv_ledger_series *out = l->out;
@@ -175,7 +176,7 @@ static void fill_points(const mv_trace *trace, const mv_device_use *use, mv_ledg
     }
 }
 
-/* Bytes of PyTorch's allocator by its own events. */
+/* Bytes of PyTorch's allocator according to its own events. */
 static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_series *out)
 {
     mv_levels now = mv_moment_levels(lives, MV_BEFORE);
@@ -197,7 +198,7 @@ static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_s
     return true;
 }
 
-/* One pass to find the libraries that hold most, one to fill the columns. */
+/* The first pass finds the libraries that hold most, the second fills the columns. */
 static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const mv_lives *lives,
                        mv_err *err)
 {

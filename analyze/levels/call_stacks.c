@@ -9,8 +9,8 @@ typedef struct {
 } call_row;
 
 typedef struct {
-    uint32_t count, frames, stacks; /* frames and stacks: numbers of distinct ones */
-    uint64_t stack_frames;          /* of all new stacks */
+    uint32_t count, frames, stacks; /* frames, stacks: numbers of distinct ones */
+    uint64_t stack_frames;          /* frames in all new stacks */
     call_row *rows;                 /* [count] by library, function, stack */
 } call_rows;
 

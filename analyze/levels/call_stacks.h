@@ -10,19 +10,19 @@
  * MV_NO_STACK for other calls. Existing rows keep their numbers. O(n log n). */
 mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err);
 
-/* ---- parts ---- */
+/* ---- parts ------------------------------------------------------------------------------- */
 
-/* A copy with room for this many more stacks, of this many frames in total. False when out of
- * memory. */
+/* A copy with room for this many more stacks that have this many frames in total. False when out
+ * of memory. */
 bool mv_stacks_push(mv_arena *arena, const mv_stacks *from, uint32_t stacks, uint64_t stack_frames,
                     mv_stacks *out);
 
-/* Adds a stack of `innermost` and the frames of `rest` without the first `cut`; there must be
- * room. */
+/* Adds a stack of `innermost` and the frames of `rest`, of which the first `cut` are dropped; there
+ * must be room. */
 void mv_stacks_add(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermost,
                    mv_stack_id rest, uint32_t cut);
 
-/* Adds the frame of a call: a function, with its owner in place of a file. There must be room. */
+/* Adds the frame of a call: a function, with its owner instead of a file. There must be room. */
 void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id library);
 
 #endif

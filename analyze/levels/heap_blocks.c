@@ -4,7 +4,8 @@
 
 #include "base/grow.h"
 
-/* More than any device has; sums of such blocks cannot overflow. */
+/* Block sizes from this on are invalid: no device has this much, and sums of valid sizes
+ * cannot overflow. */
 #define MOST_BYTES ((uint64_t)1 << MV_LIVE_SIZE_BITS)
 
 void mv_heaps_init(mv_heaps *heaps, mv_arena *arena, const mv_trace *trace)
@@ -24,7 +25,7 @@ void mv_heaps_drop(mv_heaps *heaps)
     mv_arena_drop(heaps->arena, heaps->blocks);
 }
 
-/* The heap of that name, created if needed; MV_NO_ROW when out of memory. */
+/* The heap with this name, which is added if needed; MV_NO_ROW when out of memory. */
 static uint32_t heap_named(mv_heaps *h, mv_string_id name)
 {
     uint32_t at = mv_map_find(&h->by_name, name.row);
@@ -38,7 +39,7 @@ static uint32_t heap_named(mv_heaps *h, mv_string_id name)
     return h->count - 1;
 }
 
-/* The block of a heap at an address, or of any heap (MV_NO_ROW). */
+/* The block of a heap, or of any heap (MV_NO_ROW), at an address. */
 static uint32_t block_at(const mv_heaps *h, uint32_t heap, uint64_t address)
 {
     uint32_t at = mv_map_find(&h->by_addr, address);
@@ -61,7 +62,7 @@ static uint32_t new_row(mv_heaps *h)
     return h->blocks_used++;
 }
 
-/* `maker`: the call that allocated the block, an earlier one when it is resized. */
+/* `maker`: the call that allocated the block, which is earlier than `call` for a resize. */
 static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
 {
     mv_heap_sum *sum = &h->sums[heap];
@@ -96,7 +97,7 @@ static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
     return true;
 }
 
-/* Takes the block out of the chain of its address. False when out of memory. */
+/* Removes the block from the chain of its address. False when out of memory. */
 static bool unchain(mv_heaps *h, uint32_t at)
 {
     uint64_t address = h->blocks[at].address;

@@ -1,12 +1,12 @@
 /* Heaps: allocators registered by the program, replayed from mv_heap_calls (docs/heaps.md).
  *
- *     alloc     a block at the address; an older one of the same heap there was freed unseen
- *     free      ends the block of that heap at the address; without a heap, the newest one there
- *     resize    ends the block and makes one of the new size at the address, in the same heap
+ *     alloc     a block at the address; an older block of the heap there was freed without a call
+ *     free      ends the block of that heap at the address; without a heap, the newest block there
+ *     resize    replaces the block by one of the new size at the address, in the same heap
  *     reset     ends all blocks of the heap
  *
- * Contradictory calls are counted and change nothing else. A block of 0 bytes, or of more than any
- * device has, holds nothing. */
+ * Contradictory calls are counted and have no other effect. A block of 0 bytes, or of more than any
+ * device has, holds no memory. */
 #ifndef MV_HEAP_BLOCKS_H
 #define MV_HEAP_BLOCKS_H
 
@@ -16,12 +16,12 @@
 typedef struct {
     mv_string_id name;
     uint64_t allocs, frees;
-    uint64_t held, held_bytes; /* currently: blocks, bytes */
+    uint64_t held, held_bytes; /* blocks and bytes held now */
     uint64_t peak_bytes;
     uint64_t lone_frees; /* frees of addresses without a block of the heap */
     uint64_t doubles;    /* allocs at the address of a block of the heap */
-    uint64_t odd_sizes;  /* allocs of 0 bytes, or of too many */
-    uint32_t first;      /* block; MV_NO_ROW: none */
+    uint64_t odd_sizes;  /* allocs of 0 bytes, or of more than any device has */
+    uint32_t first;      /* newest block, or MV_NO_ROW */
 } mv_heap_sum;
 
 /* "3 frees of unknown blocks, 1 block allocated twice"; "" without contradictions. */
@@ -29,17 +29,17 @@ typedef struct {
 const char *mv_heap_doubts(const mv_heap_sum *heap, char words[MV_HEAP_WORDS]);
 
 typedef struct {
-    uint64_t address, bytes; /* bytes 0: it holds nothing */
-    uint64_t place;          /* the watcher's own */
-    mv_string_id name;       /* of its heap */
+    uint64_t address, bytes; /* bytes is 0 if the block holds no memory */
+    uint64_t place;          /* for use by the watcher */
+    mv_string_id name;       /* name of the heap */
     uint32_t heap;           /* row of `sums` */
     uint32_t call;           /* row of heap_calls that allocated it, even if resized later */
     uint32_t prev, next;     /* in the list of its heap */
     uint32_t below;          /* an older block of another heap at the same address */
-    int32_t device;          /* 0 when unknown */
+    int32_t device;          /* 0 if unknown */
 } mv_heap_block;
 
-/* Called for each block gained or lost, with its call; for a loss, before the block is removed. */
+/* Called for each gained or lost block, with the call; for a loss, before the block is removed. */
 typedef void mv_heap_watch(void *user, mv_heap_block *block, uint32_t call, bool is_gain);
 
 typedef struct {
@@ -47,22 +47,22 @@ typedef struct {
     mv_arena *arena;
     mv_heap_watch *watch; /* NULL: none */
     void *user;           /* of `watch` */
-    mv_map by_addr;       /* the newest block at an address */
+    mv_map by_addr;       /* newest block at an address */
     mv_map by_name;       /* rows of `sums`, by the name's row */
-    mv_heap_sum *sums;    /* [count], in the order of their first calls */
+    mv_heap_sum *sums;    /* [count] in order of the heaps' first calls */
     mv_heap_block *blocks;
     uint32_t count, capacity, blocks_used, blocks_capacity;
-    uint32_t free_blocks; /* a list; MV_NO_ROW: none */
-    uint64_t lone_frees;  /* frees that named no heap */
+    uint32_t free_blocks; /* list of unused rows, or MV_NO_ROW */
+    uint64_t lone_frees;  /* frees without a heap */
 } mv_heaps;
 
-/* No calls applied yet; memory comes from `arena`. */
+/* Starts without calls; memory comes from `arena`. */
 void mv_heaps_init(mv_heaps *heaps, mv_arena *arena, const mv_trace *trace);
 
-/* Applies one call, a row of heap_calls; pass the calls in order. False when out of memory. */
+/* Applies one call, a row of heap_calls; must be called in order. False when out of memory. */
 bool mv_heaps_apply(mv_heaps *heaps, uint32_t call);
 
-/* Frees its memory. */
+/* Frees the memory of the heaps. */
 void mv_heaps_drop(mv_heaps *heaps);
 
 /* Applies all calls of the trace. MV_NOMEM when out of memory. */

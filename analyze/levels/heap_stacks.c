@@ -9,15 +9,15 @@
 
 typedef struct {
     uint32_t heap, stack, is_bound, call; /* is_bound: called through ctypes or cffi */
-    uint32_t cut;                         /* innermost frames up to the registering function; 0:
-                                           * none */
+    uint32_t cut;                         /* innermost frames to drop, up to the registering
+                                           * function; 0: none */
     uint32_t function;                    /* name of the registering function */
 } call_row;
 
 typedef struct {
     call_row *rows; /* [count] by heap, stack, is_bound */
     uint32_t count;
-    uint32_t stacks; /* stacks to be added; each may have its own frame */
+    uint32_t stacks; /* number of stacks to add; each may have a separate frame */
     uint64_t stack_frames;
 } call_rows;
 
@@ -33,7 +33,8 @@ static bool is_native(const mv_trace *trace, mv_frame_id frame)
                               trace->frames.line[frame.row]);
 }
 
-/* Takes the innermost Python function, if there is another. */
+/* Takes the innermost Python function as the registering one, if there is another
+ * Python function. */
 static void find_python_function(const mv_trace *trace, call_row *row)
 {
     uint32_t count, cut = 0;
@@ -122,7 +123,7 @@ static void find_functions(const mv_trace *trace, call_rows *rows)
     }
 }
 
-/* Adds one frame for each heap and registering function; rows are sorted by these. */
+/* Adds one frame for each heap and registering function; rows must be sorted by these. */
 static void add_all(const mv_trace *trace, call_rows *rows, mv_frames *frames, mv_stacks *stacks,
                     mv_stack_id *of_call)
 {

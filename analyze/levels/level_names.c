@@ -16,7 +16,7 @@ bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out)
     const mv_heap_calls *c = &trace->heap_calls;
     const char *own = mv_trace_allocator(trace);
 
-    if (own) { /* a file of another tool has its allocator's level, and the host */
+    if (own) { /* another tool's file has the level of its allocator, and the host level */
         *out = strcmp(text, own) == 0 ? MV_LEVEL_PYTORCH : MV_LEVEL_HOST;
         return strcmp(text, mv_level_name_of(trace, *out)) == 0;
     }
@@ -73,7 +73,8 @@ static bool has_calls(const mv_trace *trace, bool of_host)
     return false;
 }
 
-/* The first call that allocates in the heap; in any heap: MV_LEVEL_DEFAULT. MV_NO_ROW: none. */
+/* The first call that allocates in the heap, or in any heap (MV_LEVEL_DEFAULT); MV_NO_ROW if there
+ * is none. */
 static uint32_t first_alloc(const mv_trace *trace, mv_level level)
 {
     const mv_heap_calls *c = &trace->heap_calls;
@@ -162,7 +163,7 @@ bool mv_level_is_host(const char *name)
     return name && strcmp(name, names[MV_LEVEL_HOST]) == 0;
 }
 
-/* Captures and JAX's profiles number the CPU after the devices that compute. */
+/* In captures and JAX's profiles, the CPU is numbered after the devices that compute. */
 static bool is_cpu(const mv_trace *trace, uint32_t device)
 {
     const char *first = mv_fact_find(trace, MV_FACT_CPU_DEVICE);
@@ -193,7 +194,7 @@ static bool is_listed(const mv_level_list *list, const char *name)
     return false;
 }
 
-/* Heaps in the order of their first blocks. */
+/* Lists heaps in order of their first blocks. */
 static void list_heaps(const mv_trace *trace, mv_level_list *list)
 {
     const mv_heap_calls *c = &trace->heap_calls;

@@ -10,34 +10,34 @@
 
 /* ---- the trace of one device ------------------------------------------------------------- */
 
-/* A segment at the end: one of the file, or a lot. */
+/* A segment at the end: from the file, or from a lot. */
 typedef struct {
     uint64_t address, bytes;
     uint32_t from;     /* row of the file's segments; MV_NO_ROW: a lot */
-    mv_stack_id stack; /* of the lot */
-    uint32_t call;     /* of the lot, as in events */
+    mv_stack_id stack; /* stack of the lot */
+    uint32_t call;     /* call of the lot, as in events */
 } final_row;
 
 /* The time and place of a gain or loss of memory. */
 typedef struct {
     int64_t time_us;
     mv_stack_id stack;
-    uint32_t call; /* as in events */
+    uint32_t call; /* mv_events.call */
 } event_origin;
 
 typedef struct {
     mv_arena *arena, *scratch;
-    const mv_trace *trace; /* the original one, with stacks of calls */
+    const mv_trace *trace; /* the original trace, with stacks of calls */
     mv_stack_id *stack_of_call, *stack_of_heap_call;
     mv_level heap;        /* heap to take; MV_LEVEL_ALL: all; MV_LEVEL_DEFAULT: none */
-    mv_stream_id stream;  /* the default one */
+    mv_stream_id stream;  /* the default stream */
     unsigned kinds;       /* a bit for each requested mv_lot_kind */
-    bool takes_blocks;    /* PyTorch's blocks, too */
-    bool skips_framework; /* its memory is PyTorch's segments */
+    bool takes_blocks;    /* includes PyTorch's blocks */
+    bool skips_framework; /* skips memory of PyTorch's calls, which is PyTorch's segments */
     uint32_t device;
-    mv_events from, *to; /* from: PyTorch's, for MV_LEVEL_ALL; else empty */
-    uint64_t count;      /* events made; columns do not exist while counting */
-    uint64_t *address;   /* of each lot */
+    mv_events from, *to; /* from: PyTorch's events for MV_LEVEL_ALL; else empty */
+    uint64_t count;      /* number of events; columns do not exist in the counting pass */
+    uint64_t *address;   /* by lot */
     uint32_t capacity;   /* of `address` */
     uint64_t next_address;
     bool is_out_of_memory;
@@ -63,7 +63,7 @@ static event_origin at_call(const maker *m, uint32_t call, mv_stack_id stack)
                           call_id(stack, (uint64_t)m->trace->calls + call)};
 }
 
-/* Heap calls are numbered after CUDA calls. */
+/* The numbers of heap calls follow those of CUDA calls. */
 static event_origin at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
 {
     uint64_t before = (uint64_t)m->trace->calls + m->trace->api_calls.count;
@@ -145,7 +145,7 @@ static bool is_wanted_block(const maker *m, const mv_heap_block *block)
            (m->heap == MV_LEVEL_ALL || mv_level_of_heap(block->name) == m->heap);
 }
 
-/* In MV_LEVEL_ALL, a block inside memory from CUDA gets its own address. */
+/* In MV_LEVEL_ALL, a block inside memory from CUDA gets a separate address. */
 static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is_gain)
 {
     maker *m = user;
@@ -161,7 +161,7 @@ static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is
         add_loss(m, block->place, block->bytes, on);
 }
 
-/* PyTorch's events before a call. */
+/* Copies PyTorch's events before a call. */
 static void copy_events(maker *m, uint32_t *next, uint32_t until)
 {
     for (; *next < until && *next < m->from.count; ++*next, m->count++) {
@@ -173,7 +173,7 @@ static void copy_events(maker *m, uint32_t *next, uint32_t until)
     }
 }
 
-/* The heap calls up to a time. PyTorch's events up to then come before them. */
+/* Adds the heap calls up to a time, after PyTorch's events up to that time. */
 static bool go_through_heaps(maker *m, mv_heaps *heaps, uint32_t *next_event, uint32_t *next,
                              int64_t until)
 {
@@ -224,7 +224,7 @@ static bool events_push(mv_arena *arena, uint64_t rows, mv_events *out)
 
 typedef struct {
     final_row *rows;
-    uint32_t *device; /* of each row */
+    uint32_t *device; /* by row */
     uint32_t count, capacity, devices;
     uint64_t blocks;
 } final_heap;
@@ -353,7 +353,7 @@ static void add_segment(const maker *m, uint32_t device, const final_row *row,
     segments->blocks[at] = 1;
 }
 
-/* Rows of devices in order, each device's by address. */
+/* Sorts the rows by device, then by address. */
 static bool make_heap(const maker *m, final_heap *f, mv_trace *out)
 {
     uint32_t first = 0, end;
@@ -377,9 +377,9 @@ static bool make_heap(const maker *m, final_heap *f, mv_trace *out)
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- whole levels ------------------------------------------------------------------------ */
 
-/* One more than the largest device of a call or an event. */
+/* One more than the largest device number of a call or an event. */
 static uint32_t devices_of(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -422,7 +422,7 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
     m->from = has_blocks ? mv_trace_events(m->trace, m->device) : (mv_events){0};
     m->skips_framework = has_blocks;
     m->to = out;
-    /* one pass to count, one to write */
+    /* the first pass counts, the second writes */
     for (int pass = 0; pass < 2; pass++) {
         mv_holdings h;
         mv_heaps heaps;
@@ -450,7 +450,7 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
     return MV_OK;
 }
 
-/* PyTorch's own records of pinned memory, which are more detailed than calls. */
+/* Takes PyTorch's own records of pinned memory, which are more detailed than calls. */
 static bool take_host_records(mv_arena *arena, mv_trace *trace)
 {
     mv_segments *s = &trace->segments;
@@ -468,7 +468,7 @@ static bool take_host_records(mv_arena *arena, mv_trace *trace)
 
 enum { OF_DEVICE = 1 << MV_LOT_DEVICE, OF_HOST = 1 << MV_LOT_HOST };
 
-/* The stacks of the calls of this level. */
+/* Adds the stacks of this level's calls. */
 static mv_code add_stacks(mv_arena *arena, mv_trace *made, maker *m, mv_err *err)
 {
     mv_code code = MV_OK;
@@ -513,7 +513,7 @@ static mv_code take_calls(mv_arena *arena, mv_trace *made, maker m, mv_err *err)
     return code;
 }
 
-/* The steps of the program, from all levels together. */
+/* The program's steps, found on all levels together. */
 mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_marks *out, mv_err *err)
 {
     mv_trace whole = *trace;

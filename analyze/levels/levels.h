@@ -9,17 +9,17 @@
  * A level other than MV_LEVEL_PYTORCH is made from the recorded calls (mv_api_calls). Each
  * allocation is a segment with one block that fills it, so that every analysis of a trace works:
  *
- *     gain   SEGMENT_ALLOC, ALLOC                           stack: the call's, with one frame more
+ *     gain   SEGMENT_ALLOC, ALLOC                           stack: the call's, plus one frame
  *     loss   FREE_REQUESTED, FREE_COMPLETED, SEGMENT_FREE
  *
- * The additional frame is the innermost: its function is the call ("cudaMalloc"), its file the
- * calling library, without a line. Its number is `origin.first_call_frame` or higher.
+ * The additional frame is the innermost one: its function is the call ("cudaMalloc"), its file the
+ * calling library, and it has no line. Its row is `origin.first_call_frame` or higher.
  *
  * The blocks of a heap are made from mv_heap_calls in the same way. Their innermost frame, if
  * known, is the function that registered them, with the heap as its file.
  *
- * Sizes and times come from the calls. Memory without its own address (cuMemCreate, arrays)
- * gets one from MV_LEVEL_ADDRESS on. */
+ * Sizes and times come from the calls. Memory without an address (cuMemCreate, arrays) gets one
+ * from MV_LEVEL_ADDRESS on. */
 #ifndef MV_LEVELS_H
 #define MV_LEVELS_H
 
@@ -29,19 +29,20 @@
 #define MV_LEVEL_ADDRESS ((uint64_t)1 << 62)
 
 typedef enum {
-    MV_LEVEL_DEFAULT, /* the first of pytorch, cuda, host and the heaps that the trace has */
-    MV_LEVEL_PYTORCH, /* the original trace, of any allocator */
+    MV_LEVEL_DEFAULT, /* the first of pytorch, cuda, host and the heaps that the trace contains */
+    MV_LEVEL_PYTORCH, /* the original trace, from any allocator */
     MV_LEVEL_CUDA,    /* memory that calls got from the devices */
-    MV_LEVEL_HOST,    /* pinned memory; one device, number 0, which is the host */
+    MV_LEVEL_HOST,    /* pinned memory; it has one device, number 0, which is the host */
     MV_LEVEL_ALL,     /* PyTorch's blocks, and memory that other calls got from the devices */
-    MV_LEVEL_HEAP     /* and above: MV_LEVEL_HEAP + the row of a heap's name in the strings */
+    MV_LEVEL_HEAP     /* or higher: MV_LEVEL_HEAP + the row of the heap's name in the strings */
 } mv_level;
 
 /* "pytorch", "cuda", "host", "all", or the name of a heap of the trace; for a file of another tool,
  * the allocator's name for MV_LEVEL_PYTORCH, or "host". False for other texts. */
 bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out);
 
-/* The name of a level; for a level that may be a heap, `trace` is the original one or its level. */
+/* The name of a level. If the level may be a heap, `trace` must be the original trace or one of
+ * its levels. */
 const char *mv_level_name(mv_level level);
 const char *mv_level_name_of(const mv_trace *trace, mv_level level);
 
@@ -50,7 +51,7 @@ static inline mv_level mv_level_of_heap(mv_string_id name)
     return (mv_level)(MV_LEVEL_HEAP + name.row);
 }
 
-/* Whether the original trace has memory of that level. MV_LEVEL_DEFAULT: of any. */
+/* Whether the original trace has memory of that level; of any level for MV_LEVEL_DEFAULT. */
 bool mv_level_has(const mv_trace *trace, mv_level level);
 
 /* The level that MV_LEVEL_DEFAULT means for an original trace. */
@@ -66,17 +67,17 @@ typedef struct {
 
 mv_level_list mv_levels_of(const mv_trace *trace);
 
-/* A short description of the level of that name. */
+/* A short description of the level with that name. */
 const char *mv_level_about(const char *name);
 
 /* Whether a trace has an allocator that reserves more than it allocates: PyTorch's, in its
  * snapshots and its profiler's traces. On other levels every block fills its segment. */
 bool mv_level_reserves(const mv_trace *trace);
 
-/* The term for memory held at the trace's level: "allocated" by PyTorch, "held by CUDA calls" */
+/* The term for memory held at the trace's level: "allocated" by PyTorch, "held by CUDA calls". */
 const char *mv_level_held(const mv_trace *trace);
 
-/* Whether that is the name of the host level; NULL: no. */
+/* Whether this is the name of the host level; false for NULL. */
 bool mv_level_is_host(const char *name);
 
 /* The name of a device of the trace: "device 0", "device 1 (CPU)", or "host" on that level. */
@@ -86,19 +87,20 @@ const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_P
 /* The text for a trace without memory of the level. */
 const char *mv_level_missing_text(mv_level level);
 
-/* mv_level_take by its text of --level; NULL or "": MV_LEVEL_DEFAULT. Also fails with MV_ABSENT and
- * a sentence if the level does not exist, or is missing from the trace. */
+/* mv_level_take for the text of --level; NULL or "" is MV_LEVEL_DEFAULT. Also fails with MV_ABSENT
+ * and a sentence if the level does not exist, or is missing from the trace. */
 mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, mv_err *err);
 
-/* Turns `trace` into the trace of a level: devices, segments and blocks are new ones in the arena;
- * frames and stacks are added, and keep their numbers; annotations, samples, facts and texts stay.
- * CUDA and heap calls are removed: `trace->origin.as_read` is the original trace, and
- * `trace->origin.level` becomes the level's name. O(n log n) in calls, linear in events. Without
- * memory of the level the trace has no devices. Fails only when memory (MV_NOMEM) or row numbers
- * (MV_LIMIT) run out; the trace is unchanged then. */
+/* Converts `trace` to the trace of a level: devices, segments and blocks are new, in the arena;
+ * frames and stacks are added after the existing ones; annotations, samples, facts and texts are
+ * unchanged. CUDA and heap calls are removed: `trace->origin.as_read` is the original trace, and
+ * `trace->origin.level` becomes the level's name. O(n log n) in calls, linear in events. If the
+ * level has no memory, the trace has no devices. Fails only when memory (MV_NOMEM) or row numbers
+ * (MV_LIMIT) run out; the trace is then unchanged. */
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err);
 
-/* For several levels of one trace: finds their common steps once, and takes a level with them. */
+/* For several levels of one trace: the first finds their common steps, the second takes a level
+ * with these steps. */
 mv_code mv_level_step_marks(mv_arena *arena, const mv_trace *trace, mv_step_marks *out,
                             mv_err *err);
 mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level,

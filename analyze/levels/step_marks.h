@@ -1,36 +1,36 @@
-/* The steps of a program, for levels that do not show them.
+/* The steps of a program, for levels without visible steps.
  *
- * On the host level, a program that keeps a pinned buffer in each step does nothing else: only
- * allocations on other levels distinguish its steps from a list built at set-up. So steps are found
- * in a trace of all levels together, and marked.
+ * On the host level, a program that keeps a pinned buffer in each step shows nothing else: only
+ * allocations on other levels distinguish such steps from a list built at set-up. So steps are
+ * found in a trace of all levels together, and marked.
  *
  * A program that allocates mostly from its own pool (CuPy, JAX) shows no steps on any level. Then
- * launches of kernels and graphs are the clock, or the program's waits for a device: a stack that
- * requests memory from CUDA at least six times, each time after about as many of them, up to the
- * last one, occurs once per step.
+ * the clock is the number of launches of kernels and graphs, or of the program's waits for a
+ * device. A stack occurs once per step if it requests memory from CUDA at least six times, at about
+ * equal intervals on this clock, up to the end.
  *
  *     launches      0 .... 400 .... 800 .... 1200 .... 1600 .... 1900
  *     one stack     x       x       x         x         x         x        steps
- *     another       xxxxxx                                                 no steps  */
-#ifndef MV_BEAT_H
-#define MV_BEAT_H
+ *     another       xxxxxx                                                 no steps */
+#ifndef MV_STEP_MARKS_H
+#define MV_STEP_MARKS_H
 
 #include "parse/model/trace.h"
 
 #define MV_BEAT_NAME "inferred step"
 
-/* The start of each step. Empty if the program marks its steps, or has none. */
+/* The start of each step. Empty if the program marks its steps, or has no steps. */
 typedef struct {
     uint32_t count;
     int64_t *time_us; /* [count] */
 } mv_step_marks;
 
-/* `trace` is the original one, `whole` has all of its levels together; without calls it is the same.
- * MV_NOMEM when out of memory. */
+/* `trace` must be the original trace, `whole` the trace of all its levels together; without calls
+ * both are the same. MV_NOMEM when out of memory. */
 mv_code mv_step_marks_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole,
                            mv_step_marks *out, mv_err *err);
 
-/* Adds a mark of that name to the annotations of `out` for each step. False when out of memory. */
+/* Adds a mark for each step to the annotations of `out`. False when out of memory. */
 bool mv_step_marks_apply(mv_arena *arena, const mv_step_marks *steps, mv_trace *out);
 
 #endif

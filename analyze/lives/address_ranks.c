@@ -11,18 +11,18 @@
 enum {
     PREFETCH = 12,
     MOST_PARTS = 16,
-    /* Events of a part: with fewer, a second thread costs more than it gains. */
+    /* minimum events per part: below it, a second thread costs more than it gains */
     PART_EVENTS = 1 << 17
 };
 
-/* The addresses of a part of the events, and of the first part those of the final heap, too. An id
- * is their order of discovery; at the end they are sorted. */
+/* The distinct addresses of one part of the events; those in the final heap belong to the first
+ * part. Ids are in order of discovery; the addresses are sorted at the end. */
 typedef struct {
     mv_arena scratch;
     mv_map id_of; /* id + 1 of each address */
     mv_key_row *found;
     uint32_t count, capacity;
-    uint32_t *rank;          /* [count] of each id */
+    uint32_t *rank;          /* [count] by id */
     uint32_t first, end;     /* events */
     uint32_t segment_events; /* among them */
     mv_code code;
@@ -34,13 +34,13 @@ struct mv_address_search {
     uint32_t device;
     mv_events ev;
     mv_address_ranks *out; /* `of_event` holds ids until they are ranked */
-    uint32_t done;         /* events; of a single part: added, then ranked */
+    uint32_t done;         /* events; with a single part: added, then ranked */
     bool is_merged;
     uint32_t count;
     address_table parts[MOST_PARTS];
 };
 
-/* The id of an address, new or known. */
+/* The id of an address, which is added if it is new. */
 static uint32_t address_id(address_table *t, uint64_t addr)
 {
     uint32_t *known = t->code == MV_OK ? mv_map_value(&t->id_of, addr) : NULL, id = t->count;
@@ -139,7 +139,7 @@ static mv_code rank_alone(const address_table *t, mv_address_ranks *out)
     return MV_OK;
 }
 
-/* Gives the addresses of all parts, in ascending order, their ranks. */
+/* Assigns ranks to the addresses of all parts, in ascending order. */
 static mv_code merge_parts(mv_arena *arena, mv_address_search *s)
 {
     uint32_t at[MOST_PARTS] = {0};
@@ -185,7 +185,7 @@ static void rank_part(void *user, uint32_t part)
     rank_events(t, s->out->of_event, t->first, t->end);
 }
 
-/* Ends the parts: their addresses get ranks. */
+/* Merges the parts and ranks their addresses. */
 static mv_code merge(mv_address_search *s)
 {
     mv_code code = MV_OK;

@@ -9,18 +9,18 @@
 typedef struct {
     uint32_t count;
     uint64_t *addr;          /* [count] ascending */
-    uint32_t *of_event;      /* [events.count] rank of an event's addr; MV_NO_ROW: none */
+    uint32_t *of_event;      /* [events.count] rank of the event's addr, or MV_NO_ROW */
     uint32_t segment_events; /* number of events about segments */
 } mv_address_ranks;
 
-/* Events about blocks and segments have a rank; others, and events without an address, do not.
- * Fails with MV_NOMEM or MV_LIMIT. O(n log n) in the distinct addresses. */
+/* Events about blocks and segments have a rank; other events, and events without an address, have
+ * none. Fails with MV_NOMEM or MV_LIMIT. O(n log n) in the distinct addresses. */
 mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                               mv_address_ranks *out, mv_err *err);
 
-/* The same in pieces of about so many events, for callers with other work in between; threads make it
- * one piece. begin: NULL when out of memory. some: *again: it was not the last; not called again after
- * a failure. end: at any time. */
+/* mv_address_ranks_find in pieces of about `events` events, for callers with other work in between;
+ * with several threads there is only one piece. begin: NULL when out of memory. some: sets *again
+ * if pieces remain; must not be called after a failure. end: may be called at any time. */
 typedef struct mv_address_search mv_address_search;
 mv_address_search *mv_address_search_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                            mv_address_ranks *out);
@@ -28,10 +28,11 @@ mv_code mv_address_search_some(mv_address_search *search, uint32_t events, bool 
                                mv_err *err);
 void mv_address_search_end(mv_address_search *search);
 
-/* The rank of an address, or of the next higher one if it is not in the list (`count`: none). */
+/* The rank of an address, or of the next higher address if it is not in the list (`count` if there
+ * is none). */
 uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr);
 
-/* The end of a range; the highest address for a size that is too large. */
+/* The end of a range, or the highest address if the size is too large. */
 static inline uint64_t mv_range_end(uint64_t addr, uint64_t size)
 {
     return size > MV_NO_BYTES - 1 - addr ? MV_NO_BYTES - 1 : addr + size;

@@ -11,8 +11,8 @@ typedef struct {
     uint32_t count;
     uint64_t *addr;    /* [count] by rank, ascending */
     uint32_t *rank;    /* [allocs->count] */
-    mv_rankset starts; /* of the ranges; rank 0 is one */
-    uint32_t *user;    /* [count] by the rank of a start */
+    mv_rankset starts; /* starts of the ranges; rank 0 is always one */
+    uint32_t *user;    /* [count] by the rank of a range's start */
 } users_sweep;
 
 static bool rank_addresses(mv_arena *scratch, users_sweep *s)

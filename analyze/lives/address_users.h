@@ -18,7 +18,7 @@ typedef struct {
     uint32_t *next;     /* [count] the first such row after this one, or MV_NO_ROW */
 } mv_address_users;
 
-/* O(n log n) in the allocations, 8 bytes each; once for each device. Fails with MV_NOMEM. */
+/* O(n log n) in the allocations, with 8 bytes each; called once per device. Fails with MV_NOMEM. */
 mv_code mv_address_users_find(mv_arena *arena, const mv_lives *lives, mv_address_users *out,
                               mv_err *err);
 

@@ -13,8 +13,8 @@
 #include "analyze/lives/lives.h"
 
 /* Whether a preexisting allocation was freed before the first event and only waited for a stream:
- * never allocated within the trace, but active. See mv_alloc_lives.freed. If event 0 completes its
- * free, the free was requested earlier: immediately before, or long before. */
+ * such a block is active, but never allocated within the trace. See mv_alloc_lives.freed. If event
+ * 0 completes its free, the free was requested earlier: immediately before, or long before. */
 static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -25,7 +25,7 @@ static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
            lives->events.action[0] != MV_ACTION_FREE_REQUESTED;
 }
 
-/* birth <= event < end, where MV_BEFORE is the earliest event. */
+/* birth <= event < end; MV_BEFORE counts as the earliest event. */
 static inline bool mv_alive_spans(uint32_t birth, uint32_t end, uint32_t event)
 {
     return birth + 1 <= event + 1 && (event == MV_BEFORE || event < end);
@@ -46,8 +46,8 @@ static inline bool mv_alloc_is_active(const mv_lives *lives, uint32_t row, uint3
     return mv_alive_spans(a->birth[row], a->completed[row], event);
 }
 
-/* The stack of the event that freed a row; MV_NO_STACK: it has none of its own. PyTorch then writes
- * the allocation's stack. */
+/* The stack of the event that freed a row, or MV_NO_STACK if the event has no separate stack:
+ * PyTorch then repeats the allocation's stack. */
 static inline mv_stack_id mv_alloc_freeing_stack(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -70,7 +70,7 @@ static inline bool mv_segment_is_held(const mv_lives *lives, uint32_t row, uint3
 
 typedef struct {
     uint32_t count;
-    uint32_t *row; /* [count] of mv_alloc_lives, ascending */
+    uint32_t *row; /* [count] rows of mv_alloc_lives, ascending */
 } mv_alive;
 
 /* The rows that are allocated after `event`; O(rows). Fails only when out of memory. */

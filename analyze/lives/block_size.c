@@ -8,12 +8,12 @@
 
 /* ---- which allocator ---------------------------------------------------------------------- */
 
-/* The number of blocks that must fit only one rule, to exclude chance. */
+/* Minimum number of blocks that fit only one rule, to exclude chance. */
 enum { ENOUGH = 4, MAJORITY = 8 };
 
 typedef struct {
     mv_block_rules cuda, npu;
-    uint32_t only_cuda, only_npu; /* blocks that one rule fits */
+    uint32_t only_cuda, only_npu; /* blocks that fit only one of the rules */
 } comparison;
 
 static void compare_block(const mv_trace *trace, uint32_t block, comparison *c, mv_rounding *out)
@@ -75,7 +75,7 @@ static bool has_expandable(const mv_trace *trace)
     return mv_trace_has_action(trace, MV_ACTION_SEGMENT_MAP);
 }
 
-static mv_block_rules said_rules(const mv_trace *trace)
+static mv_block_rules recorded_rules(const mv_trace *trace)
 {
     const mv_settings *s = &trace->settings;
     mv_block_rules rules = {.max_split = UINT64_MAX};
@@ -98,14 +98,14 @@ static mv_block_rules said_rules(const mv_trace *trace)
 
 mv_rounding mv_rounding_of(const mv_trace *trace)
 {
-    mv_block_rules rules = said_rules(trace);
+    mv_block_rules rules = recorded_rules(trace);
 
     return compare_rules(trace, &rules);
 }
 
 mv_block_rules mv_block_rules_of(const mv_trace *trace)
 {
-    mv_block_rules rules = said_rules(trace);
+    mv_block_rules rules = recorded_rules(trace);
 
     if (compare_rules(trace, &rules).is_npu)
         rules.pad = MV_NPU_PAD;
@@ -149,6 +149,6 @@ uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes)
     power = floor_power(bytes);
     if (bytes == power)
         return bytes;
-    /* bytes > 512 * divisions, so a step has at least 256 bytes */
+    /* bytes > 512 * divisions: a step has at least 256 bytes */
     return round_to(bytes, power / divisions);
 }

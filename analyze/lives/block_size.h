@@ -1,8 +1,8 @@
-/* The size of the block for a request: the caching allocator's rounding, and its rule for splitting
- * off the rest of a free block. Source: round_size(), get_alloc_size(), should_split() in PyTorch
- * CUDACachingAllocator.cpp, roundup_power2_next_division() in CUDAAllocatorConfig.cpp; the same
- * from 2.0 to 2.14. torch_npu has the same allocator, except that round_size() adds 32 bytes first
- * (NPUCachingAllocator.cpp). */
+/* Block sizes: how the caching allocator rounds a request, and when it splits the rest off a free
+ * block. Source: round_size(), get_alloc_size(), should_split() in PyTorch
+ * CUDACachingAllocator.cpp, roundup_power2_next_division() in CUDAAllocatorConfig.cpp; unchanged
+ * from 2.0 to 2.14. torch_npu has the same allocator, except that its round_size() adds 32 bytes
+ * first (NPUCachingAllocator.cpp). */
 #ifndef MV_BLOCK_SIZE_H
 #define MV_BLOCK_SIZE_H
 
@@ -11,7 +11,7 @@
 #define MV_MIN_BLOCK     512u                /* kMinBlockSize: unit and minimum of rounding */
 #define MV_SMALL_REQUEST (1u << 20)          /* kSmallSize: largest request of the small pool */
 #define MV_SMALL_SEGMENT (2u << 20)          /* kSmallBuffer: every segment of the small pool */
-#define MV_MOST_REQUEST  ((uint64_t)1 << 60) /* allocate() refuses more */
+#define MV_MOST_REQUEST  ((uint64_t)1 << 60) /* allocate() refuses larger requests */
 
 #define MV_ROUNDUP_STEPS 16 /* kRoundUpPowerOfTwoIntervals: 1 MiB to 32 GiB and above */
 
@@ -25,14 +25,15 @@ typedef struct {
 
 #define MV_NPU_PAD 32u
 
-/* The allocator that made the snapshot. The blocks that show it are in use, have a known requested
- * size, and lie in segments where every rest is split off, so their size is the rounded request. */
+/* The allocator that made the snapshot, as shown by its blocks: those that are in use, have a
+ * known requested size, and lie in segments where every rest is split off, so their size is the
+ * rounded request. */
 typedef struct {
     bool is_npu;
     bool is_named;      /* a path contains "torch_npu" */
-    uint32_t blocks;    /* number of such blocks */
-    uint32_t cuda_fits; /* of these, blocks that CUDA's rule fits */
-    uint32_t npu_fits;  /* of these, blocks that torch_npu's rule fits */
+    uint32_t blocks;    /* number of blocks compared */
+    uint32_t cuda_fits; /* blocks that CUDA's rule fits */
+    uint32_t npu_fits;  /* blocks that torch_npu's rule fits */
 } mv_rounding;
 
 /* O(blocks). The rule is torch_npu's if it fits blocks that CUDA's rule does not. */
@@ -42,11 +43,11 @@ mv_rounding mv_rounding_of(const mv_trace *trace);
  * whether they are expandable, and blocks show which allocator rounded them. */
 mv_block_rules mv_block_rules_of(const mv_trace *trace);
 
-/* The rounded request. Never less than `bytes`, except that requests above MV_MOST_REQUEST, which
- * no allocator serves, are cut to it. */
+/* The rounded request, which is never less than `bytes`; requests above MV_MOST_REQUEST, which no
+ * allocator serves, are cut to MV_MOST_REQUEST. */
 uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes);
 
-/* A request that rounds to `rounded` bytes, the size in oom events. */
+/* A request that rounds to `rounded` bytes, the size that oom events have. */
 static inline uint64_t mv_request_of(const mv_block_rules *rules, uint64_t rounded)
 {
     return rounded > rules->pad ? rounded - rules->pad : rounded;
@@ -64,8 +65,8 @@ static inline uint64_t mv_round_least(const mv_block_rules *rules, uint64_t byte
 }
 
 /* Whether the allocator splits `rest` bytes off as a free block for a request of `rounded` bytes;
- * otherwise the request gets them too. `splits_small`: in the small pool, or in an expandable
- * segment. */
+ * otherwise they become part of the request's block. `splits_small`: in the small pool, or in an
+ * expandable segment. */
 static inline bool mv_should_split(const mv_block_rules *rules, uint64_t rounded, uint64_t rest,
                                    bool splits_small)
 {

@@ -8,7 +8,7 @@
 struct mv_lives_search {
     mv_arena scratch;
     mv_lives_sweep sweep;
-    mv_address_search *addresses; /* until they are found */
+    mv_address_search *addresses; /* NULL once they are found */
     enum { ADDRESSES, UNDO, BEGIN, APPLY, SETTLE, HISTORY } piece;
 };
 

@@ -35,10 +35,10 @@ typedef enum {
 } mv_history_kind;
 
 /* One row for each allocation. `freed` and `completed` are the events that end it: neighbours
- * (freed + 1 == completed) unless the free was deferred. If the file has only one of the two, both
- * fields name it. But if the free was requested before the first event, `freed` is 0, which is
- * exact from event 0 on and also used without events (analyze/lives/alive.h distinguishes the
- * cases). freed <= completed always. */
+ * (freed + 1 == completed) unless the free was deferred. If the file has only one of the two
+ * events, both fields name it. If the free was requested before the first event, `freed` is 0,
+ * which is exact from event 0 on; a trace without events also has 0 (analyze/lives/alive.h
+ * distinguishes the cases). freed <= completed always. */
 typedef struct {
     uint32_t count;
     uint32_t preexisting; /* rows [0, preexisting) were alive before the first event, by address */
@@ -53,9 +53,9 @@ typedef struct {
     uint8_t *inexact;     /* [count] 1: `block` is a lower bound */
 } mv_alloc_lives;
 
-/* A segment_map or segment_unmap that covers a part of a range cuts rows, so that each row is
- * mapped as a whole and ends as a whole; the rows alive at a moment add up to the reserved memory.
- * Rows are not in order of birth: pieces of cut rows are at the end. */
+/* A segment_map or segment_unmap event for part of a range cuts its row: each row is mapped and
+ * unmapped as a whole, and the rows alive at a moment add up to the reserved memory. Rows are not
+ * in order of birth: the pieces of cut rows come last. */
 typedef struct {
     uint32_t count;
     uint64_t *addr;         /* [count] */
@@ -73,28 +73,25 @@ typedef struct {
     uint32_t device;
     mv_history_kind history;
     const char *history_why; /* one sentence, the reason for `history`; never NULL */
-    uint32_t ring;    /* size of the full buffer of events: older events were dropped, and a larger
-                       * max_entries would have kept them. 0: not known to be full */
-    mv_events events; /* of that device: columns of the trace */
-    bool has_later_events; /* later events are not in the table (lives_window.h) */
-    bool has_no_heap;      /* the file has no final heap: no comparison with it */
-    bool
-        is_missing_segment_events; /* apparently not recorded, or dropped: the reserved memory is taken
-                                * to be the final heap's at all times */
-    bool
-        is_missing_memory_events; /* there are events, but no event of any device is about memory */
+    uint32_t ring;    /* size of the event buffer if it was full: older events were dropped, and a
+                       * larger max_entries would have kept them. 0: not known to be full */
+    mv_events events; /* the device's events: columns of the trace */
+    bool has_later_events;          /* later events are not in the table (lives_window.h) */
+    bool has_no_heap;               /* the file has no final heap to compare the table with */
+    bool is_missing_segment_events; /* the events were apparently not recorded, or dropped: reserved
+                                     * memory is always that of the final heap */
+    bool is_missing_memory_events;  /* there are events, but none on any device is about memory */
     bool is_missing_allocs; /* no event is an allocation, but frees, added segments or the final
-                                * heap show that there were some */
+                             * heap show that some are missing */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
                          * about; for segment events the (first) row of `segments`; MV_NO_ROW for
                          * other events */
-    const mv_address_ranks
-        *ranks; /* of all its addresses; NULL unless mv_lives_find_ranked made the
-                                    * table */
-    /* Doubts about the table. All zero: it explains the final heap to the byte, and every block
-     * size is known. */
+    const mv_address_ranks *ranks; /* of all addresses; NULL unless mv_lives_find_ranked made
+                                    * the table */
+    /* Doubts about the table. If all are zero, the table explains the final heap to the byte, and
+     * every block size is known. */
     struct {
         uint64_t lone_frees;    /* frees of addresses without an allocation */
         uint64_t lost_frees;    /* allocations without a recorded free that end when their bytes are
@@ -102,14 +99,15 @@ typedef struct {
                                  * they are missing from the final heap */
         uint64_t unrequested;   /* allocations without a free_requested: they may have been freed
                                  * before `freed` */
-        uint64_t ended_last;    /* of both, allocations that end at the last event because only the
-                                 * final heap shows their end; it may have come after that event */
+        uint64_t ended_last;    /* allocations counted in the previous two fields that end at the
+                                 * last event because only the final heap shows their end; the real
+                                 * end may be later */
         uint64_t unproven;      /* allocations from before the first event that only their
                                  * free_requested shows, in a file without any alloc: they may have
-                                 * been allocated after it, and one after the other */
-        uint64_t unproven_ends; /* as above, by their last free */
-        uint64_t unproven_segments; /* segments that may have been added after the first event, in a
-                                     * file with only ends of that kind of segments */
+                                 * been allocated later, and not all at once */
+        uint64_t unproven_ends; /* as above, but shown by their last free */
+        uint64_t unproven_segments; /* segments that may have been added after the first event,
+                                     * because the file records only the ends of such segments */
         uint64_t uncompleted;       /* allocations of a file without any free_completed: they may
                                      * have waited for a stream after `completed` */
         uint64_t lone_segments;     /* segment events that contradict the held bytes */
@@ -118,35 +116,35 @@ typedef struct {
         uint64_t inexact_blocks;    /* allocations whose block size is only a lower bound */
         uint64_t resized_blocks;    /* block sizes that later events or the final heap corrected */
         uint64_t final_mismatches;  /* final blocks that contradict the events, or the reverse */
-        uint64_t final_over;        /* of these, blocks by the events that the final heap does not
-                                     * contain, or not as allocated */
-        int64_t residual;           /* final heap's allocated bytes less this table's */
-        int64_t residual_reserved;  /* final heap's reserved bytes less this table's */
+        uint64_t final_over;        /* final_mismatches where the final heap does not contain the
+                                     * block, or not as allocated */
+        int64_t residual;           /* final heap's allocated bytes minus this table's */
+        int64_t residual_reserved;  /* final heap's reserved bytes minus this table's */
     } doubts;
 } mv_lives;
 
 /* Builds the table in O(n log n). `arena` keeps it; temporary memory comes from its budget.
  * Contradictions in a trace are resolved and counted in `doubts`. Fails only when memory (MV_NOMEM)
- * or row numbers (MV_LIMIT) run out. A device without events gives the final heap as preexisting
- * rows. */
+ * or row numbers (MV_LIMIT) run out. For a device without events, the final heap becomes
+ * preexisting rows. */
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err);
 
-/* The same, and keeps the ranks of its addresses in the arena, for callers that follow the heap
- * (analyze/heap/heap.h) and would find them again. */
+/* mv_lives_find that also keeps the address ranks in the arena, for callers that follow the heap
+ * (analyze/heap/heap.h) and would have to compute them again. */
 mv_code mv_lives_find_ranked(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                              mv_err *err);
 
-/* mv_lives_find_ranked in pieces of about so many events, for callers with other work in between.
- * begin: NULL when out of memory. some: *again: it was not the last; not called again after a failure.
- * end: at any time. */
+/* mv_lives_find_ranked in pieces of about `events` events, for callers with other work in between.
+ * begin: NULL when out of memory. some: sets *again if pieces remain; must not be called after a
+ * failure. end: may be called at any time. */
 typedef struct mv_lives_search mv_lives_search;
 mv_lives_search *mv_lives_search_begin(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                        mv_lives *out);
 mv_code mv_lives_search_some(mv_lives_search *search, uint32_t events, bool *again, mv_err *err);
 void mv_lives_search_end(mv_lives_search *search);
 
-/* Columns for `rows` rows, all zero, for tables made from another one. `count` is not set. False
+/* Zeroed columns for `rows` rows, for tables derived from another table; `count` is not set. False
  * when out of memory. */
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out);
 bool mv_segment_lives_push(mv_arena *arena, uint64_t rows, mv_segment_lives *out);
@@ -164,21 +162,21 @@ static inline bool mv_lives_are_missing_past(const mv_lives *lives)
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
-/* "the final heap holds 2.00 MiB less than the events account for", and the missing frees; "" when the
- * two agree and no free is missing. In `arena`; NULL when out of memory. */
+/* "the final heap holds 2.00 MiB less than the events account for", and missing frees; "" if both
+ * agree and no free is missing. In `arena`; NULL when out of memory. */
 const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
 
-/* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.
- */
+/* Whether a block of the final heap is in use: allocated, or waiting for a stream after
+ * its free. */
 static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
 {
     uint8_t state = trace->blocks.state[block];
     return state == MV_BLOCK_ALLOCATED || state == MV_BLOCK_PENDING_FREE;
 }
 
-/* The entry of the allocation that holds an active block, in the block's history (PyTorch 1.13 and
- * 2.0: newest first), or MV_NO_ROW. An entry with another start belongs to an earlier user of the
- * bytes. */
+/* The entry in an active block's history for the allocation that holds the block (PyTorch 1.13 and
+ * 2.0 write histories, newest entry first), or MV_NO_ROW. An entry with another start belongs to an
+ * earlier user of the bytes. */
 static inline uint32_t mv_block_newest(const mv_trace *trace, uint32_t block)
 {
     const mv_blocks *b = &trace->blocks;
@@ -192,8 +190,8 @@ static inline uint32_t mv_block_newest(const mv_trace *trace, uint32_t block)
     return row;
 }
 
-/* The requested bytes of an active block of the final heap, if the file has them: PyTorch 1.13 has
- * them only in the block's history. */
+/* The requested bytes of an active block of the final heap, if the file has them. PyTorch 1.13
+ * writes them only in the block's history. */
 static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
 {
     const mv_blocks *b = &trace->blocks;
@@ -205,7 +203,7 @@ static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
 }
 
 /* The stack of an active block of the final heap; MV_NO_STACK: not recorded. PyTorch 1.13 and 2.0
- * have it only in the block's history; later versions write an empty stack for a missing one. */
+ * write it only in the block's history; later versions write an empty stack for a missing one. */
 static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
 {
     mv_stack_id stack = trace->blocks.stack[block];
@@ -216,8 +214,8 @@ static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;
 }
 
-/* The stream of an allocation: of its event, or of its segment without an event. MV_NO_ROW when the
- * file has none. */
+/* The stream of an allocation's event, or of its segment if there is no event. MV_NO_ROW when the
+ * file has neither. */
 static inline mv_stream_id mv_alloc_stream(const mv_lives *lives, uint32_t alloc)
 {
     uint32_t segment = lives->allocs.segment[alloc], birth = lives->allocs.birth[alloc];
@@ -228,7 +226,8 @@ static inline mv_stream_id mv_alloc_stream(const mv_lives *lives, uint32_t alloc
                                            : (mv_stream_id){MV_NO_ROW};
 }
 
-/* The tag of its event; the plain tag for an allocation from before the first event. */
+/* The tag of the allocation's event; the plain tag for an allocation from before the
+ * first event. */
 static inline mv_tag_id mv_alloc_tag(const mv_lives *lives, uint32_t alloc)
 {
     uint32_t birth = lives->allocs.birth[alloc];
@@ -236,7 +235,7 @@ static inline mv_tag_id mv_alloc_tag(const mv_lives *lives, uint32_t alloc)
     return birth < lives->events.count ? lives->events.tag[birth] : MV_PLAIN_TAG;
 }
 
-/* The pool of its segment; MV_NO_POOL when the file has none. */
+/* The pool of the allocation's segment; MV_NO_POOL when the file does not have it. */
 static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t alloc)
 {
     uint32_t segment = lives->allocs.segment[alloc];

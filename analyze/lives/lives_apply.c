@@ -15,7 +15,7 @@ static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
     return r->is_captured ? requested : mv_round_least(&r->rules, requested);
 }
 
-/* The place of an address, with its segment and edge. Both are far to look up, and stay the same
+/* The place of an address, with its segment and edge. Both are slow to look up, so they are cached
  * until segments change. */
 static const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
 {
@@ -33,8 +33,8 @@ static const mv_lives_place *place_of(const mv_lives_sweep *r, uint32_t rank)
 
 /* ---- block sizes ------------------------------------------------------------------------- */
 
-/* The end of the free block at `rank`: the next used block or edge. `used` is that block, or
- * MV_NO_RANK. */
+/* The end of the free block at `rank`: the next used block or edge. `used` is that block,
+ * or MV_NO_RANK. */
 static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
 {
     uint32_t edge = place_of(r, rank)->edge, end = used < edge ? used : edge;
@@ -49,7 +49,7 @@ typedef struct {
 
 /* The block that a request gets from the free block [addr, addr + room) of a segment. If another
  * rule was in force (the setting expandable_segments changed while recording, or a pool has its own
- * allocator) it has the least size and is marked as inexact. */
+ * allocator) the block has the smallest possible size and is marked as inexact. */
 static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                                  uint64_t room)
 {
@@ -71,9 +71,9 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     return (block_size){room, false};
 }
 
-/* For blocks from before the first event that were freed later. The free bytes around them at their
- * allocation are unknown, but a gap after them that is too small for a free block belongs to
- * them. */
+/* For blocks from before the first event that were freed later. The free bytes around them at
+ * their allocation are unknown, but a gap after them that is too small for a free block belongs
+ * to them. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {
@@ -103,7 +103,8 @@ static void add_entry(const mv_lives_sweep *r, mv_lives_log *log, uint32_t row, 
         report_conflict(r);
 }
 
-/* Whether an event is about the row of another span, which may be unknown: it is applied later. */
+/* Whether an event is about a row of another span. That row may be unknown yet, so the event is
+ * logged and applied later. */
 static bool is_left(const mv_lives_sweep *r, uint32_t row, uint32_t event)
 {
     if (row >= r->first_row)
@@ -191,8 +192,8 @@ static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
     return place_of(r, below)->edge > rank;
 }
 
-/* Checks the end of the used block below an allocation at `addr`, in the same run of segments or
- * outside all of them. */
+/* Checks where the used block below an allocation at `addr` ends; both are in the same run of
+ * segments, or the address is outside all segments. */
 static void look_at_row(mv_lives_sweep *r, uint32_t row, uint32_t below, uint32_t segment,
                         uint64_t addr, uint32_t event)
 {
@@ -219,8 +220,8 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
-/* Frees [addr, addr + least), since the allocator has just used it. Returns the next used block
- * above, or MV_NO_RANK. */
+/* Frees [addr, addr + least), which the allocator has just used. Returns the next used block above,
+ * or MV_NO_RANK. */
 static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                             uint32_t event)
 {
@@ -252,8 +253,8 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     return row;
 }
 
-/* An allocation outside every known segment: its block is the rounded request, unless sizes are
- * block sizes. In captures the CPU is a device without segments. */
+/* An allocation outside every known segment: its block is the rounded request, or the request
+ * itself in captures, where the CPU is a device without segments. */
 static void size_outside(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -351,8 +352,8 @@ static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
     return r->places[rank].alloc;
 }
 
-/* PyTorch writes both frees, unless skip_actions removes one of them from the whole file: then the
- * other counts as both. For other tools' files and captures the readers add both. */
+/* PyTorch writes both frees, unless skip_actions removes one kind from the whole file: then the
+ * other kind counts as both. In captures and other tools' files the readers add both. */
 static void request_free(mv_lives_sweep *r, uint32_t row, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -406,8 +407,8 @@ static void apply_free(mv_lives_sweep *r, uint32_t event)
         mv_rankset_drop(&r->used, rank);
 }
 
-/* Both events of a free that did not wait, if the allocation is known and not freed yet: what
- * apply_free does. */
+/* Fast path for both events of a free that did not wait, if the allocation is known and not freed
+ * yet; same effect as apply_free. */
 static bool apply_frees(mv_lives_sweep *r, uint32_t event, uint32_t end)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -466,8 +467,8 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
 }
 
 enum {
-    COLUMNS = 9,          /* that the sweep fills, but for the bytes of `inexact` */
-    MANY_ALLOCS = 1 << 18 /* with fewer, threads cost more than they gain */
+    COLUMNS = 9,          /* columns that the sweep fills, except the bytes of `inexact` */
+    MANY_ALLOCS = 1 << 18 /* below this, threads cost more than they gain */
 };
 
 static void take_column(void *user, uint32_t column)
@@ -508,7 +509,7 @@ static bool make_columns(mv_lives_sweep *r)
     return true;
 }
 
-/* Prefetches what the next events will read. */
+/* Prefetches the data of the next events. */
 static void prefetch(const mv_lives_sweep *r, uint32_t event)
 {
     enum { PLACE = 16, ROW = 8 };

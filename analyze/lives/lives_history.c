@@ -1,4 +1,4 @@
-/* Decides the kind of history of a trace. The file does not record it; docs/internals/lives.md
+/* Decides which kind of history a trace has. The file does not record it; docs/internals/lives.md
  * explains the rules and their order. */
 #include "analyze/lives/lives_sweep.h"
 
@@ -12,8 +12,8 @@ typedef struct {
     uint32_t with_stack;    /* allocations and segments alive at the end, with a stack */
     uint32_t without_stack; /* allocations alive at the end, without a stack */
     bool events_have_stacks;
-    bool is_missing_segment_events; /* with_stack counts only segments, and no event is about a
-                                * segment */
+    bool is_missing_segment_events; /* with_stack counts only segments, and there are no
+                                     * segment events */
 } evidence;
 
 static evidence gather(const mv_lives_sweep *r)
@@ -52,7 +52,7 @@ static bool has_unplaced_segments(const mv_lives_sweep *r)
     return false;
 }
 
-/* Whether such a heap holds more than the events explain. */
+/* Whether a heap without addresses holds more than the events explain. */
 static bool has_unplaced_heap(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual > 0 && mv_rankset_next(&r->final.starts, 0) == MV_NO_RANK;
@@ -68,8 +68,8 @@ static bool is_empty_before(const mv_lives_sweep *r, const evidence *e)
     return e->preexisting == 0 && !has_unplaced_heap(r);
 }
 
-/* Typical limits of a ring buffer: 500, 65536, 100000. One number in a hundred looks like one;
- * `rare`: one in a thousand. */
+/* Typical limits of a ring buffer: 500, 65536, 100000. About 1 % of numbers look like such a limit;
+ * with `rare`, 0.1 %. */
 static bool is_ring_size(uint32_t count, bool rare)
 {
     uint32_t digits = count, zeros = 0;
@@ -108,13 +108,13 @@ static bool starts_inside_call(const mv_lives_sweep *r)
 /* ---- annotations ------------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t begun;   /* time of the open START; MV_NO_TIME: none */
+    int64_t begun;   /* time of the open START, or MV_NO_TIME */
     uint32_t before; /* complete ranges that end before the first event */
     uint32_t busy;   /* later ranges that contain events */
     uint32_t idle;   /* later ranges without events */
 } range_count;
 
-/* The first event at or after `time`; times of real traces ascend. */
+/* The first event at or after `time`; the times of real traces ascend. */
 static uint32_t event_after(const mv_events *ev, int64_t time)
 {
     return (uint32_t)mv_lower_bound_i64(ev->time_us, ev->count, time);
@@ -179,8 +179,8 @@ static uint32_t most_events(const mv_trace *trace)
     return most;
 }
 
-/* Releases after 2.14 may record whether the buffer was full (PR 179276). */
-static fullness said_fullness(const mv_lives_sweep *r, bool has_most)
+/* PyTorch after 2.14 may record whether the buffer was full (PR 179276). */
+static fullness recorded_fullness(const mv_lives_sweep *r, bool has_most)
 {
     const mv_settings *s = &r->trace->settings;
     uint32_t limit = mv_setting_find(r->trace, NULL, "trace_alloc_max_entries");
@@ -199,11 +199,11 @@ static fullness fullness_of(const mv_lives_sweep *r)
 
     if (r->is_captured || !has_most)
         return NOT_FULL;
-    return said_fullness(r, has_most);
+    return recorded_fullness(r, has_most);
 }
 
-/* Whether these could be a device's first events: nothing is allocated or freed before the first
- * segment. */
+/* Whether these could be a device's first events: nothing is allocated or freed before the
+ * first segment. */
 static bool begins_fresh(const mv_events *ev)
 {
     for (uint32_t i = 0; i < ev->count; i++)
@@ -223,9 +223,9 @@ static bool begins_fresh(const mv_events *ev)
     return true;
 }
 
-/* Whether another device has the same number of events, and one of the two sequences begins in the
- * middle: then that number is the buffer's size. */
-static bool has_full_twin(const mv_lives_sweep *r)
+/* Whether another device has the same number of events, and one of the two event lists does not
+ * begin with a fresh heap: then that number is the buffer's size. */
+static bool has_full_peer(const mv_lives_sweep *r)
 {
     bool is_fresh = begins_fresh(&r->ev);
 
@@ -248,7 +248,7 @@ static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const
 
 static bool is_full(const mv_lives_sweep *r, fullness full, uint32_t ring)
 {
-    return full == FULL || (ring && (is_ring_size(ring, false) || has_full_twin(r)));
+    return full == FULL || (ring && (is_ring_size(ring, false) || has_full_peer(r)));
 }
 
 /* Memory from before the first event has stacks, so there were earlier events. A full buffer drops
@@ -266,8 +266,8 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
                "memory from before the first event has stacks, so there were older events");
 }
 
-/* A log of another allocator's calls only shows earlier blocks by their frees; PyTorch's profiler
- * has totals. */
+/* A log of another allocator's calls shows earlier blocks only by their frees; PyTorch's profiler
+ * also writes totals. */
 static const char *why_empty(const mv_lives_sweep *r)
 {
     if (!mv_trace_is_missing_reserved(r->trace) ||
@@ -288,15 +288,16 @@ static const char *why_lost(const mv_lives_sweep *r)
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
-/* Whether blocks lie outside every known segment though segments are recorded when they are added:
- * theirs were there before the first event, and their ends are not recorded. */
+/* Whether blocks lie outside every known segment although added segments are recorded: these
+ * blocks are in segments that are older than the first event, and the ends of those segments are
+ * not recorded. */
 static bool uses_older_segments(const mv_lives_sweep *r)
 {
     return r->adds_segments && !r->is_captured && r->lives->doubts.outside > 0;
 }
 
-/* Whether segments ended without an event, and no event is the end of one: a segment from before the
- * first event would leave no trace. */
+/* Whether segments ended without an event, and no segment end was recorded: a segment from before
+ * the first event would leave no trace. */
 static bool is_missing_segment_ends(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual_reserved < 0 &&
@@ -305,8 +306,8 @@ static bool is_missing_segment_ends(const mv_lives_sweep *r)
 }
 
 /* An empty heap before the first event is the beginning, unless events were dropped: then the heap
- * may have been used and emptied before. A single event is never a whole history, unless it is a
- * failure. */
+ * may have been used and emptied before. A single event is never a whole history, unless the event
+ * is a failure. */
 static void decide_empty(mv_lives_sweep *r, fullness full)
 {
     uint32_t count = (uint32_t)r->recorded;
@@ -314,7 +315,7 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
     if (count == 1 && full != NOT_FULL && r->ev.action[0] != MV_ACTION_OOM)
         decide(r, MV_HISTORY_TRUNCATED, 1,
                "only the last event was kept, as with enabled='state' or max_entries=1");
-    else if (full == FULL || (full == MAYBE_FULL && has_full_twin(r)))
+    else if (full == FULL || (full == MAYBE_FULL && has_full_peer(r)))
         decide(r, MV_HISTORY_TRUNCATED, count,
                "older events were dropped: the buffer was full, though the heap was empty then");
     else if (mv_fact_of_device(r->trace, MV_FACT_PEAK_BEFORE, r->lives->device) > 0)
@@ -365,14 +366,14 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
         decide(r, MV_HISTORY_LATE, 0, "the heap was in use when recording began");
 }
 
-/* Whether blocks were allocated, but nothing shows a segment: not even the final heap. */
+/* Whether blocks were allocated although nothing, not even the final heap, shows a segment. */
 static bool has_blocks_without_segments(const mv_lives_sweep *r)
 {
     return !r->is_captured && r->lives->doubts.outside > 0 && !mv_lives_has_segments(r) &&
            !has_unplaced_segments(r);
 }
 
-/* A segment is only added for a request, which is the next event of the device. */
+/* PyTorch only adds a segment for a request, which is the device's next event. */
 static bool is_missing_allocs(const mv_lives_sweep *r)
 {
     const mv_lives *lives = r->lives;

@@ -29,8 +29,9 @@ static void inherit(mv_segment_lives *s, uint32_t row, uint32_t from)
         s->pool[row] = s->pool[from];
 }
 
-/* All pieces of an expandable reservation share its pool and kind, but only some show them: values
- * of a piece in the final heap also apply to pieces unmapped before (mv_lives_settle_segments). */
+/* All pieces of an expandable reservation share its pool and kind, but not every piece
+ * shows them: values of a piece in the final heap also apply to pieces unmapped
+ * earlier (mv_lives_settle_segments). */
 static void join(mv_lives_sweep *r, uint32_t row, uint32_t neighbour)
 {
     uint32_t a = first_kin(r, row), b = first_kin(r, neighbour);
@@ -238,7 +239,7 @@ static void inherit_from_kin(mv_lives_sweep *r)
         inherit(s, i, first_kin(r, i));
 }
 
-/* The kinds of segments in which no allocation began. */
+/* Sets the kinds of segments in which no allocation began. */
 static void guess_kinds(mv_segment_lives *s)
 {
     for (uint32_t i = 0; i < s->count; i++)
@@ -251,9 +252,9 @@ static bool is_at(const mv_events *e, uint32_t event, mv_action action, int64_t 
     return event < e->count && e->action[event] == action && e->time_us[event] == time_us;
 }
 
-/* In traces of PyTorch's profiler bytes pass from the reserved rest to a block's own segment, and
- * back (parse/tools/block_log.h). That is one moment: the reserved bytes do not change in
- * between. */
+/* In traces of PyTorch's profiler, bytes move from the reserved rest to a block's own segment
+ * and back (parse/tools/block_log.h). Both events are one moment: the reserved bytes do not
+ * change in between. */
 static void join_passed_bytes(mv_lives_sweep *r)
 {
     mv_segment_lives *s = &r->lives->segments;

@@ -2,8 +2,8 @@
 #include "analyze/lives/alive.h"
 #include "analyze/lives/lives_sweep.h"
 
-/* Whether a row can end at the last event. This must not be its birth, or event 0, which would mean
- * that it waited since before the trace. */
+/* Whether a row can end at the last event. That event must not be its birth, nor event 0, which
+ * would mean that the block waited since before the trace. */
 static bool is_before_last(const mv_lives_sweep *r, uint32_t row)
 {
     uint32_t birth = r->lives->allocs.birth[row];
@@ -12,7 +12,7 @@ static bool is_before_last(const mv_lives_sweep *r, uint32_t row)
 }
 
 /* The final heap and the events disagree on whether a block was freed and waits for a stream. In a
- * file without any free_requested it was freed, at an unknown moment. */
+ * file without any free_requested event, the block was freed at an unknown moment. */
 static void settle_pending(mv_lives_sweep *r, uint32_t row, bool is_pending)
 {
     if (is_pending && !r->has_requested && is_before_last(r, row)) {
@@ -25,7 +25,7 @@ static void settle_pending(mv_lives_sweep *r, uint32_t row, bool is_pending)
     r->lives->doubts.final_over += is_pending;
 }
 
-/* Compares a block of the final heap with the allocation at its place by the events. */
+/* Compares a block of the final heap with the allocation that the events leave at its address. */
 static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -42,15 +42,15 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_block_stack(r->trace, block);
 }
 
-/* Whether a comparison is impossible: the file has no final heap, or this is the CPU in a capture,
- * whose tensors are in no segment. */
+/* Whether a comparison is impossible: the file has no final heap, or the device is the CPU in a
+ * capture, whose tensors are in no segment. */
 static bool is_heapless(const mv_lives_sweep *r)
 {
     return r->lives->has_no_heap || (r->is_captured && !mv_lives_has_segments(r));
 }
 
-/* A block that the events leave in use is missing from the final heap. Without any free in the file (skip_actions
- * can exclude both kinds) it was freed, at an unknown moment. */
+/* A block that the events leave in use is missing from the final heap. In a file without any frees
+ * (skip_actions can exclude both kinds), the block was freed at an unknown moment. */
 static void settle_over(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -81,7 +81,7 @@ static void settle_blocks(mv_lives_sweep *r)
     }
 }
 
-/* Adds up the blocks of the final heap, including blocks without addresses. */
+/* Adds up the blocks of the final heap, including those without addresses. */
 static void sum_final(const mv_lives_sweep *r, uint64_t *allocated, uint64_t *reserved)
 {
     const mv_segments *s = &r->trace->segments;
@@ -116,11 +116,10 @@ static void find_residuals(mv_lives_sweep *r)
     r->lives->doubts.residual_reserved = (int64_t)reserved;
 }
 
-/* ---- missing events
- * ---------------------------------------------------------------------------- */
+/* ---- missing events ---------------------------------------------------------------------- */
 
-/* Frees show the blocks from before the first event, if allocs are recorded as well. skip_actions
- * only applies to PyTorch's device allocator. */
+/* Counts allocations that only their frees show; such an allocation is only certain if allocs are
+ * recorded. skip_actions applies only to PyTorch's device allocator. */
 static void find_unproven(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -133,8 +132,8 @@ static void find_unproven(mv_lives_sweep *r)
     }
 }
 
-/* The first event that ends a segment of a kind, or MV_NEVER; if some were added, the others were
- * there before. */
+/* The first event that ends a segment of a kind, or MV_NEVER if such segments were also added: then
+ * additions are recorded, and the other segments existed before. */
 static uint32_t first_end(const mv_lives_sweep *r, mv_action add, mv_action end)
 {
     uint32_t first = mv_next_action(&r->ev, 0, end);
@@ -142,7 +141,8 @@ static uint32_t first_end(const mv_lives_sweep *r, mv_action add, mv_action end)
     return first == r->ev.count || mv_events_have(&r->ev, add) ? MV_NEVER : first;
 }
 
-/* The first alloc in each segment; MV_BEFORE is before the others. */
+/* 1 + the first alloc event in each segment; 0 for a preexisting allocation, or for
+ * no allocation. */
 static uint32_t *first_allocs(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -154,8 +154,8 @@ static uint32_t *first_allocs(mv_lives_sweep *r)
     return first;
 }
 
-/* Whether a segment is what an older one at its place leaves of a final segment: that was added
- * later. */
+/* Whether a segment is the rest of an older one, at the place of a final segment that was
+ * added later. */
 static bool is_rest(const mv_lives_sweep *r, uint32_t row)
 {
     const mv_segment_lives *s = &r->lives->segments;
@@ -165,10 +165,10 @@ static bool is_rest(const mv_lives_sweep *r, uint32_t row)
            r->trace->segments.total_size[r->final.row[at]] != s->size[row];
 }
 
-/* An added segment contains the block of its request from that moment on. So a segment without an
- * alloc was there before, and so was a segment with a block from before; with an alloc before the
- * first end of a segment, it was there at that moment. For expandable segments, whose pieces a
- * block may span, this is unknown. False when out of memory. */
+/* A segment is added for a request, and contains its block from then on. So a segment without an
+ * alloc existed before the first event, and so did one with a preexisting block; a segment with an
+ * alloc before the first segment end existed at that end. For expandable segments, where a block
+ * may span several pieces, nothing is known. False when out of memory. */
 static bool find_unproven_segments(mv_lives_sweep *r)
 {
     const mv_segment_lives *s = &r->lives->segments;

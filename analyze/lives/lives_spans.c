@@ -4,8 +4,8 @@
  * the segment events show which segments are held. From there a span is swept like a whole trace.
  * Effects on rows of other spans are recorded and applied afterwards, in order: frees of their
  * blocks, allocs directly above their blocks, and the kinds of their segments. A lost block (its
- * bytes are used again without a free) would change what later spans start with: then the results
- * are dropped, and one sweep over all events replaces them. */
+ * bytes are used again without a free) would change the start of later spans: then the results are
+ * dropped, and one sweep over all events replaces them. */
 #include "analyze/lives/lives_sweep.h"
 #include "base/grow.h"
 #include "base/parallel_for.h"
@@ -13,17 +13,19 @@
 #include <string.h>
 
 enum {
-    SPAN_EVENTS = 1 << 17, /* of a span: with fewer, a thread costs more than it gains */
-    MOST_SHARE = 8 /* each span costs its addresses and segment events: at most 1/8 of its events */
+    SPAN_EVENTS = 1 << 17, /* minimum events per span: below it, a thread costs more than
+                            * it gains */
+    MOST_SHARE = 8 /* a span costs its addresses and segment events: at most 1/8 of its events */
 };
 
 typedef struct {
-    uint32_t first, end; /* events */
-    uint32_t allocs;     /* among them */
-    mv_arena arena;      /* of its lists */
-    mv_lives_log last;   /* last event of each address, with the number of later allocs as row */
+    uint32_t first, end;         /* events */
+    uint32_t allocs;             /* allocs among them */
+    mv_arena arena;              /* for its lists */
+    mv_lives_log last;           /* last event of each address; `row`: the number of later allocs in
+                          * the span */
     mv_lives_log segment_events; /* from last to first */
-    mv_lives lives;              /* with rows and doubts of its own */
+    mv_lives lives;              /* with their own rows and doubts */
     mv_lives_sweep sweep;
     mv_lives_span span;
 } span;
@@ -32,7 +34,7 @@ typedef struct {
     mv_lives_sweep *r;
     uint32_t count;
     span *all;           /* [count] */
-    mv_rankset no_block; /* of all addresses */
+    mv_rankset no_block; /* an empty set over all addresses */
     _Atomic bool has_conflict;
 } spans;
 
@@ -44,7 +46,7 @@ uint32_t mv_lives_spans_for(const mv_lives_sweep *r)
     return mv_parallel_for_threads((uint32_t)most, 0);
 }
 
-/* ---- what its events leave ----------------------------------------------------------------- */
+/* ---- the effects of a span ----------------------------------------------------------------- */
 
 static bool add(mv_lives_log *log, uint32_t row, uint32_t event)
 {
@@ -80,7 +82,7 @@ static void look_back(void *user, uint32_t nth)
         atomic_store(&s->has_conflict, true);
 }
 
-/* ---- where it begins ----------------------------------------------------------------------- */
+/* ---- the start of a span ------------------------------------------------------------------- */
 
 static bool copy_set(mv_arena *arena, const mv_rankset *from, mv_rankset *to)
 {
@@ -99,7 +101,7 @@ static void copy_segments(const mv_lives_sweep *from, mv_lives_sweep *to)
     memcpy(to->kin, from->kin, from->lives->segments.count * sizeof *to->kin);
 }
 
-/* A sweep with the same segments, and no block in use. */
+/* Copies a sweep with its segments, but without blocks in use. */
 static bool copy_sweep(const mv_lives_sweep *from, mv_lives *lives, mv_lives_sweep *to)
 {
     uint64_t ranks = from->ranks.count;
@@ -132,7 +134,7 @@ static void apply_segment_event(mv_lives_sweep *r, uint32_t event)
     r->layout++;
 }
 
-/* Gives each span its rows, and the segments that are held at its first event. */
+/* Gives each span its rows and the segments held at its first event. */
 static bool begin_spans(spans *s)
 {
     mv_lives_sweep walk;
@@ -155,7 +157,7 @@ static bool begin_spans(spans *s)
     return true;
 }
 
-/* The blocks that are in use after the events of a span, if `to` has those at its beginning. */
+/* Changes the blocks in use at the start of a span to those after its last event. */
 static void place_last(const span *p, mv_lives_sweep *to)
 {
     for (uint32_t i = 0; i < p->last.count; i++) {
@@ -193,9 +195,9 @@ static void sweep_span(void *user, uint32_t nth)
     }
 }
 
-/* ---- what they know together --------------------------------------------------------------- */
+/* ---- joining the spans --------------------------------------------------------------------- */
 
-/* Applies what the spans have left to the first sweep, which then knows all segments. */
+/* Applies the logged effects of the spans to the first sweep, which by then knows all segments. */
 static void join_spans(spans *s)
 {
     mv_lives_sweep *all = &s->all[0].sweep;
@@ -246,7 +248,7 @@ static void take_result(spans *s)
     r->places = last->sweep.places;
 }
 
-/* The rows from before the first event, which belong to no span. */
+/* The rows from before the first event, which do not belong to any span. */
 static bool copy_before(const mv_alloc_lives *from, mv_arena *arena, mv_alloc_lives *to)
 {
     if (!to->addr && !mv_alloc_lives_push(arena, from->count, to))

@@ -7,7 +7,7 @@
  *     mv_lives_settle    compares the result of the forward sweep with the final heap
  *     mv_lives_history   the kind of history
  *
- * Events are not trusted: contradictions to the layout are counted in the doubts of `lives` and
+ * Events are not trusted: contradictions with the layout are counted in the doubts of `lives` and
  * resolved in favour of the newest event. */
 #ifndef MV_LIVES_SWEEP_H
 #define MV_LIVES_SWEEP_H
@@ -20,10 +20,10 @@
 
 #include <stdatomic.h>
 
-/* An address, as far as the sweep knows it. */
+/* An address as the sweep knows it. */
 typedef struct {
-    uint32_t alloc;   /* if it is in `used`: row of the allocation */
-    uint32_t as_of;   /* the two below hold while mv_lives_sweep.layout is this */
+    uint32_t alloc;   /* row of the allocation, if the address is in `used` */
+    uint32_t as_of;   /* value of mv_lives_sweep.layout for which the two fields below are valid */
     uint32_t segment; /* row that holds the address, or MV_NO_ROW */
     uint32_t edge;    /* next of `edges` above it, or MV_NO_RANK */
 } mv_lives_place;
@@ -39,19 +39,19 @@ typedef struct {
     uint32_t count, capacity;
 } mv_lives_log;
 
-/* A span of the events that is swept beside others. Which blocks are in use at its start is known,
- * but not their sizes, nor the kinds that earlier allocations gave to segments. */
+/* A span of the events, swept in parallel with others. The blocks in use at its start are known,
+ * but not their sizes, nor the segment kinds that earlier allocations show. */
 typedef struct {
-    mv_lives_log
-        others;         /* events about rows of other spans: frees, and allocs above their blocks */
-    mv_lives_log kinds; /* its first alloc in each segment of unknown kind */
-    _Atomic bool *has_conflict; /* shared by all spans: their results cannot be joined */
+    /* Events about rows of other spans: frees, and allocs above their blocks. */
+    mv_lives_log others;
+    mv_lives_log kinds;         /* the span's first alloc in each segment of unknown kind */
+    _Atomic bool *has_conflict; /* shared by all spans; true: their results cannot be joined */
 } mv_lives_span;
 
 typedef struct {
     mv_arena *arena;   /* for the rows */
     mv_arena *scratch; /* for everything else */
-    bool keeps_ranks;  /* `ranks` are in the arena for rows */
+    bool keeps_ranks;  /* the address ranks are kept in `arena` */
     const mv_trace *trace;
     mv_lives *lives;
     mv_events ev;
@@ -62,34 +62,36 @@ typedef struct {
     bool is_captured;   /* mv_trace_is_captured, or another tool's file: sizes are known */
     bool fills;         /* each block fills a segment of its own (mv_trace_allocator, and pinned
                          * memory in a snapshot) */
-    bool is_thinned;    /* blocks were dropped (analyze/thin/thin.h): gaps mean nothing */
-    uint64_t recorded;  /* number of events before that */
+    bool is_thinned;    /* blocks were dropped (analyze/thin/thin.h): gaps do not show
+                         * block sizes */
+    uint64_t recorded;  /* number of events before thinning */
     uint32_t alloc_events;
     bool adds_segments; /* there are segment_alloc or segment_map events */
 
-    mv_ranges final;       /* segments of the final heap; row: of trace->segments */
+    mv_ranges final;       /* segments of the final heap; `row` is of trace->segments */
     uint32_t *final_block; /* [ranks] active final block that starts there, or MV_NO_ROW */
 
     mv_rankset before;     /* allocations before the first event */
-    uint32_t *first_free;  /* [ranks] first free event of these; MV_NEVER: none */
-    mv_ranges before_held; /* segments before the first event; row: the event of their end */
+    uint32_t *first_free;  /* [ranks] their first free event, or MV_NEVER */
+    mv_ranges before_held; /* segments before the first event; `row` is the event of their end */
 
-    mv_ranges held;         /* segments now; row: of lives->segments */
+    mv_ranges held;         /* segments now; `row` is of lives->segments */
     mv_rankset edges;       /* ends of segments and runs, which no free block crosses */
     mv_rankset used;        /* starts of blocks that are in use now */
-    uint32_t layout;        /* changes whenever segments do; never 0 */
+    uint32_t layout;        /* changes with every change of segments; never 0 */
     mv_lives_place *places; /* [ranks] */
-    uint32_t *kin; /* [rows of segments] a row of the same reservation; itself: the first one.
-                          * Pieces that ever touched are of one */
-    uint64_t segment_capacity; /* of segment rows */
-    uint32_t applied;          /* events, by mv_lives_apply_some */
-    uint32_t spans;            /* in which the events are applied at a time; at least 1 */
-    mv_lives_span *span;       /* of this sweep; NULL: it is over all events */
-    uint32_t first_row;        /* rows below it are of other spans */
+    uint32_t *kin; /* [rows of segments] an earlier row of the same reservation, or the row itself.
+                    * Pieces that ever touched share a reservation */
+    uint64_t segment_capacity; /* in segment rows */
+    uint32_t applied;          /* events applied so far by mv_lives_apply_some */
+    uint32_t spans;            /* number of spans swept in parallel; at least 1 */
+    mv_lives_span *span;       /* the span of this sweep; NULL: it covers all events */
+    uint32_t first_row;        /* lower rows belong to other spans */
 } mv_lives_sweep;
 
-/* All of these return false when out of memory. The last two are mv_lives_apply: several spans are one
- * piece, and otherwise a piece is so many events; *again: it was not the last. */
+/* All of these return false when out of memory. mv_lives_begin_apply and mv_lives_apply_some are
+ * the forward sweep: several spans are one piece, otherwise a piece has `events` events; *again is
+ * set if pieces remain. */
 bool mv_lives_init(mv_lives_sweep *r);
 bool mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_begin_apply(mv_lives_sweep *r);
@@ -97,8 +99,8 @@ bool mv_lives_apply_some(mv_lives_sweep *r, uint32_t events, bool *again);
 bool mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);
 
-/* lives_part.c: of a part (parse/model/living.h), what its events alone do not show. MV_CORRUPT if
- * these contradict what was alive before them. */
+/* lives_part.c: adds to a part (parse/model/living.h) the blocks and sizes that its events alone do
+ * not show. MV_CORRUPT if the events contradict them. */
 mv_code mv_lives_of_part(mv_lives_sweep *r, mv_err *err);
 
 /* ---- shared by the files of the sweep ----------------------------------------------------- */
@@ -115,18 +117,18 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
 /* Applies the events from `first` to `end`. */
 void mv_lives_apply_events(mv_lives_sweep *r, uint32_t first, uint32_t end);
 
-/* Applies an entry of mv_lives_span.others, or of kinds, to a sweep that knows all before it. The
- * first allocation in a segment shows its kind. In a span an earlier one may have shown another kind,
- * on which the size of a large block depends. */
+/* Applies an entry of mv_lives_span.others or .kinds to a sweep that knows everything before the
+ * entry. The first allocation in a segment shows its kind; within a span, a later allocation may
+ * have shown another kind, and the size of a large block depends on it. */
 void mv_lives_apply_other(mv_lives_sweep *r, mv_lives_entry entry);
 void mv_lives_find_kind(mv_lives_sweep *r, uint32_t row, uint32_t event);
 
-/* lives_spans.c: a useful number of spans, and all events in r->spans of them. If that is
- * impossible, r->spans becomes 1, and nothing else has changed. */
+/* lives_spans.c: a useful number of spans; and the sweep of all events in r->spans spans. If that
+ * is impossible, r->spans becomes 1 and nothing else has changed. */
 uint32_t mv_lives_spans_for(const mv_lives_sweep *r);
 bool mv_lives_apply_spans(mv_lives_sweep *r);
 
-/* Whether a free event is the last of its kind: the block is not in use afterwards, if it was. */
+/* Whether a free event is the last of its kind for the block, which is not in use afterwards. */
 static inline bool mv_lives_ends_use(const mv_lives_sweep *r, uint32_t rank, uint8_t action)
 {
     uint32_t block = r->final_block[rank];
@@ -142,7 +144,8 @@ static inline bool mv_lives_has_segments(const mv_lives_sweep *r)
     return r->lives->segments.count > 0 || r->ranks.segment_events > 0;
 }
 
-/* The stack, or MV_NO_STACK for an empty one, which the final heap has if none was recorded. */
+/* The stack, or MV_NO_STACK for the empty stack, which the final heap contains if none
+ * was recorded. */
 static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)
 {
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;

@@ -13,7 +13,7 @@ static uint32_t *filled(mv_arena *arena, uint32_t count)
     return column;
 }
 
-/* Whether there are such events; in a part, before it, too. */
+/* Whether the trace has such events; for a part, also before the part. */
 static bool has_action(const mv_lives_sweep *r, mv_action action)
 {
     return r->trace->living && r->lives->device < r->trace->device_count
@@ -58,7 +58,7 @@ bool mv_lives_init(mv_lives_sweep *r)
 
     r->ev = mv_trace_events(r->trace, device);
     r->is_captured = mv_trace_is_captured(r->trace) || mv_trace_allocator(r->trace);
-    /* another level in a snapshot is pinned memory, where a segment is a block */
+    /* on another level of a snapshot (pinned memory) a segment is a block */
     r->fills =
         mv_trace_allocator(r->trace) || (r->trace->origin.level && !mv_trace_is_captured(r->trace));
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0 || living.first > 0;
@@ -104,7 +104,7 @@ static void undo_segment(mv_lives_sweep *r, uint32_t event)
         mv_ranges_add(&r->before_held, low, high, event);
         return;
     }
-    /* no block is older than its segment */
+    /* a block is never older than its segment */
     while ((at = mv_rankset_next(&r->before, low)) < high)
         mv_rankset_drop(&r->before, at);
 }
@@ -127,8 +127,8 @@ static void undo_event(mv_lives_sweep *r, uint32_t event)
     }
 }
 
-/* A part of the events. If all of it is undone, only the events in its list matter: those about
- * segments, and the first alloc or free of each address. */
+/* A part of the events. Once the whole part is undone, only the listed events matter: segment
+ * events, and the first alloc or free of each address. */
 typedef struct {
     const mv_lives_sweep *r;
     uint32_t first, end;

@@ -9,7 +9,7 @@ typedef struct {
     const mv_lives *lives;
     mv_window window;
     mv_lives *out;
-    uint32_t *alloc_now, *segment_now; /* [rows of `lives`] new row of each, or MV_NO_ROW */
+    uint32_t *alloc_now, *segment_now; /* [rows of `lives`] new row, or MV_NO_ROW */
 } window_cut;
 
 static mv_events events_of(const mv_events *e, mv_window w)
@@ -25,7 +25,7 @@ static uint32_t birth_in(mv_window w, uint32_t birth)
     return birth == MV_BEFORE || birth < w.first ? MV_BEFORE : birth - w.first;
 }
 
-/* The end in the window's numbers. An allocation freed before the window (and still waiting for a
+/* The end in the window's numbering. An allocation freed before the window (and still waiting for a
  * stream) ends at 0. */
 static uint32_t end_in(mv_window w, uint32_t end)
 {
@@ -46,7 +46,7 @@ typedef struct {
     uint32_t row;
 } kept_row;
 
-/* The rows to keep: first rows from before the window by address, then the others by birth. */
+/* The rows to keep: first the rows from before the window by address, then the others by birth. */
 static kept_row *choose_allocs(window_cut *c, uint32_t *count)
 {
     const mv_alloc_lives *a = &c->lives->allocs;
@@ -109,7 +109,7 @@ static bool cut_segments(window_cut *c)
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- the whole window -------------------------------------------------------------------- */
 
 static bool cut_events(window_cut *c)
 {
@@ -137,7 +137,7 @@ static uint32_t *no_rows(mv_arena *arena, uint32_t count)
     return rows;
 }
 
-static void tell_history(const window_cut *c)
+static void describe_history(const window_cut *c)
 {
     bool was_used = false;
 
@@ -164,7 +164,7 @@ mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window
     *out = *lives;
     if (window.first == 0 && window.end >= lives->events.count)
         return MV_OK;
-    out->ranks = NULL; /* theirs are of all events */
+    out->ranks = NULL; /* the ranks are for all events */
     out->events = events_of(&lives->events, c.window);
     out->allocs = (mv_alloc_lives){0};
     out->segments = (mv_segment_lives){0};
@@ -177,6 +177,6 @@ mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window
     mv_arena_release(&scratch);
     if (!is_cut)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the events of a window");
-    tell_history(&c);
+    describe_history(&c);
     return MV_OK;
 }

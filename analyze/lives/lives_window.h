@@ -13,10 +13,10 @@
 #include "analyze/lives/lives.h"
 #include "analyze/lives/position.h"
 
-/* `lives` is the table of all events. It must outlive the result, which shares its stacks, strings
- * and columns of events. A window of all events returns the table itself; for others the history is
- * late, unless nothing was reserved before the window. O(n log n). Fails only when out of
- * memory. */
+/* `lives` is the table of all events. It must outlive the result, which shares its stacks,
+ * strings and columns of events. A window of all events returns the table itself; any other
+ * window has a late history, unless nothing was reserved before it. O(n log n). Fails only when
+ * out of memory. */
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err);
 

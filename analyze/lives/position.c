@@ -10,14 +10,14 @@
 #include "base/text.h"
 #include "parse/model/living.h"
 
-enum { CALLS_IN_DISORDER = 64 }; /* more threads than these do not call at once */
+enum { CALLS_IN_DISORDER = 64 }; /* at most this many threads call at the same time */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
     return a == MV_NO_TIME || (b != MV_NO_TIME && b < a) ? b : a;
 }
 
-/* Time of a device's first or last event; MV_NO_TIME: it has none. Before a part, times ascend. */
+/* Time of a device's first or last event, or MV_NO_TIME. Within a part, times ascend. */
 static int64_t time_of_end(const mv_trace *trace, uint32_t device, bool is_last)
 {
     const mv_events *e = &trace->devices[device].events;
@@ -39,8 +39,8 @@ static int64_t first_event(const mv_trace *trace)
     return start;
 }
 
-/* The first call that got memory. Calls are in the order in which memory changed hands, so a call
- * of another thread that is a little earlier is among the next few. */
+/* The first call that got memory. Calls are in the order in which memory changed hands, so a
+ * slightly earlier call of another thread is among the next few. */
 static int64_t first_call(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -65,7 +65,7 @@ int64_t mv_position_start_us(const mv_trace *trace)
     return start == MV_NO_TIME ? start : earlier(start, first_call(read));
 }
 
-/* The first event at or after a time. In a part, positions are not before the opening. */
+/* The first event at or after a time. In a part, no position is before the opening. */
 static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
     mv_events events = mv_trace_events(trace, device);
@@ -78,8 +78,8 @@ static uint32_t first_at(const mv_trace *trace, uint32_t device, int64_t time_us
     return i;
 }
 
-/* The time of the k-th start or mark of the annotation called `name`, from 1; MV_NO_TIME: none, and
- * `starts` is how often it starts. */
+/* The time of the k-th start or mark of the annotation `name`, from 1, or MV_NO_TIME; `starts`
+ * becomes the number of its starts. */
 static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k, uint64_t *starts)
 {
     const mv_annotations *a = &trace->annotations;
@@ -109,7 +109,7 @@ static int64_t annotation_time(const mv_trace *trace, const char *text)
     return annotation_start(trace, name, k, &starts);
 }
 
-/* Microseconds of a unit of time; 0 when it is not one. */
+/* Microseconds in a unit of time; 0 for an unknown unit. */
 static double unit_us(const char *unit)
 {
     static const struct {
@@ -123,7 +123,7 @@ static double unit_us(const char *unit)
     return 0;
 }
 
-/* Arguments have a decimal point in every locale, so strtod runs in the C locale here. */
+/* Arguments have a decimal point in every locale, so strtod runs in the C locale. */
 static bool read_time(const char *x, int64_t *us)
 {
     char *end;
@@ -234,7 +234,7 @@ static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, ch
     return true;
 }
 
-/* Whether the device has events, and no event has a time. */
+/* Whether the device has events but none of them has a time. */
 static bool is_missing_times(const mv_trace *trace, uint32_t device)
 {
     return mv_trace_events(trace, device).count > 0 && mv_position_start_us(trace) == MV_NO_TIME;
@@ -298,7 +298,7 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
 
 /* ---- the range of a trace ---------------------------------------------------------------- */
 
-/* Time of the last event of any device, since the start; MV_NO_TIME when no event has a time. */
+/* Time of any device's last event, since the start; MV_NO_TIME when no event has a time. */
 static int64_t length_us(const mv_trace *trace)
 {
     int64_t start = mv_position_start_us(trace), last = MV_NO_TIME;
@@ -335,8 +335,8 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
         mv_text_append(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
 
-/* Printed times are rounded to the millisecond, so a time up to this much later is still the
- * end. */
+/* Printed times are rounded to the millisecond, so a time later by less than this is still
+ * the end. */
 enum { ROUNDED_US = 1000 };
 
 bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x, char *why,
@@ -386,7 +386,7 @@ bool mv_window_read(const mv_trace *trace, uint32_t device, const char *from, co
     return true;
 }
 
-/* Whether `from` is after `to`, if their texts or the device show it. */
+/* Whether `from` is after `to`, according to their texts or the device. */
 static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from, const char *to)
 {
     mv_position first, end;

@@ -1,5 +1,5 @@
-/* Address ranges that do not overlap (the segments held at a moment), by the ranks of their ends in
- * mv_address_ranks. */
+/* Address ranges that do not overlap (the segments held at a moment), by their ranks
+ * in mv_address_ranks. */
 #ifndef MV_RANGES_H
 #define MV_RANGES_H
 
@@ -11,7 +11,7 @@ typedef struct {
     uint32_t *row; /* [ranks] by the rank of a start: a row chosen by the owner */
 } mv_ranges;
 
-/* No ranges yet; ranks are below `count`. False when out of memory. */
+/* Starts without ranges; ranks are below `count`. False when out of memory. */
 bool mv_ranges_init(mv_arena *arena, uint32_t count, mv_ranges *ranges);
 
 /* The start of the range that contains `rank`, or MV_NO_RANK. */
@@ -31,8 +31,8 @@ static inline uint32_t mv_ranges_below(const mv_ranges *ranges, uint32_t rank)
 /* Adds [low, high), which must be free; does nothing when it is empty. */
 void mv_ranges_add(mv_ranges *ranges, uint32_t low, uint32_t high, uint32_t row);
 
-/* Cuts the range with `rank` inside it; both pieces keep its row. Returns the start of the lower
- * piece, or MV_NO_RANK without such a range. */
+/* Cuts the range that contains `rank` at `rank`; both pieces keep its row. Returns the start of the
+ * lower piece, or MV_NO_RANK if no range contains `rank`. */
 uint32_t mv_ranges_cut(mv_ranges *ranges, uint32_t rank);
 
 #endif

@@ -5,30 +5,30 @@
 #include "analyze/ranks/batch_factor.h"
 #include "base/intern.h"
 
-/* Two sizes changed alike when their ratios differ by less than this part. */
+/* Two sizes count as changed alike if their ratios differ by less than this. */
 #define SAME 0.002
-/* A factor counts as the step's when this part of its bytes changed. */
+/* A factor counts as the whole step's if at least this share of the step's bytes changed by it. */
 #define CHANGED 0.05
-/* Sizes that cannot be predicted may add up to this part of the allocated bytes. */
+/* Sizes that cannot be predicted may add up to this share of the allocated bytes. */
 #define GUESSED 0.05
-/* When allocations that differ between steps reach this part of the allocated bytes, the step has
+/* Once allocations that differ between steps reach this share of the allocated bytes, the step has
  * shown how it differs. */
 #define SHOWN 0.02
-/* An earlier step is of the same kind only if at least this part of the current step's allocations
- * so far has a counterpart there, in blocks and in bytes, */
+/* An earlier step is of the same kind only if at least this share of the current step's allocations
+ * so far has a counterpart there, in blocks and in bytes. */
 #define ALIKE 0.5
-/* and if it is not larger by this factor: a thousand samples instead of one. */
+/* A step that is larger by at least this factor is of another kind: a thousand samples, not one. */
 #define MOST_FACTOR 1000
-/* The number of different sizes of the current step that are compared, and of cached results. */
+/* Number of different sizes of the current step to compare, and of cached results. */
 #define MOST_SIZES 1024
 #define ANSWERS    1024
 
-/* One allocation in all repetitions: its bytes in each; 0 where it has no counterpart. */
+/* One allocation in all repetitions: its bytes in each repetition, or 0 without a counterpart. */
 typedef struct {
     uint64_t bytes[MV_MOST_REPETITIONS];
-    uint64_t now; /* in the current step; predicted for one that is still to come */
+    uint64_t now; /* bytes in the current step; predicted if the allocation is still to come */
     uint32_t times;
-    bool is_guess; /* predicted by the common factor alone */
+    bool is_guess; /* predicted only by the common factor */
 } sizes;
 
 typedef struct {
@@ -38,13 +38,13 @@ typedef struct {
     const mv_block_rules *rules;
     mv_recurrence_query ask;
     uint64_t allocated;
-    uint32_t base; /* the repetition whose remainder is the forecast */
+    uint32_t base; /* the repetition whose remaining operations are the forecast */
     uint32_t known_count;
-    sizes *known;    /* [known_count] the different ones of the current step */
-    bool any_varied; /* some of them differ in other repetitions */
-    uint64_t shown;  /* bytes of the current step that differ between repetitions */
-    double common;   /* the factor that most sizes changed by; 1: most did not */
-    double factor;   /* the same, but 0 where there is no single factor */
+    sizes *known;    /* [known_count] distinct sizes of the current step */
+    bool any_varied; /* some of these sizes differ in other repetitions */
+    uint64_t shown;  /* bytes of the current step in sizes that differ between repetitions */
+    double common;   /* the factor by which most sizes changed; 1: most did not change */
+    double factor;   /* the same, but 0 if there is no single factor */
     uint32_t matched;
     uint64_t matched_bytes;
     uint64_t current_bytes;               /* of the whole current step */
@@ -52,15 +52,15 @@ typedef struct {
     sizes *answer;                        /* [ANSWERS] cache, by hash */
     uint32_t *current;                    /* [base.row - low] the current rows of the base's rows */
     uint32_t low;
-    uint32_t end; /* row of the base: the forecast reaches up to it */
-    uint64_t
-        *bytes; /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
-    uint64_t *sure; /* [end - base.row] the same without guesses */
+    uint32_t end; /* row of the base at which the forecast ends */
+    /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
+    uint64_t *bytes;
+    uint64_t *sure; /* [end - base.row] predicted bytes without guesses */
     uint32_t next_count;
     mv_replay_next *next; /* [next_count] */
 } prediction;
 
-static uint64_t asked_of(const prediction *t, uint32_t row)
+static uint64_t requested_of(const prediction *t, uint32_t row)
 {
     uint64_t bytes = t->lives->allocs.requested[row];
     return bytes ? bytes : 1;
@@ -95,7 +95,7 @@ static bool is_other(double predicted, uint64_t asked)
     return fabs(predicted / (double)asked - 1) > SAME;
 }
 
-/* Whether the repetitions differ in this size. */
+/* Whether this size differs between repetitions. */
 static bool has_varied(const prediction *t, const sizes *s)
 {
     for (uint32_t i = 0; i < t->found->count; i++)
@@ -127,7 +127,7 @@ static void add_known(prediction *t, uint32_t *slots, sizes s)
             (s.bytes[i] && fabs((double)s.bytes[i] / (double)s.bytes[t->base] - 1) > SAME);
 }
 
-/* Lists the sizes of the current step, then those of blocks held all along, whose gradients and
+/* Lists the sizes of the current step, then those of blocks held throughout, whose gradients and
  * copies have the same size in every step. */
 static bool list_known(prediction *t)
 {
@@ -139,9 +139,9 @@ static bool list_known(prediction *t)
     if (!slots || !t->known)
         return false;
     for (uint32_t row = r->now; row-- > r->current;) {
-        sizes s = {.now = asked_of(t, row)};
+        sizes s = {.now = requested_of(t, row)};
         for (uint32_t i = 0; i < r->count; i++)
-            s.bytes[i] = peer_of(t, i, row) == MV_NO_ROW ? 0 : asked_of(t, peer_of(t, i, row));
+            s.bytes[i] = peer_of(t, i, row) == MV_NO_ROW ? 0 : requested_of(t, peer_of(t, i, row));
         if (!s.bytes[t->base])
             continue;
         add_known(t, slots, s);
@@ -149,7 +149,7 @@ static bool list_known(prediction *t)
     }
     for (uint32_t row = r->at[t->base].row; row-- > 0;)
         if (a->freed[row] >= t->ask.event) {
-            sizes s = {.now = asked_of(t, row)};
+            sizes s = {.now = requested_of(t, row)};
             s.bytes[t->base] = s.now;
             add_known(t, slots, s);
         }
@@ -168,13 +168,13 @@ static bool find_factor(prediction *t)
         return false;
     for (uint32_t row = r->current; row < r->now; row++) {
         uint32_t peer = peer_of(t, t->base, row);
-        t->current_bytes += asked_of(t, row);
+        t->current_bytes += requested_of(t, row);
         if (peer == MV_NO_ROW)
             continue;
         t->matched++;
-        t->matched_bytes += asked_of(t, row);
-        all += (double)asked_of(t, peer);
-        mv_scaled_size_add(changed, &count, asked_of(t, peer), asked_of(t, row), 1);
+        t->matched_bytes += requested_of(t, row);
+        all += (double)requested_of(t, peer);
+        mv_scaled_size_add(changed, &count, requested_of(t, peer), requested_of(t, row), 1);
     }
     t->common = t->factor = 1;
     weight = mv_scaled_sizes_weight(changed, count);
@@ -187,8 +187,8 @@ static bool find_factor(prediction *t)
     return true;
 }
 
-/* Whether the current step so far shows that the base is an earlier one of its kind, and not
- * another part of the program in which a few of its sites occur. */
+/* Whether the current step so far shows that the base is an earlier step of its kind, rather than
+ * another part of the program in which a few of the same sites occur. */
 static bool is_of_this_kind(const prediction *t)
 {
     uint32_t allocated = t->found->now - t->found->current;
@@ -199,9 +199,9 @@ static bool is_of_this_kind(const prediction *t)
 
 /* ---- the remaining operations --------------------------------------------------------------- */
 
-/* The number of other repetitions in which `a` and `b` changed alike, relative to the base. -1:
- * they differed in too many; a few may be wrong counterparts. *varied is set if the sizes differed
- * from the base. */
+/* In how many other repetitions `a` and `b` changed alike, relative to the base; -1 if they
+ * differed in too many (a few counterparts may be wrong). *varied is set if the sizes differed from
+ * the base. */
 static int changed_alike(const prediction *t, const sizes *a, const sizes *b, bool *varied)
 {
     double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];
@@ -220,7 +220,7 @@ static int changed_alike(const prediction *t, const sizes *a, const sizes *b, bo
     return 3 * differ > agree ? -1 : agree;
 }
 
-/* Whether the size stayed the same in nearly all repetitions while others changed. */
+/* Whether the size stayed the same in nearly all repetitions although others changed. */
 static bool is_constant(const prediction *t, const sizes *s)
 {
     uint32_t same = 0, other = 0;
@@ -236,7 +236,7 @@ static bool is_constant(const prediction *t, const sizes *s)
     return same && t->any_varied && 3 * other <= same;
 }
 
-/* MV_NO_BYTES: the size differs from step to step, and this step has not yet shown how. */
+/* MV_NO_BYTES if the size differs from step to step and this step has not yet shown how. */
 static uint64_t predict_size(const prediction *t, sizes *s)
 {
     const sizes *along = NULL, *equal = NULL;
@@ -273,7 +273,7 @@ static const sizes *predict_row(prediction *t, uint32_t row)
 
     for (uint32_t i = 0; i < r->count; i++) {
         uint32_t peer = i == t->base ? row : t->after[i][row - base->row - 1];
-        s.bytes[i] = peer == MV_NO_ROW ? 0 : asked_of(t, peer);
+        s.bytes[i] = peer == MV_NO_ROW ? 0 : requested_of(t, peer);
     }
     kept = &t->answer[slot_of(&s, r->count, ANSWERS)];
     if (kept->now == 0 || !is_same(kept, &s, r->count)) {
@@ -312,10 +312,10 @@ static bool follow_peers(prediction *t)
     return true;
 }
 
-/* The forecast ends where sizes that cannot be predicted become too many bytes. After the base's
- * step ends, sizes belong to yet another step: only sizes that are the same in every step (the
- * optimizer's) apply to this one. Blocks of the first step that are still alive (optimizer state)
- * are not allocated again. */
+/* The forecast ends where unpredictable sizes add up to too many bytes. After the end of the base's
+ * step, sizes belong to yet another step: only sizes that are the same in every step (the
+ * optimizer's) apply to the current step. Blocks of the first step that are still alive (optimizer
+ * state) are not allocated again. */
 static void predict_rows(prediction *t)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -326,14 +326,14 @@ static void predict_rows(prediction *t)
     for (uint32_t row = t->end; row < base->end; row++) {
         const sizes *predicted = predict_row(t, row);
         uint64_t bytes = predicted->now, least;
-        if (row >= base->step_end && is_other((double)bytes, asked_of(t, row)))
+        if (row >= base->step_end && is_other((double)bytes, requested_of(t, row)))
             break;
         if (bytes == MV_NO_BYTES) {
-            bytes = (uint64_t)((double)asked_of(t, row) * t->common);
+            bytes = (uint64_t)((double)requested_of(t, row) * t->common);
             guessed += bytes;
         }
-        if ((predicted->is_guess || predicted->now == MV_NO_BYTES) && bytes > asked_of(t, row))
-            least = asked_of(t, row);
+        if ((predicted->is_guess || predicted->now == MV_NO_BYTES) && bytes > requested_of(t, row))
+            least = requested_of(t, row);
         else
             least = bytes;
         if ((double)guessed > GUESSED * (double)t->allocated)
@@ -346,7 +346,7 @@ static void predict_rows(prediction *t)
 
 /* ---- the level --------------------------------------------------------------------------- */
 
-/* Finds the current rows for the base's rows before its point. */
+/* Finds the current rows that correspond to the base's rows before its point. */
 static bool invert_peers(prediction *t)
 {
     const mv_recurrence *r = t->found;
@@ -367,8 +367,8 @@ static bool invert_peers(prediction *t)
     return true;
 }
 
-/* The row that is freed when the base frees `row`: a new allocation, or the live counterpart of the
- * base's. MV_NO_ROW: nothing. */
+/* The row to free where the base frees `row`: a new allocation, or the live counterpart of the
+ * base's row. MV_NO_ROW: nothing. */
 static uint32_t freed_with(prediction *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -385,7 +385,7 @@ static uint32_t freed_with(prediction *t, uint32_t row)
     return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? now : MV_NO_ROW;
 }
 
-/* Lists the remaining operations of the step, the request first. False when memory is out. */
+/* Lists the remaining operations of the step, the request first. False when out of memory. */
 static bool list_next(prediction *t, mv_arena *arena)
 {
     const mv_lives *l = t->lives;
@@ -413,7 +413,7 @@ static bool list_next(prediction *t, mv_arena *arena)
     return true;
 }
 
-/* The peak of that, new allocations having `bytes`. */
+/* The peak of these operations if new allocations have `bytes`. */
 static uint64_t find_peak(const prediction *t, const uint64_t *bytes)
 {
     uint32_t first = t->found->at[t->base].row;
@@ -432,10 +432,10 @@ static uint64_t find_peak(const prediction *t, const uint64_t *bytes)
     return peak;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- the whole forecast ------------------------------------------------------------------ */
 
-/* The repetition that is most like the current step: most bytes with a counterpart of the same
- * size. */
+/* The repetition most like the current step: the one with most bytes in counterparts of the
+ * same size. */
 static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
 {
     double most = -1;
@@ -459,7 +459,7 @@ static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
     return best;
 }
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool predict(prediction *t, mv_arena *arena, mv_forecast *out)
 {
     const mv_recurrence *r = t->found;

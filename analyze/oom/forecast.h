@@ -4,12 +4,13 @@
  *     earlier step   a 4   b 8   c 2   d 8   e 3   f 6          allocations and their MiB
  *     this step      a 6   b 12  c 2   ?                        ? would be 12, and then 4.5 and 9
  *
- * The size of an allocation to come is found in this order. First: some allocation of this step
- * changed, in the earlier steps, by the same factors; the new one changes as that one did here.
- * Second: an allocation of this step had the same size in the earlier step; both have the same size
- * here. Last: the factor that most sizes changed by. If sizes differ between steps and this step
- * has not yet shown how, the forecast ends where such sizes begin. There is no forecast if too
- * little of this step has a counterpart in the earlier one. docs/oom.md explains it. */
+ * The size of a future allocation is predicted in this order. First: if some allocation of this
+ * step changed by the same factors in the earlier steps, the future allocation changes by the same
+ * factor in this step, too. Second: if an allocation of this step had the same size in the earlier
+ * step, both have the same size in this step. Last: the factor by which most sizes changed. If
+ * sizes differ between steps and this step has not yet shown how, the forecast ends where such
+ * sizes begin. There is no forecast if too little of this step has a counterpart in the earlier
+ * step. docs/oom.md explains the method. */
 #ifndef MV_FORECAST_H
 #define MV_FORECAST_H
 
@@ -18,24 +19,24 @@
 #include "analyze/steps/recurrence.h"
 
 typedef struct {
-    uint64_t peak;    /* most allocated bytes from here to the same point of the next step; 0: no
+    uint64_t peak;    /* most bytes allocated from here to the same point of the next step; 0: no
                        * earlier step of this kind reached this point */
-    uint64_t least;   /* the same without guesses: sizes without evidence in this step are those of
+    uint64_t least;   /* the peak without guesses: sizes without evidence in this step are those of
                        * the earlier step, not scaled. This part of the forecast is certain */
-    bool is_least;    /* the peak may be higher: a size could not be predicted, or no mark shows the
-                       * steps */
-    uint32_t step;    /* the number of the earlier step, 1 to `steps` */
-    uint32_t steps;   /* earlier steps with this point */
-    uint32_t matched; /* allocations of this step that have a counterpart in that step */
-    double factor;    /* ratio of this step's sizes to that step's; 0: not a single factor */
+    bool is_least;    /* the peak may be higher: a size could not be predicted, or no marks show
+                       * the steps */
+    uint32_t step;    /* number of the earlier step, 1 to `steps` */
+    uint32_t steps;   /* number of earlier steps that contain this point */
+    uint32_t matched; /* allocations of this step that have a counterpart in the earlier step */
+    double factor;    /* ratio of this step's sizes to the earlier step's; 0: no single factor */
     /* The allocations and frees up to the peak, the request first. */
     uint32_t next_count;
     const mv_replay_next *next; /* [next_count] */
     uint32_t first, count;      /* rows of new allocations: [first, first + count) */
 } mv_forecast;
 
-/* `allocated` are the bytes at the moment, without the request. O(n). The list lives in `arena`.
- * Fails only when memory is out. */
+/* `allocated`: bytes allocated at the moment, without the request. O(n). The list is in `arena`.
+ * Fails only when out of memory. */
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                          const mv_steps *steps, const mv_block_rules *rules,
                          mv_recurrence_query ask, uint64_t allocated, mv_forecast *out,

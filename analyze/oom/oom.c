@@ -15,7 +15,7 @@
 
 static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {MV_OOM_VERDICT_LIST(MV_SECOND)};
 
-/* The total that cudaMemGetInfo reports for common GPUs, in MiB and rounded up: 4 to 288 GB. */
+/* The totals that cudaMemGetInfo reports for common GPUs of 4 to 288 GB, in MiB, rounded up. */
 static const uint32_t common_totals[] = {
     4096,  6144,  8192,  10240, 11264, 12288, 15360,  16384,  20480,  22732,  24576,  32768,
     40960, 46068, 49152, 65536, 81559, 97871, 143771, 183359, 196608, 262144, 275040, 294912};
@@ -28,16 +28,15 @@ typedef struct {
     mv_block_rules rules;
     mv_heap heap;
     uint64_t most_reserved; /* so far */
-    uint64_t
-        least_refused;  /* the least total that a limit of the process refused; UINT64_MAX: none */
-    uint64_t most_seen; /* most bytes reserved and free together, at any failure */
-    bool has_call_ids;  /* mv_calls_have_ids */
-    uint32_t release;   /* the last event of the call that releases memory; MV_NO_ROW: none */
-    uint64_t held;      /* reserved before that call */
-    bool collects;      /* garbage_collection_threshold releases segments, too */
-    uint64_t *most;     /* [events] the most ever allocated, after each event */
+    uint64_t least_refused; /* lowest total that a limit of the process refused; UINT64_MAX: none */
+    uint64_t most_seen;     /* most bytes reserved and free together, over all failures */
+    bool has_call_ids;      /* mv_calls_have_ids */
+    uint32_t release;       /* last release of the call that releases memory, or MV_NO_ROW */
+    uint64_t held;          /* bytes reserved before that call */
+    bool collects;          /* garbage_collection_threshold releases segments, too */
+    uint64_t *most;         /* [events] most bytes allocated so far */
     mv_oom_prospect prospect;
-    bool only_last; /* the others are measured, but not judged */
+    bool only_last; /* only the last failure is evaluated; the others are only measured */
     mv_ooms *out;
 } oom_state;
 
@@ -84,8 +83,8 @@ static mv_pool_id pool_of(const oom_state *t, const mv_oom *o)
                                     : mv_domain_pool(t->trace->tags.pool[ev->tag[o->event].row]);
 }
 
-/* Free memory of a private pool is available only to the pool: a CUDA graph uses it at each
- * replay. */
+/* A private pool's free memory is available only to the pool: a CUDA graph uses it at
+ * each replay. */
 static uint64_t free_of_pool(const oom_state *t, const mv_oom *o)
 {
     const mv_domains *d = &t->heap.domains;
@@ -111,8 +110,8 @@ static void measure(oom_state *t, mv_oom *o, uint32_t domain)
                                                    : MV_REFUSED_DEVICE;
 }
 
-/* The size that the device reported; otherwise the size of the smallest GPU that could hold the
- * bytes shown by all failures together. Host memory that is not free may be page cache. */
+/* Bytes outside PyTorch: of the size that the device reported, or of the smallest GPU that could
+ * hold the bytes of all failures together. Host memory that is not free may be page cache. */
 static void find_outside(const oom_state *t, mv_oom *o)
 {
     uint64_t held = o->bytes.reserved;
@@ -127,9 +126,9 @@ static void find_outside(const oom_state *t, mv_oom *o)
     o->outside = o->total > held ? o->total - held : 0;
 }
 
-/* Under a limit of the process, PyTorch could reserve the most that it did reserve so far, and less
- * than it would have reached now. Otherwise the limit is its reserved memory plus the memory left
- * on the device. */
+/* Under a limit of the process, PyTorch could reserve at least the most that it has reserved so
+ * far, and less than it would have reserved now. Otherwise the limit is its reserved memory plus
+ * the memory left on the device. */
 static void find_limit(oom_state *t, mv_oom *o)
 {
     mv_oom_outlook *out = &o->outlook;
@@ -184,7 +183,7 @@ static void hold(oom_state *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64
     }
 }
 
-/* Adds up every piece in use, by line. */
+/* Adds up all pieces in use by line. */
 static bool list_holders(oom_state *t, mv_arena *scratch, const mv_heap_map *map, mv_oom *o)
 {
     uint32_t groups = t->sites->groups, pieces = map->first_piece[map->count];
@@ -225,7 +224,7 @@ static mv_code detail(oom_state *t, const mv_oom_case *this_case, mv_oom *o, mv_
     return code;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all failures ------------------------------------------------------------------------ */
 
 static bool is_tried(const oom_state *t, uint32_t index)
 {
@@ -288,8 +287,8 @@ static mv_code evaluate_one(oom_state *t, uint32_t index, mv_err *err)
     return index < MV_MOST_OOM_DETAILS && !t->only_last ? detail(t, &this_case, o, err) : MV_OK;
 }
 
-/* A segment that was added only after memory had been released was refused first. A limit that
- * was passed later is no longer the limit. */
+/* Notes that a segment was first refused, if it was added only after memory had been released. A
+ * limit that was exceeded later no longer holds. */
 static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
 {
     const mv_events *ev = &t->lives->events;
@@ -326,7 +325,7 @@ static void advance(oom_state *t, uint32_t event)
     }
 }
 
-/* The smallest hole that fits matters only if max_split_size_mb is set. */
+/* The smallest fitting hole matters only if max_split_size_mb is set. */
 static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
 {
     mv_code code = mv_heap_init(scratch, t->trace, t->lives, &t->heap, err);
@@ -337,8 +336,8 @@ static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
     return code;
 }
 
-/* An event by which the first step had ended: the heap before the first event contains optimizer
- * state, or an optimizer's range has ended. */
+/* Finds an event by which the first step had ended: the heap before the first event contains
+ * optimizer state, or an optimizer's range has ended. */
 static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -356,8 +355,8 @@ static mv_code find_first_step(oom_state *t, mv_arena *scratch, mv_err *err)
     return MV_OK;
 }
 
-/* The first pass collects the facts about the device from all failures. The second judges each
- * failure. */
+/* The first pass collects facts about the device from all failures. The second evaluates
+ * each failure. */
 static mv_code evaluate_all(oom_state *t, mv_err *err)
 {
     mv_code code = MV_OK;

@@ -38,8 +38,8 @@ typedef struct {
     uint64_t used;
 } window;
 
-/* Finds the window of pieces of one segment that spans `bytes` with the fewest used bytes, if these
- * are fewer than *best has. */
+/* Finds the window of pieces in one segment that spans `bytes` with the fewest used bytes, if these
+ * are fewer than in *best. */
 static void open_hole(const mv_heap_map *map, uint32_t segment, uint64_t bytes, window *best)
 {
     uint32_t end = map->first_piece[segment + 1], low = map->first_piece[segment];
@@ -57,7 +57,7 @@ static void open_hole(const mv_heap_map *map, uint32_t segment, uint64_t bytes, 
     }
 }
 
-/* ---- segments to give back ----------------------------------------------------------------- */
+/* ---- segments to release ----------------------------------------------------------------- */
 
 static int by_worth(const void *a, const void *b, const void *context)
 {
@@ -70,7 +70,7 @@ static int by_worth(const void *a, const void *b, const void *context)
     return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* Only segments of the default pool: the allocator releases those before it fails. */
+/* Lists only segments of the default pool: the allocator releases those before it fails. */
 static uint32_t list_candidates(const mv_heap *heap, const mv_heap_map *map, candidate *out)
 {
     const mv_segment_lives *s = &heap->lives->segments;
@@ -100,7 +100,7 @@ static void give_back(const mv_heap_map *map, const candidate *of, uint32_t coun
         *best = change;
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all changes ------------------------------------------------------------------------- */
 
 static void find_blocks(const mv_heap *heap, const mv_heap_map *map, mv_oom_need need,
                         candidate *room, mv_oom_change *out)

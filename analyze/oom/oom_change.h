@@ -4,28 +4,28 @@
 
 #include "analyze/heap/heap.h"
 
-/* Each of the three changes is enough by itself; 0: it would not have helped. */
+/* Each of the three changes alone is enough; 0: that change would not have helped. */
 typedef struct {
-    uint64_t
-        free_bytes; /* bytes of blocks that would have to be freed: the fewest that were found */
+    uint64_t free_bytes; /* bytes of blocks to free: the fewest found */
     uint32_t free_blocks;
-    uint32_t free_segments; /* 1: they make room within it; more: whole segments to release */
-    uint32_t biggest;       /* row of the largest of these blocks in lives->allocs; MV_NO_ROW */
-    uint64_t smaller_by;    /* bytes less in the request */
-    uint64_t more_memory;   /* more bytes for the device, or for the limit, at most */
+    uint32_t free_segments; /* 1: freeing them makes room within one segment; more: whole segments
+                             * to release */
+    uint32_t biggest;       /* row of lives->allocs: the largest of these blocks, or MV_NO_ROW */
+    uint64_t smaller_by;    /* how many bytes smaller the request would have to be */
+    uint64_t more_memory;   /* additional bytes that the device, or the limit, would need at most */
 } mv_oom_change;
 
 typedef struct {
-    uint32_t domain;    /* MV_NO_ROW: nothing was ever held there */
+    uint32_t domain;    /* domain of the request; MV_NO_ROW: never held memory */
     uint64_t requested; /* rounded */
-    uint64_t segment;   /* needed from the device */
+    uint64_t segment;   /* bytes needed from the device */
     uint64_t available; /* bytes of the device available to the request */
-    uint64_t largest;   /* the largest hole of the domain */
+    uint64_t largest;   /* largest hole of the domain */
 } mv_oom_need;
 
-/* For a hole the search is exact: the window of neighbouring pieces with the fewest used bytes.
- * Segments to release are taken in order of their bytes for each used byte, which is close to the
- * fewest. O(n log n) in the map. Fails only when memory is out. */
+/* For a hole, the search is exact: the window of neighbouring pieces with the fewest used bytes.
+ * Segments to release are taken in order of total bytes per used byte, which is close to optimal.
+ * O(n log n) in the map. Fails only when out of memory. */
 mv_code mv_oom_change_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                            mv_oom_need need, mv_oom_change *out, mv_err *err);
 

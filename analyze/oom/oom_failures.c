@@ -39,7 +39,7 @@ static void list_events(listing *l)
 
 /* ---- calls that the device refused ------------------------------------------------------- */
 
-static bool asks_for_memory(const mv_api_calls *c, uint32_t row, uint32_t device)
+static bool requests_memory(const mv_api_calls *c, uint32_t row, uint32_t device)
 {
     uint8_t action = c->action[row];
 
@@ -54,7 +54,7 @@ static bool gives_back(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_FREE_REQUESTED;
 }
 
-/* For each event, the first event at or after it that does not just release memory. */
+/* For each event, the next event, itself included, that does more than release memory. */
 static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
 {
     uint32_t *answer = mv_push_array(scratch, uint32_t, (uint64_t)ev->count + 1);
@@ -67,8 +67,9 @@ static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
     return answer;
 }
 
-/* After a refusal the allocator releases memory and tries again. Its next event is a segment of
- * that size when this helped, and an oom event (which is listed already) when it did not. */
+/* Whether an event shows the outcome of a refused call. After a refusal the allocator releases
+ * memory and tries again. Its next event is a segment of that size if this helped, or else an oom
+ * event, which is listed already. */
 static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
 {
     const mv_events *ev = &l->lives->events;
@@ -99,15 +100,15 @@ static void add_call(listing *l, const uint32_t *answer, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* When several tries for the same size follow each other the last one counts, unless it succeeds.
- * */
+/* If several attempts for the same size follow each other, only the last counts, and only if
+ * it fails. */
 static void list_calls(listing *l, const uint32_t *answer)
 {
     const mv_api_calls *c = &l->trace->api_calls;
     uint32_t refused = MV_NO_ROW;
 
     for (uint32_t i = 0; i < c->count; i++) {
-        if (!asks_for_memory(c, i, l->lives->device))
+        if (!requests_memory(c, i, l->lives->device))
             continue;
         if (refused != MV_NO_ROW && c->size[i] != c->size[refused])
             add_call(l, answer, refused);
@@ -131,8 +132,9 @@ static int by_event(const void *a, const void *b, const void *context)
 
 /* ---- samples of the device --------------------------------------------------------- */
 
-/* The last sample at or before each failure. Failures and samples are both in order of time. */
-static void ask_samples(listing *l)
+/* Finds the last sample at or before each failure. Failures and samples are both in order
+ * of time. */
+static void read_samples(listing *l)
 {
     const mv_samples *s = &l->trace->samples;
     uint32_t last = MV_NO_ROW, next = 0;
@@ -202,8 +204,8 @@ static void count_retries(listing *l, const mv_replay_script *script)
         while (empty < script->empty_count && script->empty_end[empty] <= i)
             empty++;
         if (is_release(action)) {
-            bool is_asked = empty < script->empty_count && script->empty_first[empty] <= i;
-            released = is_asked ? 0 : released + ev->size[i];
+            bool is_requested = empty < script->empty_count && script->empty_first[empty] <= i;
+            released = is_requested ? 0 : released + ev->size[i];
         } else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
             if (released && i >= l->window.first) {
                 *(collects ? &l->out->collected : &l->out->released) += released;
@@ -216,7 +218,7 @@ static void count_retries(listing *l, const mv_replay_script *script)
     }
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all failures ------------------------------------------------------------------------ */
 
 bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_window window, mv_ooms *out)
@@ -244,7 +246,7 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
             list_events(&l);
         list_calls(&l, answer);
         mv_sort_by(&scratch, out->ooms, out->count, sizeof *out->ooms, by_event, NULL);
-        ask_samples(&l);
+        read_samples(&l);
         if (may_retry)
             count_retries(&l, &script);
     }

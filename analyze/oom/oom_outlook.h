@@ -7,16 +7,16 @@
 
 typedef enum {
     MV_TRY_LIMIT,  /* expandable segments within `limit` */
-    MV_TRY_SURELY, /* the same within `limit_least` */
-    MV_TRY_JOINED, /* one pool and one stream for all, the recorded settings, within `limit` */
-    MV_TRY_JOINED_SURELY, /* the same within `limit_least` */
+    MV_TRY_SURELY, /* expandable segments within `limit_least` */
+    MV_TRY_JOINED, /* one pool and one stream for everything, recorded settings, within `limit` */
+    MV_TRY_JOINED_SURELY, /* one pool and one stream for everything, within `limit_least` */
     MV_TRY_COUNT
 } mv_oom_trial;
 
 /* A replay within one limit, which stops at one failure after another. */
 typedef struct {
     uint64_t limit;
-    mv_replay *replay; /* NULL: not begun */
+    mv_replay *replay; /* NULL: not started */
 } mv_oom_replay;
 
 typedef struct {
@@ -26,30 +26,30 @@ typedef struct {
     const mv_sites *sites;
     const mv_block_rules *rules;
     mv_steps steps;
-    const uint64_t *most; /* [events] the most ever allocated, after each event */
-    uint64_t before; /* bytes that may have been allocated before the trace begins: 0 if it begins
+    const uint64_t *most; /* [events] most bytes allocated so far */
+    uint64_t before; /* bytes that may have been allocated before the trace; 0 if the trace begins
                       * with the run */
-    int64_t stepped_us;     /* an event by which an optimizer had made a step */
-    uint64_t most_reserved; /* up to the failure */
-    mv_trials trials;       /* of all events */
+    int64_t stepped_us;     /* time of an event by which an optimizer had made a step */
+    uint64_t most_reserved; /* most bytes reserved up to the failure */
+    mv_trials trials;       /* trials over all events */
     const char *expandable; /* the recorded settings with expandable segments, complete; NULL:
-                             * `trials` were not opened yet */
+                             * `trials` are not open */
     mv_oom_replay replays[MV_TRY_COUNT];
 } mv_oom_prospect;
 
-/* Fills the forecast, whose lists live in `arena`, and the rise. `steps` are those up to the
- * failure. */
+/* Sets the forecast, with its lists in `arena`, and the rise. `steps` must end at the failure. */
 mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_steps *steps,
                         mv_oom *oom, mv_err *err);
 
-/* Fills the results of expandable segments, unless they were already on, and of one pool and one
- * stream for all. Failures come in order of events; mv_oom_prospect_close ends the replays. */
+/* Sets the results with expandable segments, unless these were already on, and with one pool and
+ * one stream for everything. Must be called for failures in order of events; mv_oom_prospect_close
+ * ends the replays. */
 mv_code mv_oom_try_expandable(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 mv_code mv_oom_try_joined(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 void mv_oom_prospect_close(mv_oom_prospect *p);
 
-/* Fills the bytes that leaks held. *steps receives the steps up to the failure. Later events do not
- * count. */
+/* Sets the bytes that leaks held. *steps receives the steps up to the failure. Later events
+ * are ignored. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);
 
 #endif

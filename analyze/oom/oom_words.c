@@ -13,7 +13,8 @@
 
 /* ---- why --------------------------------------------------------------------------------- */
 
-/* Whether the request is larger than the whole device or, if its size is unknown, any GPU. */
+/* Whether the request is larger than the whole device or, if the device's size is unknown, than
+ * any GPU. */
 static bool is_beyond_device(const mv_oom *o)
 {
     if (o->total_source == MV_TOTAL_SAMPLED)
@@ -21,7 +22,7 @@ static bool is_beyond_device(const mv_oom *o)
     return mv_oom_likely_total(o->requested) == 0;
 }
 
-static void say_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+static void write_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], label[256];
 
@@ -31,9 +32,9 @@ static void say_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                    mv_size_text(b, o->outlook.leaked));
 }
 
-/* The distance of two figures that differ by `least` to `most`: at least, "at least 3.00 MiB"; or
- * at most, "within 12.0 MiB", if it is unknown which is larger. */
-static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
+/* A difference between two figures that is between `least` and `most`: "at least 3.00 MiB"; or, if
+ * either figure may be larger, "within 12.0 MiB". */
+static void write_distance(char s[SENTENCE], int64_t least, int64_t most)
 {
     char size[MV_SIZE_TEXT];
     uint64_t low = least < 0 ? (uint64_t)-least : (uint64_t)least;
@@ -46,8 +47,8 @@ static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
                        mv_size_text(size, low < high ? low : high));
 }
 
-/* Names the side of the limit if it is the same for both bounds. */
-static void say_forecast(char s[SENTENCE], const mv_oom *o)
+/* Says which side of the limit the forecast is on if both bounds agree. */
+static void write_forecast(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     int64_t least = (int64_t)(f->limit_least - f->forecast.peak);
@@ -62,7 +63,7 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
                        f->course == MV_COURSE_ENDS ? "the whole step is served"
                                                    : "a later request of the step fails");
     } else {
-        say_distance(s, least, most);
+        write_distance(s, least, most);
         mv_text_append(s, SENTENCE, "%s",
                        most < 0    ? " above the limit"
                        : least < 0 ? " of the limit, which is only known approximately"
@@ -74,7 +75,7 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, ")");
 }
 
-static void say_margin(char s[SENTENCE], const mv_oom *o)
+static void write_margin(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     bool is_open = f->margin_least < 0 && f->margin_most >= 0;
@@ -86,15 +87,15 @@ static void say_margin(char s[SENTENCE], const mv_oom *o)
                    mv_percent_text(share, o->bytes.allocated, o->bytes.reserved),
                    o->joinable < o->bytes.free ? " of the request's pool" : "",
                    is_open ? "the request would come " : "");
-    say_distance(s, f->margin_least, f->margin_most);
+    write_distance(s, f->margin_least, f->margin_most);
     mv_text_append(s, SENTENCE, "%s",
                    is_open              ? " of the limit, which is only known approximately"
                    : f->margin_most < 0 ? " would still be missing"
                                         : " would be free after this request");
 }
 
-/* The first sentence where the device had room. */
-static void say_limit(char s[SENTENCE], const mv_oom *o)
+/* The first sentence if the device had room. */
+static void write_limit(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
 
@@ -106,8 +107,8 @@ static void say_limit(char s[SENTENCE], const mv_oom *o)
         mv_size_text(c, o->bytes.reserved));
 }
 
-/* The use of the device when it was full. */
-static void say_full(char s[SENTENCE], const mv_oom *o)
+/* How the device was used when it was full. */
+static void write_full(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
@@ -116,7 +117,7 @@ static void say_full(char s[SENTENCE], const mv_oom *o)
                    o->device_free == MV_NO_BYTES ? "?" : mv_size_text(b, o->device_free));
 }
 
-static void say_capacity(char s[SENTENCE], const mv_oom *o)
+static void write_capacity(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     char a[MV_SIZE_TEXT];
@@ -130,15 +131,15 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
         return;
     }
     if (f->forecast.peak && mv_oom_is_above_limit(o)) {
-        say_forecast(s, o);
+        write_forecast(s, o);
         return;
     }
     if (o->bytes.free == 0) {
         if (o->refused_by != MV_REFUSED_LIMIT)
-            say_full(s, o);
+            write_full(s, o);
         return;
     }
-    say_margin(s, o);
+    write_margin(s, o);
     if (o->decided_by == MV_OOM_BY_GROWTH && f->most > f->limit)
         mv_text_append(s, SENTENCE, ", but the run needed %s earlier", mv_size_text(a, f->most));
     else if (o->decided_by == MV_OOM_BY_REPLAY)
@@ -152,7 +153,7 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(a, f->rise));
     if (o->decided_by == MV_OOM_BY_FIGURES && o->refused_by != MV_REFUSED_LIMIT) {
         mv_text_append(s, SENTENCE, "; ");
-        say_full(s, o);
+        write_full(s, o);
     }
 }
 
@@ -162,8 +163,8 @@ static bool is_undecided(const mv_oom *o)
     return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
 }
 
-/* Why a hole that is large enough was not used. */
-static void say_hole(char s[SENTENCE], const mv_oom *o)
+/* Why a sufficiently large hole was not used. */
+static void write_hole(char s[SENTENCE], const mv_oom *o)
 {
     static const char *const about[] = {
         [MV_HOLE_LATE] = "became free while the request waited, too late for it",
@@ -179,12 +180,12 @@ static void say_hole(char s[SENTENCE], const mv_oom *o)
 }
 
 /* The free memory, and why it did not serve the request. */
-static void say_free(char s[SENTENCE], const mv_oom *o)
+static void write_free(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
     if (o->hole != MV_HOLE_NONE)
-        say_hole(s, o);
+        write_hole(s, o);
     else if (o->suspect == MV_OOM_STREAM_OR_POOL)
         mv_text_append(s, SENTENCE,
                        "%s is free, but only %s of it in the pool and stream of the request",
@@ -199,7 +200,7 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
 }
 
 /* The bytes that would remain if the free memory were contiguous. */
-static void say_joined(char s[SENTENCE], const mv_oom *o)
+static void write_joined(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     bool is_open = f->margin_least < 0;
@@ -207,7 +208,7 @@ static void say_joined(char s[SENTENCE], const mv_oom *o)
 
     mv_text_append(s, SENTENCE, "; if it were contiguous, %s",
                    is_open ? "the request would come " : "");
-    say_distance(s, f->margin_least, f->margin_most);
+    write_distance(s, f->margin_least, f->margin_most);
     if (is_open)
         mv_text_append(s, SENTENCE, " of the limit, which is only known approximately");
     else if (o->refused_by == MV_REFUSED_LIMIT)
@@ -217,14 +218,14 @@ static void say_joined(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(limit, f->limit));
 }
 
-static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+static void write_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
     char size[MV_SIZE_TEXT];
 
-    say_free(s, o);
+    write_free(s, o);
     if (o->outlook.forecast.peak) {
         mv_text_append(s, SENTENCE, "; ");
-        say_forecast(s, o);
+        write_forecast(s, o);
     } else if (o->suspect == MV_OOM_STREAM_OR_POOL && o->outlook.joined_serves) {
         bool surely = o->outlook.joined_surely;
 
@@ -237,7 +238,7 @@ static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                            : "");
     } else if (o->outlook.margin_most >= 0 && o->hole == MV_HOLE_NONE &&
                o->suspect != MV_OOM_PENDING_FREE) {
-        say_joined(s, o);
+        write_joined(s, o);
     }
     if (is_undecided(o))
         mv_text_append(s, SENTENCE,
@@ -245,12 +246,12 @@ static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                        c->heap->lives->history_why);
 }
 
-static void say_rest(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+static void write_rest(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], d[MV_SIZE_TEXT];
 
     if (o->verdict == MV_OOM_CAPACITY)
-        say_capacity(s, o);
+        write_capacity(s, o);
     else if (o->verdict == MV_OOM_OUTSIDE)
         mv_text_append(s, SENTENCE,
                        "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
@@ -261,7 +262,7 @@ static void say_rest(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                              "this may be the host's page cache)"
                            : "");
     else
-        say_holes(c, s, o);
+        write_holes(c, s, o);
 }
 
 static const char *why(const mv_oom_case *c, const mv_oom *o)
@@ -269,11 +270,11 @@ static const char *why(const mv_oom_case *c, const mv_oom *o)
     bool is_limited = o->refused_by == MV_REFUSED_LIMIT && !is_beyond_device(o);
     char s[SENTENCE] = "", rest[SENTENCE] = "";
 
-    say_rest(c, rest, o);
+    write_rest(c, rest, o);
     if (o->outlook.has_leak)
-        say_leak(c, s, o);
+        write_leak(c, s, o);
     if (is_limited)
-        say_limit(s, o);
+        write_limit(s, o);
     mv_text_append(s, SENTENCE, "%s%s", is_limited && *rest ? "; " : "", rest);
     return mv_arena_text(c->arena, s, strlen(s));
 }
@@ -306,8 +307,9 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
-/* The command that shows who holds the memory: a refused call is named only by its event. */
-static void say_holders(char s[SENTENCE], const mv_oom *o)
+/* The command that shows which lines hold the memory; only the event number names a
+ * refused call. */
+static void write_holders(char s[SENTENCE], const mv_oom *o)
 {
     char at[MV_OOM_AT_TEXT];
 
@@ -319,8 +321,8 @@ static void say_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-/* Limits that can refuse memory that the device has. The file shows only the limit in its
- * settings. */
+/* Limits that can refuse memory although the device has it. The file contains only the limit in
+ * its settings. */
 static void advise_limit(const mv_oom_case *c, char s[SENTENCE])
 {
     mv_alloc_conf conf = mv_alloc_conf_of(c->trace);
@@ -353,7 +355,7 @@ static void advise_recording(const mv_oom_case *c, char s[SENTENCE], const mv_oo
                    "%secord from the start of the program, with a larger max_entries, to learn the "
                    "reason",
                    *s ? "R" : "r");
-    say_holders(s, o);
+    write_holders(s, o);
 }
 
 static const char *advice(const mv_oom_case *c, const mv_oom *o)
@@ -390,7 +392,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
             mv_text_append(s, SENTENCE,
                            "use less memory: a smaller batch, activation checkpointing, sharded or "
                            "offloaded state");
-        say_holders(s, o);
+        write_holders(s, o);
         if (o->outlook.serves)
             mv_text_append(s, SENTENCE, ". Expandable segments alone would serve this request%s",
                            o->decided_by == MV_OOM_BY_GROWTH

@@ -1,18 +1,17 @@
-/* The sentences of the report on failed requests: why each failed, what to do about it, which
- * change would have sufficed, and how many failed. Commands, pages and the viewer print them as
- * they are. */
+/* Sentences for the report on failed requests: why each failed, what to do about it, which change
+ * would have sufficed, and how many failed. Commands, pages and the viewer print them unchanged. */
 #ifndef MV_OOM_WORDS_H
 #define MV_OOM_WORDS_H
 
 #include "analyze/oom/oom_evaluate.h"
 
-/* Fills `why` and `advice` of a failure that is judged. False when memory is out. */
+/* Sets `why` and `advice` of an evaluated failure. False when out of memory. */
 bool mv_oom_words(const mv_oom_case *this_case, mv_oom *oom);
 
-/* Fills `enough`; its change is known. False when memory is out. */
+/* Sets `enough` from the change found before. False when out of memory. */
 bool mv_oom_change_words(const mv_oom_case *this_case, mv_oom *oom);
 
-/* Fills the sentences about all failures; their figures are known. False when memory is out. */
+/* Sets the sentences about all failures from their figures. False when out of memory. */
 bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_ooms *out);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct {
     mv_arena *arena;
     const mv_trace *read;
     uint32_t device;
-    mv_events events; /* of the level of calls */
+    mv_events events; /* events of the level of calls */
     mv_window window;
     mv_ooms *out;
 } listing;
@@ -27,13 +27,13 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     const mv_trace *read;
-    const mv_lives *lives; /* of the level of calls */
+    const mv_lives *lives; /* lives of the level of calls */
     const mv_sites *sites;
 } search;
 
 /* ---- which calls ------------------------------------------------------------------------- */
 
-static bool asks(const listing *l, uint32_t call)
+static bool requests_memory(const listing *l, uint32_t call)
 {
     const mv_api_calls *c = &l->read->api_calls;
 
@@ -41,10 +41,10 @@ static bool asks(const listing *l, uint32_t call)
 }
 
 /* Whether the next call of the same library replaces a refused one. */
-static bool makes_up(const mv_api_calls *c, uint32_t refused, uint32_t next)
+static bool is_replaced_by(const mv_api_calls *c, uint32_t refused, uint32_t next)
 {
     if (c->size[next] == c->size[refused])
-        return true; /* if this one is refused, too, it is listed instead */
+        return true; /* if this call is refused, too, it is listed instead */
     return c->size[next] < c->size[refused] && c->stack[next].row == c->stack[refused].row &&
            c->stack[next].row != MV_NO_ROW;
 }
@@ -76,7 +76,7 @@ static void add(listing *l, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* Reverses the list, which begins at the end, numbers it, and keeps the part in the window. */
+/* Reverses the list, which was made from the end, numbers it, and keeps the part in the window. */
 static void put_in_order(listing *l)
 {
     mv_ooms *out = l->out;
@@ -95,7 +95,7 @@ static void put_in_order(listing *l)
     out->count = kept;
 }
 
-/* From the end, where the next call of the same library is known. */
+/* Goes backwards from the end, so that the next call of the same library is known. */
 static bool list_calls(listing *l)
 {
     const mv_api_calls *c = &l->read->api_calls;
@@ -110,10 +110,10 @@ static bool list_calls(listing *l)
     l->out->ooms = mv_push_array(l->arena, mv_oom, refused);
     for (uint32_t i = c->count; next_of && l->out->ooms && refused && i-- > 0;) {
         uint32_t library = c->library[i].row, *next;
-        if (!asks(l, i))
+        if (!requests_memory(l, i))
             continue;
         next = &next_of[library < libraries - 1 ? library : libraries - 1];
-        if (c->result[i] == OUT_OF_MEMORY && (*next == 0 || !makes_up(c, i, *next - 1)))
+        if (c->result[i] == OUT_OF_MEMORY && (*next == 0 || !is_replaced_by(c, i, *next - 1)))
             add(l, i);
         *next = i + 1;
     }
@@ -122,7 +122,7 @@ static bool list_calls(listing *l)
     return next_of && l->out->ooms;
 }
 
-/* ---- who held what ----------------------------------------------------------------------- */
+/* ---- holders at a failure ---------------------------------------------------------------- */
 
 static bool list_holders(search *s, mv_oom *o)
 {
@@ -160,7 +160,7 @@ static bool list_holders(search *s, mv_oom *o)
     return row_of && o->holders;
 }
 
-static mv_oom_verdict judge(const mv_oom *o)
+static mv_oom_verdict evaluate(const mv_oom *o)
 {
     if (o->device_free == MV_NO_BYTES || o->device_free >= o->requested)
         return MV_OOM_UNKNOWN;
@@ -228,7 +228,7 @@ static mv_code look_at(search *s, const mv_lives *read_lives, mv_oom *o, mv_err 
     if (o->device_free != MV_NO_BYTES)
         o->outlook.limit = o->outlook.limit_least = o->outlook.limit_most += o->device_free;
     o->outlook.margin = (int64_t)(o->outlook.limit - ledger.by_sum - o->requested);
-    o->verdict = judge(o);
+    o->verdict = evaluate(o);
     o->decided_by = MV_OOM_BY_FIGURES;
     o->enough = "";
     o->detailed = true;
@@ -274,7 +274,7 @@ bool mv_ooms_are_of_calls(const mv_trace *trace)
            mv_level_default(mv_trace_as_read(trace)) != MV_LEVEL_PYTORCH;
 }
 
-/* ---- their moments ----------------------------------------------------------------------- */
+/* ---- moments of failures ----------------------------------------------------------------- */
 
 static bool find_failure(mv_budget *budget, const mv_trace *trace, uint32_t device,
                          mv_window window, uint32_t number, mv_oom *out, char *why,

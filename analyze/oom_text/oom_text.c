@@ -53,7 +53,7 @@ static mv_answer is_enough(mv_printed_size a, mv_printed_size b)
 
 /* ---- figures -------------------------------------------------------------------------------- */
 
-/* The program's request, from the segment that PyTorch requested. */
+/* The program's request, derived from the segment that PyTorch requested. */
 static mv_printed_size tensor_of(const mv_error_text *e)
 {
     mv_printed_size tensor = e->size[MV_ERROR_REQUESTED];
@@ -69,9 +69,10 @@ static mv_printed_size tensor_of(const mv_error_text *e)
     return tensor;
 }
 
-/* In a container the process has another number than in NVML, so the sentence lists it among the
- * others. It is one of them if their memory and PyTorch's reserved memory exceed the device's use;
- * then it is the only one with as much memory as PyTorch reserved. */
+/* In a container, a process has another number than in NVML, so the message lists it among
+ * the others. It must be on the list if the listed memory plus PyTorch's reserved memory
+ * exceeds the device's use; it is then identified if only one process has as much memory as
+ * PyTorch reserved. */
 static void find_own(mv_oom_text *t)
 {
     const mv_error_text *e = t->text;
@@ -138,8 +139,8 @@ static mv_printed_size lesser(mv_printed_size a, mv_printed_size b)
                              a.most < b.most ? a.most : b.most};
 }
 
-/* Unallocated memory plus the rest of the device or the limit. Without a limit, a
- * device that refused memory although it had room adds nothing. */
+/* Unallocated memory plus the rest of the device or limit. Without a limit, a device that refused
+ * memory although it had room adds nothing. */
 static mv_answer holes_do(const mv_oom_text *t)
 {
     const mv_printed_size *s = t->text->size;
@@ -170,7 +171,7 @@ static void sort_out(mv_oom_text *t, mv_answer answer, const char *cause)
         t->possible[t->possible_count++] = cause;
 }
 
-/* A device with room refuses because of some limit, possibly not PyTorch's. */
+/* A device with room refuses because of some limit, which may not be PyTorch's. */
 static void list_causes(mv_oom_text *t)
 {
     bool had_room = t->had_room == MV_ANSWER_YES, is_large = t->too_large == MV_ANSWER_YES;
@@ -179,7 +180,7 @@ static void list_causes(mv_oom_text *t)
     sort_out(t, had_room ? MV_ANSWER_OPEN : t->over_limit, "limit");
     sort_out(t, had_room ? MV_ANSWER_NO : t->too_large, "capacity");
     sort_out(t, holes, "fragmentation");
-    if (!t->text->is_async) { /* which has one pool for everything */
+    if (!t->text->is_async) { /* cudaMallocAsync has one pool for everything */
         sort_out(t, holes, "stream_or_pool");
         sort_out(t, holes, "pending_free");
     }

@@ -1,13 +1,13 @@
-/* The arithmetic of an error message (parse/error_text), usually done by hand.
+/* The arithmetic of an error message (parse/error_text), which users otherwise do by hand.
  *
  *     capacity = free + reserved + not_pytorch + others
  *     reserved = allocated + reserved_unallocated          process = reserved + not_pytorch
  *
- * A printed size is any number of bytes with that rounding; sums and differences carry it along as
- * bounds, and a conclusion is only drawn if it holds for all of them. `requested` is the request to
- * the device: a segment. The tensor is smaller: up to 1 MiB for a request of 2 MiB, more than 1 MiB
- * for 20 MiB, else within the 2 MiB to which a segment is rounded (get_allocation_size of
- * CUDACachingAllocator.cpp). cudaMallocAsync prints the tensor's own size.
+ * A printed size stands for all numbers of bytes that round to it. Sums and differences keep this
+ * range as bounds, and a conclusion is only drawn if it holds for the whole range. `requested` is
+ * the request to the device: a segment. The tensor is smaller: up to 1 MiB for a request of 2 MiB,
+ * more than 1 MiB for 20 MiB, else within the 2 MiB to which a segment is rounded
+ * (get_allocation_size of CUDACachingAllocator.cpp). cudaMallocAsync prints the tensor's own size.
  *
  * Provable conclusions:
  *
@@ -17,10 +17,11 @@
  *     outside_pytorch  it would have fitted without the others, but not in this process's own
  *                      unallocated memory, all holes joined
  *
- * Everything else is unknown. Fragmentation cannot be proven by an error message: memory that is
- * reserved and not allocated may be in pieces, in another pool or stream, or have become free too
- * late. It can be excluded if the tensor is larger than all of it and the rest of the device. So
- * can a limit, if none is printed, and the others. docs/guides/only-the-error.md has examples. */
+ * Everything else is unknown. An error message cannot prove fragmentation: memory that is reserved
+ * but not allocated may be in pieces, in another pool or stream, or have become free too late.
+ * Fragmentation can be excluded if the tensor is larger than this memory plus the rest of the
+ * device. A limit can be excluded if none is printed, and so can other processes.
+ * docs/guides/only-the-error.md has examples. */
 #ifndef MV_OOM_TEXT_H
 #define MV_OOM_TEXT_H
 
@@ -44,23 +45,24 @@ enum { MV_TEXT_CAUSES = 6, MV_TEXT_LINES = 8 };
 
 typedef struct {
     const mv_error_text *text;
-    /* Figures that are not in the text. */
+    /* Figures that the text does not contain. */
     mv_printed_size tensor;      /* bounds of the program's request */
-    mv_printed_size process;     /* of this process: printed, or of the listed process found to be
-                                  * it */
-    uint64_t own_pid;            /* its number; MV_NO_BYTES: `process` is printed, or unknown */
+    mv_printed_size process;     /* of this process: printed, or of the listed process identified as
+                                  * this one */
+    uint64_t own_pid;            /* number of the identified process; MV_NO_BYTES: `process` is
+                                  * printed, or unknown */
     mv_printed_size not_pytorch; /* of this process */
-    mv_printed_size others;      /* of all others: processes, and the driver's own memory */
-    mv_printed_size outside;     /* both together */
-    mv_printed_size pending;     /* summary: freed, but a stream may still use it */
-    mv_printed_size releasable;  /* summary: empty_cache() would return it to the device */
+    mv_printed_size others;      /* of all others: other processes, and the driver's own memory */
+    mv_printed_size outside;     /* not_pytorch and others together */
+    mv_printed_size pending;     /* in a summary: freed, but a stream may still use it */
+    mv_printed_size releasable;  /* in a summary: empty_cache() would return it to the device */
     /* Conclusions. */
     mv_answer had_room;   /* the device had room for the request */
     mv_answer over_limit; /* the request would have exceeded the limit */
-    mv_answer holes_do;   /* unallocated memory and the rest are enough for the tensor; only NO is a
-                           * proof */
-    mv_answer others_do;  /* the others' memory and the rest are enough */
-    mv_answer too_large;  /* neither others nor holes matter: the tensor cannot fit */
+    mv_answer holes_do;   /* unallocated memory and the rest are enough for the tensor; only NO
+                           * is proof */
+    mv_answer others_do;  /* the others' memory plus the rest is enough */
+    mv_answer too_large;  /* the tensor cannot fit, even without others and holes */
     mv_text_verdict verdict;
     uint32_t possible_count, excluded_count;
     const char *possible[MV_TEXT_CAUSES], *excluded[MV_TEXT_CAUSES]; /* verdicts of oom, "limit" */
@@ -72,12 +74,12 @@ typedef struct {
 const char *mv_text_verdict_name(mv_text_verdict verdict);
 const char *mv_text_refuser(const mv_oom_text *t); /* "device", "limit" or "unknown", as in oom */
 
-/* Figures and conclusions, then the words. Texts are in `arena`. */
+/* Computes the figures and conclusions, then the sentences. Texts are in `arena`. */
 mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text *out, mv_err *err);
 
 /* ---- for this folder ----------------------------------------------------------------------- */
 
 void mv_oom_text_conclude(mv_oom_text *t);
-bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* false: out of memory */
+bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* false when out of memory */
 
 #endif

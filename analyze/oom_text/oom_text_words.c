@@ -1,4 +1,4 @@
-/* The sentences about an explained error. */
+/* Sentences about an explained error. */
 #include "analyze/oom_text/oom_text.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -11,11 +11,11 @@
 typedef struct {
     mv_text_maker texts;
     mv_oom_text *t;
-    const mv_printed_size *size; /* from the text */
+    const mv_printed_size *size; /* sizes from the text */
 } text_writer;
 
-/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" if the printed figures allow more than one percent: 1.00
- * alone is rounded by that much. */
+/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" if the range of the printed figures exceeds one percent:
+ * 1.00 alone has a rounding of that much. */
 static const char *text_of(text_writer *w, mv_printed_size size)
 {
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
@@ -29,7 +29,7 @@ static const char *text_of(text_writer *w, mv_printed_size size)
     return mv_make_text(&w->texts, "%s to %s", least, most);
 }
 
-/* For a figure in the text itself. */
+/* text_of for a figure in the message itself. */
 static const char *printed(text_writer *w, mv_error_size which)
 {
     char text[MV_SIZE_TEXT];
@@ -220,7 +220,7 @@ static const char *why_outside(text_writer *w)
         text_of(w, w->t->others), text_of(w, w->size[MV_ERROR_UNALLOCATED]));
 }
 
-/* For a device that had enough memory. */
+/* The reason if the device had enough memory. */
 static const char *why_refused(text_writer *w)
 {
     bool is_excluded = w->t->over_limit == MV_ANSWER_NO;
@@ -262,7 +262,7 @@ static const char *why_open(text_writer *w)
                         is_others ? inside : others);
 }
 
-/* A sentence of PyTorch's allocator without its sizes, cut off or put into other words. */
+/* Whether the text is a sentence of PyTorch's allocator without its sizes: cut off, or reworded. */
 static bool is_cut(const mv_error_text *e)
 {
     return strcmp(e->phrase, "CUDA out of memory") == 0 ||
@@ -283,7 +283,7 @@ static const char *why_bare(const mv_error_text *e)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* As this release of PyTorch spells it. */
+/* The setting as spelled by this release of PyTorch. */
 static const char *setting_of(const mv_error_text *e)
 {
     return e->is_before_2 ? "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 (PyTorch 2.1 and later "

@@ -9,12 +9,13 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Default workspaces of cuBLAS and cuBLASLt, one for each thread and stream: the sizes of
- * CUBLAS_WORKSPACE_CONFIG's defaults, :4096:2:16:8 and on compute capability 9.0 :4096:8, and of
- * CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize, ATen/cuda/CublasHandlePool.cpp. */
+/* Default sizes of the workspaces of cuBLAS and cuBLASLt, which have one for each
+ * thread and stream: the defaults of CUBLAS_WORKSPACE_CONFIG (:4096:2:16:8; :4096:8 on
+ * compute capability 9.0) and of CUBLASLT_WORKSPACE_SIZE. Source:
+ * _parseChosenWorkspaceSize, ATen/cuda/CublasHandlePool.cpp. */
 static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};
 
-/* Undecided: alive at the end of the trace, still in the phase of its birth. */
+/* Undecided: alive at the end of the trace, in the phase of its birth. */
 #define OPEN UINT16_MAX
 
 typedef struct {
@@ -22,11 +23,11 @@ typedef struct {
     const mv_lives *lives;
     const mv_rules *rules;
     const uint16_t *marks;   /* of stacks */
-    const uint16_t *by_rule; /* of stacks: the category of a rule, or OPEN; NULL: no rules */
-    const bool *keeps;       /* of stacks: see find_keepers */
+    const uint16_t *by_rule; /* by stack: the category from a rule, or OPEN; NULL: no rules */
+    const bool *keeps;       /* by stack: see find_keepers */
     mv_phases phases;
     mv_step_ranges ranges; /* of optimizers */
-    uint32_t last_end;     /* where the last run ends; MV_NEVER: the trace ends within it */
+    uint32_t last_end;     /* end of the last run; MV_NEVER: the trace ends within it */
     uint32_t failure_count;
     uint32_t *failures; /* [failure_count] oom events, ascending */
     mv_steps steps;     /* only if there are no backward passes */
@@ -40,7 +41,7 @@ const char *mv_category_name(mv_category category)
     return names[category];
 }
 
-/* ---- rules of the user ------------------------------------------------------------------- */
+/* ---- the user's rules -------------------------------------------------------------------- */
 
 static uint16_t category_named(mv_categories *c, const char *name)
 {
@@ -91,13 +92,13 @@ static bool apply_rules(mv_arena *arena, mv_arena *scratch, category_search *s, 
 
 /* ---- libraries --------------------------------------------------------------------------- */
 
-/* The number of frames of CUDA calls: 0 unless the trace is of a level (analyze/levels). */
+/* The number of frames of CUDA calls; 0 unless the trace is from a level (analyze/levels). */
 static uint32_t call_frames(const mv_trace *trace)
 {
     return trace->origin.level ? trace->frames.count - trace->origin.first_call_frame : 0;
 }
 
-/* Memory from a CUDA call gets the category of the calling library. */
+/* Gives memory from a CUDA call the category of the calling library. */
 static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_rule)
 {
     const mv_trace *trace = s->trace;
@@ -138,7 +139,8 @@ static void apply_executables(const mv_trace *trace, uint16_t *by_rule)
     }
 }
 
-/* Applies all of these to `by_rule`; the user's rules come first. */
+/* Fills `by_rule` from the user's rules, then libraries and executables; the user's rules
+ * have priority. */
 static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, calls = call_frames(s->trace);
@@ -169,22 +171,23 @@ static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 typedef struct {
     uint16_t marks;
     uint32_t birth, freed;
-    uint32_t run;       /* the run of one phase in which it was born */
-    bool outlives;      /* its run is over without its free */
-    bool is_open;       /* its run is not over, and it was not freed; or a request failed in its run
-                         * before it was freed: unwinding frees the run's memory */
+    uint32_t run;       /* the run (of one phase) in which it was born */
+    bool outlives;      /* not freed before the end of its run */
+    bool is_open;       /* not freed, and its run has not ended; or a request failed in its run
+                         * before the free: unwinding frees the run's memory */
     bool before_calls;  /* born before the run's first module call */
-    bool failed;        /* a request failed between its birth and its free, in its run */
-    bool in_step;       /* born in the range of an optimizer's step */
-    bool outlives_step; /* ... which is over without its free */
+    bool failed;        /* a request failed in its run, between its birth and its free */
+    bool in_step;       /* born in the range of an optimizer step */
+    bool outlives_step; /* not freed before the end of that range */
 } candidate;
 
-/* Not part of an optimizer's step(), whose closure runs a forward and a backward pass. */
+/* Stacks with these marks are not part of an optimizer's step(), whose closure may run a forward
+ * and a backward pass. */
 #define NOT_OF_STEPS                                                                  \
     (MV_MARK_MODULE_CALL | MV_MARK_PARAMETER | MV_MARK_BACKWARD | MV_MARK_WORKSPACE | \
      MV_MARK_COMMUNICATION | MV_MARK_INPUT)
 
-/* Sets the fields about optimizers' ranges. */
+/* Sets the fields about the ranges of optimizers. */
 static void look_at_ranges(const category_search *s, candidate *c)
 {
     const mv_events *e = &s->lives->events;
@@ -202,7 +205,7 @@ static void look_at_ranges(const category_search *s, candidate *c)
     c->outlives_step = end != MV_STEP_OPEN && (c->freed == MV_NEVER || e->time_us[c->freed] > end);
 }
 
-/* Whether a request failed after `birth`, and before `end`. */
+/* Whether a request failed after `birth` and before `end`. */
 static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
 {
     uint64_t low = mv_upper_bound_u32(s->failures, s->failure_count, birth);
@@ -210,8 +213,8 @@ static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
     return low < s->failure_count && s->failures[low] < end;
 }
 
-/* The end of a run. That an optimizer's step follows the last one shows its range, even if the step
- * allocates nothing: fused ones, and SGD, write into what is there. */
+/* The end of a run. After the last run, the range of an optimizer's step shows that a step follows,
+ * even if the step allocates nothing: fused optimizers and SGD write into existing memory. */
 static uint32_t run_end(const category_search *s, uint32_t run)
 {
     return run + 1 < s->phases.count ? mv_phases_end(&s->phases, run) : s->last_end;
@@ -267,7 +270,7 @@ static bool is_freed_in(const category_search *s, const candidate *c, mv_phase p
     return run != MV_NO_ROW && s->phases.phase[run] == phase;
 }
 
-/* Whether the backward pass follows the run. */
+/* Whether a backward pass follows the run. */
 static bool leads_to_backward(const category_search *s, uint32_t run)
 {
     return run != MV_NO_ROW && run + 1 < s->phases.count &&
@@ -275,22 +278,22 @@ static bool leads_to_backward(const category_search *s, uint32_t run)
 }
 
 /* Allocated before any module call, and still alive after the next backward pass: that pass did not
- * need it, whatever later phase frees it. */
+ * need the block, regardless of when it is freed. */
 static bool is_there_for_steps(const category_search *s, const candidate *c)
 {
     return c->before_calls && c->marks & MV_MARK_DIRECT && leads_to_backward(s, c->run) &&
            c->freed >= mv_phases_end(&s->phases, c->run + 1);
 }
 
-/* Alive from before the trace to its end: not an activation of any step in it. Workspaces of
- * libraries are like this, and no other block of their stack reveals them. */
+/* Alive from before the trace to its end, so it is not an activation of any step in the trace.
+ * Workspaces of libraries are like this, and no other block of their stack reveals them. */
 static bool spans_trace(const candidate *c)
 {
     return c->birth == MV_BEFORE && c->freed == MV_NEVER;
 }
 
-/* Without backward passes a phase has no end; then blocks freed in the step of their birth are
- * temporary. */
+/* Without backward passes a phase has no end, so blocks freed in the step of their birth
+ * are temporary. */
 static uint16_t forward_without_backward(const category_search *s, const candidate *c)
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
@@ -326,7 +329,7 @@ static uint16_t forward(const category_search *s, const candidate *c)
     return c->marks & MV_MARK_DIRECT ? MV_CATEGORY_INPUT : MV_CATEGORY_UNKNOWN;
 }
 
-/* OPEN when only the end of the phase could decide, and is not in the trace. */
+/* OPEN if only the end of the phase could decide, and the trace does not contain it. */
 static uint16_t decide(const category_search *s, const candidate *c)
 {
     if (c->marks & MV_MARK_WORKSPACE)
@@ -350,7 +353,8 @@ static uint16_t decide(const category_search *s, const candidate *c)
     return c->marks & MV_MARK_PYTHON ? forward(s, c) : MV_CATEGORY_UNKNOWN;
 }
 
-/* The category of an allocation whose phase is not over, if its stack has no earlier ones. */
+/* The category of an allocation whose phase has not ended, if its stack has no
+ * earlier allocations. */
 static uint16_t guess_open(uint16_t marks, bool keeps)
 {
     if (keeps)
@@ -364,8 +368,9 @@ static uint16_t guess_open(uint16_t marks, bool keeps)
 
 /* ---- an unfinished optimizer step ------------------------------------------------ */
 
-/* Stacks whose blocks stay from one parameter to the next in an unfinished step: the loop came back
- * to the stack, temporaries of the previous round were freed, but its own blocks were not.
+/* Finds stacks whose blocks stay from one parameter to the next in an unfinished step: the loop
+ * came back to the stack, and temporaries of the previous round were freed, but the stack's blocks
+ * were not.
  *
  *     m     v     tmp   m     v     tmp   m        births by stack
  *     ======================================       kept: state
@@ -375,7 +380,7 @@ static bool find_keepers(mv_arena *scratch, category_search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint32_t stacks = s->trace->stacks.count, last = s->phases.count - 1, first = a->count;
-    uint32_t least = MV_NEVER; /* the earliest free of blocks that were born later */
+    uint32_t least = MV_NEVER; /* the earliest free of all blocks born later */
     uint32_t *next = mv_push_array(scratch, uint32_t, stacks); /* birth of the stack's next block */
     bool *frees = mv_push_array(scratch, bool, stacks);
     bool *keeps = mv_push_array(scratch, bool, stacks);
@@ -406,9 +411,9 @@ static bool find_keepers(mv_arena *scratch, category_search *s)
 
 #define SIZES (sizeof workspace_sizes / sizeof *workspace_sizes)
 
-/* The allocations of one stack with a workspace's size. */
+/* One stack's allocations of the sizes of a workspace. */
 typedef struct {
-    uint32_t first[SIZES]; /* allocation */
+    uint32_t first[SIZES]; /* row of the first allocation */
     uint32_t taken[SIZES];
     uint32_t kept[SIZES]; /* never freed */
     uint32_t others;      /* allocations of other sizes */
@@ -442,9 +447,9 @@ static void count_workspaces(const category_search *s, workspace_use *of_stack)
     }
 }
 
-/* A workspace is allocated during a matrix multiplication, so its Python line is the
- * multiplication, and it is kept for good: the first block of exactly that size from a stack that
- * also allocates other sizes, and the only one that is never freed. */
+/* Whether a size is a workspace. A workspace is allocated during a matrix multiplication, whose
+ * Python line it has, and is kept for good: it is the first block of exactly that size from a stack
+ * that also allocates other sizes, and the only one that is never freed. */
 static bool is_workspace(const category_search *s, const workspace_use *use, unsigned size)
 {
     uint32_t run, birth;
@@ -461,8 +466,8 @@ static bool is_workspace(const category_search *s, const workspace_use *use, uns
     return run != MV_NO_ROW && mv_phases_end(&s->phases, run) != MV_NEVER;
 }
 
-/* Marks the workspaces of stacks with `mark`. Threads of the backward pass show no line, so only
- * sizes found in the forward pass count there: the sizes in `known`. */
+/* Marks the workspaces of stacks with `mark`. Threads of the backward pass have no line, so only
+ * the sizes found in the forward pass (`known`) count for them. */
 static void mark_workspaces_of(category_search *s, const workspace_use *of_stack, uint16_t mark,
                                bool known[SIZES])
 {
@@ -493,7 +498,7 @@ static bool mark_workspaces(mv_arena *scratch, category_search *s)
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* The category of most named bytes of a block; OPEN: none of its tensors has one. */
+/* The category of most of a block's named bytes; OPEN if none of its tensors has one. */
 static uint16_t named_category(const category_search *s, uint32_t alloc)
 {
     static const uint16_t of_role[] = {[MV_TENSOR_PARAMETER] = MV_CATEGORY_PARAMETER,
@@ -531,7 +536,7 @@ static void apply_names(category_search *s)
     }
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all allocations --------------------------------------------------------------------- */
 
 static uint16_t first_answer(const category_search *s, uint32_t row)
 {
@@ -546,8 +551,8 @@ static uint16_t first_answer(const category_search *s, uint32_t row)
     return decide(s, &c);
 }
 
-/* An allocation of a stack that has undecided ones, and the category it votes for; OPEN: it is
- * undecided. */
+/* An allocation from a stack that has undecided ones, and the category that the allocation votes
+ * for; OPEN if it is undecided. */
 typedef struct {
     uint64_t requested;
     uint32_t stack, alloc;
@@ -576,7 +581,7 @@ static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t 
     return rows;
 }
 
-/* The category of most decided rows; OPEN: none is decided. */
+/* The category of most decided rows; OPEN if none is decided. */
 static uint16_t most_votes(const voter *rows, uint32_t count)
 {
     uint32_t votes[MV_CATEGORY_COUNT] = {0};
@@ -591,8 +596,8 @@ static uint16_t most_votes(const voter *rows, uint32_t count)
     return votes[best] ? best : OPEN;
 }
 
-/* The rows of one stack: rows of the same size decide first, since one line may make several
- * things. */
+/* Decides for the rows of one stack. Rows of the same size have priority, because one line may make
+ * several things. */
 static void settle_stack(category_search *s, const voter *rows, uint32_t count)
 {
     uint16_t of_stack = most_votes(rows, count);
@@ -610,8 +615,8 @@ static void settle_stack(category_search *s, const voter *rows, uint32_t count)
     }
 }
 
-/* Undecided blocks get the category of most decided ones of their stack and size, else of their
- * stack. */
+/* Gives undecided blocks the category of most decided blocks of their stack and size, or else of
+ * their stack. */
 static bool settle_open(mv_arena *scratch, category_search *s)
 {
     uint32_t count;

@@ -1,8 +1,8 @@
 /* The purpose of an allocation: parameter, gradient, optimizer state, activation...
  *
- * It follows from the stack and the time of the free, by the rules in docs/peak.md; if no rule is
- * certain, it is "unknown". The stack gives the phase of an allocation, and it matters whether the
- * allocation outlives its phase:
+ * The category follows from the stack and the time of the free, by the rules in docs/peak.md; if no
+ * rule is certain, it is "unknown". The stack gives the phase of an allocation; the next question
+ * is whether the allocation outlives its phase:
  *
  *     phase      set-up      forward            backward            optimizer      forward ...
  *     freed in
@@ -10,8 +10,8 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
- * JAX's profile marks blocks that contain compiled programs: executable. Blocks with named tensors
- * (analyze/peak/tensors.h) have the categories that the program gave to these.
+ * JAX's profile marks blocks that contain compiled programs: executable. A block with named tensors
+ * (analyze/peak/tensors.h) has the category that the program gave to them.
  *
  * The user's own rules (analyze/peak/rules.h) come first. */
 #ifndef MV_CATEGORY_H
@@ -38,7 +38,7 @@ typedef enum {
     MV_CATEGORY_LIST(MV_CATEGORY_ENUM) MV_CATEGORY_COUNT
 } mv_category;
 
-/* The categories above, then the other categories in the user's rules. */
+/* The categories above, then further categories from the user's rules. */
 typedef struct {
     uint32_t count;     /* at least MV_CATEGORY_COUNT */
     const char **name;  /* [count] */
@@ -46,18 +46,18 @@ typedef struct {
     mv_tensor_blocks tensors;
 } mv_categories;
 
-/* When a request fails, unwinding frees the memory of its phase: such a free shows nothing, so
- * these blocks get the category of their stack in earlier steps.
+/* When a request fails, unwinding frees the memory of its phase. Such frees show nothing, so the
+ * freed blocks get the category that their stack has in earlier steps.
  *
- * O(frames + n log n). `kinds` from mv_frame_kinds; `rules` may be NULL. Fails only when out of
- * memory. */
+ * O(frames + n log n). `kinds` comes from mv_frame_kinds; `rules` may be NULL. Fails only when out
+ * of memory. */
 mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err);
 
-/* The same in pieces of so many allocations, for callers with other work in between. begin: NULL when
- * out of memory. some: *again: it was not the last; not called again after a failure. end: at any
- * time. */
+/* mv_categories_find in pieces of `allocs` allocations, for callers with other work in between.
+ * begin: NULL when out of memory. some: sets *again if pieces remain; must not be called after a
+ * failure. end: may be called at any time. */
 typedef struct mv_category_search mv_category_search;
 mv_category_search *mv_category_search_begin(mv_arena *arena, const mv_trace *trace,
                                              const mv_lives *lives, const uint8_t *kinds,

@@ -3,7 +3,7 @@
 #include "analyze/totals/level_steps.h"
 #include "base/search.h"
 
-/* In a damaged file sizes may add up to more than 64 bits: sums wrap. */
+/* Sizes in a damaged file may add up to more than 64 bits; sums wrap. */
 static int64_t plus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -36,7 +36,7 @@ static void add_step(mv_curve *out, const mv_lives *lives, const uint32_t *part_
 {
     int64_t bytes;
 
-    /* Rows of other steps may be segments. */
+    /* rows of other steps may be segments */
     if (step->kind != MV_STEP_ALLOC && step->kind != MV_STEP_FREED)
         return;
     bytes = (int64_t)lives->allocs.block[step->row];
@@ -68,7 +68,7 @@ static bool fill(mv_arena *scratch, const mv_lives *lives, mv_window window,
 mv_code mv_curve_find(mv_arena *arena, const mv_lives *lives, mv_window window,
                       const uint32_t *part_of, uint32_t parts, mv_curve *out, mv_err *err)
 {
-    /* Each allocation has two steps at most, and each event of the window few others. */
+    /* an allocation has at most two steps, and an event of the window few others */
     uint64_t most = (uint64_t)parts + 2 * (uint64_t)lives->allocs.count;
     mv_arena scratch;
     bool is_done;
@@ -113,9 +113,9 @@ void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes)
         bytes[curve->steps[i].part] += (uint64_t)curve->steps[i].bytes;
 }
 
-/* A part's bytes only change at its own steps, so between two of them the level without it is
+/* A part's bytes change only at its own steps, so between two of them the level without the part is
  * highest where the whole curve is highest. The highest levels since all past moments are stored as
- * a descending list of maxima: the levels that no later one reaches. */
+ * a descending list of maxima: the levels that no later level reaches. */
 typedef struct {
     uint32_t moment; /* number of the event in the curve, from 0 */
     int64_t level;
@@ -125,9 +125,9 @@ typedef struct {
     const mv_curve *curve;
     maximum *maxima; /* levels strictly descending, moments ascending */
     uint32_t count;
-    int64_t *bytes;  /* [parts] of each part now */
-    uint32_t *since; /* [parts] the moment since when it has these bytes */
-    int64_t *best;   /* [parts] highest level without it so far */
+    int64_t *bytes;  /* [parts] the part's current bytes */
+    uint32_t *since; /* [parts] moment of the part's last change */
+    int64_t *best;   /* [parts] highest level so far without the part */
 } sweep;
 
 static void push_level(sweep *s, uint32_t moment, int64_t level)
@@ -137,7 +137,7 @@ static void push_level(sweep *s, uint32_t moment, int64_t level)
     s->maxima[s->count++] = (maximum){moment, level};
 }
 
-/* The highest level at or after a moment, which is mostly near the last one. */
+/* The highest level at or after a moment, which is usually near the last one. */
 static int64_t highest_since(const sweep *s, uint32_t moment)
 {
     uint32_t high = s->count - 1, step = 1;

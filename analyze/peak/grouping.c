@@ -31,10 +31,10 @@ typedef struct {
     const mv_lives *lives;
     const uint8_t *kinds;
     mv_grouping *out;
-    mv_build forward;        /* forward_frames as frames with files and lines */
+    mv_build forward;        /* forward_frames converted to frames with files and lines */
     mv_trace forward_trace;  /* its result */
-    const char **of_stack;   /* [stacks.count] texts, once made; "" means none */
-    const char **of_forward; /* [stacks.count] texts of forward_frames */
+    const char **of_stack;   /* [stacks.count] texts made so far; "": no text */
+    const char **of_forward; /* [stacks.count] texts made from forward_frames */
 } group_search;
 
 /* ---- names ------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static const char *context_of(const group_search *g, uint32_t alloc)
     return text && strcmp(text, "N/A") != 0 ? text : NULL;
 }
 
-/* Also "" when out of memory: number_groups then fails, too. */
+/* Returns "" when out of memory: number_groups then fails, too. */
 static const char *kept(const group_search *g, const char *label)
 {
     const char *text = mv_arena_text(g->arena, label, strlen(label));
@@ -133,8 +133,8 @@ static bool read_line(mv_build *b, const char *text, mv_frame_row *row)
     return true;
 }
 
-/* A stack of forward_frames, innermost last, as a stack of frames; MV_NO_STACK if none of its lines
- * can be read. */
+/* The stack in forward_frames (text, innermost frame last) as a stack of frames; MV_NO_STACK if
+ * none of its lines can be read. */
 static mv_stack_id forward_stack(group_search *g, mv_stack_id id)
 {
     uint32_t count, made_count = 0;
@@ -163,7 +163,7 @@ static const char *blamed(const group_search *g, const mv_trace *trace, const ui
     return kept(g, mv_culprit_label(trace, kinds, stack, label, sizeof label));
 }
 
-/* The line to blame of forward_frames; "" if none of their lines can be read. */
+/* The culprit of forward_frames; "" if none of their lines can be read. */
 static const char *forward_line(group_search *g, mv_stack_id forward)
 {
     mv_stack_id stack = forward_stack(g, forward);
@@ -171,7 +171,7 @@ static const char *forward_line(group_search *g, mv_stack_id forward)
     return stack.row == MV_NO_ROW ? "" : blamed(g, &g->forward_trace, NULL, stack);
 }
 
-/* "" for a block inside memory that its allocator got from CUDA. */
+/* The calling library; "" for a block inside memory that its allocator got from CUDA. */
 static const char *library_of(const group_search *g, mv_stack_id stack)
 {
     uint32_t count;
@@ -191,7 +191,7 @@ static const char *name_of_stack(const group_search *g, mv_stack_id stack)
     return g->out->by == MV_BY_FX ? node_of(g, stack) : blamed(g, g->trace, g->kinds, stack);
 }
 
-/* A text of the allocation's stack, made once for each stack. */
+/* The text of the allocation's stack, made once per stack. */
 static const char *text_of_stack(group_search *g, uint32_t alloc)
 {
     mv_stack_id forward = g->trace->tags.forward[tag_of(g, alloc).row];
@@ -215,7 +215,7 @@ static const char *text_of_stack(group_search *g, uint32_t alloc)
 
 /* ---- metadata and annotations ------------------------------------------------------------ */
 
-/* Names from `annotate` events; the last one counts. */
+/* Sets names from `annotate` events; the last event counts. */
 static void name_annotated(const group_search *g, named_alloc *rows)
 {
     const mv_events *ev = &g->lives->events;
@@ -258,7 +258,8 @@ static bool name_ranges(const group_search *g, named_alloc *rows)
 
 /* ---- layers ------------------------------------------------------------------------------ */
 
-/* "train.py:69 forward, call 3 of 12": numbers have equal widths, so names sort in order. */
+/* "train.py:69 forward, call 3 of 12": numbers have equal widths, so that names sort in
+ * call order. */
 static const char *layer_name(const group_search *g, const mv_layer_loop *loop, uint32_t index)
 {
     const char *name = loop->name ? mv_string_text(g->trace, loop->name[index]) : "";
@@ -303,7 +304,7 @@ static bool name_layers(const group_search *g, named_alloc *rows)
 
 /* ---- modules ----------------------------------------------------------------------------- */
 
-/* "layers.7.up_proj" of "layers.7.up_proj.weight". */
+/* "layers.7.up_proj" for "layers.7.up_proj.weight". */
 static const char *module_of(const group_search *g, uint32_t tensor)
 {
     const char *name = mv_string_text(g->trace, g->trace->tensors.name[tensor]);

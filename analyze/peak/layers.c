@@ -9,11 +9,11 @@
 #include "base/texts.h"
 
 enum {
-    MOST_STARTS = 3,   /* places tried as the first of a layer */
-    MOST_VISITS = 4,   /* most occurrences of that place in a layer */
-    LEAST_PLACES = 2,  /* in a layer; one more if there are only two layers */
-    MOST_NAMED = 1000, /* calls with compared names */
-    MOST_DEPTH = 400   /* of Python frames: Python's own limit is 1000 */
+    MOST_STARTS = 3,   /* places to try as the first of a layer */
+    MOST_VISITS = 4,   /* maximum occurrences of that place in a layer */
+    LEAST_PLACES = 2,  /* minimum places in a layer; one more if there are only two layers */
+    MOST_NAMED = 1000, /* maximum calls whose names are compared */
+    MOST_DEPTH = 400   /* maximum Python frames; Python's own limit is 1000 */
 };
 
 /* Consecutive allocations of one site. */
@@ -33,9 +33,9 @@ typedef struct {
     mv_frame_id *path;    /* Python frames of each site, outermost first */
     uint8_t *is_call;     /* [frames.count] calls a module */
     uint32_t *place;      /* [sites.count] */
-    visit *visits;        /* of the pass */
+    visit *visits;        /* visits of the current pass */
     uint32_t count, capacity;
-    uint32_t *seen; /* [sites.count] of places: marked if equal to `now` */
+    uint32_t *seen; /* [sites.count] by place: equal to `now` if seen in this count */
     uint32_t now;
     mv_layers *out;
     uint32_t loops_capacity;
@@ -109,8 +109,8 @@ static bool leads_to_call(const layer_search *s, mv_frame_id frame)
     return s->sites.kinds[frame.row] == MV_FRAME_FRAMEWORK || strcmp(function, "__call__") == 0;
 }
 
-/* Whether the rest of a path, after `depth` frames, begins with the call of a module. Frames of
- * torch may be in between, such as checkpoint(), and the module's own __call__. */
+/* Whether the rest of a path, after `depth` frames, begins with a module call. Frames of torch,
+ * such as checkpoint() or the module's own __call__, may be in between. */
 static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);
@@ -124,7 +124,7 @@ static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* Whether the frames before the line are within a module, and the line is not one of torch's own
+/* Whether the frames before the line are within a module, and the line is not one of torch's
  * module calls. */
 static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
 {
@@ -138,10 +138,10 @@ static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* The starts of the parts of visits: each `every`-th visit of `place`. */
+/* Splits visits into parts, each of which starts at every `every`-th visit of `place`. */
 typedef struct {
     uint32_t place, every;
-    uint32_t from, to; /* visits: from the first of `place` to the end of all */
+    uint32_t from, to; /* visits: from the first of `place` to the end of the line's visits */
     uint32_t count;    /* parts */
 } splitting;
 
@@ -177,8 +177,8 @@ static bool is_among(const layer_search *s, uint32_t a, uint32_t a_end, uint32_t
     return a == a_end;
 }
 
-/* Whether all parts are alike. The last of three or more may be unfinished: it only has to begin
- * like the shortest of the others. */
+/* Whether all parts are alike. The last of three or more parts may be unfinished: it only has to
+ * begin like the shortest of the others. */
 static bool are_alike(layer_search *s, const splitting *by)
 {
     uint32_t shortest = 0, shortest_end = 0, longest = 0, part = 0;
@@ -209,7 +209,7 @@ static bool are_alike(layer_search *s, const splitting *by)
     return true;
 }
 
-/* Whether nothing before the first part belongs to a part. */
+/* Whether the places before the first part do not occur within the parts. */
 static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_t to)
 {
     count_places(s, first, from);
@@ -219,9 +219,9 @@ static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_
     return true;
 }
 
-/* A last part of one place may be the end of the previous part, or the beginning of an unfinished
- * one: it is excluded. */
-static void leave_end(layer_search *s, splitting *by)
+/* Excludes a last part that has a single place: it may be the end of the previous part, or the
+ * beginning of an unfinished part. */
+static void drop_end(layer_search *s, splitting *by)
 {
     uint32_t last = by->from;
 
@@ -233,7 +233,7 @@ static void leave_end(layer_search *s, splitting *by)
     }
 }
 
-/* Splits the visits of a line by the first place that gives equal parts. */
+/* Splits a line's visits by the first place that results in equal parts. */
 static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
 {
     uint32_t starts = 0;
@@ -248,7 +248,7 @@ static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
             *out = (splitting){s->visits[from].place, every, from, to, visits / every};
             if (visits % every != 0)
                 continue;
-            leave_end(s, out);
+            drop_end(s, out);
             if (are_alike(s, out))
                 return true;
         }
@@ -258,7 +258,7 @@ static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
-/* The loop of a line, old or new; MV_NO_ROW: too many, or out of memory. */
+/* The loop of a line, which is added if it is new; MV_NO_ROW: too many loops, or out of memory. */
 static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);
@@ -281,7 +281,7 @@ static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
     return out->loop_count - 1;
 }
 
-/* Stores the starts of the calls of the longest pass. */
+/* Stores the starts of the calls in the longest pass. */
 static void keep_starts(layer_search *s, mv_layer_loop *loop, const splitting *by)
 {
     uint32_t *first = mv_push_array(s->arena, uint32_t, by->count), part = 0;
@@ -339,7 +339,7 @@ static bool name_calls(layer_search *s)
     return true;
 }
 
-/* Visits [from, to) share the first `depth` frames of their paths. */
+/* Looks for loops in visits [from, to), which share the first `depth` frames of their paths. */
 static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t depth)
 {
     splitting by;
@@ -380,8 +380,8 @@ static bool add_row(layer_search *s, uint32_t row)
                      (visit){.site = site, .place = s->place[site], .first = row, .end = row + 1});
 }
 
-/* A pass is a run of the forward phase; without backward passes in between, within a step. Marks of
- * steps may change from layer to layer. */
+/* Finds the loops in each pass: a run of the forward phase or, if there are no backward passes, the
+ * part of a run within one step. Step marks may change from layer to layer. */
 static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps *steps)
 {
     const mv_alloc_lives *a = &s->lives->allocs;

@@ -6,20 +6,20 @@
 #include "parse/model/living.h"
 
 struct mv_line_search {
-    mv_arena *arena;       /* of the lines */
-    mv_arena scratch;      /* of the rest */
-    const mv_trace *trace; /* the piece at hand */
+    mv_arena *arena;       /* for the lines */
+    mv_arena scratch;      /* for everything else */
+    const mv_trace *trace; /* the current piece */
     const mv_lives *lives;
     const uint8_t *kinds;
-    const mv_grouping *grouping; /* NULL: by line */
+    const mv_grouping *grouping; /* NULL: group by line */
     mv_window window;
-    bool continues; /* the pieces before it were added */
+    bool continues; /* earlier pieces were added */
     mv_lines *out;
-    uint32_t *of_stack; /* [stacks.count + 1] line; the last one is for MV_NO_STACK */
-    uint32_t *of_frame; /* [frames.count + 2] line + 1, 0: none; then the lines for no frames and no
-                         * stack */
+    uint32_t *of_stack; /* [stacks.count + 1] line; the last entry is for MV_NO_STACK */
+    uint32_t *of_frame; /* [frames.count + 2] line + 1, 0: none; the last two entries are for empty
+                         * stacks and for MV_NO_STACK */
     mv_levels levels;   /* now */
-    uint64_t *bytes;    /* [stacks.count + 1], or of groups: now */
+    uint64_t *bytes;    /* [stacks.count + 1], or by group: current bytes */
 };
 
 static uint32_t line_of_stack(const mv_line_search *p, mv_stack_id stack)
@@ -48,7 +48,7 @@ static uint32_t add_line(mv_line_search *p, mv_stack_id stack)
     return p->of_frame[slot] - 1;
 }
 
-/* Whether an allocation is held or made in the window. Others do not count, so that a part of a
+/* Whether an allocation is held or made in the window. Others are ignored, so that a part of a
  * trace gives the same lines. */
 static bool is_in_window(const mv_line_search *p, uint32_t alloc)
 {
@@ -73,7 +73,7 @@ static bool make_room(mv_line_search *p)
     return true;
 }
 
-/* Finds the lines of stacks with allocations only. */
+/* Finds the lines of all stacks that have allocations. */
 static void add_lines(mv_line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
@@ -99,7 +99,8 @@ static bool make_groups(mv_line_search *p)
     return p->out->lines && p->bytes;
 }
 
-/* What is held when a further piece begins is known. */
+/* Adds the blocks held at the start. When a further piece begins, the held bytes are
+ * known already. */
 static void start(mv_line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
@@ -107,7 +108,7 @@ static void start(mv_line_search *p)
 
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t line = line_of(p, i);
-        if (line == MV_NO_ROW) /* no allocation of its stack is in the window */
+        if (line == MV_NO_ROW) /* no allocation from the stack is in the window */
             continue;
         if (!p->continues && mv_alloc_is_allocated(p->lives, i, event))
             p->bytes[line] += a->block[i];
@@ -202,7 +203,7 @@ static void drop_idle(mv_lines *lines)
     lines->count = kept;
 }
 
-/* A missing free does not affect the allocated bytes, except for sizes. */
+/* A missing free does not affect how much was allocated, except through block sizes. */
 static mv_bound bound_of_total(mv_bound blocks)
 {
     return blocks & MV_BOUND_MOST ? MV_BOUND_ABOUT : blocks;
@@ -215,7 +216,7 @@ static mv_line_bounds bounds_of(const mv_line_search *p)
     mv_bounds of_device = mv_bounds_within(p->lives), of_line;
     mv_lives sized = *p->lives;
 
-    sized.doubts.inexact_blocks = 0; /* each line has its own flag */
+    sized.doubts.inexact_blocks = 0; /* each line has a separate flag for this */
     of_line = mv_bounds_within(&sized);
     return (mv_line_bounds){.peak = past | of_line.allocated,
                             .total = all | bound_of_total(of_line.blocks),

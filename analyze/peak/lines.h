@@ -1,5 +1,5 @@
-/* The line profile: bytes that each line of code allocated, held at its peak, freed, and still
- * holds.
+/* The line profile: for each line of code, the bytes that it allocated, held at its peak, freed,
+ * and still holds.
  *
  * The line of an allocation is its culprit (analyze/code/culprit.h): the innermost line of the
  * user's code that led to it. Every allocation has exactly one line, so that over all lines
@@ -8,7 +8,7 @@
  *     sum of live  = allocated at its last moment                sum of freed = freed within
  *     start + total - freed = live, for each line
  *
- * All are allocated bytes: sizes of blocks. */
+ * All figures are allocated bytes: sizes of blocks. */
 #ifndef MV_LINES_H
 #define MV_LINES_H
 
@@ -19,32 +19,33 @@
 
 typedef struct {
     mv_frame_id frame;   /* MV_NO_FRAME: stacks without frames */
-    mv_stack_id stack;   /* of its first allocation held or made in the window; distinguishes an
-                          * empty stack from none */
-    uint64_t peak;       /* most bytes that its allocations held at once */
-    uint32_t peak_event; /* number of the first event after which it was reached; MV_BEFORE: before
+    mv_stack_id stack;   /* stack of the line's first allocation held or made in the window;
+                          * distinguishes an empty stack from a missing one */
+    uint64_t peak;       /* most bytes that its blocks held at once */
+    uint32_t peak_event; /* first event after which the peak was reached; MV_BEFORE: before
                           * the first */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
-    uint64_t largest;     /* bytes of the largest of them */
-    mv_tag_id tag;        /* of the largest: its operator, and the operator's inputs */
-    bool is_least;        /* sizes of some of its blocks are lower bounds (mv_alloc_lives.inexact),
-                           * and therefore its bytes */
-    const char *group;    /* name of its group, in mv_lines_by; else NULL */
-    /* The highest levels of the whole device right after an allocation of this line, as shown by
-     * profilers that read the counters line by line. 0 if it did not allocate. */
+    uint64_t largest;     /* bytes of the largest allocation */
+    mv_tag_id tag;        /* tag of the largest allocation: its operator, and the
+                           * operator's inputs */
+    bool is_least;        /* its bytes are lower bounds because some of its block sizes
+                           * are (mv_alloc_lives.inexact) */
+    const char *group;    /* name of the group, in mv_lines_by; else NULL */
+    /* The highest levels of the whole device right after an allocation of this line, as profilers
+     * show that read the counters line by line. 0 if the line did not allocate. */
     uint64_t active;
     uint64_t reserved;
 } mv_line;
 
-/* The bounds that the figures of all lines are of the true ones (analyze/totals/bounds.h); is_least
- * of a line also applies to its bytes. Without all events from an empty heap on, blocks freed
- * before the first event are missing, and earlier blocks often have no line: a peak is a lower
- * bound. In a window that begins with the first event, so are allocated and freed bytes. Live bytes
- * are bytes known to be the line's. */
+/* How the figures of all lines relate to the true figures (analyze/totals/bounds.h); a line's
+ * is_least flag also applies to its bytes. Unless the events begin with an empty heap, blocks freed
+ * before the first event are missing, and earlier blocks often have no line, so a peak is a lower
+ * bound. In a window that begins with the first event, allocated and freed bytes are lower bounds,
+ * too. Live bytes are those known to belong to the line. */
 typedef struct {
     mv_bound peak, total, live, allocations;
-    mv_bound active, reserved; /* of the device */
+    mv_bound active, reserved; /* for the whole device */
 } mv_line_bounds;
 
 typedef struct {
@@ -59,9 +60,9 @@ typedef struct {
  *
  *     mv_lines_begin, mv_lines_add for each piece in order, mv_lines_end
  *
- * `window` is the whole of it: rows of a piece; of further ones, the end. All fail only when out of
- * memory; mv_lines_end releases the search also after a failure. O(n + frames of all stacks). `kinds`
- * from mv_frame_kinds. */
+ * `window` covers the piece, in its event rows; for further pieces only the end is used. All
+ * functions fail only when out of memory; mv_lines_end releases the search even after a failure.
+ * O(n + frames of all stacks). `kinds` comes from mv_frame_kinds. */
 typedef struct mv_line_search mv_line_search;
 
 mv_line_search *mv_lines_begin(mv_arena *arena, const uint8_t *kinds, mv_lines *out);
@@ -69,11 +70,11 @@ mv_code mv_lines_add(mv_line_search *search, const mv_trace *trace, const mv_liv
                      mv_window window, mv_err *err);
 void mv_lines_end(mv_line_search *search);
 
-/* A trace in one piece. */
+/* Lines of a trace in one piece. */
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err);
 
-/* The same for groups instead of lines; their frames are MV_NO_FRAME. */
+/* mv_lines_find for groups instead of lines; their frames are MV_NO_FRAME. */
 mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err);
 

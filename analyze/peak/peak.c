@@ -5,17 +5,17 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-enum { SOME_ALLOCS = 1 << 18 }; /* of a piece */
+enum { SOME_ALLOCS = 1 << 18 }; /* allocations per piece */
 
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     mv_attribution *out;
     mv_sites sites;
-    uint32_t *first_part;     /* [sites.groups] + 1, 0: none */
-    uint32_t *next_part;      /* of the same group, + 1 */
+    uint32_t *first_part;     /* [sites.groups] the group's first part + 1; 0: none */
+    uint32_t *next_part;      /* the group's next part + 1; 0: none */
     uint32_t unattributed;    /* the part without stacks, or MV_NO_ROW */
-    mv_alive alive;           /* at the moment */
+    mv_alive alive;           /* rows allocated at the moment */
     mv_string_id *annotation; /* [alive.count] */
 } site_search;
 
@@ -24,8 +24,8 @@ struct mv_peak_search {
     mv_arena scratch;
     mv_moment at;
     mv_peak_opts opts;
-    uint32_t pieces;                /* done so far */
-    mv_category_search *categories; /* while it exists */
+    uint32_t pieces;                /* pieces done so far */
+    mv_category_search *categories; /* NULL once the categories are known */
     site_search t;
 };
 
@@ -78,7 +78,7 @@ typedef struct {
     uint64_t bytes;
 } share;
 
-/* Adds up equal keys, then gives each part the key with most of its bytes. */
+/* Adds up equal keys, then gives each part the key that has most of its bytes. */
 static void find_most(mv_arena *scratch, share *shares, uint32_t count, uint32_t *most_of_part)
 {
     uint64_t best = 0;
@@ -108,7 +108,7 @@ static bool find_annotations(mv_arena *scratch, site_search *t)
     return t->annotation != NULL;
 }
 
-/* Sets the stack and annotation of each site, from its living allocations. */
+/* Sets each site's stack and annotation from its living allocations. */
 static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *site_of_part)
 {
     const mv_alloc_lives *a = &t->lives->allocs;

@@ -4,10 +4,10 @@
 
 #include "base/texts.h"
 
-/* Longer frames are only matched by this many bytes. */
+/* Only this many bytes of a frame are matched. */
 #define FRAME_MOST 2048
 
-/* One line of the file, without the blanks at its ends. */
+/* One line of the file, without surrounding blanks. */
 typedef struct {
     const char *text;
     size_t length;

@@ -14,7 +14,7 @@
 #include "base/pattern.h"
 #include "parse/model/trace.h"
 
-/* Most rules of a file, and most letters of a category. */
+/* Maximum number of rules in a file, and of letters in a category. */
 #define MV_RULES_MOST     512
 #define MV_RULE_NAME_MOST 40
 
@@ -24,12 +24,12 @@ typedef struct {
     const char **name;        /* [count] */
 } mv_rules;
 
-/* Reads the text of a file of rules. False, with "line 3: ..." in `why`, if a line is wrong or out
- * of memory. */
+/* Reads the text of a rules file. False, with "line 3: ..." in `why`, for an invalid line or when
+ * out of memory. */
 bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint32_t why_size);
 
-/* For each frame the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when out of
- * memory. */
+/* For each frame, the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when out
+ * of memory. */
 uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace *trace);
 
 #endif

@@ -5,10 +5,10 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* A tensor that lies in a block: [start, end) of it. */
+/* A tensor that lies in a block, at bytes [start, end) of the block. */
 typedef struct {
     uint64_t start, end;
-    uint64_t bytes; /* what it counts for */
+    uint64_t bytes; /* bytes attributed to the tensor */
     uint32_t alloc;
     uint32_t row;
 } placed;
@@ -18,7 +18,7 @@ typedef struct {
     uint32_t alloc;
 } living;
 
-/* The blocks that are allocated at the end, by address. */
+/* The blocks allocated at the end, by address. */
 static living *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *count)
 {
     uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
@@ -37,7 +37,7 @@ static living *find_living(mv_arena *scratch, const mv_lives *lives, uint32_t *c
     return rows;
 }
 
-/* The block that holds an address; MV_NO_ROW: none. */
+/* The block that contains an address, or MV_NO_ROW. */
 static uint32_t block_at(const mv_lives *lives, const living *rows, uint32_t count, uint64_t addr)
 {
     uint32_t low = 0, high = count;
@@ -85,8 +85,8 @@ static bool place(mv_arena *scratch, const mv_trace *trace, const mv_lives *live
     return true;
 }
 
-/* Gives the bytes from `from` to `to` of a block to the innermost tensors around them: the topmost
- * ones of the stack. */
+/* Attributes bytes [from, to) of a block to the innermost tensors around them: those on top of
+ * the stack. */
 static void count_until(placed *rows, uint32_t *stack, uint32_t *depth, uint64_t from, uint64_t to)
 {
     while (*depth > 0 && from < to) {
@@ -141,7 +141,7 @@ mv_code mv_tensor_blocks_find(mv_arena *arena, const mv_trace *trace, const mv_l
     bool is_done;
 
     *out = (mv_tensor_blocks){0};
-    /* The blocks of another level are not those in which PyTorch puts tensors. */
+    /* On another level, blocks are not the ones in which PyTorch puts tensors. */
     if (trace->tensors.count == 0 || trace->origin.level)
         return MV_OK;
     mv_arena_init(&scratch, arena->budget);

@@ -6,9 +6,9 @@
 
 /* Sizes that differ by less than this count as equal. */
 #define SAME 0.01
-/* The largest distance between the ratio of a size and the factor. */
+/* Maximum distance between a size's ratio and the factor. */
 #define NEAR 0.03
-/* Changed sizes must make up this part of all requested bytes. */
+/* Changed sizes must make up this share of all requested bytes. */
 #define CHANGED 0.2
 
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
     uint32_t times[MV_SUMMARY_SIZES];
 } size_list;
 
-/* The sizes of one site, ascending, without sizes of the other site. */
+/* The sizes of one site, ascending, without sizes that the other site has, too. */
 static size_list own_sizes(const mv_summary_site *site, const mv_summary_site *other)
 {
     size_list list = {0};
@@ -82,10 +82,10 @@ double mv_scaled_sizes_agreeing(const mv_scaled_size *sizes, uint32_t count, dou
     return sum;
 }
 
-/* Gathers the sizes that changed at sites of both; *total is the weight of all. A site may have
- * blocks of several sizes, some of them unchanged (a workspace, a mask); the others are paired in
- * order. Sites without frames do not count, because threads of the backward pass have a single
- * stack. */
+/* Collects the sizes that changed at sites of both summaries; *total is the weight of all sizes. A
+ * site may have blocks of several sizes, some of them unchanged (a workspace, a mask); the others
+ * are paired in order. Sites without frames are skipped, because threads of the backward pass have
+ * a single stack. */
 static uint32_t gather(const mv_summary *reference, const mv_summary *rank, mv_scaled_size *out,
                        double *total)
 {

@@ -6,10 +6,10 @@
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"
 
-/* Peaks of one class are within this part of the next smaller one: the part within which ranks.c
- * does not call a peak different. */
+/* Within one class, each peak exceeds the next smaller one by at most this share, as in SAME_PART
+ * of ranks.c. */
 #define CLOSE_PART 50
-/* Classes that a small class is compared with. */
+/* Maximum number of classes to compare a small class with. */
 #define MOST_CANDIDATES 64
 #define NO_CLASS        UINT32_MAX
 
@@ -17,13 +17,14 @@ typedef struct {
     mv_arena *scratch;
     const mv_summary *const *ranks;
     uint32_t count;
-    const uint32_t *row; /* [count] ranks in the order of their numbers; all else is by number */
+    const uint32_t *row; /* [count] rows of the ranks in order of their numbers; all other arrays
+                          * are by number */
     uint32_t *class;     /* [count] */
     uint32_t classes;
-    uint32_t *size, *first; /* [classes] ranks of a class, and its first */
+    uint32_t *size, *first; /* [classes] number of ranks in a class, and its first rank */
     bool *is_small;  /* [classes] not a stage: fewer than half of the usual number of ranks */
-    uint32_t usual;  /* ranks of a class: the median over all ranks */
-    uint32_t length; /* ranks of a stage */
+    uint32_t usual;  /* typical number of ranks in a class: the median over all ranks */
+    uint32_t length; /* number of ranks in a stage */
 } grouping;
 
 static const mv_summary *rank_at(const grouping *g, uint32_t number)
@@ -40,7 +41,7 @@ typedef struct {
     uint32_t number;
 } signed_rank;
 
-/* A hash of the bytes at each site at the peak, or of the sites alone. Sites are sorted by key. */
+/* A hash of the bytes at each site at the peak, or only of the sites. Sites are sorted by key. */
 static uint64_t signature_of(const mv_summary *rank, class_kind kind)
 {
     uint64_t hash = 1;
@@ -56,7 +57,7 @@ static uint64_t signature_of(const mv_summary *rank, class_kind kind)
     return hash;
 }
 
-/* The number of ranks that share their class. */
+/* Finds classes. Returns the number of ranks that share their class with others. */
 static uint32_t find_classes(grouping *g, class_kind kind, signed_rank *room)
 {
     uint32_t with_peers = 0;
@@ -112,7 +113,8 @@ static uint32_t stage_of(mv_rank_grid grid, uint32_t number)
     return number / grid.inner % grid.stages;
 }
 
-/* The class of more than half of a stage's ranks, and how many they are; NO_CLASS if none is. */
+/* The class of more than half of a stage's ranks, with their number in *most; NO_CLASS if there
+ * is none. */
 static uint32_t class_of_most(const grouping *g, mv_rank_grid grid, uint32_t stage, uint32_t *most)
 {
     uint32_t length = g->count / grid.stages, class = NO_CLASS, ahead = 0;
@@ -129,7 +131,8 @@ static uint32_t class_of_most(const grouping *g, mv_rank_grid grid, uint32_t sta
     return 2 * *most > length ? class : NO_CLASS;
 }
 
-/* Calls back for each way to number stages, those with most ranks first. True if one succeeds. */
+/* Calls `try` for each way to number stages, those with most ranks per stage first. True if a
+ * call succeeds. */
 typedef bool try_grid(grouping *g, mv_rank_grid grid);
 
 static bool find_grid(grouping *g, try_grid *try, mv_rank_grid *out)
@@ -147,7 +150,7 @@ static bool find_grid(grouping *g, try_grid *try, mv_rank_grid *out)
     return false;
 }
 
-/* The small class that is one stage: all of its ranks are in the stage, and are most of it. */
+/* The small class of a stage, if all ranks of this class are in the stage and are most of it. */
 static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage)
 {
     uint32_t most, class = class_of_most(g, grid, stage, &most);
@@ -155,9 +158,10 @@ static uint32_t small_stage(const grouping *g, mv_rank_grid grid, uint32_t stage
     return class != NO_CLASS && g->is_small[class] && most == g->size[class] ? class : NO_CLASS;
 }
 
-/* Stages in the middle of a pipeline may hold the same, and then their class is larger than one
- * stage. The first stage (embedding) and the last (loss) both differ from them. Single ranks must
- * also run other code than the others: two odd ranks may be the first and the last by chance. */
+/* The middle stages of a pipeline may hold the same memory, so that their class is larger than
+ * one stage. The first stage (embedding) and the last (loss) both differ from them. If stages are
+ * single ranks, these must also run different code: two odd ranks may be the first and the last
+ * by chance. */
 static bool accept_ends(grouping *g, mv_rank_grid grid)
 {
     uint32_t first, last;
@@ -184,8 +188,8 @@ static bool accept_ends(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Whether all ranks of classes that are not small are among their own in the stages, and no small
- * class is most of a stage. */
+/* Whether all ranks of classes that are not small are in stages of their class, and no small class
+ * is most of a stage. */
 static bool fits(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;
@@ -203,7 +207,7 @@ static bool fits(grouping *g, mv_rank_grid grid)
     return true;
 }
 
-/* Each stage is a group. */
+/* Makes each stage a group. */
 static void assign_stages(grouping *g, mv_rank_grid grid)
 {
     g->length = g->count / grid.stages;
@@ -211,9 +215,9 @@ static void assign_stages(grouping *g, mv_rank_grid grid)
         g->class[i] = stage_of(grid, i);
 }
 
-/* Stages of one or two ranks, which do not show the odd one, are joined if they hold the same. Ranks
- * of small classes get the class of their stage, or, in a stage without one, a class of the stage.
- */
+/* Joins stages of one or two ranks, in which an odd rank cannot be identified, if they hold the
+ * same memory. Ranks of small classes get the class of their stage or, in a stage without a class,
+ * the class of its first rank. */
 static void assign_by_number(grouping *g, mv_rank_grid grid)
 {
     uint32_t length = g->count / grid.stages, most;
@@ -233,7 +237,7 @@ static void assign_by_number(grouping *g, mv_rank_grid grid)
 
 /* ---- stages by content -------------------------------------------------------------------- */
 
-/* Bytes at the peak that two ranks do not have in common. */
+/* Bytes at the peak that only one of the two ranks has. */
 static uint64_t difference(const mv_summary *a, const mv_summary *b)
 {
     uint64_t sum = 0;
@@ -248,7 +252,7 @@ static uint64_t difference(const mv_summary *a, const mv_summary *b)
     return sum;
 }
 
-/* Ranks that are missing from the last stage of a class: each stage has `length` ranks. */
+/* Number of ranks missing from the last stage of a class; each stage has `length` ranks. */
 static uint32_t missing_ranks(uint32_t size, uint32_t length)
 {
     return (length - size % length) % length;
@@ -274,7 +278,8 @@ static uint32_t similar_class(const grouping *g, uint32_t class, uint32_t length
     return best;
 }
 
-/* Ranks of small classes for which no stage has room make a stage together. */
+/* Assigns small classes to similar stages; ranks for which no stage has room form a
+ * stage together. */
 static bool assign_by_content(grouping *g)
 {
     uint32_t *joined = mv_push_array(g->scratch, uint32_t, g->classes);
@@ -295,9 +300,9 @@ static bool assign_by_content(grouping *g)
     return true;
 }
 
-/* ---- sizes that are given ------------------------------------------------------------------ */
+/* ---- given sizes ------------------------------------------------------------------------- */
 
-/* One "name=size" of the text, which it passes. */
+/* Reads one "name=size" of the text and moves past it. */
 static bool take_size(const char **text, mv_span *name, uint32_t *size)
 {
     char *end;
@@ -358,8 +363,8 @@ static bool is_elsewhere(const mv_summary *rank, const mv_summary *other)
     return bytes > rank->peak_allocated / 2;
 }
 
-/* All ranks are one class, but for those that run another program than the rank of the median
- * peak. */
+/* Makes one class of all ranks, except for those that run a different program than the rank with
+ * the median peak. */
 static void join_all(grouping *g, signed_rank *room)
 {
     const mv_summary *middle;
@@ -373,7 +378,7 @@ static void join_all(grouping *g, signed_rank *room)
     }
 }
 
-/* ---- all ---------------------------------------------------------------------------------- */
+/* ---- all groups -------------------------------------------------------------------------- */
 
 static bool find_all(grouping *g, signed_rank *room)
 {
@@ -390,14 +395,14 @@ static bool find_all(grouping *g, signed_rank *room)
     has_ends = find_grid(g, accept_ends, &grid);
     if (!find_grid(g, fits, &grid))
         return assign_by_content(g);
-    /* Any numbers can be divided into stages of one or two ranks. */
+    /* any numbers can be divided into stages of one or two ranks */
     if (g->count / grid.stages <= 2 && g->usual > 2 && !has_ends)
         return assign_by_content(g);
     assign_by_number(g, grid);
     return true;
 }
 
-/* Numbers the groups in the order of their first ranks. */
+/* Numbers the groups in order of their first ranks. */
 static bool number_groups(const grouping *g, mv_rank_groups *out)
 {
     uint32_t *group = mv_push_array(g->scratch, uint32_t, g->count);

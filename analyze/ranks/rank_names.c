@@ -3,7 +3,8 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* The character before the `back`th from the end; slashes and the end sort before all others. */
+/* The `back`th character from the end of the path; slashes and the start of the path sort before
+ * all others. */
 static int letter(const char *path, size_t length, size_t back)
 {
     if (back >= length || path[length - 1 - back] == '/')
@@ -11,8 +12,8 @@ static int letter(const char *path, size_t length, size_t back)
     return (unsigned char)path[length - 1 - back];
 }
 
-/* Sorts by the last part of the path, then by the folders from the innermost to the outermost:
- * paths with most parts in common are neighbours. */
+/* Sorts by the last part of the path, then by the folders from the innermost to the outermost, so
+ * that paths with most parts in common are neighbours. */
 static int compare_paths(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b), most = m > n ? m : n;
@@ -41,7 +42,7 @@ static size_t part_start(const char *path, size_t end)
     return end;
 }
 
-/* The number of parts at the end that two different paths have in common. */
+/* The number of trailing parts that two different paths have in common. */
 static uint32_t common_parts(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b);
@@ -137,7 +138,7 @@ static size_t digits(const char *text)
     return count;
 }
 
-/* Numbers in the paths are compared as numbers: without leading zeros, the longer one is larger. */
+/* Compares numbers in paths as numbers: without leading zeros, the longer one is larger. */
 static int compare_numbered(const char *a, const char *b)
 {
     while (*a && *b) {

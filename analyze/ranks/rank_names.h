@@ -1,4 +1,4 @@
-/* Names of each rank, device or file among several, in reports and in the viewer.
+/* Names that distinguish several ranks, devices or files in reports and in the viewer.
  *
  *     run1/rank0.pickle, run1/rank1.pickle   rank0.pickle, rank1.pickle
  *     run1/rank0.pickle, run2/rank0.pickle   run1/rank0.pickle, run2/rank0.pickle
@@ -12,15 +12,15 @@
 #include "base/arena.h"
 
 typedef struct {
-    const char *path; /* of the file */
+    const char *path; /* path of the file */
     uint32_t device;  /* ordinal */
 } mv_rank_place;
 
 /* [count] names in `arena`: the last part of the path, with enough folders to distinguish files of
- * one name, and the device if a file has several. O(n log n). NULL when out of memory. */
+ * the same name, and the device if a file has several. O(n log n). NULL when out of memory. */
 const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_t count);
 
-/* The ranks in the order of their numbers: [count] rows, by path, in which numbers are compared as
+/* The ranks in order of their numbers: [count] rows, sorted by path, with numbers compared as
  * numbers (rank2 before rank10), then by device. O(n log n). NULL when out of memory. */
 uint32_t *mv_rank_order(mv_arena *arena, const mv_rank_place *places, uint32_t count);
 

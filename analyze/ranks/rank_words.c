@@ -14,8 +14,8 @@ typedef struct {
 
 /* ---- outliers ---------------------------------------------------------------------------- */
 
-/* Names one of the places where a rank differs; the bytes are from all of them. */
-static void say_place(const speaker *s, char text[SENTENCE], const mv_rank_outlier *found)
+/* Names one of the places where a rank differs; the bytes are the sum over all these places. */
+static void write_place(const speaker *s, char text[SENTENCE], const mv_rank_outlier *found)
 {
     char part[MV_SIZE_TEXT], label[256];
 
@@ -32,13 +32,13 @@ static void say_place(const speaker *s, char text[SENTENCE], const mv_rank_outli
         mv_culprit_label(s->ranks[found->code_of]->code, NULL, found->stack, label, sizeof label));
 }
 
-/* Ranks without stacks may have the same places as others. */
+/* Whether places can be compared: ranks without stacks may have the same places as others. */
 static bool compares_places(mv_rank_reason reason)
 {
     return reason == MV_RANK_OWN_SITES || reason == MV_RANK_MISSING_SITES;
 }
 
-static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
+static const char *write_outlier(const speaker *s, const mv_rank_outlier *found)
 {
     uint32_t unplaced = s->out->each[s->out->group[found->rank]].unplaced;
     char text[SENTENCE] = "", bytes[MV_SIZE_TEXT];
@@ -48,7 +48,7 @@ static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
         mv_text_append(text, SENTENCE, " (%.2f times)", found->factor);
     if (found->bytes)
         mv_text_append(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
-    say_place(s, text, found);
+    write_place(s, text, found);
     if (unplaced && compares_places(found->reason))
         mv_text_append(text, SENTENCE, " (unknown for %u without stacks)", unplaced);
     return mv_arena_text(s->arena, text, strlen(text));
@@ -56,8 +56,8 @@ static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* Each reason once: ": leak, out of memory". */
-static void say_reasons(const speaker *s, char text[SENTENCE])
+/* Appends each reason once: ": leak, out of memory". */
+static void write_reasons(const speaker *s, char text[SENTENCE])
 {
     static const char *const words[MV_RANK_REASON_COUNT] = {
         [MV_RANK_LEAK] = "leak",
@@ -85,7 +85,7 @@ static void say_reasons(const speaker *s, char text[SENTENCE])
 }
 
 /* Ends a sentence about `rank` with the only outlier, if there is exactly one. */
-static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t rank)
+static void write_only_outlier(const speaker *s, char text[SENTENCE], uint32_t rank)
 {
     const mv_rank_outlier *only = &s->out->outliers[0];
 
@@ -94,8 +94,8 @@ static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t ran
                        only->rank == rank ? "it" : s->out->names[only->rank], only->text);
 }
 
-/* The ranks whose peak may have been before their first event. The peak of a window (--from, --to)
- * is exact, regardless of earlier events. */
+/* Counts the ranks whose peak may have been before their first event. The peak of a window (--from,
+ * --to) is exact, regardless of earlier events. */
 static uint32_t count_open(const speaker *s, uint32_t *first)
 {
     uint32_t open = 0;
@@ -107,7 +107,7 @@ static uint32_t count_open(const speaker *s, uint32_t *first)
     return open;
 }
 
-/* The ranks with all events but without a certain peak: frees were not recorded, or the events
+/* Counts the ranks that have all events but no certain peak: frees were not recorded, or the events
  * contradict the final heap. */
 static uint32_t count_unsure(const speaker *s, uint32_t *first)
 {
@@ -120,7 +120,7 @@ static uint32_t count_unsure(const speaker *s, uint32_t *first)
     return unsure;
 }
 
-static void say_unsure(const speaker *s, char text[SENTENCE])
+static void write_unsure(const speaker *s, char text[SENTENCE])
 {
     static const char *const ways[] = {"", "higher", "lower", "higher or lower"};
     uint32_t first = 0, unsure = count_unsure(s, &first);
@@ -132,7 +132,7 @@ static void say_unsure(const speaker *s, char text[SENTENCE])
         mv_text_append(text, SENTENCE, "; %u peaks are not exact: memviz stats shows why", unsure);
 }
 
-static void say_open(const speaker *s, char text[SENTENCE])
+static void write_open(const speaker *s, char text[SENTENCE])
 {
     uint32_t first = 0, open = count_open(s, &first);
 
@@ -150,8 +150,8 @@ static void say_open(const speaker *s, char text[SENTENCE])
                        open);
 }
 
-/* With two ranks the larger one is named. Either may be the correct one. */
-static void say_two(const speaker *s, char text[SENTENCE])
+/* Of two ranks, the larger one is named. Either may be the correct one. */
+static void write_two(const speaker *s, char text[SENTENCE])
 {
     uint32_t small = mv_rank_reference(s->out, 0), large = 1 - small, first;
     uint64_t low = s->ranks[small]->peak_allocated, high = s->ranks[large]->peak_allocated;
@@ -162,15 +162,15 @@ static void say_two(const speaker *s, char text[SENTENCE])
 
     if (low == high) {
         mv_text_append(text, SENTENCE, "both peak at %s%s", mv_size_text(bytes, low), known);
-        say_only_outlier(s, text, MV_NO_ROW);
+        write_only_outlier(s, text, MV_NO_ROW);
         return;
     }
     mv_text_append(text, SENTENCE, "%s peaks %s above %s%s", s->out->names[large],
                    mv_size_text(bytes, high - low), s->out->names[small], known);
-    say_only_outlier(s, text, large);
+    write_only_outlier(s, text, large);
 }
 
-static void say_several(const speaker *s, char text[SENTENCE])
+static void write_several(const speaker *s, char text[SENTENCE])
 {
     uint64_t least = UINT64_MAX, most = 0;
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -187,9 +187,9 @@ static void say_several(const speaker *s, char text[SENTENCE])
                        : off == 1          ? " from the others in its group"
                                            : " from the others in their groups");
     if (s->out->count == 1)
-        say_only_outlier(s, text, MV_NO_ROW);
+        write_only_outlier(s, text, MV_NO_ROW);
     else if (off)
-        say_reasons(s, text);
+        write_reasons(s, text);
     if (off || s->out->groups == s->count)
         return;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -210,15 +210,15 @@ static const char *find_verdict(const speaker *s)
     if (s->count == 1)
         return "one rank: nothing to compare it with";
     if (s->count == 2 && s->out->groups == 1)
-        say_two(s, text);
+        write_two(s, text);
     else
-        say_several(s, text);
-    say_open(s, text);
-    say_unsure(s, text);
+        write_several(s, text);
+    write_open(s, text);
+    write_unsure(s, text);
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
-/* When most ranks of a group leak, leaks do not make an outlier. */
+/* If most ranks of a group leak, leaks do not make outliers. */
 static const char *find_leak_note(const speaker *s)
 {
     uint32_t leaks = 0;
@@ -247,7 +247,7 @@ bool mv_ranks_words(mv_arena *arena, const mv_summary *const *ranks, uint32_t co
 
     out->names = names;
     for (uint32_t i = 0; names && i < out->count; i++)
-        if (!(out->outliers[i].text = say_outlier(&s, &out->outliers[i])))
+        if (!(out->outliers[i].text = write_outlier(&s, &out->outliers[i])))
             return false;
     out->verdict = names ? find_verdict(&s) : NULL;
     out->leak_note = find_leak_note(&s);

@@ -1,5 +1,5 @@
-/* The sentences of the comparison of ranks: names, texts of outliers, the verdict. Part of
- * mv_ranks_compare. */
+/* Sentences for the comparison of ranks: names, texts of outliers, the verdict. Part
+ * of mv_ranks_compare. */
 #ifndef MV_RANK_WORDS_H
 #define MV_RANK_WORDS_H
 

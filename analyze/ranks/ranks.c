@@ -7,36 +7,38 @@
 #include "base/names.h"
 #include "base/sort.h"
 
-/* A peak within this part of the reference does not differ. */
+/* A peak within this share of the reference does not count as different. */
 #define SAME_PART 50 /* a fiftieth: 2 % */
-/* Neither does a peak within this many median distances from the median. */
+/* A peak within this many median distances from the median does not count as different, either. */
 #define USUAL_SPREAD 6
-/* Ranks whose sequences are tried if no sequence has more than half of the ranks. It bounds the
- * cost; smaller groups are searched completely. */
+/* Maximum number of ranks to try as leader if no sequence has more than half of the ranks. This
+ * bounds the cost; smaller groups are searched completely. */
 #define LEADERS 64
 
-/* One group of ranks. Ranks are numbered within it. */
+/* One group of ranks, which are numbered within the group. */
 typedef struct {
     mv_arena *scratch;
     const mv_summary *const *ranks;
     uint32_t count;
-    const uint32_t *row; /* [count] their rows among all ranks */
+    const uint32_t *row; /* [count] rows of the group's ranks among all ranks */
     mv_ranks *out;
     mv_rank_group *group;
     uint32_t reference, most, first; /* as in mv_rank_group, but within the group */
     uint32_t failing;                /* ranks that ran out of memory */
-    uint32_t all, all_failing;       /* ranks, and those among all */
-    uint32_t length;                 /* ranks of a stage */
+    uint32_t all, all_failing;       /* all ranks; those of them that ran out of memory */
+    uint32_t length;                 /* number of ranks in a stage */
     uint64_t off, reserved_off;      /* differences up to these are ignored */
     uint64_t reserved;               /* the median */
-    uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that are missing
-                              * only here */
+    uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that only this
+                              * rank does not have */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
-    uint64_t *own_part, *missing_part; /* [count] of `own`, at the line of that site */
-    uint32_t *missing_in;              /* [count] a rank that has the missing site */
-    bool *unplaced;                    /* [count] most of its bytes have no stack: its sites do not
-                                        * count */
-    bool has_order; /* more than half allocate at the same sites, in the same order, as `most` */
+    uint64_t *own_part, *missing_part; /* [count] bytes of `own` (or `missing`) at the line of
+                                        * that site */
+    uint32_t *missing_in;              /* [count] another rank that has the missing site */
+    bool *unplaced;                    /* [count] most of the rank's bytes have no stack, so its
+                                        * sites are ignored */
+    bool has_order; /* more than half of the ranks allocate at the same sites as `most`, in the
+                     * same order */
 } comparison;
 
 MV_NAMES(mv_rank_reason_name, mv_rank_reason, MV_RANK_REASON_LIST, MV_SECOND, "")
@@ -67,7 +69,7 @@ static uint64_t peak_reserved(const mv_summary *summary)
     return summary->peak_reserved;
 }
 
-/* The rank of the (lower) median. *off: the distance above which a value is an outlier. */
+/* The rank with the (lower) median. *off is the distance above which a value is an outlier. */
 static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *room, uint64_t *off)
 {
     uint64_t median, spread;
@@ -81,7 +83,7 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
     for (uint32_t i = 0; i < c->count; i++)
         room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
     mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
-    /* The nearer of two values is the median itself, which shows nothing about the spread. */
+    /* of two values, one is the median itself, so the spread is unknown */
     spread = c->count > 2 ? room[c->count / 2].value : 0;
     *off = median / SAME_PART;
     if (spread > UINT64_MAX / USUAL_SPREAD || spread * USUAL_SPREAD > *off)
@@ -89,19 +91,20 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
     return rank;
 }
 
-/* ---- sites that only one rank has, or that only one rank is without ---------------------- */
+/* ---- sites that only one rank has, or only one rank does not have ------------------------ */
 
 /* A place, and the ranks that have it. */
 typedef struct {
     uint64_t key;
     uint32_t ranks;
-    uint64_t sum; /* of the ranks' numbers */
+    uint64_t sum; /* sum of these ranks' numbers */
     uint32_t least_in;
-    const mv_summary_site *least; /* the fewest bytes, in the first of such ranks */
+    const mv_summary_site *least; /* the site with the fewest bytes; among equals, the
+                                   * first rank's */
 } shared_site;
 
 typedef struct {
-    mv_map rows; /* of a key in `site` */
+    mv_map rows; /* by key, row of `site` */
     uint32_t count, capacity;
     shared_site *site;
 } shared_sites;
@@ -120,7 +123,7 @@ static bool is_unplaced(const mv_summary *rank)
     return without > with;
 }
 
-/* The number of ranks that show their places. */
+/* The number of ranks whose places are known. */
 static uint32_t placed_ranks(const comparison *c)
 {
     return c->count - c->group->unplaced;
@@ -131,7 +134,7 @@ static bool is_missing_once(const comparison *c, const shared_site *site)
     return site->ranks > 1 && site->ranks == placed_ranks(c) - 1;
 }
 
-/* The only rank with places that does not have a site. */
+/* Among ranks with places, the only one that does not have a site. */
 static uint32_t absent_rank(const comparison *c, const shared_site *site)
 {
     uint64_t sum = 0;
@@ -164,8 +167,8 @@ static bool has_culprit_of(const comparison *c, uint32_t rank, mv_stack_id stack
     return mv_culprit_frame(code, NULL, stack).row == mv_culprit_frame(code, NULL, of).row;
 }
 
-/* Called once the line with most extra or missing bytes of a rank is known: the bytes at that line,
- * whatever called it. */
+/* Called once the line with most extra or missing bytes of a rank is known: adds the bytes at this
+ * line, regardless of its callers. */
 static void take_part(comparison *c, const shared_site *site)
 {
     uint32_t rank, with;
@@ -216,9 +219,9 @@ static void find_unplaced(comparison *c)
     }
 }
 
-/* With two ranks, a site of one is missing from the other: it counts as an extra site. Summaries
- * with a shortened list of sites cannot show missing sites, and summaries without stacks are
- * skipped. */
+/* With two ranks, a site of one is missing from the other; it counts as an extra site.
+ * Summaries with a shortened list of sites cannot show missing sites, and summaries without
+ * stacks are skipped. */
 static bool find_own_sites(comparison *c)
 {
     shared_sites all = {.rows.arena = c->scratch};
@@ -259,7 +262,7 @@ static void add_outlier(comparison *c, mv_rank_outlier outlier)
     c->out->outliers[c->out->count++] = outlier;
 }
 
-/* The site that differs most from the reference's, in the given direction. A site with frames is
+/* The site that differs most from the reference's in the given direction. A site with frames is
  * preferred if it differs at least half as much. */
 static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool larger)
 {
@@ -281,7 +284,7 @@ static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool large
     return stack[most[1] >= most[0] / 2];
 }
 
-/* A leak or a failed request is rare if at most half of the ranks have one. The ranks of the group
+/* Whether a leak or a failed request is rare: at most half of the ranks have one. The group's ranks
  * count, or all ranks if the group is a single rank. */
 static bool is_rare(const comparison *c, uint32_t in_group, uint32_t in_all)
 {
@@ -313,7 +316,7 @@ static void evaluate_oom(comparison *c, uint32_t rank)
 }
 
 /* Whether a rank did the same as the reference until one of them ended, and the longer one peaked
- * higher: the recordings differ in length only. */
+ * higher: the recordings differ only in length. */
 static bool is_other_length(const comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->reference];
@@ -340,7 +343,7 @@ static void find_size_reason(comparison *c, uint32_t rank)
                          .at_stack = MV_NO_BYTES};
 
     if (larger && own->verdict == MV_VERDICT_LEAK && own->leaked_bytes >= bytes / 2)
-        return; /* the leak already explains it */
+        return; /* a leak already explains it */
     if (larger && c->own[rank] >= bytes / 2 && c->own_site[rank]) {
         o.reason = MV_RANK_OWN_SITES;
         o.bytes = c->own[rank];
@@ -433,8 +436,8 @@ static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint3
     return count;
 }
 
-/* The rank of a class with which most others agree beyond `at`; the first among equals. If more
- * than half agree, they are found in one pass; otherwise LEADERS ranks are tried. */
+/* The rank of a class with which most others agree beyond `at`; among equals, the first. If more
+ * than half agree, one pass finds them; otherwise LEADERS ranks are tried. */
 static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t size, uint64_t at)
 {
     uint32_t best = class[0], most = 0, ahead = 0, step = (size + LEADERS - 1) / LEADERS;
@@ -470,7 +473,8 @@ static uint64_t first_difference(const comparison *c, const uint32_t *class, uin
     return first;
 }
 
-/* Removes from the class the ranks that differ there. Each round ends with fewer ranks. */
+/* Removes the ranks that differ at this allocation from the class. Each round ends with
+ * fewer ranks. */
 static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, uint32_t leader,
                                  uint64_t at)
 {
@@ -519,7 +523,7 @@ static bool find_differences(comparison *c)
         return true;
     while ((at = first_difference(c, class, size, class[0])) != MV_NO_DIVERGENCE) {
         uint32_t kept = remove_differing(c, class, size, find_leader(c, class, size, at), at);
-        /* When summaries differ in detail, the leader may not show which ranks differ. */
+        /* If summaries differ in detail, the leader may not show which ranks differ. */
         size = kept < size ? kept : remove_differing(c, class, size, class[0], at);
     }
     c->most = class[0];
@@ -527,7 +531,7 @@ static bool find_differences(comparison *c)
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all groups -------------------------------------------------------------------------- */
 
 static bool compare_group(comparison *c)
 {
@@ -551,7 +555,7 @@ static bool compare_group(comparison *c)
     return true;
 }
 
-/* Compares the ranks of each group, with memory that is released after the group. */
+/* Compares the ranks of each group, releasing temporary memory after each. */
 static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, uint32_t count,
                            uint32_t length, mv_ranks *out)
 {
@@ -591,7 +595,7 @@ static bool compare_groups(mv_arena *scratch, const mv_summary *const *ranks, ui
     return compared;
 }
 
-/* The report shows the first difference in the first group that has one. */
+/* Sums up; the first difference is that of the first group that has one. */
 static void add_up(mv_ranks *out)
 {
     out->most = out->first = MV_NO_ROW;
@@ -613,7 +617,7 @@ static bool compare_all(mv_arena *arena, mv_arena *scratch, const mv_summary *co
     out->groups = groups.count;
     out->group = groups.of;
     out->each = mv_push_array(arena, mv_rank_group, groups.count);
-    /* A leak, a failed request, and one reason for the size. */
+    /* at most three per rank: a leak, a failed request, and a reason for the size */
     out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)count);
     out->apart = mv_push_array(arena, mv_divergence, count);
     if (!out->each || !out->outliers || !out->apart ||

@@ -1,14 +1,14 @@
-/* Comparison of several ranks (or devices): which one differs, and why.
+/* Compares several ranks (or devices), and finds which of them differ, and why.
  *
  *     rank 0   1.20 GiB  clean        the median rank is the reference;
  *     rank 1   1.20 GiB  clean        rank 3 differs: the same sites as the reference, bytes
  *     rank 2   1.21 GiB  clean        scaled by one factor: a larger batch
  *     rank 3   2.31 GiB  clean
  *
- * Each rank is compared with the ranks of its group (rank_groups.h): a stage of a pipeline, or all.
- * If there is no typical rank (every peak is different), there are no outliers. In a group of two
- * the larger one is named, with the reason; either may be correct. docs/ranks.md has the rules and
- * their numbers. */
+ * Each rank is compared with the ranks of its group (rank_groups.h): a stage of a pipeline, or all
+ * ranks. If there is no typical rank (every peak is different), there are no outliers. In a group
+ * of two, the larger rank is named, with the reason; either rank may be the correct one.
+ * docs/ranks.md has the rules and their numbers. */
 #ifndef MV_RANKS_H
 #define MV_RANKS_H
 
@@ -41,18 +41,18 @@ typedef struct {
     double factor;     /* ratio of the bytes, for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
     uint32_t code_of;  /* the rank whose code contains `stack` */
     mv_stack_id stack; /* place of most of the bytes; MV_NO_STACK: not recorded */
-    uint64_t at_stack; /* the part of `bytes` at the culprit of `stack`; MV_NO_BYTES: unknown */
+    uint64_t at_stack; /* part of `bytes` at the culprit of `stack`; MV_NO_BYTES: unknown */
     const char *text;  /* the reason as the predicate of a sentence, with figures */
 } mv_rank_outlier;
 
-/* Sequences: `most` is a rank with the most frequent sequence (MV_NO_ROW: no rank's history is
- * complete). `first` is the rank that differs from it first, or MV_NO_ROW. */
+/* Sequences: `most` is a rank with the most frequent sequence (MV_NO_ROW: no rank has a complete
+ * history). `first` is the rank whose sequence differs from it first, or MV_NO_ROW. */
 typedef struct {
     uint32_t ranks;
-    uint32_t reference; /* rank of the median peak; of two ranks, the smaller */
-    uint32_t leaks;     /* ranks that leak */
-    uint32_t unplaced;  /* ranks that hold more without a stack than with one: their extra or
-                         * missing places are unknown */
+    uint32_t reference; /* rank with the median peak; of two ranks, the smaller one */
+    uint32_t leaks;     /* number of ranks that leak */
+    uint32_t unplaced;  /* number of ranks that hold more without a stack than with one: their extra
+                         * or missing places are unknown */
     uint32_t most, first;
 } mv_rank_group;
 
@@ -62,23 +62,23 @@ typedef struct {
     mv_rank_group *each; /* [groups] */
     uint32_t count;
     mv_rank_outlier *outliers; /* [count] by rank */
-    uint32_t leaks;            /* ranks that leak */
-    uint32_t most, first;      /* of the first group with a `first`, or MV_NO_ROW */
-    mv_divergence *apart;      /* [ranks] the first difference of a rank from its group's `most`, or
-                                * MV_NO_DIVERGENCE */
+    uint32_t leaks;            /* number of ranks that leak */
+    uint32_t most, first;      /* of the first group that has a `first`, or MV_NO_ROW */
+    mv_divergence *apart;      /* [ranks] where a rank's sequence first differs from its group's
+                                * `most`, or MV_NO_DIVERGENCE */
     const char *const *names;  /* [ranks] names */
-    const char *verdict;       /* one sentence on all of them */
-    const char *leak_note;     /* a note that most ranks leak; "" */
+    const char *verdict;       /* one sentence about all ranks */
+    const char *leak_note;     /* note that most ranks leak, or "" */
 } mv_ranks;
 
-/* The rank that a rank is compared with. */
+/* The reference with which a rank is compared. */
 static inline uint32_t mv_rank_reference(const mv_ranks *ranks, uint32_t rank)
 {
     return ranks->each[ranks->group[rank]].reference;
 }
 
-/* `ranks` has `count` summaries, at least one. Without a grid (zeros) the groups are found.
- * O(n log n) in the sites of all. Fails only when out of memory. */
+/* `ranks` has `count` summaries, at least one. If `grid` is zero, stages are inferred. O(n log n)
+ * in the sites of all ranks. Fails only when out of memory. */
 mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
                          mv_rank_grid grid, mv_ranks *out, mv_err *err);
 

@@ -1,5 +1,6 @@
-/* Parts of summaries that are equal in many ranks, kept once: the ranks of a stage have the same
- * code, mostly the same sites, and often the same sequence. Several threads may share one. */
+/* Stores parts of summaries that are equal in many ranks only once: the ranks of a stage have
+ * the same code, mostly the same sites, and often the same sequence. Several threads may use
+ * one mv_shared_parts. */
 #ifndef MV_SHARED_PARTS_H
 #define MV_SHARED_PARTS_H
 
@@ -10,8 +11,8 @@
 
 typedef enum { MV_PART_CODE, MV_PART_SITES, MV_PART_POINTS } mv_part_kind;
 
-/* Identifies the bytes of a part: a hash of 128 bits, with a key that a file's author cannot know
- * (base/intern.h). */
+/* Identifies the bytes of a part: a 128-bit hash, with a key that a file's author cannot
+ * know (base/intern.h). */
 typedef struct {
     uint64_t low, high;
 } mv_part_key;
@@ -24,7 +25,7 @@ typedef struct {
 typedef struct {
     mv_arena arena;
     pthread_mutex_t lock;
-    mv_map rows; /* of key.low, in `parts`, plus 1 */
+    mv_map rows; /* by key.low, row of `parts` + 1 */
     uint32_t count, capacity;
     mv_shared_part *parts;
 } mv_shared_parts;
@@ -32,15 +33,15 @@ typedef struct {
 void mv_shared_parts_init(mv_shared_parts *shared, mv_budget *budget);
 void mv_shared_parts_release(mv_shared_parts *shared);
 
-/* `context` is what the meaning of the bytes depends on, beside themselves. */
+/* `context`: values other than the bytes on which their meaning depends. */
 mv_part_key mv_part_key_of(mv_part_kind kind, uint64_t context, mv_span bytes);
 
-/* Copies the members of a part that was added before; false if there is none. */
+/* Copies the members of a part added before; false if there is none. */
 bool mv_shared_parts_find(mv_shared_parts *shared, mv_part_kind kind, mv_part_key key,
                           mv_summary *out);
 
-/* Keeps pointers into the memory of `of`, which must outlive `shared`. Without memory the part is
- * not shared. */
+/* Keeps pointers into the memory of `of`, which must outlive `shared`. When out of memory, the part
+ * is not shared. */
 void mv_shared_parts_add(mv_shared_parts *shared, mv_part_key key, const mv_summary *of);
 
 #endif

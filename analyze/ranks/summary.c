@@ -47,7 +47,7 @@ static uint64_t frame_key(const mv_trace *trace, mv_frame_id frame)
     return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
 }
 
-/* Only Python frames, if there are any: native frames may differ by kernel. */
+/* Uses only Python frames, if there are any: native frames may differ by kernel. */
 static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t site)
 {
     mv_frame_kind most = sites->depth[site] == UINT32_MAX ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
@@ -63,7 +63,8 @@ static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t 
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* Without room left, a size with more bytes replaces the one with the fewest. */
+/* If there is no room, the size with the fewest bytes is replaced, provided that the new one
+ * has more. */
 static void count_size(mv_summary_site *site, uint64_t size, uint32_t times)
 {
     uint32_t least = 0;
@@ -111,7 +112,7 @@ static bool count_sites(mv_arena *scratch, summary_state *m, const mv_lives *liv
     return true;
 }
 
-/* Joins sites with equal keys (files of the same name in several folders). */
+/* Joins sites with equal keys, which come from files of the same name in several folders. */
 static uint32_t join_keys(mv_arena *scratch, mv_summary_site *site, uint32_t count)
 {
     uint32_t kept = 0;
@@ -218,7 +219,7 @@ static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const summary_state
     return out->code ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- whole summaries --------------------------------------------------------------------- */
 
 /* Levels of the whole trace. */
 static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,

@@ -3,8 +3,8 @@
  * be released as soon as it is summarized. docs/ranks.md explains the comparison and the file
  * format.
  *
- * The keys of sites are made of content (functions, base names of files, lines), not of row numbers
- * or folders: equal keys are the same code in any process. */
+ * The keys of sites depend on content (functions, base names of files, lines) rather than row
+ * numbers or folders: equal keys are the same code in any process. */
 #ifndef MV_SUMMARY_H
 #define MV_SUMMARY_H
 
@@ -14,26 +14,26 @@
 #include "analyze/ranks/rank_names.h"
 #include "analyze/totals/totals.h"
 
-/* Most sites in a summary: sites that hold most at the peak, then sites that requested most. */
+/* Maximum sites in a summary: those that hold most at the peak, then those that requested most. */
 #define MV_SUMMARY_SITES 4096
-/* Most sizes of one site: sizes with most bytes. */
+/* Maximum sizes per site: those with most bytes. */
 #define MV_SUMMARY_SIZES 8
-/* Most points of the sequence in memory, and in a file (or of many ranks in memory). */
+/* Maximum points of a sequence: in memory; in a file, or in memory if there are many ranks. */
 #define MV_SUMMARY_POINTS      (1u << 17)
 #define MV_SUMMARY_FILE_POINTS (1u << 10)
 
 typedef struct {
     uint64_t key;        /* never 0 */
-    mv_stack_id stack;   /* in mv_summary.code; complete; MV_NO_STACK: not recorded */
-    uint64_t peak_bytes; /* allocated at the peak, in sizes of blocks */
+    mv_stack_id stack;   /* complete stack in mv_summary.code; MV_NO_STACK: not recorded */
+    uint64_t peak_bytes; /* bytes of blocks allocated at the peak */
     uint32_t peak_blocks;
     uint64_t allocs;                  /* allocations within the trace */
-    uint64_t requested;               /* requested bytes of these, without rounding */
+    uint64_t requested;               /* bytes requested by these allocations, without rounding */
     uint64_t size[MV_SUMMARY_SIZES];  /* requested sizes; 0 after the last */
     uint32_t times[MV_SUMMARY_SIZES]; /* number of requests of each size */
 } mv_summary_site;
 
-/* The sequence of allocations up to and including one of them. */
+/* Hashes of the sequence of allocations up to and including one of them. */
 typedef struct {
     uint64_t chain; /* hash of all sizes and sites */
     uint64_t shape; /* hash of all sites */
@@ -43,7 +43,7 @@ typedef struct {
 } mv_summary_point;
 
 typedef struct {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     uint32_t device;
     mv_history_kind history;
     mv_leak_verdict verdict;
@@ -52,14 +52,14 @@ typedef struct {
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
     mv_bound allocated; /* of peak_allocated */
-    mv_bound reserved;  /* of peak_reserved; files store the doubts of both together, and which is
-                          * exact */
-    bool
-        is_missing_reserved; /* the file is from another tool and does not contain reserved memory */
-    bool
-        is_missing_failures; /* the file is from another tool and does not contain failed requests */
+    mv_bound reserved;  /* bound of peak_reserved; files store the doubts of both peaks together,
+                         * and which peak is exact */
+    bool is_missing_reserved; /* the file is from another tool and does not contain
+                               * reserved memory */
+    bool is_missing_failures; /* the file is from another tool and does not contain
+                               * failed requests */
     uint64_t leaked_bytes;
-    mv_stack_id leak_stack; /* of the largest leak, in `code`; MV_NO_STACK if there is none */
+    mv_stack_id leak_stack; /* stack of the largest leak, in `code`; MV_NO_STACK: none */
     bool is_cut;            /* some sites were dropped */
     uint32_t sites;
     mv_summary_site *site;   /* [sites] by key, ascending */
@@ -67,24 +67,23 @@ typedef struct {
     uint32_t stride;         /* point i is at allocation ((i + 1) << stride) - 1 */
     mv_summary_point *point; /* [points] */
     mv_summary_point end;    /* after all allocations; zeros if there are none */
-    const mv_trace *code;    /* only strings, frames and stacks */
+    const mv_trace *code;    /* contains only strings, frames and stacks */
 } mv_summary;
 
 /* Summarizes the events of `window`; events keep their numbers in the trace. The sequence has at
- * most `most_points` points. `name` is not copied.
- * Everything else is in `arena`, whose budget also covers temporary memory. Fails only when out of
- * memory. O(n log n). */
+ * most `most_points` points. `name` is not copied; everything else is in `arena`, whose budget also
+ * covers temporary memory. Fails only when out of memory. O(n log n). */
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                         uint32_t most_points, const char *name, mv_summary *out, mv_err *err);
 
 /* The site with this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
-/* [count] where the summaries come from, in `arena`; NULL when out of memory. */
+/* [count] the files and devices that summaries come from, in `arena`; NULL when out of memory. */
 mv_rank_place *mv_summary_places(mv_arena *arena, const mv_summary *const *summaries,
                                  uint32_t count);
 
-/* Whether a device has events or memory; others have no summary. */
+/* Whether a device has events or memory; other devices have no summary. */
 bool mv_device_is_used(const mv_trace *trace, uint32_t device);
 
 #endif

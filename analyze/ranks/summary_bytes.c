@@ -6,7 +6,7 @@
 #include "analyze/ranks/summary_code.h"
 #include "base/grow.h"
 
-/* The fewest bytes of one item of each kind. A count too large for the file is refused. */
+/* Minimum bytes per item of each kind. A count too large for the file is refused. */
 enum {
     LEAST_SUMMARY = 133,
     LEAST_TEXT = 4,
@@ -62,7 +62,7 @@ static void put_text(writer *w, mv_span text)
     put(w, text.data, (uint32_t)text.length);
 }
 
-/* The doubts of both peaks, as read by older versions, and which of the two is exact. */
+/* The doubts of both peaks, as older versions read them, and which of the two is exact. */
 static uint32_t flags_of(const mv_summary *s)
 {
     mv_bound both = s->allocated | s->reserved;
@@ -324,7 +324,7 @@ static mv_code take_frames(reader *r, mv_trace *out)
     return MV_OK;
 }
 
-/* The first stack is the empty one. */
+/* The first stack is always empty. */
 static mv_code measure_stacks(reader *r, uint32_t count, uint64_t *frames)
 {
     mv_code code = count > 0 ? MV_OK : out_of_range(r, "stacks");
@@ -368,7 +368,7 @@ static mv_code take_stacks(reader *r, mv_trace *out)
     return MV_OK;
 }
 
-/* Strings, frames and stacks keep the rows that they have in the file. */
+/* Strings, frames and stacks keep their rows in the file. */
 static mv_code take_code(reader *r, mv_summary *s)
 {
     mv_trace *out = mv_push_struct(r->arena, mv_trace);
@@ -460,7 +460,7 @@ static mv_code take_points(reader *r, mv_summary *s)
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "points") : MV_OK;
 }
 
-/* ---- parts that summaries share ---------------------------------------------------------- */
+/* ---- shared parts ------------------------------------------------------------------------ */
 
 static void skip_list(mv_cursor *c, uint64_t size)
 {
@@ -495,12 +495,13 @@ static void skip_points(mv_cursor *c)
     mv_take_bytes(c, POINT_BYTES);
 }
 
-/* The part is decoded where its bytes are new. Damaged parts are decoded to find the error. */
+/* Decodes a part if its bytes are new. Damaged parts are always decoded, to find the error. */
 static mv_code take_part(reader *r, mv_part_kind kind, mv_summary *s)
 {
     static void (*const skip[])(mv_cursor *) = {skip_code, skip_sites, skip_points};
     static mv_code (*const take[])(reader *, mv_summary *) = {take_code, take_sites, take_points};
-    /* Stacks of sites are rows of the code; the number of points follows from the number of allocations. */
+    /* stacks of sites are rows of the code; the number of points follows from the number
+     * of allocations */
     uint64_t context[] = {0, (uintptr_t)s->code, s->allocs};
     mv_cursor end = r->c;
     mv_part_key key;

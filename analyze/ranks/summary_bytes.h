@@ -1,5 +1,5 @@
-/* Summaries as bytes: the .summary files of `memviz summarize`. A file contains any number of them,
- * so files are merged by collecting their summaries. docs/ranks.md describes every byte. */
+/* Summaries as bytes: the .summary files of `memviz summarize`. A file contains any number of
+ * summaries, so files are merged by collecting them. docs/ranks.md describes every byte. */
 #ifndef MV_SUMMARY_BYTES_H
 #define MV_SUMMARY_BYTES_H
 
@@ -19,10 +19,9 @@ mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries,
                             mv_span *out, mv_err *err);
 
 /* Decodes the bytes of a file into *count summaries in `arena`. For any bytes, the result conforms
- * to summary.h, or the call fails: FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE, NOMEM, LIMIT.
- * err->offset is the byte. Parts that equal parts in `shared` (NULL: none) are
- * not decoded again, and the others are added to it: `arena` must outlive it, also after a failure.
- */
+ * to summary.h, or the call fails with FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE, NOMEM or LIMIT,
+ * and the byte in err->offset. Parts that equal parts in `shared` (may be NULL) are not decoded
+ * again, and other parts are added to it: `arena` must outlive `shared`, even after a failure. */
 mv_code mv_summaries_decode(mv_arena *arena, mv_shared_parts *shared, mv_span bytes,
                             mv_summary **out, uint32_t *count, mv_err *err);
 

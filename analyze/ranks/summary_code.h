@@ -1,5 +1,6 @@
-/* The code of a summary: a trace that only has strings, frames and stacks, in arrays of their exact
- * sizes. Thousands of summaries are kept, and the builder's lists have a mapping each. */
+/* The code of a summary: a trace that contains only strings, frames and stacks, in arrays of
+ * exact size. Thousands of summaries are kept, and each of the builder's lists would have its own
+ * memory mapping. */
 #ifndef MV_SUMMARY_CODE_H
 #define MV_SUMMARY_CODE_H
 

@@ -14,10 +14,11 @@
 
 typedef struct {
     const char *at;
-    char token[64]; /* the latest token, before `at`: a word, or one of , : [ ] */
+    char token[64]; /* the latest token, which ends before `at`: a word, or one of , : [ ] */
     char key[64];
-    bool is_recorded;     /* PyTorch accepted the text: unknown settings are skipped */
-    uint32_t bypass_from; /* row of divisions from which on there are none */
+    bool is_recorded;     /* the text is from a recording, so PyTorch accepted it: unknown settings
+                           * are skipped */
+    uint32_t bypass_from; /* row of divisions from which on there are no divisions */
     mv_alloc_conf *conf;
     char *why;
     uint32_t why_size;
@@ -45,8 +46,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(conf_text *t, const cha
     return false;
 }
 
-/* Returns "" at the end of the text. Words that do not fit are cut, and match no known word then.
- * */
+/* Returns "" at the end of the text. Words that do not fit are cut, and then match no
+ * known word. */
 static const char *next_token(conf_text *t)
 {
     uint32_t length = 0;
@@ -82,7 +83,8 @@ static bool to_number(conf_text *t, const char *text, uint64_t *out)
     return true;
 }
 
-/* More than MOST_MIB is taken for that: no device has it, and sums of a replay stay below 2^64. */
+/* Numbers above MOST_MIB are cut to it: no device has that much, and sums of a replay stay
+ * below 2^64. */
 static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
 {
     uint64_t mib;
@@ -95,7 +97,7 @@ static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
     return true;
 }
 
-/* UINT64_MAX: without a limit. */
+/* *out is UINT64_MAX if there is no limit. */
 static bool take_max_split(conf_text *t, uint64_t *out)
 {
     if (!take_mib(t, MV_LARGE_SEGMENT / MIB, out))
@@ -152,8 +154,8 @@ static void fill(uint64_t *divisions, uint32_t from, uint32_t end, uint64_t valu
         divisions[i] = value;
 }
 
-/* [256:1,512:2,>:8]: sizes from each edge (in MiB) on. The first edge also covers all sizes below
- * it, and > covers all above the last. */
+/* [256:1,512:2,>:8]: divisions for sizes from each edge (in MiB) on. The first edge also covers all
+ * smaller sizes, and > covers all sizes above the last edge. */
 static bool take_division_list(conf_text *t)
 {
     uint64_t *divisions = t->conf->rules.divisions, edge = 1, value;
@@ -203,16 +205,16 @@ static bool take_backend(conf_text *t)
     return refuse(t, "'%s' is not a backend", t->token);
 }
 
-/* The form of values whose keys change nothing on the device. */
+/* The form of a value, for keys without effect on the device. */
 typedef enum {
     BOOL,
-    NUMBER,         /* whole */
-    POSITIVE,       /* whole, above 0 */
-    POWER_OF_2_128, /* up to 128 */
+    NUMBER,         /* whole number */
+    POSITIVE,       /* whole number above 0 */
+    POWER_OF_2_128, /* power of two up to 128 */
 } value_form;
 
-/* Keys for pinned host memory, locks and captures: they are checked, but move no byte of the
- * device. */
+/* Keys for pinned host memory, locks and captures. They are checked, but have no effect on
+ * device memory. */
 static const struct {
     const char *key;
     value_form form;
@@ -244,7 +246,7 @@ static bool take_form(conf_text *t, value_form form)
     return true;
 }
 
-/* Skips a setting that some release knows but this table does not, up to its comma. */
+/* Skips a setting that some release knows but this table does not, including its comma. */
 static bool skip_value(conf_text *t)
 {
     t->at = end_of_setting(t->at);
@@ -278,8 +280,8 @@ static bool take_other(conf_text *t)
                         : refuse(t, "no such setting");
 }
 
-/* In PyTorch 1.13, larger sizes are not rounded up by divisions. The table of divisions only has
- * powers of two. */
+/* In PyTorch 1.13, larger sizes are not rounded up by divisions. The table of divisions contains
+ * only powers of two. */
 static bool take_bypass(conf_text *t)
 {
     uint64_t mib;
@@ -317,7 +319,7 @@ static bool take_value(conf_text *t)
     return take_other(t);
 }
 
-/* The text after the variable's name, if it is given: PYTORCH_ALLOC_CONF=... */
+/* The text after the variable's name, if the name is there: PYTORCH_ALLOC_CONF=... */
 static const char *after_variable(const char *text)
 {
     static const char *const names[] = {
@@ -334,7 +336,7 @@ static bool parse(conf_text *t)
     mv_alloc_conf *out = t->conf;
 
     *out = mv_alloc_conf_default();
-    out->max_non_split_rounding = 0; /* equal to large_segment unless it is given */
+    out->max_non_split_rounding = 0; /* equal to large_segment by default */
     t->at = after_variable(t->at);
     t->bypass_from = MV_ROUNDUP_STEPS;
     while (*next_token(t)) {
@@ -374,7 +376,8 @@ const char *mv_alloc_conf_text(const mv_trace *trace)
     return "";
 }
 
-/* Settings that no PyTorch accepts were not written by PyTorch: their numbers are not used. */
+/* Ignores settings that no PyTorch accepts: PyTorch did not write them, so their numbers are
+ * not used. */
 static mv_alloc_conf believable(const mv_alloc_conf *conf)
 {
     mv_alloc_conf as_text, sound = mv_alloc_conf_default();

@@ -3,9 +3,9 @@
  *     expandable_segments:True,roundup_power2_divisions:[256:1,512:2,>:8]
  *
  * Grammar and limits are PyTorch's own (parseArgs in CUDACachingAllocator.cpp of 1.13,
- * CUDAAllocatorConfig.cpp, AllocatorConfig.cpp; up to 2.14). Blanks are ignored. A text sets
- * everything that it does not name to its default. Settings for pinned host memory, for
- * locks and for captures are checked, but change nothing on the device. */
+ * CUDAAllocatorConfig.cpp, AllocatorConfig.cpp; up to 2.14). Blanks are ignored. Settings that a
+ * text does not name have their defaults. Settings for pinned host memory, locks and captures are
+ * checked, but have no effect on the device. */
 #ifndef MV_ALLOC_CONF_H
 #define MV_ALLOC_CONF_H
 
@@ -16,9 +16,10 @@
 
 typedef struct {
     mv_block_rules rules;            /* max_split_size, roundup_power2_divisions, expandable */
-    uint64_t max_non_split_rounding; /* how much larger than its request an unsplit block may be */
-    uint64_t large_segment;          /* shared large segment, large page of expandable segments */
-    double gc_threshold;             /* of the limit; 0: off */
+    uint64_t max_non_split_rounding; /* maximum excess of an unsplit block over its request */
+    uint64_t large_segment;          /* size of a shared large segment, and of a large page of
+                                      * expandable segments */
+    double gc_threshold;             /* fraction of the limit; 0: off */
     double fraction;                 /* per_process_memory_fraction; 1: no limit */
 } mv_alloc_conf;
 
@@ -29,11 +30,11 @@ mv_alloc_conf mv_alloc_conf_default(void);
  * name of the variable: PYTORCH_ALLOC_CONF=... */
 bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size);
 
-/* The settings that a trace was recorded under: allocator_settings, completed from the text that
- * PyTorch kept with them, then by the defaults. */
+/* The settings under which a trace was recorded: allocator_settings, completed from the text that
+ * PyTorch kept with them, then with the defaults. */
 mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace);
 
-/* The text that PyTorch kept; "" when there is none. */
+/* The text that PyTorch kept, or "". */
 const char *mv_alloc_conf_text(const mv_trace *trace);
 
 /* Whether both settings lead to the same heap for the same requests. */
@@ -42,13 +43,13 @@ bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b);
 /* A text that parses to these settings; "" for the defaults. Cut to fit; 512 bytes are enough. */
 const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size);
 
-/* The keys of a text that change nothing on the device: those for pinned host memory, locks
- * and captures. Returns how many there are. */
+/* The keys in a text that have no effect on the device: those for pinned host memory, locks and
+ * captures. Returns their number. */
 #define MV_MOST_IDLE_KEYS 16
 uint32_t mv_alloc_conf_idle(const char *text, const char *keys[MV_MOST_IDLE_KEYS]);
 
-/* The text with one setting changed, or left out (`value` NULL), and all others kept. In `arena`;
- * NULL when memory is out. */
+/* The text with one setting changed, or removed if `value` is NULL; all others are kept. In
+ * `arena`; NULL when out of memory. */
 const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *key,
                                  const char *value);
 

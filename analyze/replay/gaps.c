@@ -22,8 +22,8 @@ static void refresh(mv_gaps *gaps, uint32_t row)
     g->most = right > g->most ? right : g->most;
 }
 
-/* Splits into the nodes below `addr`, *low, and the others, *high. Recursion is as deep as the
- * tree, which is balanced. */
+/* Splits a tree into *low, the nodes below `addr`, and *high, the others. Recursion is as deep as
+ * the tree, which is balanced. */
 static void split(mv_gaps *gaps, uint32_t row, uint64_t addr, uint32_t *low, uint32_t *high)
 {
     if (row == MV_NO_GAP) {

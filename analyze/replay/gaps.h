@@ -1,6 +1,6 @@
-/* Free ranges of an address space: finds the lowest or the highest that is large enough in O(log
- * n). A treap by address in which every node has the largest size below it. Ranges do not overlap;
- * adjoining ones are not joined here. */
+/* Free ranges of an address space: finds the lowest or the highest range that is large enough in
+ * O(log n). A treap by address in which every node has the largest size of its subtree. Ranges must
+ * not overlap; adjoining ranges are not joined here. */
 #ifndef MV_GAPS_H
 #define MV_GAPS_H
 
@@ -13,8 +13,8 @@
 typedef struct {
     uint64_t addr;
     uint64_t size;
-    uint64_t most;  /* largest size of this node and those below it */
-    uint32_t owner; /* the caller's */
+    uint64_t most;  /* largest size of this node and its descendants */
+    uint32_t owner; /* for use by the caller */
     uint32_t left, right;
 } mv_gap;
 
@@ -26,8 +26,8 @@ typedef struct {
     uint32_t spare; /* list of removed rows, by `right` */
 } mv_gaps;
 
-/* The priority of a row in a treap: a hash of its number, so that no file can unbalance the tree.
- */
+/* The priority of a row in a treap: a hash of its number, so that no file can unbalance
+ * the tree. */
 static inline uint32_t mv_treap_priority(uint32_t row)
 {
     row ^= row >> 16;
@@ -39,14 +39,16 @@ static inline uint32_t mv_treap_priority(uint32_t row)
 
 void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
 
-/* False when memory is out. */
+/* False when out of memory. */
 bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner);
 void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
 
-/* MV_NO_GAP when there is none. */
+/* MV_NO_GAP if there is no such gap. */
 uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size);
 uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size);
-uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last that starts below addr */
-uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr); /* the first that starts there or above */
+uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last gap that starts
+                                                              * below addr */
+uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr);     /* the first gap that starts at or
+                                                          * above addr */
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Evidence in a file. "No" is used only if a release with the key would have written it. */
+/* Evidence in a file. NO is only used if a release with the key would have written it. */
 typedef enum { NO, YES, UNSEEN } seen;
 
 typedef struct {
@@ -13,23 +13,24 @@ typedef struct {
         forward, event_pool, host, annotate, internal, mapped;
 } evidence;
 
-/* The releases that each key or action proves. `since` is the first release that writes it, `until`
- * the last one, 0: all since then. Sources: PyTorch's sources of these releases and the pull
- * requests named. */
+/* The releases that each key or action proves. `since` is the first release that writes it,
+ * `until` the last; 0: all later releases. Source: PyTorch's code of these releases, and the named
+ * pull requests. */
 static const struct {
     size_t seen; /* offset in `evidence` */
     uint32_t since, until;
-    bool always; /* every release from `since` on writes it wherever it applies */
+    bool always; /* every release from `since` on writes it wherever applicable */
 } facts[] = {
 #define FACT(field, since, until, always)               \
     {                                                   \
         offsetof(evidence, field), since, until, always \
     }
-    FACT(dict, 200, 0, false),       /* _snapshot(): Module.cpp 2.0; memory_snapshot() is a list */
-    FACT(history, 113, 200, false),  /* blocks[].history: Module.cpp 1.13, 2.0; only recorded */
+    FACT(dict, 200, 0, false),       /* _snapshot(): Module.cpp 2.0; before, memory_snapshot() is
+                                      * a list */
+    FACT(history, 113, 200, false),  /* blocks[].history: Module.cpp 1.13, 2.0; only if recorded */
     FACT(requested, 200, 0, true),   /* requested_size of segments: Module.cpp 2.0 */
     FACT(pool, 201, 0, true),        /* segment_pool_id: absent in 2.0, present in 2.4's tree */
-    FACT(addresses, 201, 0, true),   /* address of blocks: as above */
+    FACT(addresses, 201, 0, true),   /* address of blocks: as segment_pool_id */
     FACT(mapped, 201, 0, false),     /* segment_map: CUDACachingAllocator.cpp 2.1 */
     FACT(time, 202, 0, true),        /* time_us: PR 112266, October 2023 */
     FACT(settings, 203, 0, true),    /* allocator_settings: PR 119404, February 2024 */
@@ -111,7 +112,7 @@ static evidence evidence_of(const mv_trace *t)
     return e;
 }
 
-/* The release before one. */
+/* The release before another. */
 static uint32_t before(uint32_t release)
 {
     return release == 200 ? 113 : release - 1;

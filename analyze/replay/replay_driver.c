@@ -64,7 +64,7 @@ static void give_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
     add_gap(d, &d->space, addr, size, 0);
 }
 
-/* Removes [addr, addr + size) from the free space, as far as it is free. */
+/* Removes the free parts of [addr, addr + size) from the free space. */
 static void take_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
 {
     uint64_t end = addr + size;
@@ -100,9 +100,9 @@ static uint32_t new_chunk(mv_replay_driver *d, uint64_t addr, uint64_t size)
     return d->chunk_count - 1;
 }
 
-/* Room for a new chunk, from the top. The driver asks the system for one chunk (less a page) more
- * than it needs, keeps the upper end, and gives the rest back. So ranges without that extra room
- * are skipped. */
+/* Finds room for a new chunk, from the top downwards. The driver requests one chunk (less a page)
+ * more than it needs from the system, keeps the upper end, and gives the rest back. So ranges
+ * without that extra room are skipped. */
 static uint64_t reserve_chunk(mv_replay_driver *d, uint64_t size)
 {
     uint32_t gap = mv_gaps_highest(&d->space, size + CHUNK - PAGE);
@@ -148,7 +148,7 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *d, uint64_t addr, uint6
     uint64_t low = addr / CHUNK * CHUNK, end = addr + size, edge;
 
     if (low <= SPACE_LOW || end < addr || end > SPACE_HIGH)
-        return (mv_driver_place){addr, MV_NO_GAP}; /* no driver places memory there */
+        return (mv_driver_place){addr, MV_NO_GAP}; /* drivers never place memory there */
     d->floor = d->floor && d->floor < low ? d->floor : low;
     if (hole != MV_NO_GAP && d->holes.gaps[hole].addr + d->holes.gaps[hole].size >= end) {
         mv_gap gap = d->holes.gaps[hole];
@@ -158,7 +158,7 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *d, uint64_t addr, uint6
         add_gap(d, &d->holes, end, gap.addr + gap.size - end, gap.owner);
         return (mv_driver_place){addr, gap.owner};
     }
-    /* In its chunk, the part below belongs to others, and the part above is free. */
+    /* within its chunk, the part below belongs to others, and the part above is free */
     edge = low + chunk_size(end - low);
     chunk = new_chunk(d, low, edge - low);
     if (chunk == MV_NO_GAP)
@@ -195,9 +195,9 @@ void mv_replay_driver_free(mv_replay_driver *d, uint64_t addr, uint64_t size, ui
         add_gap(d, &d->holes, addr, size, home);
 }
 
-/* ---- both -------------------------------------------------------------------------------- */
+/* ---- segments and address spaces --------------------------------------------------------- */
 
-/* Above the lowest chunk of the recorded run, address space belongs to others, except what was
+/* Address space above the lowest chunk of the recorded run belongs to others, except for memory
  * given back. */
 static void stop_following(mv_replay_driver *d)
 {

@@ -1,10 +1,10 @@
 /* The placement of memory by the device's driver: addresses of cudaMalloc and of expandable
  * segments.
  *
- * Addresses decide ties: of two free blocks of the same size the allocator takes the lower one.
- * Recorded traces show how the driver chooses them (docs/whatif.md): it takes chunks of address
- * space, multiples of 32 MiB, from the top downwards, and puts a segment into the lowest chunk with
- * enough room. */
+ * Addresses decide ties: of two free blocks of the same size, the allocator takes the lower one.
+ * Recorded traces show how the driver chooses addresses (docs/whatif.md): it takes chunks of
+ * address space, in multiples of 32 MiB, from the top downwards, and puts a segment into the lowest
+ * chunk with enough room. */
 #ifndef MV_REPLAY_DRIVER_H
 #define MV_REPLAY_DRIVER_H
 
@@ -12,13 +12,13 @@
 
 typedef enum {
     MV_PLACE_CHUNKS, /* as the driver does */
-    MV_PLACE_RISING, /* each above the last, none used again: the comparison in docs/whatif.md */
+    MV_PLACE_RISING, /* each above the last, no address reused: the comparison in docs/whatif.md */
 } mv_place_rule;
 
 typedef struct {
     uint64_t addr;
     uint64_t size;
-    uint64_t live; /* bytes of segments in it */
+    uint64_t live; /* bytes of segments in the chunk */
 } mv_driver_chunk;
 
 /* A segment of the recorded run, for replays that follow it. */
@@ -34,12 +34,11 @@ typedef struct {
     mv_gaps holes; /* room within chunks; owner: row of chunks */
     uint32_t chunk_count, chunk_capacity;
     mv_driver_chunk *chunks;
-    uint64_t floor;  /* lowest chunk of the recorded run so far; 0: none was followed */
+    uint64_t floor;  /* lowest chunk of the recorded run so far; 0: the run was not followed */
     uint64_t rising; /* next address */
     uint64_t next_reservation;
 
-    /* As long as the replay asks for the same sizes as the recorded run, it gets the same
-     * addresses. */
+    /* While the replay requests the same sizes as the recorded run, it gets the same addresses. */
     const mv_driver_record *recorded;
     uint32_t recorded_count, recorded_at;
     bool follows;
@@ -54,8 +53,7 @@ typedef struct {
 
 bool mv_replay_driver_init(mv_replay_driver *driver, mv_arena *arena);
 
-/* For an empty driver: the first segments get the addresses of `recorded`, as long as sizes agree.
- * */
+/* For an empty driver: the first segments get the addresses in `recorded`, while sizes agree. */
 void mv_replay_driver_follow(mv_replay_driver *driver, const mv_driver_record *recorded,
                              uint32_t count);
 
@@ -65,7 +63,7 @@ void mv_replay_driver_free(mv_replay_driver *driver, uint64_t addr, uint64_t siz
 /* Adds a segment at a known address. */
 mv_driver_place mv_replay_driver_adopt(mv_replay_driver *driver, uint64_t addr, uint64_t size);
 
-/* The start of the address space of an expandable segment; follows the recorded run, too. */
+/* The start of the address space for an expandable segment; also follows the recorded run. */
 uint64_t mv_replay_driver_reserve(mv_replay_driver *driver);
 
 #endif

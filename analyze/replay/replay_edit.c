@@ -5,9 +5,9 @@
 typedef struct {
     mv_arena *arena;
     const mv_edit *edit;
-    uint32_t known; /* ids below are rows of lives->allocs */
+    uint32_t known; /* lower ids are rows of lives->allocs */
     uint32_t op_count, capacity;
-    mv_replay_op *ops; /* that the edit makes */
+    mv_replay_op *ops; /* operations made by the edit */
     mv_replay_script *out;
     bool out_of_memory;
 } edit_state;
@@ -37,7 +37,7 @@ static bool is_about(const edit_state *e, const mv_replay_op *op)
     return has_id(op) && op->id < e->known && e->edit->rows[op->id];
 }
 
-/* The requested bytes of blocks from before the first event, to be changed. */
+/* A copy of the requested bytes of blocks from before the first event, to be changed. */
 static uint64_t *start_bytes(edit_state *e)
 {
     mv_replay_script *s = e->out;
@@ -88,7 +88,7 @@ static void scale(edit_state *e)
     }
 }
 
-/* Blocks from before the trace stay as they are. */
+/* Blocks from before the trace keep their sizes. */
 static void resize(edit_state *e)
 {
     for (uint32_t i = 0; i < e->out->op_count; i++) {
@@ -117,7 +117,7 @@ static uint64_t part_of(uint64_t bytes)
     return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
 }
 
-/* The most bytes of the rows at once. */
+/* The maximum bytes that the rows occupy at once. */
 static uint64_t most_at_once(edit_state *e)
 {
     const mv_replay_script *s = e->out;
@@ -216,12 +216,11 @@ static void empty_cache(edit_state *e)
     }
 }
 
-/* ---- blocks that leave and come back
- * ------------------------------------------------------------ */
+/* ---- blocks that leave and come back ----------------------------------------------------- */
 
-/* Operations to be added before a position, as a list for each. */
+/* Operations to insert, as a list for each position. */
 typedef struct {
-    uint32_t next; /* MV_NO_ROW: the last of the position */
+    uint32_t next; /* MV_NO_ROW: last of the position */
     mv_replay_op op;
 } late_op;
 
@@ -261,8 +260,8 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
     late->last[at] = late->count - 1;
 }
 
-/* The operations with the inserted ones; frees of a row become frees of `is_now[row]`, and those of
- * MV_NO_ROW are left out. */
+/* Merges the inserted operations. Frees of a row become frees of `is_now[row]`; if that is
+ * MV_NO_ROW, they are dropped. */
 static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 {
     for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
@@ -280,12 +279,13 @@ static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
     }
 }
 
-/* Begins and ends of runs of operations: in constant time for each. */
+/* Bounds of runs of operations, for lookups in constant time. */
 typedef struct {
-    uint32_t *start;      /* [op_count] of the run of allocations, or of others, that it is in */
-    uint32_t *next_alloc; /* [op_count] the first allocation after it; op_count: none */
-    uint32_t *failure;    /* [op_count + 1] the failed request after the last allocation before it;
-                        * MV_NO_ROW: none */
+    uint32_t *start;      /* [op_count] start of its run: consecutive allocations, or
+                           * consecutive others */
+    uint32_t *next_alloc; /* [op_count] next allocation; op_count: none */
+    uint32_t *failure;    /* [op_count + 1] the failed request since the previous allocation;
+                           * MV_NO_ROW: none */
 } op_runs;
 
 static void init_runs(edit_state *e, op_runs *runs)
@@ -314,15 +314,15 @@ static void init_runs(edit_state *e, op_runs *runs)
     }
 }
 
-/* The operation that frees a block begins with its allocations: after the last free before them.
- * The frees just before this one belong to the same operation. */
+/* An operation that frees a block begins with its allocations, after the last free before them. The
+ * frees just before this one belong to the same operation. */
 static uint32_t begin_of_free(const op_runs *runs, uint32_t at)
 {
     return runs->start[at] == 0 ? 0 : runs->start[runs->start[at] - 1];
 }
 
-/* The position of the second allocation after one, since the first may have been made from it; or
- * where the program lets go of it. */
+/* The end of a block's use: the second allocation after it, because the first may have been
+ * computed from the block; or the point where the program drops the block, if later. */
 static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint32_t *born,
                            uint32_t at)
 {
@@ -337,7 +337,8 @@ static uint32_t end_of_use(const edit_state *e, const op_runs *runs, const uint3
     return gone > next ? gone : next;
 }
 
-/* Of the allocations, or of the first free of each: op_count for those that were cut off. */
+/* Positions of the allocations or, with `of_frees`, of their first frees; op_count if a failed
+ * request cut the free off. */
 static uint32_t *positions(edit_state *e, bool of_frees)
 {
     uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);
@@ -357,8 +358,8 @@ static uint32_t *positions(edit_state *e, bool of_frees)
     return at;
 }
 
-/* Whether an exception freed it, rather than the operation that would have used it: then it would
- * have been needed after the request that failed. */
+/* Whether an exception freed the block instead of the operation that would have used it: the block
+ * would have been needed after the failed request. */
 static bool is_unwound(const op_runs *runs, uint32_t born, uint32_t freed)
 {
     return freed != MV_NO_ROW && runs->failure[freed] != MV_NO_ROW && born < runs->failure[freed];
@@ -400,26 +401,25 @@ static void offload(edit_state *e)
         merge(e, &late, is_now);
 }
 
-/* One call of a module, as positions of operations. Blocks that it keeps are freed after its end.
- */
+/* One module call, as positions of operations. Blocks that a call keeps are freed after its end. */
 typedef struct {
-    uint32_t first, last; /* its first and last allocation */
-    uint32_t end;         /* the next allocation of another call: its frees end there, too */
-    uint32_t output;      /* id of its last allocation that is kept: the others' input */
-    uint32_t last_kept;   /* the last allocation that is kept beside the output */
-    uint32_t back;        /* the first free of a kept block other than the output; MV_NO_ROW: none
-                           * is */
+    uint32_t first, last; /* first and last allocation of the call */
+    uint32_t end;         /* next allocation of another call: the frees of this call end
+                           * there, too */
+    uint32_t output;      /* id of the call's last kept allocation, the input of other calls */
+    uint32_t last_kept;   /* last allocation that is kept apart from the output */
+    uint32_t back;        /* first free of a kept block other than the output, or MV_NO_ROW */
 } call_span;
 
 typedef struct {
     edit_state *e;
-    const uint32_t *of;     /* call of each id */
+    const uint32_t *of;     /* call by id */
     uint32_t *born, *freed; /* [known] positions */
     uint32_t count;
     call_span *calls;
     op_runs runs;
-    uint32_t *lowest, *highest; /* [op_count] by the start of a run of frees: the calls whose blocks
-                                 * it frees; highest 0: none */
+    uint32_t *lowest, *highest; /* [op_count] by the start of a run of frees: range of the calls
+                                 * whose blocks the run frees; highest 0: none */
 } call_list;
 
 static const call_span *call_of(const call_list *l, uint32_t id)
@@ -429,15 +429,16 @@ static const call_span *call_of(const call_list *l, uint32_t id)
                : NULL;
 }
 
-/* Whether it outlives the call that made it. */
+/* Whether a block outlives the call that allocated it. */
 static bool is_late(const call_list *l, uint32_t id)
 {
     return l->freed[id] > call_of(l, id)->end;
 }
 
-/* The backward pass allocates between two calls, and goes from each call to the one before it. So
- * what is freed at once with blocks of calls further away is freed by something else: the end of
- * autocast, which forgets its casts of weights, or of a list of outputs. But an exception frees all. */
+/* The backward pass goes from each call to the previous one and allocates in between. So if a block
+ * is freed together with blocks of more distant calls, something else frees it: the end of
+ * autocast, which drops its casts of weights, or the end of a list of outputs. An exception,
+ * however, frees all blocks. */
 static bool is_shared(const call_list *l, uint32_t id)
 {
     uint32_t at = l->freed[id], run;
@@ -448,7 +449,7 @@ static bool is_shared(const call_list *l, uint32_t id)
     return l->highest[run] > l->lowest[run] + 1;
 }
 
-/* Whether it is there for the backward pass of the call that made it. */
+/* Whether a block is kept for the backward pass of the call that allocated it. */
 static bool is_kept(const call_list *l, uint32_t id)
 {
     return is_late(l, id) && !is_shared(l, id);
@@ -513,7 +514,7 @@ static bool is_cut(const call_list *l, const call_span *c)
     return is_unwound(&l->runs, c->last, c->back);
 }
 
-/* The end of the first life of a block that a call keeps. */
+/* Ends the first life of a block that a call keeps. */
 static void leave(call_list *l, late_ops *late, uint32_t at)
 {
     const mv_replay_op *op = &l->e->out->ops[at];
@@ -523,7 +524,7 @@ static void leave(call_list *l, late_ops *late, uint32_t at)
     insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
 }
 
-/* Makes an allocation of a call again. Blocks that it keeps are gone in between. */
+/* Repeats an allocation of a call. Blocks that the call keeps are gone in between. */
 static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_now)
 {
     const mv_replay_op *op = &l->e->out->ops[at];
@@ -543,7 +544,7 @@ static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_n
     }
 }
 
-/* Calls are made again up to the last allocation that the backward pass needs. */
+/* Repeats calls up to the last allocation that the backward pass needs. */
 static void recompute(edit_state *e)
 {
     const mv_replay_script *s = e->out;
@@ -580,12 +581,12 @@ static void recompute(edit_state *e)
     }
     for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
         if (call_of(&l, i) && !is_kept(&l, i))
-            is_now[i] = i; /* the frees of the first time */
+            is_now[i] = i; /* frees of the first allocation */
     if (!e->out_of_memory)
         merge(e, &late, is_now);
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all edits --------------------------------------------------------------------------- */
 
 static void apply(edit_state *e)
 {

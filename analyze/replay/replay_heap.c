@@ -52,7 +52,7 @@ void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr
 
 static void raise(uint64_t now, uint64_t *peak)
 {
-    if ((int64_t)now > (int64_t)*peak) /* the trace contradicts itself if this is below zero */
+    if ((int64_t)now > (int64_t)*peak) /* negative if the trace contradicts itself */
         *peak = now;
 }
 
@@ -124,7 +124,7 @@ static mv_replay_order *order_of(mv_replay_heap *heap, uint32_t block)
     return heap->blocks[block].state == MV_REPLAY_UNMAPPED ? &pool->unmapped : &pool->free;
 }
 
-/* `high` becomes part of `low`. Neither is in its pool. */
+/* Makes `high` part of `low`. Both must be out of their pools. */
 static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
 {
     mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
@@ -136,7 +136,7 @@ static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
     mv_replay_block_drop(heap, high);
 }
 
-/* `low` becomes part of `high`, which is in its pool and mostly keeps its place there. */
+/* Makes `low` part of `high`, which is in its pool and usually keeps its place there. */
 static void join_above(mv_replay_heap *heap, mv_replay_order *order, uint32_t low, uint32_t high)
 {
     mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
@@ -202,7 +202,7 @@ uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded)
     return (rounded + MV_SMALL_SEGMENT - 1) / MV_SMALL_SEGMENT * MV_SMALL_SEGMENT;
 }
 
-/* The size the block could grow to, with the unmapped space after it. */
+/* The size to which the block could grow, with the unmapped space after it. */
 static uint64_t reach_of(const mv_replay_heap *heap, uint32_t block)
 {
     const mv_replay_block *b = &heap->blocks[block];
@@ -220,8 +220,8 @@ static uint32_t next_of_stream(const mv_replay_heap *heap, uint32_t pool, uint32
     return next;
 }
 
-/* Among several expandable blocks that fit, the one that would waste least by growing. Without
- * expandable_segments, the first block that is not expandable. */
+/* Among several expandable blocks that fit, returns the one that would waste the fewest bytes by
+ * growing. Without expandable_segments, returns the first block that is not expandable. */
 static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
 {
     uint32_t next;
@@ -319,7 +319,7 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
     note_use(heap, block, bytes);
 }
 
-/* Makes a row of the low end of a block that stays in its pool. */
+/* Allocates a new row for the low end of a block that stays in its pool. */
 static uint32_t cut_low_end(mv_replay_heap *heap, uint32_t block, uint64_t size)
 {
     uint32_t low = mv_replay_block_new(heap), priority;
@@ -357,7 +357,7 @@ uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, u
     low = cut_low_end(heap, block, rounded);
     if (low == MV_NO_ROW)
         return MV_NO_ROW;
-    if (block == heap->least && rest >= rounded) { /* all blocks before it were too small */
+    if (block == heap->least && rest >= rounded) { /* all earlier blocks were too small */
         heap->blocks[block].addr = addr;
         heap->blocks[block].size = rest;
     } else {
@@ -373,7 +373,7 @@ static void give_back_plan(mv_replay_heap *heap)
         mv_replay_give_back(heap, heap->plan.row[i]);
 }
 
-/* Collects garbage before a request to the device, until enough was given back. */
+/* Collects garbage before a request to the device, until enough has been given back. */
 static void collect(mv_replay_heap *heap)
 {
     double threshold = heap->conf.gc_threshold * (double)heap->limit;
@@ -400,7 +400,8 @@ void mv_replay_empty_cache(mv_replay_heap *heap)
     give_back_plan(heap);
 }
 
-/* PyTorch's order: the device, then large cached blocks, then all cached blocks. */
+/* In PyTorch's order: from the device; after releasing large cached blocks; after releasing all
+ * cached blocks. */
 static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded,
                        bool capturing)
 {

@@ -22,7 +22,7 @@ static void note_releasable(mv_replay_heap *heap, uint32_t block)
     heap->pools[b->pool].may_have_pages |= b->expandable;
 }
 
-/* The place that points to the child `block` of `up`; MV_NO_ROW: to the root. */
+/* The pointer to the child `block` of `up`; the root pointer if `up` is MV_NO_ROW. */
 static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32_t up,
                          uint32_t block)
 {
@@ -31,8 +31,8 @@ static uint32_t *link_to(mv_replay_block *blocks, mv_replay_order *order, uint32
     return blocks[up].left == block ? &blocks[up].left : &blocks[up].right;
 }
 
-/* `child`, or nothing, hangs at `link`, which is a part of `up`. */
-static void hang(mv_replay_block *blocks, uint32_t *link, uint32_t up, uint32_t child)
+/* Attaches `child`, which may be MV_NO_ROW, at `link`, a link of `up`. */
+static void attach(mv_replay_block *blocks, uint32_t *link, uint32_t up, uint32_t child)
 {
     *link = child;
     if (child != MV_NO_ROW)
@@ -52,15 +52,15 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
         link = is_less(order, key, key_of(blocks, up)) ? &blocks[up].left : &blocks[up].right;
     }
     rest = *link;
-    hang(blocks, link, up, block);
+    attach(blocks, link, up, block);
     while (rest != MV_NO_ROW) {
         if (is_less(order, key_of(blocks, rest), key)) {
-            hang(blocks, low, of_low, rest);
+            attach(blocks, low, of_low, rest);
             of_low = rest;
             low = &blocks[rest].right;
             rest = *low;
         } else {
-            hang(blocks, high, of_high, rest);
+            attach(blocks, high, of_high, rest);
             of_high = rest;
             high = &blocks[rest].left;
             rest = *high;
@@ -86,16 +86,16 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
         bool is_low = blocks[low].priority >= blocks[high].priority;
         next = is_low ? low : high;
-        hang(blocks, link, up, next);
+        attach(blocks, link, up, next);
         up = next;
         link = is_low ? &blocks[next].right : &blocks[next].left;
         *(is_low ? &low : &high) = *link;
     }
-    hang(blocks, link, up, low != MV_NO_ROW ? low : high);
+    attach(blocks, link, up, low != MV_NO_ROW ? low : high);
     blocks[block].left = blocks[block].right = blocks[block].up = MV_NO_ROW;
 }
 
-/* The block before another one in the tree, or after it; MV_NO_ROW: none. */
+/* The previous or next block in the tree, or MV_NO_ROW. */
 static uint32_t neighbour(const mv_replay_block *blocks, uint32_t block, bool is_after)
 {
     uint32_t row = is_after ? blocks[block].right : blocks[block].left, up;

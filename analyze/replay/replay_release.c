@@ -9,8 +9,8 @@ static void plan_add(mv_replay_heap *heap, uint32_t block)
         heap->out_of_memory = true;
 }
 
-/* Those of the free blocks that are whole segments, or, with `pages`, that have whole pages. False:
- * none. */
+/* Plans the free blocks in `order` that are whole segments or, with `pages`, that contain whole
+ * pages. False if there are none. */
 static bool plan_those(mv_replay_heap *heap, const mv_replay_order *order, bool pages)
 {
     uint32_t before = heap->plan.count;
@@ -26,7 +26,7 @@ static bool plan_those(mv_replay_heap *heap, const mv_replay_order *order, bool 
     return heap->plan.count > before;
 }
 
-/* release_blocks(): whole segments first, then the free pages of expandable ones. */
+/* release_blocks(): whole segments first, then the free pages of expandable segments. */
 static void plan_pool(mv_replay_heap *heap, uint32_t pool)
 {
     mv_replay_pool *p = &heap->pools[pool];
@@ -161,7 +161,7 @@ void mv_replay_give_back(mv_replay_heap *heap, uint32_t block)
         return;
     }
     mv_replay_driver_free(&heap->driver, b->addr, b->size, b->home);
-    if (mv_replay_is_split(b)) /* then a neighbour may be all that is left */
+    if (mv_replay_is_split(b)) /* a neighbour may be all that remains of the segment */
         heap->pools[b->pool].may_have_whole = true;
     if (b->prev != MV_NO_ROW)
         heap->blocks[b->prev].next = MV_NO_ROW;

@@ -1,40 +1,41 @@
 #include "analyze/replay/replay_script.h"
 
 typedef struct mv_replay {
-    mv_arena own; /* all that it takes */
+    mv_arena own; /* all memory of the run */
     const mv_replay_script *script;
-    mv_replay_script made; /* what `script` is unless it was given */
+    mv_replay_script made; /* `script` points here unless the caller passed one */
     mv_replay_heap heap;
     mv_replay_result result;
-    uint32_t *block_of; /* [script->ids] MV_NO_ROW: not alive, or left out */
+    uint32_t *block_of; /* [script->ids] MV_NO_ROW: not alive, or skipped */
     uint32_t at;        /* next operation */
     uint64_t enough;
-    uint64_t counted; /* steps that were taken off *left */
+    uint64_t counted; /* steps already subtracted from *left */
     uint64_t *left;   /* steps that may still be taken */
     mv_replay_curve *curve;
-    uint32_t columns, room; /* of the curve: begun so far; in all */
-    bool is_new_column;     /* no event of the last one is before this operation */
-    uint64_t own_left;      /* what it points to if nothing was given */
+    uint32_t columns, room; /* of the curve: columns begun, columns in total */
+    bool is_new_column;     /* the last column has no earlier event */
+    uint64_t own_left;      /* `left` points here unless the caller passed one */
 } run_state;
 
-/* An owner's bit: a row of allocations, requested a second time. */
+/* Bit in an owner: the allocation with this row, requested a second time. */
 #define MADE_AGAIN (1ull << 32)
 
-/* Marks a block as owned by an allocation (its row), or by a request that was made again. */
+/* Sets a block's owner: an allocation (its row), or a repeated request. */
 static void own(run_state *r, uint32_t block, uint64_t owner)
 {
     if (block != MV_NO_ROW)
         r->heap.blocks[block].owner = owner;
 }
 
-/* Whether the owner's block is still in this state. */
+/* Whether the owner's block is still in `state`. */
 static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_state state)
 {
     return block != MV_NO_ROW && r->heap.blocks[block].state == state &&
            r->heap.blocks[block].owner == owner;
 }
 
-/* The script decides whether everything uses one stream or pool: its operations may be shared. */
+/* The script determines whether everything uses one stream or pool, because its operations may be
+ * shared between scripts. */
 static void run_alloc(run_state *r, const mv_replay_op *op)
 {
     const mv_replay_script *s = r->script;
@@ -48,8 +49,8 @@ static void run_alloc(run_state *r, const mv_replay_op *op)
         r->result.first_oom = op->event;
 }
 
-/* The block of an allocation if it is in this state. Frees may come without a request, or may have
- * completed because the allocator waited for all pending ones. */
+/* The block of an allocation if it is in `state`. Frees may come without a request, or may already
+ * be complete because the allocator waited for all pending frees. */
 static uint32_t block_in(const run_state *r, uint32_t id, mv_replay_state state)
 {
     uint32_t block = r->block_of[id];
@@ -69,8 +70,8 @@ static void run_free(run_state *r, const mv_replay_op *op, bool completes)
         r->block_of[op->id] = MV_NO_ROW;
 }
 
-/* A request that failed in the recorded run. If it is met now, the program would have continued.
- * The trace does not show how, so the block is freed again. */
+/* A request that failed in the recorded run. If it succeeds here, the program would have continued
+ * in a way that the trace does not show, so the block is freed again. */
 static void run_try(run_state *r, const mv_replay_op *op)
 {
     uint64_t ooms = r->heap.counts.ooms;
@@ -103,7 +104,7 @@ static void allow_private_releases(run_state *r, uint32_t event)
         r->heap.pools[i].may_release = r->script->release_from[i / 2] <= event;
 }
 
-/* Begins the columns of the curve up to that of an event, at the present levels. */
+/* Begins the curve's columns up to the one with `event`, at the present levels. */
 static void begin_columns(run_state *r, uint32_t event)
 {
     mv_replay_curve *c = r->curve;
@@ -131,7 +132,7 @@ static void raise_column(run_state *r)
 
 static void run_op(run_state *r, const mv_replay_op *op)
 {
-    r->heap.work += 1 + op->is_request; /* for each event */
+    r->heap.work += 1 + op->is_request; /* one step per event */
     switch ((mv_replay_op_kind)op->kind) {
     case MV_OP_ALLOC:
         run_alloc(r, op);
@@ -163,7 +164,7 @@ static bool start(run_state *r, const mv_replay_opts *opts)
                 (opts->start == MV_START_BY_SETTINGS &&
                  s->conf.rules.expandable != opts->conf.rules.expandable);
 
-    conf.rules.pad = s->conf.rules.pad; /* depends on the allocator, not on its settings */
+    conf.rules.pad = s->conf.rules.pad; /* `pad` depends on the allocator, not on its settings */
     r->block_of = mv_push_array(&r->own, uint32_t, rows);
     if (!r->block_of || !mv_replay_heap_init(&r->heap, &r->own, &conf, s->trace->pools.count + 1))
         return false;
@@ -217,7 +218,7 @@ mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return code;
 }
 
-/* The first half of a free whose second half is not replayed yet. */
+/* Replays the first half of a free whose second half is after `end`. */
 static void request_only(run_state *r, uint32_t end)
 {
     const mv_replay_op *op = r->at < r->script->op_count ? &r->script->ops[r->at] : NULL;
@@ -252,7 +253,7 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
     return r->heap.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
 }
 
-/* Requests of the trace's own row again, with other bytes. */
+/* Repeats the request of an allocation of the trace with other bytes. */
 static uint32_t make_again(run_state *r, uint32_t row, uint64_t bytes)
 {
     const mv_lives *lives = r->script->lives;

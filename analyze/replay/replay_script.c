@@ -44,12 +44,12 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
     return most;
 }
 
-/* Whether the program requested a release: it belongs to a group that ends at `end`, and the next
- * other event is `next`. `reserved`: before the release, or before the group where calls are known
- * of other events: then these are of a thread without a Python stack, where nothing calls
- * empty_cache(), and all are one call. */
-static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
-                          uint64_t reserved, uint64_t most)
+/* Whether the program requested a release. The release belongs to a group that ends at `end`,
+ * followed by the event `next`. `reserved` is the level before the release. If other events have
+ * calls but the group has none, `reserved` is the level before the group: the group then belongs to
+ * a thread without a Python stack, where empty_cache() is not called, and counts as one call. */
+static bool is_requested(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
+                         uint64_t reserved, uint64_t most)
 {
     const mv_events *ev = s->ev;
 
@@ -62,7 +62,7 @@ static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t 
         return false;
     if (ev->action[next] == MV_ACTION_OOM)
         return false;
-    /* calls are not known: a request that would have fitted released nothing */
+    /* calls are unknown: a request that would have fitted did not release anything */
     return end == next || (s->conf.gc_threshold <= 0 && reserved + ev->size[end] <= most);
 }
 
@@ -74,7 +74,7 @@ static bool add_empty(mv_arena *arena, mv_replay_script *s, uint32_t *capacity, 
         return true;
     }
     if (s->empty_count == *capacity) {
-        uint32_t room = *capacity; /* of the other column */
+        uint32_t room = *capacity; /* capacity of the other column */
         if (!mv_room(arena, s->empty_first, s->empty_count, *capacity) ||
             !mv_room_for(arena, s->empty_end, *capacity, room))
             return false;
@@ -84,7 +84,8 @@ static bool add_empty(mv_arena *arena, mv_replay_script *s, uint32_t *capacity, 
     return true;
 }
 
-/* A private pool gives memory back from its first recorded release on: its user was finished. */
+/* Notes the first release from a private pool: from then on its user is finished, and the pool may
+ * give memory back. */
 static void note_private_release(mv_replay_script *s, uint32_t event)
 {
     uint32_t row = s->lives->alloc_of[event];
@@ -94,8 +95,8 @@ static void note_private_release(mv_replay_script *s, uint32_t event)
         s->release_from[pool] = event;
 }
 
-/* A request that had to release memory, or failed, did not fit: the limit is below what it needed.
- * The limit is at least the most that was ever reserved. */
+/* Notes a request that had to release memory, or failed: it did not fit, so the limit is below the
+ * bytes it needed. The limit is at least the most that was ever reserved. */
 static void note_refusal(mv_replay_script *s, uint64_t reserved, uint64_t size, uint64_t most)
 {
     if (s->conf.gc_threshold > 0 || reserved + size <= most)
@@ -122,8 +123,8 @@ static bool read_group(script_state *r, uint32_t first, uint32_t next)
         releases_end++;
     for (uint32_t i = first; i < releases_end; i++) {
         note_private_release(s, i);
-        if (was_asked_for(s, i, releases_end, next, s->has_call_ids ? before : r->reserved,
-                          r->most)) {
+        if (is_requested(s, i, releases_end, next, s->has_call_ids ? before : r->reserved,
+                         r->most)) {
             if (!add_empty(r->arena, s, &r->capacity, i, i + 1))
                 return false;
         } else if (releases_end < next) {
@@ -142,7 +143,7 @@ static void read_oom(script_state *r, uint32_t event)
     uint64_t free_bytes = s->ev->addr[event], size = s->ev->size[event];
     uint64_t segment = mv_replay_segment_size(&s->conf, size);
 
-    /* The device itself was full: then its free bytes count, too. */
+    /* if the device itself was full, its free bytes count, too */
     if (free_bytes != MV_NO_BYTES && free_bytes < segment && size < MV_MOST_REQUEST) {
         if (s->limit > r->reserved + free_bytes)
             s->limit = r->reserved + free_bytes > r->most ? r->reserved + free_bytes : r->most;
@@ -200,7 +201,7 @@ static bool is_completed_next(const mv_replay_script *s, uint32_t event)
            s->ev->action[event + 1] == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Compiles one event; false: it asks nothing of the allocator. */
+/* Converts one event to an operation; false if it does not concern the allocator. */
 static bool compile(const mv_replay_script *s, uint32_t event, mv_replay_op *op)
 {
     const mv_events *ev = s->ev;

@@ -46,7 +46,7 @@ static void fill_segment(start_state *st, uint32_t block)
         if (at >= end)
             break;
         if (at < low || size == 0 || size > end - at)
-            continue; /* overlaps another one, or is outside: left out */
+            continue; /* skipped: overlaps another allocation, or is outside */
         if (at > low) {
             uint32_t rest = mv_replay_block_cut(heap, block, at - low);
             mv_replay_order_add(heap, &heap->pools[heap->blocks[block].pool].free, block);
@@ -62,7 +62,7 @@ static void fill_segment(start_state *st, uint32_t block)
         mv_replay_block_settle(heap, block);
 }
 
-/* The lowest address that the trace shows of this address space: its start, as far as is known. */
+/* The lowest address in the trace that belongs to this address space, taken as its start. */
 static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script, uint32_t segment)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -129,8 +129,8 @@ static mv_key_row *segments_before(const mv_replay_script *script, mv_arena *are
     return rows;
 }
 
-/* Bytes from rows[*at] on that one block may fill: adjoining mapped ranges count as one. Moves *at
- * to the last of them. */
+/* Bytes from rows[*at] on that one block may fill, because adjoining mapped ranges count as one.
+ * Moves *at to the last of these rows. */
 static uint64_t run_of(const mv_replay_script *script, const mv_key_row *rows, uint32_t count,
                        uint32_t *at)
 {
@@ -162,7 +162,7 @@ void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap 
     for (uint32_t i = 0; i < count && !heap->out_of_memory; i++) {
         uint32_t segment = rows[i].row, block;
         while (st.alloc < a->preexisting && a->addr[st.alloc] < rows[i].key)
-            st.alloc++; /* outside all segments */
+            st.alloc++; /* skipped: outside all segments */
         block = open_segment(&st, segment, run_of(script, rows, count, &i));
         if (block != MV_NO_ROW)
             fill_segment(&st, block);

@@ -8,9 +8,9 @@ typedef struct {
     mv_replay_heap heap;
     mv_replay_fidelity *out;
     uint32_t *block_of; /* [allocs.count] */
-    uint64_t searched;  /* blocks looked at by address, where a prediction failed; not of the heap's
-                         * work, since they cost much less */
-    uint32_t empty;     /* next group of releases that the program asked for */
+    uint64_t searched;  /* blocks visited by address after a failed prediction; not part of the
+                         * heap's work, because such visits cost much less */
+    uint32_t empty;     /* next group of releases that the program requested */
 } verification;
 
 __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,
@@ -26,7 +26,7 @@ __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32
     va_end(arguments);
 }
 
-/* ---- as recorded, whatever was predicted ------------------------------------------------- */
+/* ---- effects as recorded ----------------------------------------------------------------- */
 
 /* The block in this state that contains [addr, addr + size). */
 static uint32_t holder_of(verification *v, uint64_t addr, uint64_t size, mv_replay_state state)
@@ -92,7 +92,7 @@ static void apply_segment_event(verification *v, uint32_t event)
     }
 }
 
-/* Places an allocation where it was recorded, in whatever free bytes are there. */
+/* Places an allocation at its recorded address, in the free bytes there. */
 static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t rounded)
 {
     uint64_t addr = v->script->lives->allocs.addr[row];
@@ -114,8 +114,8 @@ static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t 
 
 /* ---- releases ---------------------------------------------------------------------------- */
 
-/* How many of the plan's releases are the ones recorded from `event` on. Releases that do nothing
- * do not count. *whole: all of them are. */
+/* How many of the plan's releases agree with those recorded from `event` on. Releases without
+ * effect do not count. *whole: all of them agree. */
 static uint32_t plan_agrees(const verification *v, uint32_t event, uint32_t end, bool *whole)
 {
     const mv_events *ev = v->script->ev;
@@ -135,7 +135,7 @@ static uint32_t plan_agrees(const verification *v, uint32_t event, uint32_t end,
     return at - event;
 }
 
-/* Carries out the plan if the recorded run did all of it, and moves *event past it. */
+/* Executes the plan if the recorded run executed all of it, and moves *event past it. */
 static bool follow_plan(verification *v, uint32_t *event, uint32_t end)
 {
     bool whole;
@@ -167,9 +167,9 @@ static void check_empty_cache(verification *v, uint32_t event, uint32_t end)
     apply_releases(v, event, end);
 }
 
-/* The releases [event, end) that one request caused: garbage collection, then large blocks, then
- * all. Their extent depends on limits that are not in the trace, so the recorded releases
- * decide. */
+/* Checks the releases [event, end) that one request caused: garbage collection, then large blocks,
+ * then all blocks. Their extent depends on limits that are not in the trace, so the recorded
+ * releases are applied. */
 static void check_retry(verification *v, uint32_t event, uint32_t end, uint32_t pool,
                         uint64_t stream, uint64_t rounded)
 {
@@ -195,8 +195,8 @@ typedef struct {
     uint64_t bytes, rounded, stream;
 } request;
 
-/* New memory for a request, as the recorded events [event, end) add it. Returns the block, which is
- * not in its pool, or MV_NO_ROW if the events differ from the prediction. */
+/* New memory for a request, added as by the recorded events [event, end). Returns the block, which
+ * is not in its pool, or MV_NO_ROW if the events differ from the prediction. */
 static uint32_t check_segment(verification *v, const request *q, uint32_t event, uint32_t end)
 {
     const mv_events *ev = v->script->ev;
@@ -395,7 +395,7 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
         v.block_of = mv_push_array(&own, uint32_t, lives->allocs.count);
         if (v.block_of &&
             mv_replay_heap_init(&v.heap, &own, &v.script->conf, trace->pools.count + 1)) {
-            /* The real limit is not in the trace; but with a limit, blocks have ages. */
+            /* the real limit is not in the trace; but under a limit, blocks have ages */
             v.heap.most_work = mv_replay_most_work(lives->events.count);
             v.heap.limit = v.script->conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
             memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);

@@ -3,9 +3,9 @@
 #include "base/text.h"
 
 typedef struct {
-    bool both;     /* a pool has segments of both kinds: the setting was changed */
+    bool both;     /* some pool has segments of both kinds: the setting was changed */
     bool expands;  /* some segment is expandable */
-    uint32_t user; /* a MemPool without expandable segments; MV_NO_ROW */
+    uint32_t user; /* a MemPool without expandable segments, or MV_NO_ROW */
 } segment_kinds;
 
 enum { PLAIN = 1, EXPANDABLE = 2 };

@@ -6,14 +6,16 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* If the replay misses the recorded peak by more, it is not the same run. */
+/* Maximum share of the recorded peak by which the replay may miss it and still count as the
+ * same run. */
 #define SAME_PEAK 0.02
-/* If more of a peak was reserved before the trace, the trace did not make it. */
+/* Maximum share of a peak that may have been reserved before the trace; above it, the trace does
+ * not show the cause. */
 #define PEAK_BEFORE 0.9
 #define FAIR_ERROR  0.03
-/* Savings below this share of the recorded peak are not worth a setting. */
+/* Minimum share of the recorded peak that makes a saving worth a setting. */
 #define WORTH 0.01
-/* Figures that may be off by more than this part of the peak are called rough. */
+/* Figures are called rough if they may be off by more than this share of the peak. */
 #define ROUGH 0.01
 
 const char *mv_trust_name(mv_trust trust)
@@ -41,7 +43,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- the recorded run -------------------------------------------------------------------- */
 
-/* The text in the file, unless the settings in the file contradict it. */
+/* The text in the file, unless the file's settings contradict it. */
 static const char *recorded_text(mv_trials *t)
 {
     const char *text = mv_alloc_conf_text(t->trace);
@@ -55,7 +57,7 @@ static const char *recorded_text(mv_trials *t)
     return mv_arena_printf(t->arena, "%s", buffer);
 }
 
-/* `arena` is not that of the trials, which another thread uses. */
+/* `arena` must not be that of the trials, which another thread uses. */
 static mv_code find_peaks_in(mv_arena *arena, mv_trials *t, mv_err *err)
 {
     mv_moment_query ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, t->end}};
@@ -162,9 +164,9 @@ static mv_code run(const mv_trials *t, const mv_alloc_conf *conf, mv_replay_star
     return mv_replay_run(t->arena, t->trace, t->lives, opts, out, err);
 }
 
-/* Replays the recorded settings. The verification has the result already if it met every event,
- * none failed and nothing limits the run. If the trace begins late, this replays them once more
- * from a heap that is laid out anew, within the same limit. */
+/* Replays the recorded settings. The verification already has the result if every event was as
+ * predicted, none failed and there is no limit. If the trace begins late, the settings are also
+ * replayed from a heap that is laid out anew, within the same limit. */
 static mv_code find_self(mv_trials *t, mv_err *err)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -199,7 +201,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* By how much the replay of the recorded settings misses the recorded peak. */
+/* The difference between the recorded peak and its replay under the recorded settings. */
 static uint64_t miss(const mv_trials *t)
 {
     uint64_t was = t->recorded_reserved, is = t->self.peak.reserved;
@@ -207,8 +209,8 @@ static uint64_t miss(const mv_trials *t)
     return is > was ? is - was : was - is;
 }
 
-/* A trace that begins with a heap in use. Memory that was reserved before the trace and was in the
- * cache when it began was reserved for reasons that no replay sees. */
+/* Trust for a trace that begins with a heap in use. Memory that was reserved, and cached, before
+ * the trace began was reserved for reasons that no replay shows. */
 static const char *trust_late(mv_trials *t)
 {
     char text[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
@@ -241,8 +243,8 @@ static const char *too_little_is_met(mv_trials *t, double met, double segments)
         100 * met, 100 * segments);
 }
 
-/* A replay whose events are all predicted. The time of a free does not affect the reserved bytes;
- * the time when the block can be used again does. */
+/* Trust for a replay whose events were all predicted. The time of a free does not affect the
+ * reserved bytes; the time from which the block can be reused does. */
 static const char *trust_events(mv_trials *t)
 {
     const mv_lives *lives = t->lives;
@@ -262,7 +264,7 @@ static const char *trust_events(mv_trials *t)
     return "every recorded event is predicted";
 }
 
-/* Judges a replay that predicts most of the trace. */
+/* Trust for a replay that predicts most of the trace. */
 static const char *trust_fully(mv_trials *t)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -340,13 +342,13 @@ static bool fits(const mv_replay_result *result)
            !result->gave_up && !result->over_enough;
 }
 
-static void judge(const mv_trials *t, mv_trial *trial)
+static void evaluate(const mv_trials *t, mv_trial *trial)
 {
     trial->saves = (int64_t)(t->recorded_reserved - trial->result.peak.reserved);
     trial->fits = fits(&trial->result);
 }
 
-/* A max_split_size above every block changes nothing: the run is the same as without it. */
+/* A max_split_size above every block has no effect: the run is the same as without it. */
 static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
                     const mv_replay_result *result)
 {
@@ -357,7 +359,7 @@ static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
            conf->rules.max_split > result->largest && other->rules.max_split > result->largest;
 }
 
-/* Takes the result of a trial that was made ahead, as if it were made now. */
+/* Returns the result of a trial that was run ahead. */
 static bool was_tried(const mv_trials *t, const char *conf, mv_replay_result *out)
 {
     for (uint32_t i = 0; i < t->ahead.count; i++) {
@@ -385,7 +387,7 @@ mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, 
     else if (!was_tried(trials, conf, &out->result) &&
              run(trials, &parsed, MV_START_BY_SETTINGS, &out->result, err) != MV_OK)
         return err->code;
-    judge(trials, out);
+    evaluate(trials, out);
     return MV_OK;
 }
 
@@ -409,7 +411,7 @@ mv_code mv_trials_try_edits(const mv_trials *trials, const char *conf, const mv_
     if (mv_replay_run(trials->arena, trials->trace, trials->lives, opts, &out->result, err) !=
         MV_OK)
         return err->code;
-    judge(trials, out);
+    evaluate(trials, out);
     return MV_OK;
 }
 
@@ -462,8 +464,8 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
     return false;
 }
 
-/* Lists a text unless it equals one that is listed, or the recorded settings. NULL: memory is out.
- */
+/* Adds a text unless an equal one, or the recorded settings, are listed already. NULL: out
+ * of memory. */
 static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
                    mv_err *err)
 {
@@ -478,14 +480,14 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
-enum { MOST_AT_ONCE = 4 }; /* each has a heap and a number for each allocation */
+enum { MOST_AT_ONCE = 4 }; /* trials in parallel; each has a heap and a row for each allocation */
 
-/* Trials beside each other. */
+/* Trials that run in parallel. */
 typedef struct {
     const mv_trials *trials;
     mv_trial *rows;
-    uint64_t *used; /* [rows] steps that each took; MV_NO_BYTES: it did not get to its end */
-    uint64_t left;  /* steps that were left when the last one ended */
+    uint64_t *used; /* [rows] steps taken by each trial; MV_NO_BYTES: it did not finish */
+    uint64_t left;  /* steps that remained after the latest trial */
 } trial_set;
 
 static void try_row(void *user, uint32_t i)
@@ -505,9 +507,9 @@ static void try_row(void *user, uint32_t i)
     __atomic_store_n(&set->left, left, __ATOMIC_RELAXED);
 }
 
-/* Tries all rows, with the same results as one after the other: a trial that did not get to its
- * end beside others, or only with steps that those before it had taken, is tried again. Drops the
- * rows for which no steps were left. */
+/* Tries all rows, with the same results as one after the other: a trial is repeated if it did not
+ * finish in parallel, or used steps that earlier trials had taken. Drops the rows for which no
+ * steps were left. */
 static mv_code try_rows(const mv_trials *t, mv_trial_list *list, mv_err *err)
 {
     bool lacked = __atomic_load_n(&t->arena->budget->lacked, __ATOMIC_RELAXED);
@@ -541,8 +543,8 @@ static int by_order(const void *a, const void *b, const void *context)
     return mv_trial_order(a, b);
 }
 
-/* Whether the device itself refused memory. Garbage is only collected within a limit of the
- * process. */
+/* Whether the device itself refused memory. Garbage is only collected under a limit of
+ * the process. */
 static bool is_device_full(const mv_trials *t)
 {
     const mv_events *ev = &t->lives->events;
@@ -578,7 +580,7 @@ static mv_code list_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_
                     mv_setting_choices[i].bit, out, err);
     if (code == MV_OK && (set & MV_TRY_DEFAULTS))
         code = add(trials, "", 0, out, err);
-    /* each one alone, with everything else at its default */
+    /* each change alone, with everything else at its default */
     for (uint32_t i = 0; i < MV_SETTING_CHOICES && code == MV_OK && set == MV_TRY_ALL; i++)
         if (mv_setting_choices[i].value && (is_limited || !mv_setting_choices[i].needs_limit))
             code = add(trials,
@@ -603,9 +605,9 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
     return code;
 }
 
-/* ---- all of it --------------------------------------------------------------------------- */
+/* ---- all trials -------------------------------------------------------------------------- */
 
-/* Lists what is tried ahead: not what may turn out to be the same as the recorded settings. */
+/* Lists the trials to run ahead, without those that may turn out to equal the recorded settings. */
 static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err *err)
 {
     uint32_t kept = 0;
@@ -625,7 +627,8 @@ static mv_code list_ahead(mv_trials *t, uint32_t set, mv_trial_list *out, mv_err
     return MV_OK;
 }
 
-enum { AHEAD_SHARE = 16 }; /* of all steps, for each trial: 16 an event; most take below 4 */
+/* The share of all steps for each trial: 16 steps per event; most trials take fewer than 4. */
+enum { AHEAD_SHARE = 16 };
 
 typedef struct {
     trial_set ahead;
@@ -633,7 +636,7 @@ typedef struct {
     mv_err err;
 } verification;
 
-/* Each trial has its own few steps: whether any will be left is not known yet. */
+/* Each trial has a fixed number of steps, because it is not known yet how many will be left. */
 static void verify_or_try(void *user, uint32_t i)
 {
     verification *v = user;
@@ -646,7 +649,7 @@ static void verify_or_try(void *user, uint32_t i)
         try_row(&set, i - 1);
 }
 
-/* Checks the recorded settings, and with more than one processor tries others beside that. */
+/* Verifies the recorded settings and, with more than one processor, tries others in parallel. */
 static mv_code verify(mv_trials *t, const mv_trials_opts *opts, uint64_t early, mv_err *err)
 {
     mv_trials until = *t;
@@ -704,7 +707,7 @@ mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     return out->trust_why ? MV_OK : no_memory(err);
 }
 
-/* ---- order and worth of trials ---------------------------------------------------- */
+/* ---- order and value of trials ----------------------------------------------------------- */
 
 int mv_trial_order(const mv_trial *a, const mv_trial *b)
 {
@@ -780,7 +783,7 @@ bool mv_trials_self_fits(const mv_trials *trials)
     return fits(&trials->self);
 }
 
-/* Whether the recorded settings fail where a trial that fits does not. */
+/* Whether the recorded settings fail where a fitting trial does not. */
 static bool fails_itself(const mv_trials *trials)
 {
     if (mv_trials_self_fits(trials))

@@ -1,13 +1,14 @@
-/* Low points: the least allocated within each whole step, the floor of step_floor.h as moments.
+/* Low points: the moments within each whole step at which the fewest bytes are allocated, which is
+ * the floor of step_floor.h.
  *
  *     allocated    /\  /\  /\  /\
  *                 /  \/  \/  \/  \_
  *     bins      0 | 1 | 2 | 3 | 4 | rest
  *     low#K         1   2   3              `low` is the last one: low#3
  *
- * The bytes that a line holds at every one of them are the least that it holds at any, in the same
- * blocks or in others: a program holds them although it offloads, sleeps or drops its activations
- * between steps. */
+ * A line's bytes at every low point are the fewest that the line holds at any of them, in the same
+ * blocks or in others: memory that the program holds although it offloads, sleeps or drops its
+ * activations between steps. */
 #ifndef MV_LOW_POINTS_H
 #define MV_LOW_POINTS_H
 
@@ -17,37 +18,39 @@
 typedef struct {
     uint32_t count;
     uint32_t *event; /* [count] the moment is after it; MV_BEFORE: before the first */
-    uint64_t *bytes; /* [count] allocated then */
+    uint64_t *bytes; /* [count] bytes allocated at that moment */
 } mv_low_points;
 
-/* None where the run has no two marks of steps. Fails only when memory is out. */
+/* Finds no points if the run has fewer than two step marks. Fails only when out of memory. */
 mv_code mv_low_points_find(mv_arena *arena, const mv_floor *floor, mv_low_points *out, mv_err *err);
 
-/* The event of `low` (number 0) or `low#K` on a device, among the low points within the events from
- * `first` to before `end`. False with a sentence in `why` when there is none. */
+/* The event of `low` (number 0) or `low#K` on a device, among the low points of events [first,
+ * end). False with a sentence in `why` if there is no such point. */
 bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device, uint64_t number,
                        uint32_t first, uint32_t end, uint32_t *event, char *why, uint32_t why_size);
 
 /* A line of code that holds memory at every low point. */
 typedef struct {
-    uint64_t bytes;    /* the least that it holds at any */
-    uint64_t staying;  /* in blocks that are there at all of them; the others are replaced */
-    mv_stack_id stack; /* of its first block; MV_NO_STACK: not recorded */
+    uint64_t bytes;    /* the fewest bytes that it holds at any low point */
+    uint64_t staying;  /* bytes of blocks that exist at all low points; the other blocks
+                        * are replaced */
+    mv_stack_id stack; /* stack of the line's first block; MV_NO_STACK: not recorded */
 } mv_low_line;
 
 typedef struct {
-    uint32_t points; /* 0: the run has no two low points, and nothing is known */
-    uint64_t bytes;  /* of all lines: at most the least of all low points */
+    uint32_t points; /* 0: the run has fewer than two low points, so nothing is known */
+    uint64_t bytes;  /* bytes of all lines: at most the bytes of the lowest point */
     uint32_t count;
     mv_low_line *lines; /* [count] most bytes first; they add up to `bytes` */
 } mv_low_held;
 
-/* Of the last `most` low points: leaks leaves out the first steps, in which a program warms up. */
+/* Considers only the last `most` low points: leaks skips the first steps, in which a program
+ * warms up. */
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_floor *floor, uint32_t most, mv_low_held *out, mv_err *err);
 
 /* "2.05 GiB is held at every low point, 1.90 GiB of it by dispatcher.py:5 dispatch"; "" when
- * nothing is known. `kinds` from mv_frame_kinds. Returns `out`. */
+ * nothing is known. `kinds` comes from mv_frame_kinds. Returns `out`. */
 #define MV_LOW_TEXT 640
 const char *mv_low_held_text(const mv_trace *trace, const uint8_t *kinds, const mv_low_held *held,
                              char out[MV_LOW_TEXT]);

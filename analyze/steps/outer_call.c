@@ -26,7 +26,7 @@ typedef struct {
     mv_frame_kind most;    /* frames of this kind or a lower one belong to the program */
     uint8_t *is_entry;     /* [frames.count] */
     const uint16_t *marks; /* [stacks.count] */
-    mv_intern places;      /* by their Python frames and kind */
+    mv_intern places;      /* keyed by Python frames and kind */
     bool failed;           /* out of memory */
     uint32_t *from;        /* [places] index of the place's first frame in its stack */
     mv_outer *out;
@@ -44,8 +44,9 @@ static bool frame_is_entry(const mv_trace *trace, uint32_t frame)
     return false;
 }
 
-/* Python's frames; in a trace of CUDA calls by a program without Python, all frames except the
- * calls. In other traces native stacks belong to threads of the backward pass. */
+/* The least specific kind of the program's frames: Python; but in a trace of CUDA calls by a
+ * program without Python, any frame except the calls. In other traces, native stacks belong to
+ * threads of the backward pass. */
 static mv_frame_kind program_frames(const mv_trace *trace, const uint8_t *kinds)
 {
     if (!trace->origin.level)
@@ -61,7 +62,7 @@ static bool is_of_program(const outer_state *w, mv_frame_id frame)
     return w->kinds[frame.row] <= w->most && !mv_frame_is_call(w->trace, frame);
 }
 
-/* The next frame of the program at or after *at; MV_NO_FRAME at the end. */
+/* The program's next frame at or after *at; MV_NO_FRAME at the end. */
 static mv_frame_id next_of_program(const outer_state *w, mv_stack_id stack, uint32_t *at)
 {
     uint32_t count;
@@ -126,8 +127,8 @@ static uint32_t place_of(outer_state *w, mv_stack_id stack, uint32_t from, mv_ou
     return out->count++;
 }
 
-/* The number of constructors among frames of user code. Memory that a library gets from CUDA or a
- * heap in its own constructor is an array, not a module. */
+/* The number of constructors in user code on the stack. Memory that a library gets from CUDA or a
+ * heap in its own constructor is an array rather than a module. */
 static uint32_t constructors_of(const outer_state *w, mv_stack_id stack)
 {
     uint32_t count, found = 0;

@@ -2,16 +2,16 @@
 
 #include "base/sort.h"
 
-/* A place with fewer runs of allocations has no rhythm. */
+/* Minimum runs of allocations for a place to have a rhythm. */
 #define LEAST_ALLOCS 3
 
-/* The fewest steps that are worth inferring. */
+/* Minimum number of steps worth inferring. */
 #define LEAST_STEPS 3
 
 /* With at least this many allocations, the first gap counts as warm-up. */
 #define ALLOCS_WITH_WARM_UP 6
 
-/* If one loop runs this many times more often than another it is nested in the other. Then the
+/* A loop that runs this many times more often than another is nested in the other loop. Then the
  * outer loop makes the steps, if it runs often enough and does not keep its allocations. */
 #define NESTED       4
 #define ENOUGH_STEPS 8
@@ -19,7 +19,7 @@
 /* If both places are more even than this, the more frequent one makes the steps. */
 #define EVEN_ENOUGH 0.3
 
-/* This many objects created one after another are not chance. */
+/* Minimum number of objects created one after another, to exclude chance. */
 #define LEAST_OBJECTS 6
 
 /* The longest period to look for among the allocations of one place, the number of allocations
@@ -28,12 +28,12 @@
 #define SAMPLE         4096
 #define REPEATING      0.8
 
-/* The starts of the runs of one place: positions in the list of all allocations. */
+/* The runs of one place. Starts are positions in the list of all allocations. */
 typedef struct {
     uint32_t count, first, second, last;
-    uint32_t gap;           /* the longest gap, without the first */
-    double squares;         /* sum of the squared gaps, without the first */
-    uint32_t blocks, alive; /* allocated by the place; alive at the end */
+    uint32_t gap;           /* the longest gap, except the first */
+    double squares;         /* sum of the squared gaps, except the first */
+    uint32_t blocks, alive; /* blocks that the place allocated; those alive at the end */
 } rhythm;
 
 static void rhythm_add(rhythm *r, uint32_t at)
@@ -51,9 +51,9 @@ static void rhythm_add(rhythm *r, uint32_t at)
     r->count++;
 }
 
-/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. At
- * the end one gap may be missing, or one and a half for an uneven rhythm: a last pass by another
- * line. */
+/* The share of the allocations that the rhythm spans; 0 if it has long pauses or ends early. At the
+ * end one gap may be missing, or one and a half for an uneven rhythm: the last pass may take
+ * another line. */
 static double rhythm_cover(const rhythm *r, uint32_t allocs)
 {
     bool warm = r->count >= ALLOCS_WITH_WARM_UP;
@@ -77,8 +77,8 @@ static double rhythm_unevenness(const rhythm *r)
     return (r->count - 2) * r->squares / (sum * sum) - 1;
 }
 
-/* Marks the places that span the share `cover` and are closest to the user's code. Returns how
- * many. */
+/* Marks the places that span at least the share `cover` and are closest to the user's code. Returns
+ * their number. */
 static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint32_t allocs,
                              double cover, uint8_t *is_near)
 {
@@ -97,7 +97,7 @@ static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint3
     return near;
 }
 
-/* Whether a place keeps most of its blocks. If it runs in a loop only now and then, it fills a
+/* Whether a place keeps most of its blocks. A place that runs in a loop only now and then fills a
  * cache and does not make steps. */
 static bool keeps(const rhythm *r)
 {
@@ -142,8 +142,8 @@ static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t
     return lines > 0 ? lines : 1;
 }
 
-/* Elects the count that most places agree on, and its most even place. A count higher by one
- * agrees, too, since the trace may end in the middle of a step. */
+/* Elects the count on which most places agree, and the most even place with that count. A count
+ * higher by one also agrees, because the trace may end in the middle of a step. */
 static uint32_t elect_place(mv_arena *scratch, const mv_outer *outer, near_place *near,
                             uint32_t places, const rhythm *rhythms)
 {
@@ -191,8 +191,8 @@ static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *r
     return true;
 }
 
-/* One allocation of a place that is alone in its loop: its size, and the number of later
- * allocations of the place before its free (MOST_FATE: that many or more, or never freed). */
+/* One allocation of a place that is alone in its loop: its size, and how many later allocations of
+ * the place precede its free (MOST_FATE: that many or more, or never freed). */
 enum { MOST_FATE = 4 };
 
 typedef struct {
@@ -235,8 +235,8 @@ static uint32_t period_of(const repeat *repeats, uint32_t count)
 }
 
 /* Whether each repetition passes something to the next: at some position within the period, most
- * allocations are freed after the same allocation of the next repetition, but before that of the
- * one after. */
+ * allocations are freed after the same allocation of the next repetition, but before the same
+ * allocation of the repetition after that. */
 static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t period)
 {
     for (uint32_t first = 0; first < period; first++) {
@@ -253,7 +253,7 @@ static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t cou
     return false;
 }
 
-/* Sets *period to the number of allocations per step of a place that is alone in its loop; 0:
+/* Sets *period to the number of allocations per step of a place that is alone in its loop; 0 if
  * repetitions pass nothing on. */
 static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32_t *rows,
                         uint32_t count, uint32_t *period)
@@ -277,8 +277,8 @@ static bool begins_run(const uint32_t *rows, uint32_t i)
     return i == 0 || rows[i] != rows[i - 1] + 1;
 }
 
-/* Marks the allocations with the size of the place's first one, if almost every run has one. Runs
- * may contain the end of one step and the beginning of the next. */
+/* Marks the allocations that have the size of the place's first allocation, if almost every run
+ * contains one. Runs may contain the end of one step and the beginning of the next. */
 static uint32_t mark_openings(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
                               uint32_t runs, uint32_t *at)
 {
@@ -306,8 +306,8 @@ static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_
     return steps;
 }
 
-/* Whether all allocations between two runs of a place, before row i of `rows`, were within module
- * calls. */
+/* Whether all allocations between two runs of a place, before row i of `rows`, were within
+ * module calls. */
 static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, const uint32_t *rows,
                             uint32_t i)
 {
@@ -319,9 +319,9 @@ static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, cons
     return true;
 }
 
-/* A statement that creates an input, calls the model and computes the loss has two runs with just
- * the call in between, and something else before the next two. Marks the first of each pair, if
- * almost all runs come in such pairs. */
+/* Marks the first run of each pair, if almost all runs come in pairs: a statement that creates an
+ * input, calls the model and computes the loss has two runs with only the call in between, and
+ * something else before the next two. */
 static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
                                 const uint32_t *rows, uint32_t count, uint32_t runs, uint32_t *at)
 {
@@ -345,7 +345,8 @@ static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
 
 /* ---- a place alone in its loop ----------------------------------------------------------- */
 
-/* The place of the last allocation, if at least half of all are its own; otherwise MV_NO_ROW. */
+/* The place of the last allocation, if it made at least half of all allocations;
+ * otherwise MV_NO_ROW. */
 static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -383,9 +384,9 @@ static bool mark_periods(mv_arena *scratch, const mv_alloc_lives *a, const uint3
     return true;
 }
 
-/* ---- both -------------------------------------------------------------------------------- */
+/* ---- both kinds of places ---------------------------------------------------------------- */
 
-/* For each place, the starts of its runs among all allocations. */
+/* The rhythm of each place, from the starts of its runs among all allocations. */
 static rhythm *find_rhythms(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -441,8 +442,9 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
     return returning >= REPEATING * (steps - 1);
 }
 
-/* Whether most repetitions capture a CUDA graph or similar in their own private pool. Captured
- * memory is kept, so nothing is freed; layers being set up share a pool. */
+/* Whether most repetitions capture something, such as a CUDA graph, in a private pool per
+ * repetition. Captured memory is kept, so nothing is freed; layers under construction share
+ * a pool. */
 static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
 {
     const mv_alloc_lives *a = &lives->allocs;

@@ -1,5 +1,6 @@
 /* The phases of a training loop: runs of allocations that belong to the forward pass, the backward
- * pass or the optimizer, as their stacks show. A run lasts until the first allocation of the next.
+ * pass or the optimizer according to their stacks. A run lasts until the first allocation of the
+ * next run.
  *
  *     allocs   p p p   f f f f f   b b b b   o o   f f f f f   b b b
  *     runs     |      |           |         |     |           |
@@ -21,21 +22,22 @@ typedef enum {
 typedef struct {
     uint32_t count;
     uint32_t *start;      /* [count] the event of the run's first allocation, ascending */
-    uint32_t *first_call; /* [count] its first allocation inside a module's call; MV_NEVER: none */
+    uint32_t *first_call; /* [count] the event of the run's first allocation inside a module call,
+                           * or MV_NEVER */
     uint8_t *phase;       /* [count] mv_phase, never NONE */
     bool has_backward;
 } mv_phases;
 
-/* `marks` from mv_stack_marks. O(n). Fails only when out of memory. */
+/* `marks` comes from mv_stack_marks. O(n). Fails only when out of memory. */
 mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
                        mv_phases *out, mv_err *err);
 
 mv_phase mv_phase_of_marks(uint16_t marks);
 
-/* The run that an event falls into; MV_NO_ROW before the first one. O(log runs). */
+/* The run that contains an event; MV_NO_ROW before the first run. O(log runs). */
 uint32_t mv_phases_at(const mv_phases *phases, uint32_t event);
 
-/* The end of a run: the start of the next, or MV_NEVER. */
+/* The end of a run: the start of the next run, or MV_NEVER. */
 static inline uint32_t mv_phases_end(const mv_phases *phases, uint32_t run)
 {
     return run + 1 < phases->count ? phases->start[run + 1] : MV_NEVER;

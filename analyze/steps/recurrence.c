@@ -3,13 +3,13 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* The number of rows that may be skipped where two sequences differ, on both sides together, and
- * the number that must agree after the gap. */
+/* Where two sequences differ, up to MOST_GAP rows of both together may be skipped, and AGREEMENT
+ * rows must agree after the gap. */
 #define MOST_GAP  48
 #define AGREEMENT 4
-/* Most gaps in one comparison. */
+/* Maximum number of gaps in one comparison. */
 #define MOST_GAPS 64
-/* Most equally good points of one step. */
+/* Maximum number of equally good points in one step. */
 #define MOST_EQUAL 16
 
 typedef struct {
@@ -18,11 +18,11 @@ typedef struct {
     const mv_steps *steps;
     mv_recurrence *out;
     const uint32_t *cuts; /* events where steps begin */
-    uint32_t bin;         /* of the current step */
-    bool by_size;         /* without stacks: compare sizes */
+    uint32_t bin;         /* bin of the current step */
+    bool by_size;         /* no stacks: compare sizes */
     uint64_t *held;       /* [held_count] sizes, ascending */
     uint32_t held_count;
-    uint32_t *same; /* [now + 1] longest common suffix of the rows up to this one and the whole
+    uint32_t *same; /* [now + 1] longest common suffix of the rows up to this row and the whole
                      * sequence with the request */
 } search;
 
@@ -60,8 +60,8 @@ static bool is_held(const search *s, uint64_t bytes)
     return at < s->held_count && s->held[at] == bytes;
 }
 
-/* The symbol to compare: the site. Threads of the backward pass have a single site. There, sizes of
- * gradients, which equal the sizes of held blocks, distinguish points. */
+/* The symbol to compare: the site. Threads of the backward pass have a single site, so the sizes of
+ * gradients, which equal the sizes of held blocks, distinguish their points. */
 static uint32_t symbol_of(const search *s, mv_stack_id stack, uint64_t bytes)
 {
     bool is_bare = stack.row == MV_EMPTY_STACK.row || stack.row == MV_NO_STACK.row;
@@ -90,7 +90,7 @@ static bool list_symbols(search *s, mv_arena *arena, mv_arena *scratch, mv_recur
     return true;
 }
 
-/* The Z algorithm, from the end backwards: same[now - k] is the length of the longest common suffix
+/* The Z algorithm, backwards from the end: same[now - k] is the length of the longest common suffix
  * of the whole sequence and the rows up to now - k. O(n). */
 static void measure_contexts(search *s)
 {
@@ -118,8 +118,8 @@ static void measure_contexts(search *s)
 
 /* ---- pairs ------------------------------------------------------------------------------- */
 
-/* Two sequences that are compared row by row, upwards (1) or downwards (-1); each ends before its
- * `end`. */
+/* Two sequences that are compared row by row, upwards (1) or downwards (-1); each stops before
+ * its `end`. */
 typedef struct {
     const uint32_t *symbol;
     int64_t a, a_end, b, b_end;
@@ -141,7 +141,7 @@ static bool agree(const walk *w, int64_t a, int64_t b)
     return true;
 }
 
-/* Moves to the next point where both agree; false if it is too far. */
+/* Moves to the next point where both sequences agree; false if it is too far. */
 static bool step_over(walk *w)
 {
     if (w->gaps++ == MOST_GAPS)
@@ -158,7 +158,7 @@ static bool step_over(walk *w)
     return false;
 }
 
-/* Sets w->a and w->b to the next pair, which the caller then advances; false at the end. */
+/* Sets w->a and w->b to the next pair, past which the caller moves them; false at the end. */
 static bool next_pair(walk *w)
 {
     if (!is_inside(w->a, w->a_end, w->way) || !is_inside(w->b, w->b_end, w->way))
@@ -175,7 +175,7 @@ void mv_recurrence_follow(const mv_recurrence *found, uint32_t a, uint32_t a_end
         peer[w.a - a - 1] = (uint32_t)w.b;
 }
 
-/* Pairs the window with the rows before `row`, and returns the number of pairs. */
+/* Pairs the window with the rows before `row`. Returns the number of pairs. */
 static uint32_t pair_before(const search *s, uint32_t row, uint32_t *peer)
 {
     const mv_recurrence *r = s->out;
@@ -209,8 +209,8 @@ static bool add(search *s, mv_arena *arena, uint32_t row, uint32_t step_end, uin
 
 /* ---- steps ------------------------------------------------------------------------------ */
 
-/* The row of [first, end) with the longest common suffix. Among equals, the one with the longest
- * suffix when differences are skipped. MV_NO_ROW: none. */
+/* The row of [first, end) with the longest common suffix; among equals, the row whose suffix is
+ * longest when differences are skipped. MV_NO_ROW: none. */
 static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
 {
     uint32_t equal[MOST_EQUAL], count = 0, longest = 0, best = MV_NO_ROW, most = 0;
@@ -274,7 +274,7 @@ static bool find_in_steps(search *s, mv_arena *arena)
     return true;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
+/* ---- all repetitions --------------------------------------------------------------------- */
 
 mv_code mv_recurrence_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                            const mv_steps *steps, mv_recurrence_query ask, mv_recurrence *out,

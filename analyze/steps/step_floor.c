@@ -5,24 +5,23 @@
 #include "base/pages.h"
 #include "base/sort.h"
 
-/* A rise needs at least this many bins; with fewer than the second number, the floor must never
- * fall. */
+/* A rise needs at least LEAST_BINS bins; with fewer than FEW_BINS, the floor must never fall. */
 #define LEAST_BINS 4
 #define FEW_BINS   12
 
-/* This many parts rise one after another by chance once in 720 times; with one pair out of order,
- * 6 times in 720. Each part needs three bins. */
+/* By chance, RISING_PARTS parts rise one after another once in 720 times; with one pair out of
+ * order, 6 times in 720. Each part needs PART_BINS bins. */
 #define RISING_PARTS 6
 #define PART_BINS    3
 
-/* The beginning, in which requests fill the server, is left out if twice as many bins remain. */
+/* The beginning, in which requests fill the server, is skipped if twice as many bins remain. */
 #define FILLED_BINS (2 * RISING_PARTS * PART_BINS)
 
-/* With fewer events, a run without steps shows nothing. */
+/* Minimum number of events for a run without steps to show anything. */
 #define LEAST_EVENTS 100
 
-/* The last two thirds of a run without steps are cut into this many parts, half of them in either.
- * A line that allocates in each part was repeated several times within either third. */
+/* The last two thirds of a run without steps are cut into this many parts, half of them in each
+ * third. A line that allocates in each part was repeated several times within each third. */
 #define PARTS 8
 
 int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before)
@@ -95,7 +94,7 @@ static int64_t median(int64_t *values, uint32_t count)
     return values[count / 2];
 }
 
-/* The increase of a column's mean from the bins [begin, middle) to [middle, end). */
+/* The increase of a column's mean from bins [begin, middle) to bins [middle, end). */
 static double rise_of(const double *column, uint32_t begin, uint32_t middle, uint32_t end)
 {
     double before = 0, after = 0;
@@ -106,9 +105,9 @@ static double rise_of(const double *column, uint32_t begin, uint32_t middle, uin
 }
 
 /* Whether the floor rises by at least half of the kept bytes, from the first half of the time in
- * which something is kept to the second, and from its third quarter to the last. This includes kept
- * blocks that seem to replace others at first: with overlapping requests, the floor only rises
- * after the others of the same time are freed. */
+ * which something is kept to the second, and from its third quarter to the last. Kept blocks that
+ * seem to replace others at first are included: with overlapping requests, the floor only rises
+ * after the others from the same time are freed. */
 static bool rises_in_all(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept,
                          uint32_t first, bool *rises)
 {
@@ -182,7 +181,7 @@ static uint64_t least_of(const uint64_t *column, uint32_t from, uint32_t end)
     return least;
 }
 
-/* The least of each of RISING_PARTS equal parts of the floor. */
+/* The lowest floor in each of RISING_PARTS equal parts. */
 static void least_of_parts(const uint64_t *held, uint32_t count, uint64_t least[RISING_PARTS])
 {
     for (uint32_t p = 0; p < RISING_PARTS; p++)
@@ -190,7 +189,7 @@ static void least_of_parts(const uint64_t *held, uint32_t count, uint64_t least[
                             (uint32_t)((uint64_t)count * (p + 1) / RISING_PARTS));
 }
 
-/* Pairs of parts whose order in time is not that of their least: 0 for parts that all rise. */
+/* The number of pairs of parts in which the later part is not higher; 0 if all parts rise. */
 static uint32_t inversions(const uint64_t least[RISING_PARTS])
 {
     uint32_t found = 0;
@@ -201,8 +200,8 @@ static uint32_t inversions(const uint64_t least[RISING_PARTS])
     return found;
 }
 
-/* Whether the floor is higher than before: `held` has the bins [0, count) of the floor, `rest` the
- * least from each of them to the end. */
+/* Whether the floor is higher than before: `held` has bins [0, count) of the floor, `rest` the
+ * lowest floor from each bin to the end. */
 static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     uint32_t third = count / 3;
@@ -220,9 +219,9 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
            (count >= RISING_PARTS * PART_BINS && inversions(least) == 0);
 }
 
-/* Whether a floor that falls and rises with the requests under way rises nevertheless: of the 15
- * pairs of parts at most one is out of order, which happens by chance 6 times in 720, and from the fourth
- * part to the last the least rises by half of an even share or more. */
+/* Whether the floor rises although it varies with the requests under way: at most one of the 15
+ * pairs of parts is out of order, which happens by chance 6 times in 720, and from the fourth part
+ * to the last the floor rises by at least half of an even share. */
 static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     const uint32_t last = RISING_PARTS - 1, middle = RISING_PARTS / 2;
@@ -237,18 +236,19 @@ static bool rises_in_noise(const uint64_t *held, const uint64_t *rest, uint32_t 
     return inversions(least) <= 1 && late * 2 * last >= whole * (last - middle);
 }
 
-/* Whether the part that never falls rises from `from` to `end` by less than half of an even
- * share. */
+/* Whether `rest`, which never falls, rises from `from` to `end` by less than half of an
+ * even share. */
 static bool is_slow(const uint64_t *rest, uint32_t from, uint32_t end)
 {
     return 2 * (double)(rest[end] - rest[from]) * end <
            (double)(rest[end] - rest[0]) * (end - from);
 }
 
-/* Whether the part that never falls has stopped rising: the last rise is two of the longest pauses
- * ago, or late in the last third it is slow. The last sixth had no time to fall again, so its
- * beginning counts as the end. Stairs are slow within a pause: if nothing ever falls, a time as long
- * as the longest pause must be slow, too. */
+/* Whether `rest`, which never falls, has stopped rising: its last rise is at least two of its
+ * longest pauses ago, or it is slow late in the last third. The last sixth had no time to fall
+ * again, so the start of that sixth counts as the end. A floor that rises in stairs is slow within
+ * each pause: if the floor never falls, it must also be slow over a time as long as its longest
+ * pause. */
 static bool has_stopped(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
     uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;
@@ -268,8 +268,7 @@ static bool has_stopped(const uint64_t *held, const uint64_t *rest, uint32_t cou
     return is_slow(rest, third, end) && !is_within_pause;
 }
 
-/* Removes the highest single step of the part that never falls: a one-time allocation is not a
- * trend. */
+/* Removes the highest single step from `rest`: a one-time allocation is not a trend. */
 static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
 {
     uint64_t most = 0;
@@ -286,7 +285,8 @@ static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
     }
 }
 
-/* Whether the floor of the `count` bins rises to the end; `held` and `rest` have room for them. */
+/* Whether the floor of the first `count` bins rises to the end; `held` and `rest` have
+ * `count` entries. */
 static void find_rise(const uint64_t *least, uint64_t after, uint32_t count, uint64_t *held,
                       uint64_t *rest, bool *rises, bool *plainly)
 {
@@ -323,7 +323,7 @@ bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bo
     return true;
 }
 
-/* Whether the least allocated in the last third is not above the least in the middle third. */
+/* Whether the lowest level of the last third is not above the lowest level of the middle third. */
 static bool stays_low(const int64_t *change, int64_t level, uint32_t events)
 {
     int64_t least[3] = {INT64_MAX, INT64_MAX, INT64_MAX};
@@ -337,13 +337,13 @@ static bool stays_low(const int64_t *change, int64_t level, uint32_t events)
     return least[2] <= least[1];
 }
 
-/* Sets *out to whether one line outside modules allocates in each part of the last two thirds.
- * False when out of memory. */
+/* Sets *out to whether one line outside modules allocates in each part of the last two thirds of
+ * the run. False when out of memory. */
 static bool a_line_recurs(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
                           bool *out)
 {
     const mv_alloc_lives *a = &lives->allocs;
-    uint8_t *parts = mv_push_array(scratch, uint8_t, outer->count); /* a bit for each */
+    uint8_t *parts = mv_push_array(scratch, uint8_t, outer->count); /* one bit for each part */
 
     *out = false;
     if (!parts)

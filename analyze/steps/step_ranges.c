@@ -3,10 +3,10 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* A start or an end. */
+/* The start or end of a range. */
 typedef struct {
     int64_t time_us;
-    uint32_t row; /* of the annotations: equal times stay in file order */
+    uint32_t row; /* row of the annotations: equal times stay in file order */
 } bound;
 
 static bool is_bound(const mv_trace *trace, uint32_t row)
@@ -19,7 +19,7 @@ static bool is_bound(const mv_trace *trace, uint32_t row)
            strncmp(mv_string_text(trace, a->name[row]), start, sizeof start - 1) == 0;
 }
 
-/* Ends without a start, from a window of the trace, are ignored. */
+/* Ends without a start, which the window of the trace may contain, are ignored. */
 static void pair(const mv_annotations *a, const bound *bounds, uint32_t count, mv_step_ranges *out)
 {
     uint32_t depth = 0;

@@ -8,7 +8,7 @@
 
 #define MV_STEP_OPEN INT64_MAX /* as an end: the trace ends within the range */
 
-/* Ranges do not overlap: overlapping ones are joined. */
+/* Ranges do not overlap: overlapping ranges are joined. */
 typedef struct {
     uint32_t count;
     int64_t *start_us; /* [count] ascending */
@@ -19,7 +19,7 @@ typedef struct {
 mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_ranges *out,
                             mv_err *err);
 
-/* The range that contains a time, including its start and end; MV_NO_ROW: none. O(log ranges). */
+/* The range that contains a time, including its start and end, or MV_NO_ROW. O(log ranges). */
 uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us);
 
 #endif

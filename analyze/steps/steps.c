@@ -9,11 +9,11 @@
 #include "base/texts.h"
 #include "parse/live/read_live.h"
 
-/* If named marks span less than this share of the events, the allocations are examined, too. */
+/* If named marks span less than this share of the events, allocations are examined, too. */
 #define COVER_WANTED 0.3
 
-/* With fewer marks than this, a name of a lower class with more marks is preferred: the steps
- * within epochs, not the epochs. */
+/* With fewer marks than this, a less likely name with more marks is preferred: the steps within
+ * epochs rather than the epochs. */
 #define MARKS_ENOUGH 8
 
 #define NAME_BYTES 128
@@ -23,28 +23,28 @@ typedef enum {
     NAME_RECURS,    /* "## forward ##", Optimizer.zero_grad#… */
     NAME_OF_STEP,   /* contains step, iter or batch */
     NAME_OPTIMIZER, /* Optimizer.step#… of torch.optim */
-    NAME_NUMBERED,  /* "## step 3 ##": equal except for a number that rises */
+    NAME_NUMBERED,  /* "## step 3 ##": equal names except for a number that rises */
     NAME_PROFILER   /* ProfilerStep#… of torch.profiler */
 } name_class;
 
-/* Marks whose names are equal except for numbers. */
+/* Marks whose names differ only in numbers. */
 typedef struct {
     const char *name;
     uint32_t count; /* marks at distinct positions */
     uint32_t first, last;
-    uint64_t number; /* it rises from each mark to the next */
-    bool numbered;   /* it has risen from each mark to the next */
+    uint64_t number; /* number in the latest mark */
+    bool numbered;   /* the number has risen from each mark to the next */
     bool is_moment;  /* memviz_mark and the like, not ranges */
     bool is_within;  /* most marks are within one outermost call of a module */
-    uint32_t within; /* number of these marks */
+    uint32_t within; /* number of marks within a call */
 } series;
 
 /* Moments and ranges of the same name are separate series. */
 typedef struct {
     mv_texts names; /* "m" or "r" and the name */
     uint32_t count, capacity;
-    series *rows;    /* [count] by the number of the text */
-    bool counts_all; /* including marks without an event between them */
+    series *rows;    /* [count] by the number of the name */
+    bool counts_all; /* also counts marks without an event between them */
     bool failed;
 } series_set;
 
@@ -72,7 +72,7 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     char key[NAME_BYTES + 1];
     uint32_t row;
 
-    if (set->failed) /* a name may be missing its row */
+    if (set->failed) /* a name may have no row */
         return NULL;
     snprintf(key, sizeof key, "%c%s", is_moment ? 'm' : 'r', name);
     row = mv_texts_add(&set->names, mv_text_span(key));
@@ -86,8 +86,8 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     return &set->rows[row];
 }
 
-/* Marks without an event between them count as one; on a level of calls, where most steps have no
- * event, each is a step. */
+/* Marks without an event between them count as one, except on a level of calls: most steps have no
+ * event there, so each mark is a step. */
 static bool is_another(bool counts_all, uint32_t last, uint32_t at)
 {
     return at > last || (counts_all && at == last);
@@ -126,19 +126,19 @@ static bool is_optimizer_step(const char *name)
     return strncmp(name, "Optimizer.step", 14) == 0;
 }
 
-/* XLA's ranges are for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), but ranges of JAX's
- * users are in the same domain: StepTraceAnnotation("train", step_num=3), TraceAnnotation("my
- * step"). */
+/* XLA opens ranges for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), and the ranges of
+ * JAX's users are in the same domain: StepTraceAnnotation("train", step_num=3),
+ * TraceAnnotation("my step"). */
 static bool is_of_xla(const char *name)
 {
     return strncmp(name, "TSL:", 4) == 0 && !strstr(name, "step_num=") &&
            (strchr(name, '#') || strstr(name, "::") || !name_says_step(name));
 }
 
-/* Whether a library opens such ranges for each of its calls: NCCL's collectives, operators (by
- * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP, the algorithms
- * of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum": before the colon is the NVTX
- * domain). */
+/* Whether a library opens such ranges for each of its calls: NCCL's collectives, operators
+ * (through torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP, the
+ * algorithms of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum", where the NVTX domain is
+ * before the colon). */
 static bool is_of_library(const char *name)
 {
     static const char *const starts[] = {"nccl",
@@ -183,7 +183,7 @@ static name_class class_of(const series *row)
 }
 
 /* The share of the events that marks from `first` to `last` span, including the step after the
- * last. */
+ * last mark. */
 static double cover_of(uint32_t first, uint32_t last, uint32_t count, uint32_t events)
 {
     double cover = (double)(last - first) / events * count / (count - 1);
@@ -235,14 +235,14 @@ static bool device_has_starts(const mv_annotations *a, uint32_t device)
     return false;
 }
 
-/* An optimizer's step ends a step of the program; other ranges begin one. */
+/* An optimizer's range ends a step of the program; other ranges begin one. */
 static mv_stage stage_wanted(const char *name)
 {
     return is_optimizer_step(name) ? MV_STAGE_END : MV_STAGE_START;
 }
 
-/* Calls back for every MARK, every START of a range and every END of an optimizer's step within the
- * window of the events. */
+/* Calls back for every MARK, every START of a range and every END of an optimizer's range within
+ * the window of the events. */
 typedef void mark_fn(void *user, const char *text, bool is_moment, uint32_t at);
 
 static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
@@ -260,7 +260,7 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
 
         if ((a->stage[i] != stage_wanted(name) && !is_moment) || a->time_us[i] < e->time_us[0])
             continue;
-        /* Of folded steps only what stayed alive is there: every step would seem to grow. */
+        /* Folded steps only contain memory that stayed alive, so every step would seem to grow. */
         if (folded_us != MV_NO_TIME && a->time_us[i] <= folded_us)
             continue;
         if (own && !is_moment && a->device[i] != (int32_t)lives->device)
@@ -301,8 +301,8 @@ static void add_to_set(void *user, const char *text, bool is_moment, uint32_t at
 
 /* ---- marks within a call ----------------------------------------------------------------- */
 
-/* Counts the marks within one outermost call: the allocations before and after them belong to the
- * same call. */
+/* Counts the marks within one outermost call: the allocations before and after such a mark belong
+ * to the same call. */
 typedef struct {
     series_set *set;
     const mv_lives *lives;
@@ -345,7 +345,7 @@ static void count_within(void *user, const char *text, bool is_moment, uint32_t 
         row->within += lies_within(s, s->row);
 }
 
-/* Drops series with uninformative names: they may mark layers, or time steps within a pass. */
+/* Drops series with vague names: they may mark layers, or time steps within a pass. */
 static void drop_unclear(series_set *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
@@ -379,8 +379,8 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
 
 typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
-/* Takes the steps from the best series that `each` delivers; out->count stays 0 when there is none.
- * */
+/* Takes the steps from the best series that `each` delivers; out->count stays 0 if there
+ * is none. */
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                         const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {
@@ -465,11 +465,11 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
     return true;
 }
 
-/* ---- the step under way ------------------------------------------------------------------ */
+/* ---- the unfinished step ----------------------------------------------------------------- */
 
-/* The last start and end of a kind of range. */
+/* The last start and end of one kind of range. */
 typedef struct {
-    const char *name;      /* of the steps, with N for numbers */
+    const char *name;      /* name of the steps, with N for numbers */
     uint32_t begun, ended; /* MV_NO_ROW: never */
     uint32_t optimizer_ended;
 } latest_range;
@@ -504,7 +504,7 @@ static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, co
     return latest;
 }
 
-/* The start of the last outermost call of a module. */
+/* The start of the last outermost module call. */
 static uint32_t last_call(const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;

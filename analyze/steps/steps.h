@@ -6,9 +6,9 @@
  *     marks                  at[0]       at[1]       at[2]                at[count-1]
  *     bin             0            1           2                               count
  *
- * The position of a mark within an iteration does not matter (an optimizer's step ends near its
- * end, a profiler's step begins at its start), only that there is one in each. docs/leaks.md
- * explains how the marks are chosen. */
+ * The position of a mark within an iteration does not matter, only that each iteration has one: an
+ * optimizer's step ends near the end of the iteration, a profiler's step begins at its start.
+ * docs/leaks.md explains how the marks are chosen. */
 #ifndef MV_STEPS_H
 #define MV_STEPS_H
 
@@ -25,14 +25,15 @@ typedef struct {
     mv_steps_source source;
     uint32_t count;    /* number of marks, and of steps; 0 or at least 2 */
     uint32_t *at;      /* [count] event positions, ascending */
-    const char *name;  /* of the annotation or mark; "" otherwise */
+    const char *name;  /* name of the annotation or mark, or "" */
     mv_stack_id stack; /* INFERRED: the stack that occurs once per step; otherwise MV_NO_STACK */
     bool is_of_lines;  /* INFERRED: most steps call no module */
-    /* The first event of the unfinished step at the end: the last mark, even if it is the only one;
-     * without marks the start of the last outermost module call; without either the number of
-     * events. */
+    /* The first event of the unfinished step at the end: the last mark, even if there is only
+     * one; without marks, the start of the last outermost module call; without either, the number
+     * of events. */
     uint32_t under_way;
-    bool is_marked; /* by a range or mark of the program, not just a call */
+    bool is_marked; /* the unfinished step begins with a range or mark of the program, not with
+                     * a call */
 } mv_steps;
 
 /* Finds the steps. O(n log n). Fails only when out of memory. */

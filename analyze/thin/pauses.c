@@ -8,7 +8,7 @@
 #include "base/numbers.h"
 #include "parse/live/read_live.h"
 
-/* NAME of "@NAME#K" and of "NAME#K", and K, or 1. */
+/* NAME in "@NAME#K" or "NAME#K"; *number is K, or 1. */
 static mv_span name_of(const char *x, uint64_t *number)
 {
     const char *hash;
@@ -52,7 +52,7 @@ static int64_t time_of_name(const mv_trace *trace, const char *x)
     return INT64_MAX;
 }
 
-/* On the first device with that many. */
+/* The time of a step, on the first device that has this many steps. */
 static mv_code time_of_step(mv_arena *arena, const mv_trace *trace, uint64_t number, int64_t *out,
                             mv_err *err)
 {
@@ -86,7 +86,7 @@ static mv_code time_of(mv_arena *arena, const mv_trace *trace, const char *x, in
     return MV_OK;
 }
 
-/* Adds a pause after the others, or to the last one where they meet. */
+/* Appends a pause, or extends the last one if they meet. */
 static void add(mv_pauses *out, int64_t from_us, int64_t to_us)
 {
     mv_pause *last = out->count ? &out->pauses[out->count - 1] : NULL;

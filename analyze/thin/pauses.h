@@ -1,34 +1,34 @@
-/* The times in which a recording was paused: between its marks MV_MARK_PAUSE and MV_MARK_RESUME
+/* The periods in which a recording was paused: between its marks MV_MARK_PAUSE and MV_MARK_RESUME
  * (capture/wire_live.h), before --start-after and after --stop-after. */
 #ifndef MV_PAUSES_H
 #define MV_PAUSES_H
 
 #include "parse/model/trace.h"
 
-/* From a time to before another. */
+/* The period [from_us, to_us). */
 typedef struct {
     int64_t from_us, to_us;
 } mv_pause;
 
 typedef struct {
     uint32_t count;
-    mv_pause *pauses; /* [count] in order, none overlap */
+    mv_pause *pauses; /* [count] in order, without overlaps */
 } mv_pauses;
 
 /* A moment of --start-after and --stop-after:
  *
- *     90s          so long after the first event
- *     NAME#K       the K-th mark of that name, or start of a range of that name; without #K the
- *                  first. @NAME is the same
- *     12           the 12th mark of a step (analyze/steps/steps.h), as `leaks` counts them */
+ *     90s          this long after the first event
+ *     NAME#K       the K-th mark or start of a range with this name; without #K the
+ *                  first. @NAME#K is the same
+ *     12           the 12th step mark (analyze/steps/steps.h), as counted by `leaks` */
 bool mv_pause_moment_is_valid(const char *x);
 
-/* `start_after` and `stop_after` may be NULL. A moment that has not come lies after the end. Fails
- * only when out of memory. */
+/* `start_after` and `stop_after` may be NULL. A moment that never came counts as after the end.
+ * Fails only when out of memory. */
 mv_code mv_pauses_find(mv_arena *arena, const mv_trace *trace, const char *start_after,
                        const char *stop_after, mv_pauses *out, mv_err *err);
 
-/* The pause at a time; MV_NO_ROW: none. */
+/* The pause that contains a time, or MV_NO_ROW. */
 uint32_t mv_pause_at(const mv_pauses *pauses, int64_t time_us);
 
 #endif

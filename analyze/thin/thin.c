@@ -11,14 +11,13 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* ---- calls about blocks of registered heaps that lived within a pause -------------------- */
+/* ---- heap calls for blocks that lived within a pause ------------------------------------- */
 
-/* Marks the calls to leave out. A block that is resized stays, and so does one that is freed by
- * resetting its heap. */
+/* Marks the calls to drop. A block that is resized, or freed by a reset of its heap, stays. */
 static bool find_dropped(mv_arena *scratch, const mv_heap_calls *c, const mv_pauses *pauses,
                          mv_bitmap *dropped)
 {
-    mv_map alive = {.arena = scratch}; /* by address: the row of its alloc, + 1; 0: it stays */
+    mv_map alive = {.arena = scratch}; /* by address: row of the alloc + 1; 0: the block stays */
 
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t born = mv_map_find(&alive, c->addr[i]), pause;
@@ -59,8 +58,8 @@ static bool copy(mv_arena *arena, const mv_heap_calls *from, const mv_bitmap *dr
     return is_whole;
 }
 
-/* Replaces trace->heap_calls, in `arena`; returns the number of calls left out in *left_out. O(n).
- * Fails only when out of memory. */
+/* Replaces trace->heap_calls, in `arena`; *left_out is the number of removed calls. O(n). Fails
+ * only when out of memory. */
 static mv_code drop_paused_heap_calls(mv_arena *arena, mv_trace *trace, const mv_pauses *pauses,
                                       uint64_t *left_out, mv_err *err)
 {
@@ -85,7 +84,8 @@ static mv_code drop_paused_heap_calls(mv_arena *arena, mv_trace *trace, const mv
 }
 
 enum {
-    WEIGHT_BITS = 17, /* of a float: its exponent and the first bits of its fraction, 1/512 */
+    WEIGHT_BITS = 17, /* bits of a float: exponent and the first bits of the fraction;
+                       * precision 1/512 */
     WEIGHTS = 1 << WEIGHT_BITS,
     TRIES = 4
 };
@@ -95,14 +95,14 @@ typedef struct {
     mv_arena *work;
     const mv_trace *trace;
     const mv_lives *lives;
-    const mv_pauses *pauses; /* only what is in one is left out; NULL: what holds least is */
+    const mv_pauses *pauses; /* removes only blocks within pauses; NULL: removes blocks by weight */
     uint32_t moments;
     uint32_t *moment;        /* [moments] events after which all blocks stay, ascending */
     mv_bitmap stays;         /* rows of lives that stay in any case */
-    mv_bitmap kept;          /* these, and further rows within the limit */
+    mv_bitmap kept;          /* rows in `stays`, and further rows within the limit */
     uint32_t pairs;          /* in order of `below` */
-    uint32_t *below, *above; /* [pairs] rows: if the lower one stays, so does the one above it */
-    uint64_t *cost;          /* [WEIGHTS] number of events */
+    uint32_t *below, *above; /* [pairs] rows: if the lower row stays, so does the one above it */
+    uint64_t *cost;          /* [WEIGHTS] number of events of rows with this weight */
 } thinning;
 
 static mv_code no_memory(mv_err *err)
@@ -110,7 +110,7 @@ static mv_code no_memory(mv_err *err)
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "a thinner trace");
 }
 
-/* The block that the event belongs to; MV_NO_ROW for events that stay. */
+/* The block of the event; MV_NO_ROW for events that stay. */
 static uint32_t row_at(const thinning *t, uint32_t event)
 {
     uint32_t row = t->lives->alloc_of[event];
@@ -171,7 +171,7 @@ static bool is_at_a_moment(const thinning *t, uint32_t birth, uint32_t end)
     return low < t->moments && t->moment[low] < end;
 }
 
-/* Whether it begins and ends with its own events. */
+/* Whether a row begins and ends with its own events. */
 static bool is_whole(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -181,7 +181,7 @@ static bool is_whole(const mv_lives *lives, uint32_t row)
            lives->alloc_of[a->freed[row]] == row && lives->alloc_of[a->completed[row]] == row;
 }
 
-/* Whether it began and ended in one pause. */
+/* Whether a row began and ended in the same pause. */
 static bool is_in_pause(const thinning *t, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -213,9 +213,9 @@ static bool mark_what_stays(thinning *t)
     return true;
 }
 
-/* ---- blocks that got more than they needed ----------------------------------------------- */
+/* ---- blocks larger than needed ----------------------------------------------------------- */
 
-/* The address after the block if it got the rest of the free bytes there; 0: it did not. */
+/* The end of a block that also got the rest of the free bytes there; 0 for other blocks. */
 static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -225,12 +225,12 @@ static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, ui
     return a->addr[row] + a->block[row];
 }
 
-/* Finds pairs: a block with a rest, and the block above it at that time. */
+/* Finds pairs of a block with a rest, and the block directly above it at that time. */
 static bool find_pairs(thinning *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     mv_block_rules rules = mv_block_rules_of(t->trace);
-    mv_map latest = {.arena = t->work}; /* by address: the latest row born there, + 1 */
+    mv_map latest = {.arena = t->work}; /* by address: latest row born there + 1 */
     uint32_t most = 0, row;
     uint64_t end;
 
@@ -259,7 +259,7 @@ static bool find_pairs(thinning *t)
     return true;
 }
 
-/* The row above was born earlier, so going backwards misses none. */
+/* Rows above were born earlier, so one backward pass finds all of them. */
 static void keep_above(const thinning *t, mv_bitmap *rows)
 {
     for (uint32_t i = t->pairs; i-- > 0;)
@@ -278,7 +278,7 @@ static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
     return bits >> (31 - WEIGHT_BITS);
 }
 
-/* Counts the events of each weight; returns the events that stay. */
+/* Counts the events of each weight. Returns the number of events that stay. */
 static uint64_t count_costs(thinning *t)
 {
     const mv_lives *lives = t->lives;
@@ -294,7 +294,8 @@ static uint64_t count_costs(thinning *t)
     return fixed;
 }
 
-/* Keeps the heaviest rows, in `room` events; of the last weight the earliest-born. */
+/* Keeps the heaviest rows within `room` events; among rows of the lowest kept weight,
+ * the earliest-born. */
 static void keep_heaviest(thinning *t, uint64_t room)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -332,7 +333,7 @@ static uint64_t count_kept(const thinning *t)
     return count;
 }
 
-/* Blocks above others may exceed the limit: then fewer of the others are kept. */
+/* Blocks above others may exceed the limit; then fewer other blocks are kept. */
 static void choose(thinning *t, uint64_t most)
 {
     uint64_t fixed = count_costs(t), room = most > fixed ? most - fixed : 0;
@@ -348,10 +349,10 @@ static void choose(thinning *t, uint64_t most)
     }
 }
 
-/* What to leave out: what was in pauses, or what exceeds a number of events. */
+/* What to remove: blocks within pauses, or events above a maximum. */
 typedef struct {
     const mv_pauses *pauses;
-    uint64_t most, all; /* events of all devices: at most, and now */
+    uint64_t most, all; /* events of all devices: maximum, present number */
 } thin_ask;
 
 static uint64_t share_of(const thin_ask *ask, uint32_t events)
@@ -472,7 +473,7 @@ static const char *where_of(const mv_pauses *pauses)
                                                                 : " in pauses";
 }
 
-static void leave_note(const thin_ask *ask, mv_thinned *out)
+static void add_note(const thin_ask *ask, mv_thinned *out)
 {
     mv_note *note = &out->trace.notes[MV_NOTE_THINNED];
     char text[sizeof note->first], size[MV_SIZE_TEXT];
@@ -515,7 +516,7 @@ mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t mos
 
     *out = (mv_thinned){.trace = *trace};
     if (ask.all > most_events && thin(arena, trace, &ask, out, err) == MV_OK)
-        leave_note(&ask, out);
+        add_note(&ask, out);
     return err->code;
 }
 
@@ -530,7 +531,7 @@ mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *
         return err->code;
     if (drop_paused_heap_calls(arena, &out->trace, pauses, &calls, err) == MV_OK) {
         out->left_out += calls;
-        leave_note(&ask, out);
+        add_note(&ask, out);
     }
     return err->code;
 }

@@ -6,12 +6,12 @@
  *     every other event                    segments, failed requests, snapshots, lone frees
  *     blocks alive at an end of the trace  so that the final heap is explained
  *     blocks alive at a peak               of allocated, active, requested and reserved bytes, in
- *                                          all and in each pool: these peaks keep their values
+ *                                          total and in each pool: these peaks keep their values
  *     blocks alive at a failed request     so that its report keeps its figures
- *     the block above one that stays       if it was why that one got more bytes than it needed:
+ *     the block above a kept block         if it was the reason for the kept block's excess bytes:
  *                                          sizes follow from the layout (analyze/lives/lives.h)
  *
- * Frames, stacks, segments, annotations, CUDA calls stay as they are. Events have new numbers. A
+ * Frames, stacks, segments, annotations and CUDA calls are unchanged. Events have new numbers. A
  * note in the trace, MV_NOTE_THINNED, has the number of missing events. */
 #ifndef MV_THIN_H
 #define MV_THIN_H
@@ -20,33 +20,32 @@
 #include "base/bitmap.h"
 
 typedef struct {
-    mv_trace trace;      /* shares everything but events and their counts with the original */
-    uint64_t left_out;   /* number of removed events, of all devices */
-    uint64_t most_bytes; /* allocated bytes of a device are lower by up to this many */
-    mv_bitmap *kept;     /* [trace.device_count] a bit for each original event */
+    mv_trace trace;      /* shares everything with the original except events and their counts */
+    uint64_t left_out;   /* number of removed events on all devices */
+    uint64_t most_bytes; /* maximum reduction of a device's allocated bytes */
+    mv_bitmap *kept;     /* [trace.device_count] one bit per original event */
 } mv_thinned;
 
-/* Reduces all devices together to `most_events`, in proportion. If the events that must stay are
- * more, only these are kept. O(n), plus the lives of each device, one device at a time. `trace`
- * must live as long as the result. */
+/* Reduces all devices together to `most_events`, in proportion. If more events must stay, only
+ * these are kept. O(n), plus the lives of one device at a time. `trace` must outlive the result. */
 mv_code mv_trace_downsample(mv_arena *arena, const mv_trace *trace, uint64_t most_events,
                             mv_thinned *out, mv_err *err);
 
-/* In the note of a file whose last pause has no end. */
+/* Part of the note in a file whose last pause has no end. */
 #define MV_PAUSED_TO_THE_END " in pauses, up to the end,"
 
-/* Without the blocks that were allocated and freed within one and the same pause. Segments, blocks
- * above others (see above) and everything else stay, so what is alive outside the pauses is
- * complete; the peaks of a pause are not. The note is the same. */
+/* Removes the blocks that were allocated and freed within the same pause. Segments, blocks above
+ * kept blocks and everything else stay, so memory outside the pauses is complete, but the peaks
+ * within a pause are not. The note is MV_NOTE_THINNED. */
 mv_code mv_thin_pauses(mv_arena *arena, const mv_trace *trace, const mv_pauses *pauses,
                        mv_thinned *out, mv_err *err);
 
-/* "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL: none
- * are, or out of memory. */
+/* "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL if no
+ * events were removed, or when out of memory. */
 const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned);
 
-/* The number of kept events of a device before the original event `event`, which may be the
- * total. */
+/* The number of a device's kept events before the original event `event`, which may be
+ * the total. */
 uint32_t mv_thinned_before(const mv_thinned *thinned, uint32_t device, uint32_t event);
 
 #endif

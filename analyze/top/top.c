@@ -9,14 +9,14 @@ typedef struct {
     const uint8_t *kinds;
     mv_top_query ask;
     mv_top *out;
-    uint32_t end, since; /* events: the last one, and the last one before growth counts */
-    uint32_t *of_frame;  /* [frames.count + 2] line + 1, 0: none; then the lines for no frames and
-                          * no stack */
-    uint32_t *of_stack;  /* [stacks.count + 1] line, or MV_NO_ROW: not yet known */
-    uint64_t *bytes;     /* [stacks.count + 1] listed bytes */
+    uint32_t end, since; /* last event, and last event before the time over which growth counts */
+    uint32_t *of_frame;  /* [frames.count + 2] line + 1, 0: none; the last two entries are for empty
+                          * stacks and for MV_NO_STACK */
+    uint32_t *of_stack;  /* [stacks.count + 1] line, or MV_NO_ROW if not known yet */
+    uint64_t *bytes;     /* [stacks.count + 1] listed bytes of the stack */
 } search;
 
-/* The row of a stack in the tables above; the last is for MV_NO_STACK. */
+/* The row of a stack in the tables above; the last row is for MV_NO_STACK. */
 static uint32_t row_of(const search *s, mv_stack_id stack)
 {
     return stack.row < s->trace->stacks.count ? stack.row : s->trace->stacks.count;
@@ -54,13 +54,14 @@ static bool init(mv_arena *arena, mv_arena *scratch, search *s)
     return true;
 }
 
-/* Times of events do not decrease but for damage, which then only shortens the time of growth. */
+/* The times of events ascend except in damaged files, where the period of growth is then
+ * too short. */
 static void find_moments(search *s)
 {
     const mv_events *e = &s->lives->events;
     int64_t last = e->count ? e->time_us[e->count - 1] : MV_NO_TIME;
 
-    s->end = s->since = e->count - 1; /* MV_BEFORE without events */
+    s->end = s->since = e->count - 1; /* MV_BEFORE if there are no events */
     s->out->now_us = s->ask.now_us == MV_NO_TIME || (last != MV_NO_TIME && s->ask.now_us < last)
                          ? last
                          : s->ask.now_us;
@@ -75,7 +76,7 @@ static void find_moments(search *s)
         s->out->since_us = MV_NO_TIME;
 }
 
-/* Of a block from before the first event: the least. */
+/* The block's age; a lower bound for a block from before the first event. */
 static int64_t age_of(const search *s, uint32_t row)
 {
     const mv_events *e = &s->lives->events;
@@ -125,7 +126,8 @@ static void add_blocks(search *s)
     s->out->younger = s->out->allocated - s->out->listed;
 }
 
-/* The stack of each line is the one with most of its bytes. Lines that hold nothing are dropped. */
+/* Sets each line's stack to the one with most of the line's bytes, and drops lines that
+ * hold nothing. */
 static bool finish(mv_arena *scratch, search *s)
 {
     mv_top *out = s->out;

@@ -41,7 +41,9 @@ static unsigned of_allocations(const mv_lives *lives)
            if_any(lives->doubts.lost_frees + lives->doubts.final_over, MV_BOUND_MOST);
 }
 
-/* Doubts about block sizes. A block that ended late takes room from later ones. If segments are not recorded, a block may have been in another one than the final heap has at its address. */
+/* Doubts about block sizes. A block that ended late takes room from later blocks. If segments
+ * are not recorded, a block may have been in another segment than the one the final heap has at
+ * its address. */
 static unsigned of_sizes(const mv_lives *lives)
 {
     return if_any(lives->doubts.inexact_blocks + lives->doubts.misplaced + lives->doubts.outside,
@@ -51,8 +53,9 @@ static unsigned of_sizes(const mv_lives *lives)
                   MV_BOUND_ABOUT);
 }
 
-/* Doubts about the existence and times of segments: an allocation outside all of them was in one.
- * If one ended without an event, others may have ended before the first event. */
+/* Doubts about the existence and times of segments. An allocation outside all known segments was
+ * in an unknown one. If one segment ended without an event, others may have ended before the
+ * first event. */
 static unsigned of_segments(const mv_lives *lives)
 {
     uint64_t lost = lives->doubts.residual_reserved < 0;
@@ -91,8 +94,8 @@ static bool has_free(const mv_events *events)
     return false;
 }
 
-/* Whether a kind of event was not recorded, which hides blocks from before the first event that
- * ended: allocs, frees, or all memory events. */
+/* Whether a kind of event was not recorded that would show blocks from before the first event:
+ * allocs, frees, or all memory events. */
 static bool hides_past(const mv_lives *lives)
 {
     const mv_events *events = &lives->events;

@@ -1,6 +1,6 @@
 /* Bounds of the figures of a lives table: its doubts, separated by direction.
  *
- * A figure is a lower bound only if nothing can have made it too high, and the reverse:
+ * A figure is a lower bound only if nothing can have made it too high, and vice versa:
  *
  *     too low    history is not complete; a free without an allocation; blocks of the final heap
  *                missing from the events; block sizes that are lower bounds; no final heap;
@@ -16,7 +16,7 @@
 
 #include "analyze/lives/lives.h"
 
-/* Bits: LEAST, the true figure may be higher; MOST, it may be lower. */
+/* Bits. LEAST: the true figure may be higher; MOST: it may be lower. */
 typedef enum {
     MV_BOUND_EXACT = 0,
     MV_BOUND_LEAST = 1,
@@ -33,20 +33,20 @@ typedef struct {
     mv_bound active;
     mv_bound requested;
     mv_bound reserved;
-    mv_bound blocks; /* of the bytes of all blocks, whenever they ended */
+    mv_bound blocks; /* of the bytes of all blocks ever allocated */
 } mv_bounds;
 
-/* The bound of a figure from the events, if the final heap has this many bytes more. */
+/* The bound of a figure from the events, if the final heap has `residual` bytes more. */
 mv_bound mv_bound_of_residual(int64_t residual);
 
-/* The bounds of the highest levels of these lives. */
+/* The bounds of these lives' highest levels. */
 mv_bounds mv_bounds_of(const mv_lives *lives);
 
 /* The bounds of levels from the first event on, regardless of earlier events. */
 mv_bounds mv_bounds_within(const mv_lives *lives);
 
-/* The bound of all bytes allocated after the last event, whose blocks are in the final heap; and of
- * both levels after any event. */
+/* The bound of all bytes allocated after the last event, with blocks in the final heap; and the
+ * bounds of both levels after any event. */
 mv_bound mv_bound_of_end(const mv_lives *lives);
 mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event);
 

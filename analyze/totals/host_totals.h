@@ -3,8 +3,8 @@
  * level `host` (analyze/levels), with their bounds.
  *
  * The host allocator rounds requests up to powers of two, except above max_round_threshold
- * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So the
- * rounding of a block is only known if a file has a smaller request; else it may be up to half of a
+ * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So a block's
+ * rounding is only known if the file has a smaller request; otherwise it may be up to half of a
  * block whose size is a power of two. */
 #ifndef MV_HOST_TOTALS_H
 #define MV_HOST_TOTALS_H
@@ -14,8 +14,9 @@
 typedef struct {
     uint64_t allocated; /* bytes of blocks in use */
     uint64_t reserved;  /* pinned bytes */
-    uint64_t rounding;  /* of allocated: bytes beyond the requests in the file */
-    uint64_t powers;    /* of allocated: blocks of a power of two without another request */
+    uint64_t rounding;  /* bytes of `allocated` beyond the requests in the file */
+    uint64_t powers;    /* bytes of `allocated` in blocks of a power of two without a
+                         * smaller request */
 } mv_host_levels;
 
 typedef struct {
@@ -27,8 +28,8 @@ typedef struct {
 } mv_host_totals;
 
 /* "11.6 GiB of 32.0 GiB pinned is rounding to powers of two"; "up to ..." if requests are not in
- * the file. "" for less than a tenth of the pinned bytes, or 64 MiB: that is not worth changing a
- * program. In `arena`; NULL when out of memory. */
+ * the file. "" for less than a tenth of the pinned bytes, or less than 64 MiB: too little to change
+ * a program for. In `arena`; NULL when out of memory. */
 const char *mv_host_rounding_text(mv_arena *arena, const mv_host_totals *host);
 
 /* O(rows). */

@@ -1,13 +1,13 @@
 /* Every change of the four measures of totals.h, in order of events. Totals and series are computed
- * from these. Most changes follow from the event alone; the others (segments, which may end in
- * pieces, and allocations whose free is not recorded) are prepared and sorted. */
+ * from these. Most changes follow from the event alone. The others are prepared and sorted:
+ * segments, which may end in pieces, and allocations without a recorded free. */
 #ifndef MV_LEVEL_STEPS_H
 #define MV_LEVEL_STEPS_H
 
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
 
-/* In the order in which an event applies them: ends before beginnings. */
+/* In the order in which an event applies them: ends before starts. */
 typedef enum {
     MV_STEP_FREED,     /* an allocation's block is no longer allocated */
     MV_STEP_COMPLETED, /* ... and no longer active; its bytes are no longer requested */
@@ -16,7 +16,7 @@ typedef enum {
     MV_STEP_ALLOC
 } mv_step_kind;
 
-/* `row` is of lives->segments for HOLD and UNHOLD, of lives->allocs otherwise. */
+/* `row` is of lives->segments for UNHOLD and HOLD, of lives->allocs otherwise. */
 typedef struct {
     uint32_t event;
     uint32_t row;
@@ -27,15 +27,15 @@ typedef struct {
     const mv_lives *lives;
     mv_level_step *prepared; /* by event */
     uint64_t prepared_count;
-    uint64_t at;      /* next of `prepared` */
+    uint64_t at;      /* next entry of `prepared` */
     uint32_t event;   /* the argument of the last call */
-    uint8_t own_done; /* number of its own changes returned */
+    uint8_t own_done; /* number of the event's own changes already returned */
 } mv_level_steps;
 
 /* False when out of memory. */
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps);
 
-/* Goes to the changes by `event` and later ones. */
+/* Moves to the changes by `event` and later events. */
 void mv_level_steps_seek(mv_level_steps *steps, uint32_t event);
 
 static inline bool mv_is_free_action(uint8_t action)
@@ -43,7 +43,7 @@ static inline bool mv_is_free_action(uint8_t action)
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* The nth change, from 0, that follows from the event alone. */
+/* The nth change (from 0) that follows from the event alone. */
 static inline bool mv_level_own_step(const mv_lives *lives, uint32_t event, uint32_t nth,
                                      mv_level_step *out)
 {
@@ -65,8 +65,9 @@ static inline bool mv_level_own_step(const mv_lives *lives, uint32_t event, uint
     return nth < (uint32_t)frees + completes;
 }
 
-/* The next change by `event`; false after the last. Call it for the events in order, for each until
- * it returns false. Inline, like mv_levels_apply: walks over all events spend their time here. */
+/* The next change by `event`; false after the last. Call it for the events in order, and for each
+ * event until it returns false. Inline, like mv_levels_apply, because loops over all events spend
+ * their time here. */
 static inline bool mv_level_steps_next(mv_level_steps *steps, uint32_t event, mv_level_step *out)
 {
     if (steps->event != event) {
@@ -80,7 +81,7 @@ static inline bool mv_level_steps_next(mv_level_steps *steps, uint32_t event, mv
     return mv_level_own_step(steps->lives, event, steps->own_done++, out);
 }
 
-/* Adds a change to levels. */
+/* Adds a change to the levels. */
 static inline void mv_levels_apply(mv_levels *levels, const mv_lives *lives,
                                    const mv_level_step *step)
 {
@@ -108,13 +109,13 @@ static inline void mv_levels_apply(mv_levels *levels, const mv_lives *lives,
     }
 }
 
-/* Whether a change by `event` does not follow from it alone. */
+/* Whether some change by `event` does not follow from the event alone. */
 static inline bool mv_level_steps_prepared(const mv_level_steps *steps, uint32_t event)
 {
     return steps->at < steps->prepared_count && steps->prepared[steps->at].event == event;
 }
 
-/* The allocation that `event` alone can change; MV_NO_ROW: none, and there is no own change. */
+/* The allocation that `event` alone can change, or MV_NO_ROW, with no own change. */
 static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
 {
     uint8_t action = lives->events.action[event];
@@ -123,7 +124,8 @@ static inline uint32_t mv_level_own_row(const mv_lives *lives, uint32_t event)
                                                                   : MV_NO_ROW;
 }
 
-/* The change of allocated bytes by an event that has only its own changes; false: none. */
+/* The change in allocated bytes by an event that has only its own changes; false if there is
+ * no change. */
 static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv_level_step *out)
 {
     uint32_t row = mv_level_own_row(lives, event);
@@ -134,7 +136,7 @@ static inline bool mv_level_own_change(const mv_lives *lives, uint32_t event, mv
            (allocates || (lives->allocs.freed[row] == event && !mv_alloc_was_pending(lives, row)));
 }
 
-/* Adds all changes by `event`, in place of calls of mv_level_steps_next: nearly all events have only
+/* Adds all changes by `event`, faster than mv_level_steps_next: nearly all events have only
  * their own. */
 static inline void mv_levels_follow(mv_levels *levels, mv_level_steps *steps, uint32_t event)
 {

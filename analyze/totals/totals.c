@@ -22,26 +22,26 @@ typedef struct {
 } course;
 
 struct mv_totals_search {
-    mv_arena *arena;  /* of the totals */
-    mv_arena scratch; /* of what pieces share */
+    mv_arena *arena;  /* for the totals */
+    mv_arena scratch; /* for data shared by the pieces */
     mv_totals *out;
     mv_totals_findings found;
-    bool knows_pools;  /* the file has the pool of some segment */
-    uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] by pool_index: of the pool */
+    bool knows_pools;  /* the file has a pool for some segment */
+    uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] the pool's slot, by pool_index */
     uint32_t slots;    /* pools found so far */
     uint32_t *index;   /* [slots] pool_index */
     uint64_t index_capacity;
-    course *courses; /* [FIRST_POOL + slots]: of all, of each kind, of each pool */
+    course *courses; /* [FIRST_POOL + slots]: in total, by kind, by pool */
     uint64_t course_capacity;
-    bool kinds_are_pools; /* each kind has at most one, and no course */
-    bool continues;       /* pieces before it were added */
+    bool kinds_are_pools; /* each kind has at most one pool, and no separate course */
+    bool continues;       /* earlier pieces were added */
 
-    /* the piece at hand */
+    /* the current piece */
     const mv_trace *trace;
     const mv_lives *lives;
-    uint32_t first;          /* row of its first event */
-    bool is_cut;             /* segments may end after it */
-    uint32_t *segment_index; /* [lives->segments.count] pool_index of each */
+    uint32_t first;          /* row of the piece's first event */
+    bool is_cut;             /* segments may end after the piece */
+    uint32_t *segment_index; /* [lives->segments.count] pool_index by segment */
     mv_level_steps steps;
     struct walk *walks; /* [WALKS] */
 };
@@ -51,17 +51,17 @@ enum {
     FIRST_KIND,
     FIRST_POOL = FIRST_KIND + 2,
     WALKS = 16,
-    THREAD_EVENTS = 1 << 17 /* with fewer, a thread costs more than it gains */
+    THREAD_EVENTS = 1 << 17 /* below this, a thread costs more than it gains */
 };
 
-/* Levels in a walk over a part of the events begin here, for those before it are not known yet. They
- * may fall below; peaks begin at 0, below all of them. */
+/* Initial levels for a part of the events, since the levels before it are not known yet. Levels may
+ * fall below this; peaks begin at 0, below all levels. */
 #define WALK_LEVEL ((uint64_t)1 << 62)
 
 typedef struct walk {
     mv_totals_search *t;
     uint32_t first, end;    /* events */
-    uint32_t row, last_row; /* of allocations, whose sums it takes */
+    uint32_t row, last_row; /* allocations that this walk sums up */
     course *courses;        /* as above */
     uint64_t allocated, freed;
 } walk;
@@ -86,8 +86,8 @@ static uint8_t index_kind(uint32_t index)
     return index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
 }
 
-/* The pool for memory without a pool, in a file that has pools: the default pool for released
- * segments, whose pools only newer files have, and for memory outside segments. */
+/* The pool for memory without a known pool, in a file that has pools: the default pool, for
+ * released segments (only newer files have their pools) and for memory outside segments. */
 static mv_pool_id guess_pool(const mv_totals_search *t)
 {
     return t->knows_pools ? MV_DEFAULT_POOL : MV_NO_POOL;
@@ -193,7 +193,7 @@ static bool add_pools(mv_totals_search *t)
     return is_enough;
 }
 
-/* The key of a pool_index. Unknown pools come last. */
+/* The key of a pool_index; unknown pools come last. */
 static pool_key key_of(const mv_totals_search *t, uint64_t index)
 {
     const mv_pools *pools = &t->trace->pools;
@@ -205,7 +205,7 @@ static pool_key key_of(const mv_totals_search *t, uint64_t index)
     return (pool_key){pools->a[row], pools->b[row], row, kind};
 }
 
-/* Room for pools, none of which is known yet. */
+/* Makes room for pools; none is known yet. */
 static bool begin_pools(mv_totals_search *t)
 {
     uint64_t indices = 2 * ((uint64_t)t->trace->pools.count + 1);
@@ -222,7 +222,8 @@ static bool begin_pools(mv_totals_search *t)
     return true;
 }
 
-/* With a second pool of a kind, the kind gets a course of its own, so far that of the first one. */
+/* Once a kind has a second pool, the kind gets a separate course, which begins as that of the
+ * first pool. */
 static void part_kinds(mv_totals_search *t)
 {
     uint32_t count = t->slots;
@@ -235,7 +236,7 @@ static void part_kinds(mv_totals_search *t)
         t->courses[FIRST_KIND + index_kind(t->index[i])] = t->courses[FIRST_POOL + i];
 }
 
-/* The pools in their order. */
+/* Lists the pools in their order. */
 static bool list_pools(mv_totals_search *t)
 {
     mv_totals *out = t->out;
@@ -318,7 +319,7 @@ static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
     raise_reserved(peak, now, event);
 }
 
-/* A change raises only the measures that it is about. */
+/* A change raises only the measures it affects. */
 static void change(course *c, const mv_lives *lives, const mv_level_step *step)
 {
     mv_levels_apply(&c->now, lives, step);
@@ -355,8 +356,9 @@ static void end_block(course *c, const mv_alloc_lives *a, uint32_t row)
     c->now.requested -= a->requested[row];
 }
 
-/* Of events without prepared changes, those that nearly all are: an alloc, and a free with its
- * completion. Does what apply_step would, and returns the number of events; 0: it is another one. */
+/* Fast path for the most frequent events without prepared changes: an alloc, and a free with
+ * its completion. Has the effect of apply_step and returns the number of events; 0 for any
+ * other event. */
 static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event)
 {
     const mv_totals_search *t = w->t;
@@ -390,7 +392,7 @@ static uint32_t apply_usual(walk *w, const mv_level_steps *steps, uint32_t event
     return 2;
 }
 
-/* Whether it is an event of the piece, not one before it or none. */
+/* Whether the event belongs to the piece: neither earlier, nor MV_BEFORE or MV_NEVER. */
 static bool is_event_of(const mv_totals_search *t, uint32_t event)
 {
     return event >= t->first && event < t->lives->events.count;
@@ -443,13 +445,13 @@ static bool prepare_walks(mv_arena *scratch, mv_totals_search *t)
     return t->walks != NULL;
 }
 
-/* The number of the event in a row. */
+/* The event number of a row. */
 static uint32_t number_of(const mv_totals_search *t, uint32_t event)
 {
     return t->continues ? mv_event_number(t->trace, t->lives->device, event) : event;
 }
 
-/* Adds the course of a later part. */
+/* Appends the course of a later part. */
 static void join_one(uint64_t *now, uint64_t *peak, uint32_t *at, uint64_t end, uint64_t most,
                      uint32_t event)
 {
@@ -525,7 +527,7 @@ static void add_current(mv_current *to, const mv_current *c)
     to->allocations += c->allocations;
 }
 
-/* Adds to the device's sum, and to the sums of its kind of segment and its pool. */
+/* Adds to the sums of the device, of the segment's kind, and of its pool. */
 static void add_of(mv_totals_search *t, uint32_t index, const mv_current *c)
 {
     add_current(&t->out->current, c);
@@ -569,8 +571,8 @@ static void sum_last_alloc(mv_totals_search *t, uint32_t row)
     add_of(t, index_of_alloc(t, row), &c);
 }
 
-/* A file may have no final heap, and the CPU in captures has no segments and therefore none. The
- * memory alive at its end then follows from the events. */
+/* A trace may have no final heap: files without one, and the CPU in captures, which has no
+ * segments. The memory alive at the end then follows from the events. */
 static void sum_heapless(mv_totals_search *t)
 {
     const mv_segment_lives *s = &t->lives->segments;
@@ -586,7 +588,8 @@ static void sum_heapless(mv_totals_search *t)
                    &(mv_current){.bytes.reserved = s->size[i], .segments = 1});
 }
 
-/* The final heap is a moment, too. With missing events it may be higher than their totals. */
+/* The final heap counts as a moment, too. If events are missing, it may be higher than
+ * their totals. */
 static void raise_to_final(mv_totals_search *t)
 {
     uint32_t count = t->lives->events.count;
@@ -599,8 +602,8 @@ static void raise_to_final(mv_totals_search *t)
         raise_peak(&t->out->pools[i].peak, &t->out->pools[i].current.bytes, last);
 }
 
-/* An allocator may record a higher peak than the events show. Each of its blocks fills a segment,
- * so this applies to segments, too. */
+/* An allocator may record a higher peak than the events show. Such an allocator's blocks each fill
+ * a segment, so its peak applies to reserved bytes, too. */
 static void raise_to_known(mv_totals_search *t)
 {
     uint64_t known = mv_fact_of_device(t->trace, MV_FACT_PEAK, t->lives->device);
@@ -612,7 +615,8 @@ static void raise_to_known(mv_totals_search *t)
     peak->allocated_event = peak->active_event = peak->reserved_event = MV_BEFORE;
 }
 
-/* If each block fills a segment of its own, a peak is the moment at which the block is in it. */
+/* If each block fills its own segment, the reserved peak is the moment at which the block is in
+ * the segment. */
 static void fill_peaks(mv_totals_search *t)
 {
     uint32_t end = t->lives->events.count;

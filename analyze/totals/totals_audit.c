@@ -186,7 +186,7 @@ static void find_peak_bounds(mv_audit *a, const mv_trace *trace, const mv_lives 
     a->total = bound_of(b.blocks, final->allocated, end->allocated);
     if (trace->notes[MV_NOTE_THINNED].count > 0)
         a->total |= MV_BOUND_LEAST;
-    if (a->total & MV_BOUND_MOST) /* memory not known to be freed may have been freed */
+    if (a->total & MV_BOUND_MOST) /* memory that is not known to be freed may have been freed */
         a->total = MV_BOUND_ABOUT;
 }
 

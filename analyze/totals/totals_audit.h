@@ -6,10 +6,10 @@
 
 /* Results of mv_totals_find besides the totals. */
 typedef struct {
-    mv_levels end;            /* totals by the events */
+    mv_levels end;            /* totals according to the events */
     uint64_t uneven_segments; /* final segments whose sums differ from the sums of their blocks */
     uint64_t unknown_pools;   /* segments without a pool in the file */
-    bool has_private_pools;   /* another segment is in a private pool */
+    bool has_private_pools;   /* some other segment is in a private pool */
 } mv_totals_findings;
 
 /* Fills out->audit from the rest of `out`. False when out of memory. */
