@@ -65,7 +65,7 @@ void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 typedef struct {
     char *at;
     uint64_t bytes;
-    uint64_t *filed; /* how many of these bytes parse/model/spill.h has put in a file */
+    uint64_t *filed; /* how many of these bytes are in a file (parse/model/spill.h) */
 } mv_arena_large;
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);

@@ -8,8 +8,8 @@
 #define MV_SIZE_TEXT  32
 #define MV_SIZE_UNITS 7
 
-/* "B", "KiB", ..., "EiB": each is 1024 times the one before. For text that needs its own rounding,
- * such as axis labels. */
+/* The units "B", "KiB", ..., "EiB": each is 1024 times the one before. For callers that round
+ * themselves, such as axis labels. */
 extern const char *const mv_size_units[MV_SIZE_UNITS];
 
 /* "512 B", "2.00 KiB", "1.19 GiB": three significant digits. Returns `text`. */
