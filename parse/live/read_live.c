@@ -11,17 +11,18 @@
 
 enum {
     LEAST_RECORD = 2,      /* smallest record that makes an id, in bytes */
-    MOST_SKEW_US = 1000000 /* times of threads are put in order up to this difference */
+    MOST_SKEW_US = 1000000 /* times of different threads are put in order if they differ by no more
+                            * than this */
 };
 
 /* The events of one device. */
 typedef struct {
-    mv_event_row *rows; /* [count]; NULL for the list whose events go directly to the builder */
+    mv_event_row *rows; /* [count]; NULL: the list's events go directly to the builder */
     uint32_t count, capacity;
-    uint64_t allocated, reserved;         /* the sum of the events */
-    uint64_t off_allocated, off_reserved; /* last excess of the framework's own totals */
+    uint64_t allocated, reserved;         /* sums over the events */
+    uint64_t off_allocated, off_reserved; /* how far the framework's last totals differed */
     int64_t last_us;
-    uint64_t last_stack; /* of the last event, id + 1; and its thread */
+    uint64_t last_stack; /* stack of the last event, as id + 1 */
     uint32_t last_thread;
     bool has_segments;
 } device_list;
@@ -29,21 +30,21 @@ typedef struct {
 typedef struct {
     mv_arena scratch;
     mv_build build;
-    mv_live_names *names; /* their strings, frames, stacks and facts may be another builder's */
+    mv_live_names *names; /* may build another trace */
     mv_live_ranges ranges;
     mv_live_holdings blocks, segments, reservations;
-    mv_live_holdings foreign; /* mapped memory of other processes; in list 0 */
+    mv_live_holdings foreign; /* mapped memory of other processes, all in list 0 */
     mv_map imports;           /* handles of other processes' memory */
-    mv_map pools;             /* by handle: pool's device + 1; 0: the host */
+    mv_map pools;             /* device + 1 of each pool, by its handle; 0: the host */
     device_list lists[MV_LIVE_LISTS];
-    uint32_t straight;   /* list whose rows are the builder's own; MV_NO_ROW: none yet */
-    uint32_t gpus;       /* all ordinals that occur are below this */
-    bool has_cpu;        /* there is a list of CPU tensors, even if it has no events */
-    int64_t accelerator; /* device type with these ordinals; 0: none yet */
+    uint32_t straight;   /* the list whose rows go directly to the builder; MV_NO_ROW: none yet */
+    uint32_t gpus;       /* all ordinals in the records are below this */
+    bool has_cpu;        /* CPU tensors have a list, even without events */
+    int64_t accelerator; /* device type of the ordinals; 0: none yet */
     int64_t to_epoch_us;
     uint64_t launches, waits; /* from the latest records */
     uint64_t order;
-    bool is_uncached; /* PyTorch's cache is off: each call of its allocator is one block */
+    bool is_uncached; /* PyTorch's cache is off: each cudaMalloc of its allocator is one block */
 } live;
 
 static bool out_of_memory(live *l)
