@@ -20,7 +20,7 @@
 #define MV_ARENA_LARGE (256u << 10)
 
 typedef struct {
-    uint64_t limit; /* bytes that may be mapped at a time */
+    uint64_t limit; /* most bytes that may be mapped */
     uint64_t used;  /* bytes mapped now */
     uint64_t peak;  /* most bytes ever mapped */
     bool lacked;    /* a push or a growth was refused: the result may be incomplete */

@@ -488,7 +488,7 @@ static void visit(matching *m, uint32_t row, uint32_t *open)
     m->open[(*open)++] = (uint16_t)row;
 }
 
-/* Follows a step to all the steps that take a character. True: the end of the expression was
+/* Follows a step to all the steps that take a character. True if the end of the expression was
  * reached. */
 static bool follow(matching *m, uint32_t row, steps_now *list)
 {

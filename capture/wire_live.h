@@ -73,7 +73,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
  *     cpu                             "1": CPU tensors are recorded
  *     shim                            version of memviz
  *     stopped                         why the recording ended early: "No space left on device"
- *     lost_nested lost_space lost_stacks lost_...    what could not be recorded, counted
+ *     lost_nested lost_space lost_stacks lost_...    number of losses of each kind
  *     end_us                          when the process ended normally, on CLOCK_MONOTONIC */
 
 /* Marks with a special meaning: between them, only blocks that outlive the pause are recorded
@@ -97,7 +97,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
     X(PYTHON, 4) /* a frame: code id, offset of the instruction in the bytecode in bytes.       \
                   * Makes a frame id */                                                         \
     X(NATIVE, 5) /* a frame: module id + 1 (0: in none), return address minus the load bias     \
-                  * (minus 0 when in none). Makes a frame id */                                 \
+                  * (unchanged without a module). Makes a frame id */                                 \
     X(WORDS, 6)  /* a frame that is only a text: string id. "thread pt_autograd_0". Makes a     \
                   * frame id */                                                                 \
     X(STACK, 7)  /* a stack: stack id + 1 of its caller (0: none), frame id of its innermost    \

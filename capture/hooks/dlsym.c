@@ -44,9 +44,9 @@ static void *look_up(void *handle, const char *name, const char *version)
     return version ? mv_dlvsym_real(handle, name, version) : mv_dlsym_real(handle, name);
 }
 
-/* The look-up found the shim's own exported function, because the shim is in the global scope that
- * it searched. Returns the function that the look-up would have found without the shim. On failure
- * the error is available from dlerror. */
+/* Called when a look-up found the shim's own exported function, because the shim is in the global
+ * scope. Returns the function that the look-up would have found without the shim. On failure the
+ * error is available from dlerror. */
 static void *without_shim(void *handle, const char *name, const char *version, const void *caller)
 {
     void *found = look_up(RTLD_NEXT, name, version);

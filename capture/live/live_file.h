@@ -12,8 +12,8 @@
  * mapped; if the file system cannot reserve space, zeros are written.
  *
  * Between its windows the file is not open. It is opened by its name, and verified by its device
- * and inode, in a thread with descriptors of its own (apart.h): the program's numbers stay
- * unchanged, and no store, zero or reservation can go to one of its files.
+ * and inode, in a thread with its own descriptors (apart.h): the program's numbers stay unchanged,
+ * and no store, zero or reservation can go to one of its files.
  *
  * System calls that open, write or reserve are made directly: libc's functions are cancellation
  * points, and its fallocate may silently write. Errors are returned as errno numbers; errno itself

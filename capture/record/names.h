@@ -43,7 +43,7 @@ uint32_t mv_names_stack(uint32_t caller, uint32_t frame);
 
 enum { MV_NAMES_EMPTY = 0 /* string id of "" */ };
 
-/* Adds the first name: "". False: no space. */
+/* Adds the first name: "". False when there is no space. */
 bool mv_names_begin(void);
 
 /* In a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook is

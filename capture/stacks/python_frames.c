@@ -410,7 +410,7 @@ const char *mv_python_why_off(void)
     return mv_python_interp_why();
 }
 
-/* The address of the type of code objects, which differs between builds. */
+/* Every build of the interpreter contains its type of code objects. */
 const mv_module *mv_python_module(void)
 {
     const mv_python_interp *seen = mv_python_interp_seen();

@@ -1,5 +1,6 @@
-/* Reads docs/internals/snapshot-format.md. Parts of a damaged file with correct checksums are read.
- * A wrong value under a correct checksum, such as a row number out of range, is an error. */
+/* Reads docs/internals/snapshot-format.md. If a file is damaged, all parts with correct checksums
+ * are read. A wrong value under a correct checksum, such as a row number out of range, is an
+ * error. */
 #include "base/grow.h"
 #include "base/sort.h"
 #include "parse/container/wire_load.h"
@@ -397,8 +398,8 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
-/* Lost rows of a table get their own note, beside the note about the damaged part, so that reports
- * can mention them. */
+/* Lost rows of a table get their own note, in addition to the note about the damaged part, so that
+ * reports can mention them. */
 static void note_lost_table(mv_load *load, const mv_load_table *t, uint64_t lost)
 {
     static const struct {
@@ -474,7 +475,7 @@ static mv_code bad_table(const mv_load_table *t, uint64_t row, mv_err *err)
                    mv_wire_kind_name(t->layout->kind), (unsigned long long)row);
 }
 
-/* Ends of ranges must not go back, nor past the end of the table that they divide. */
+/* Checks that range ends do not decrease, and do not exceed the table that they divide. */
 static mv_code check_ends(const mv_load *load, uint16_t kind, uint16_t of_kind, uint64_t least,
                           mv_err *err)
 {

@@ -30,7 +30,7 @@ static void blank_lost(mv_load_table *t)
                 set_absent(t, c, row);
 }
 
-/* Rows after lost ones move up in tables whose rows are not referenced by number. */
+/* Moves rows after lost ones up, in tables whose rows are not referenced by number. */
 static void drop_lost(mv_load_table *t)
 {
     uint64_t kept = 0;

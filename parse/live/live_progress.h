@@ -11,7 +11,7 @@ typedef struct {
     bool has_ended; /* its facts contain the end: nothing more will be written */
 } mv_live_progress;
 
-/* False: the file cannot be opened, or is not a live file. */
+/* Returns false if the file cannot be opened or is not a live file. */
 bool mv_live_progress_find(const char *path, mv_live_progress *out);
 
 #endif

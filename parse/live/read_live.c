@@ -149,7 +149,7 @@ static bool is_segment_action(uint8_t action)
 }
 
 /* Segment events and the alloc after them are one allocator call if one thread made them with one
- * stack; all other events are calls of their own. */
+ * stack; each other event is a separate call. */
 static uint32_t call_of(live *l, uint32_t list, mv_stack_id stack, const mv_live_record *r)
 {
     const device_list *d = &l->lists[list];
@@ -427,8 +427,8 @@ static bool know_pool(live *l, const mv_live_record *r)
     return true;
 }
 
-/* The device of a call's memory; -1: none, or unknown. The call has the current device, but a pool
- * has its own. */
+/* The device of a call's memory; -1: none, or unknown. Calls are recorded with the current device,
+ * but a pool has its own device. */
 static int32_t device_of(const live *l, const mv_live_record *r)
 {
     uint32_t pool =

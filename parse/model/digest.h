@@ -1,6 +1,6 @@
 /* The digest of a device's events: the figures about them that `memviz info` prints. A container
- * stores it (docs/internals/snapshot-format.md, DIGEST), so that a reader that needs no more can
- * leave the events out (mv_read_opts.digest_suffices). */
+ * stores it (docs/internals/snapshot-format.md, DIGEST), so that readers that need only the digest
+ * can skip the events (mv_read_opts.digest_suffices). */
 #ifndef MV_DIGEST_H
 #define MV_DIGEST_H
 

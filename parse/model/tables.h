@@ -6,7 +6,7 @@
 
 #include "parse/model/trace.h"
 
-enum { MV_TABLE_COLUMNS = 32 }; /* at most, because column sets are 32-bit */
+enum { MV_TABLE_COLUMNS = 32 }; /* most columns of a table, because column sets are 32-bit */
 
 typedef struct {
     const char *name;

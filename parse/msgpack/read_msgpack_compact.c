@@ -158,7 +158,7 @@ static int built(compact *c, uint32_t row, uint32_t expected)
     return 0;
 }
 
-/* A row number, or -1. */
+/* Checks a row number, which may be -1 for none. */
 static int take_row(compact *c, number n, mv_row_ref ref, uint32_t *out)
 {
     if (n.bits >= mv_ref_rows(c->build.trace, ref) && !(n.negative && n.bits == UINT64_MAX))

@@ -1,6 +1,6 @@
-/* A fast path for event dicts, nearly all of a big pickle, in the two forms that PyTorch's writers
- * use. It decodes the opcodes exactly as the machine in read_pickle.c would, and leaves anything
- * unexpected to that machine. */
+/* A fast path for event dicts, which are nearly all of a large pickle, in the two forms that
+ * PyTorch's writers use. It decodes the opcodes exactly as the machine in read_pickle.c would, and
+ * leaves anything unexpected to that machine. */
 #ifndef MV_PICKLE_EVENT_H
 #define MV_PICKLE_EVENT_H
 

@@ -300,8 +300,8 @@ static bool may_be_event(mv_span line)
            line.data[at + 1] <= '9' && !memmem(line.data, line.length, ",allocate failure,", 18);
 }
 
-/* If the last line has no end, the log was cut: a program that crashed, or is still running, has
- * not flushed everything. */
+/* If the last line has no end, the log was cut, because the program crashed or is still running and
+ * has not flushed everything. */
 static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 {
     rmm_line parsed;

@@ -36,14 +36,13 @@ typedef struct {
  *   none, missing, another   "libfoo.so+0x1234"        the module's path     MV_NO_LINE
  *   in no module             "0x7f0012345678"          NULL                  MV_NO_LINE */
 typedef struct {
-    uint32_t *first;       /* [queries + 1] frames of query i: first[i] to first[i + 1] - 1,
+    uint32_t *first;       /* [queries + 1] query i has the frames [first[i], first[i + 1]),
                             * innermost first */
     const char **function; /* [first[queries]] */
     const char **file;     /* [first[queries]] NULL: none */
-    int64_t *line;         /* number of modules in queries whose file is missing on this machine,
-                            * different, or unreadable */
-    uint32_t missing;      /* modules in queries whose file is missing on this machine, different,
-                            * or unreadable */
+    int64_t *line;         /* [first[queries]] MV_NO_LINE: none */
+    uint32_t missing;      /* modules in queries whose file is missing here, different, or
+                            * unreadable */
 } mv_symbols;
 
 /* Answers `count` queries, in any order. Each file is opened once, and only if a query refers to

@@ -165,7 +165,7 @@ static void go_back(mv_machine *m, const before_record *before)
     memcpy(m->listed, before->listed, sizeof before->listed);
 }
 
-/* Makes the record that belongs to the keys of the dict stack[at]. A user's own dict may have the
+/* Makes a record from the dict stack[at], as its keys determine. A user's own dict may have the
  * same keys with other values: it is then not a record, and is refused where one is needed. */
 static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint64_t at)
 {
