@@ -24,8 +24,8 @@ const char *mv_size_change_text(char text[MV_SIZE_TEXT], int64_t bytes);
 /* "27 %", "0.4 %" of a whole; 0 % if the whole is 0. */
 const char *mv_percent_text(char text[MV_SIZE_TEXT], uint64_t part, uint64_t whole);
 
-/* "4096", "512M", "1.5GiB", "2 kb": units are binary, in either case. False when the text is not a
- * size. */
+/* Reads "4096", "512M", "1.5GiB", "2 kb": units are binary, and may be in upper or lower case.
+ * False if the text is not a size. */
 bool mv_size_parse(const char *text, uint64_t *bytes);
 
 #endif

@@ -97,7 +97,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
     X(PYTHON, 4) /* a frame: code id, offset of the instruction in the bytecode in bytes.       \
                   * Makes a frame id */                                                         \
     X(NATIVE, 5) /* a frame: module id + 1 (0: in none), return address minus the load bias     \
-                  * (unchanged without a module). Makes a frame id */                                 \
+                  * (unchanged without a module). Makes a frame id */                           \
     X(WORDS, 6)  /* a frame that is only a text: string id. "thread pt_autograd_0". Makes a     \
                   * frame id */                                                                 \
     X(STACK, 7)  /* a stack: stack id + 1 of its caller (0: none), frame id of its innermost    \
@@ -128,36 +128,34 @@ typedef enum {
  * events of all threads: a free takes its number and its time before its memory can be allocated
  * again, an alloc takes them after the memory was allocated. */
 #define MV_LIVE_EVENT_LIST(X)                                                                      \
-    X(DEVICE, 1) /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and      \
-                  * OOM records that follow in this chunk. Takes no sequence number:               \
-                  * its Δsequence is 0 */                                                         \
+    X(DEVICE, 1) /* signed device type, signed index (of c10::Device), for later BLOCK, FREE and   \
+                  * OOM records in this chunk. Takes no sequence number: its Δsequence is 0 */     \
     X(BLOCK, 2)  /* the framework allocated a block: address, size, stack id + 1 */                \
     X(FREE, 3)   /* the framework freed a block: address, size */                                  \
     X(TOTALS, 4) /* the framework's own running totals after the previous event, written when      \
                   * they differ from the sum of its events, or when reserved changed: allocated,   \
                   * reserved. Takes no sequence number */                                          \
-    X(OOM, 5)    /* the framework gives up: requested size, allocated, reserved, stack + 1 */      \
-    X(CALL, 6)   /* a call of CUDA that concerns memory: address, mv_api_action, size, handle,     \
-                  * string id + 1 of the API's name, string id + 1 of the calling library's path,  \
-                  * signed device, signed result, stack id + 1 */                                  \
+    X(OOM, 5)    /* the framework ran out of memory: request, allocated, reserved, stack id + 1 */ \
+    X(CALL, 6)   /* a CUDA call that concerns memory: address, mv_api_action, size, handle, string \
+                  * id + 1 of the API's name, string id + 1 of the calling library's path, signed  \
+                  * device, signed result, stack id + 1 */                                         \
     X(MARK, 7)   /* memviz_mark, nvtxMark: string id */                                            \
     X(PUSH, 8)   /* a range begins on this thread: string id */                                    \
     X(POP, 9)    /* the innermost open range of this thread ends */                                \
     X(BEGIN, 10) /* a range that may end on another thread begins: its number, string id */        \
     X(END, 11)   /* such a range ends: its number */                                               \
-    X(HEAP, 14)  /* a call about a block of an allocator registered by the program: address,       \
-                  * mv_heap_action, size, string id + 1 of the heap's name (0: the heap that       \
-                  * has the address), string id + 1 of the calling library's path, signed device,  \
-                  * stack id + 1 */                                                                \
+    X(HEAP, 14)  /* a call about a block of a registered allocator: address, mv_heap_action, size, \
+                  * string id + 1 of the heap's name (0: the heap with this address), string id +  \
+                  * 1 of the calling library's path, signed device, stack id + 1 */                \
     X(LAUNCHES,                                                                                    \
-      13)         /* how many kernels and graphs the process had launched at the CALL before it in \
-                   * this chunk, if there were more than at the last one. A launch of the runtime  \
-                   * that calls the driver's may count twice. Takes no sequence number */          \
-    X(COUNT, 15)  /* another count at the CALL before it: which (mv_live_count), the number. Takes \
+      13)         /* number of kernels and graphs that the process had launched at the last CALL   \
+                   * of this chunk, if it has increased. If a launch function of the runtime calls \
+                   * the driver's, the launch may count twice. Takes no sequence number */         \
+    X(COUNT, 15)  /* another count at the last CALL: its kind (mv_live_count), the number. Takes   \
                    * no sequence number */                                                         \
-    X(THREAD, 12) /* the thread of the records so far has ended; the records that follow in this   \
-                   * chunk are of the thread with this kernel id, and begin without a DEVICE.      \
-                   * Takes no sequence number: its Δsequence is 0 */
+    X(THREAD, 12) /* the thread of the records so far has ended; later records are from the thread \
+                   * with this kernel id, and begin without a DEVICE. Takes no sequence number:    \
+                   * its Δsequence is 0 */
 
 typedef enum {
 #define MV_LIVE_EVENT_ENUM(name, number) MV_LIVE_EVENT_##name = number,
@@ -202,8 +200,8 @@ static inline bool mv_live_is_beside(mv_live_event kind)
  *
  *     number, text   in files
  *     way            GETS: numbered after the call, with a stack. GIVES: numbered before the call,
- *                    since the memory may be allocated again, on another thread, before the call
- *                    returns; without a stack, since the address or handle identifies it
+ *                    because another thread may allocate the memory again before the call returns;
+ *                    without a stack, because the address or handle identifies the memory
  *     key            name of the memory until it is freed (mv_api_key)
  *     memory         kind of memory made by an action that GETS (mv_api_memory) */
 #define MV_API_ACTION_LIST(X)                                                                      \
@@ -234,16 +232,16 @@ static inline bool mv_live_is_beside(mv_live_event kind)
     X(POOL_DESTROY, 23, "pool_destroy", GIVES, NOTHING, NONE)                                      \
     X(POOL_TRIM, 24, "pool_trim", GIVES, NOTHING, NONE) /* size: bytes to keep */                  \
     X(CONTEXT_CREATE, 25, "context_create", GETS, CONTEXT, NONE)                                   \
-    X(CONTEXT_DESTROY, 26, "context_destroy", GIVES, CONTEXT, NONE) /* frees what was allocated    \
+    X(CONTEXT_DESTROY, 26, "context_destroy", GIVES, CONTEXT, NONE) /* frees all memory allocated  \
                                                                      * in it */                    \
     X(LOAD, 27, "load", GETS, NOTHING, NONE) /* code: a module, a library or, at its first launch, \
                                               * a kernel; handle */                                \
     X(UNLOAD, 28, "unload", GIVES, NOTHING, NONE)                                                  \
-    X(GRAPH_ALLOC, 29, "graph_alloc", GETS, NOTHING, NONE) /* a node of a graph that allocates */  \
+    X(GRAPH_ALLOC, 29, "graph_alloc", GETS, NOTHING, NONE) /* a graph node that allocates */       \
     X(GRAPH_TRIM, 30, "graph_trim", GIVES, NOTHING, NONE)                                          \
     X(OBJECT_CREATE, 31, "object_create", GETS, NOTHING, NONE) /* an executable graph, a stream:   \
-                                                                * handle. The driver has memory    \
-                                                                * for it that no call asks for */  \
+                                                                * handle. The driver allocates     \
+                                                                * memory for it by itself */       \
     X(OBJECT_DESTROY, 32, "object_destroy", GIVES, NOTHING, NONE)
 /* clang-format on */
 

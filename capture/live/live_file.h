@@ -43,7 +43,7 @@ enum { MV_LIVE_FULL = -3 };
  * and `room`. */
 typedef struct {
     char path[PATH_MAX];
-    dev_t device; /* 0 and 0: no file */
+    dev_t device; /* device and inode are 0 if there is no file */
     ino_t inode;
     uint64_t most_step;                  /* largest step in which space is reserved; 0: MOST_STEP */
     uint64_t (*room)(void);              /* bytes that the file may still grow by; NULL: no limit */

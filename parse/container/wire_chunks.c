@@ -8,8 +8,9 @@ enum {
     /* A zstd block holds at most 128 KiB and takes at least 3 bytes. */
     BLOCK_BYTES = 128 << 10,
     LEAST_BLOCK = 3,
-    /* After hashing this many times the file's bytes, the search for intact chunks skips damaged
-     * ones unread, so a file full of false headers does not cost the square of its length. */
+    /* Limit of the bytes hashed in search of intact chunks, as a multiple of the file's length.
+     * Beyond it, damaged chunks are skipped unread, so a file full of false headers does not take
+     * quadratic time. */
     PATIENCE = 4
 };
 

@@ -189,8 +189,8 @@ static bool begins_chunk(const mv_load_table *t, uint32_t first)
     return false;
 }
 
-/* The row from which on events may be left out; UINT64_MAX: none may. With a complete history,
- * lifetimes do not depend on events after the part. */
+/* The first of the rows at the end that may be left out; UINT64_MAX if none may. With a complete
+ * history, lifetimes do not depend on events after the part. */
 static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
 {
     mv_part_rows rows = load->rows[t->device];

@@ -54,8 +54,8 @@ static bool may_begin(const char *at)
     return first[p[0]] & second[p[1]] & third[p[2]];
 }
 
-/* Where the error at squeezed byte `i` ends at the latest: where the next one begins, so that
- * errors close to each other are read once, and the total time is linear in the text. */
+/* The latest possible end of the error at squeezed byte `i`, which is the beginning of the next
+ * error, so that no text is read twice and the total time is linear. */
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
     for (uint32_t k = i + 1; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)

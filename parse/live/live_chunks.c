@@ -5,7 +5,7 @@
 
 #include "base/grow.h"
 
-/* Where no chunk has begun, this many bytes are zero, except for headers being written. */
+/* Number of bytes that are zero where no chunk has begun, except for headers being written. */
 enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
 /* The committed bytes of a chunk at the first look. */

@@ -25,7 +25,7 @@ enum {
 /* Seal of a chunk that is cut by the end of the file, or whose counts are damaged. */
 #define CUT 1
 
-/* Where a source is in the heap. */
+/* A source's place in the heap. */
 typedef enum {
     NO_SOURCE, /* unused row */
     IDLE,      /* not in the heap: all its records were returned, and more may come */

@@ -35,9 +35,9 @@
 #include "parse/live/live_names.h"
 #include "parse/live/live_records.h"
 
-/* Records after a longer call are not held back for it; the call is returned when it ends. Source:
- * PyTorch's longest cudaFree waits for the work in flight, which training loops limit to a few
- * steps. */
+/* If a call takes longer, the records after it are returned first, and the call when it ends.
+ * Source: PyTorch's longest cudaFree waits for the work in flight, which training loops limit to a
+ * few steps. */
 enum { MV_LIVE_FOLLOW_LATE_US = 2000000 };
 
 typedef struct mv_live_follow mv_live_follow;

@@ -67,8 +67,8 @@ static void read_facts(live *l, const mv_live_chunks *chunks)
 
 /* ---- devices and times ------------------------------------------------------------------- */
 
-/* The list of a c10::Device; MV_NO_ROW if memviz has none for it. The ordinals belong to the first
- * device type other than the CPU that occurs. */
+/* The list of a c10::Device; MV_NO_ROW if memviz has none for it. Ordinals belong to the first
+ * device type in the records that is not the CPU. */
 static uint32_t list_of(live *l, int64_t type, int64_t index)
 {
     if (type == 0)

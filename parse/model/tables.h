@@ -39,8 +39,8 @@ typedef struct {
     uint8_t column_count;
     uint32_t chunk_rows; /* rows per chunk in the container */
     uint16_t at;         /* offset of the table's struct in mv_trace; of `devices` for EVENTS */
-    uint16_t ends;       /* kind of the table of ranges whose first column has their ends among the
-                          * rows here, which are counted in 64 bits then; 0: none */
+    uint16_t ends;       /* kind of the table whose first column has, for each of its rows, the end
+                          * of a range of rows here (counted in 64 bits); 0: none */
     const mv_table_column *columns; /* by number */
     const uint8_t *order;           /* [column_count] positions in `columns`, in text order */
 } mv_model_table;

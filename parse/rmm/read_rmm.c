@@ -172,7 +172,7 @@ static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
 
 /* ---- detection --------------------------------------------------------------------------- */
 
-/* Where the first line begins, which may be the header. */
+/* The beginning of the first line, which may be the header. */
 static uint64_t begin_of(mv_span head)
 {
     return begins_with(head, mark) ? strlen(mark) : 0;

@@ -578,7 +578,7 @@ static uint64_t end_made(balance *b, uint32_t allocator, uint64_t bytes, uint32_
     return bytes;
 }
 
-/* Ends the newest blocks. What they have beyond `bytes` becomes bytes without a stack. */
+/* Ends the newest blocks. Their bytes beyond `bytes` become bytes without a stack. */
 static void end_any(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     b->out->unsure++;
