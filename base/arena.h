@@ -20,7 +20,7 @@
 #define MV_ARENA_LARGE (256u << 10)
 
 typedef struct {
-    uint64_t limit; /* bytes that may be mapped at a time */
+    uint64_t limit; /* most bytes that may be mapped */
     uint64_t used;  /* bytes mapped now */
     uint64_t peak;  /* most bytes ever mapped */
     bool lacked;    /* a push or a growth was refused: the result may be incomplete */
@@ -65,7 +65,7 @@ void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 typedef struct {
     char *at;
     uint64_t bytes;
-    uint64_t *filed; /* how many of these bytes parse/model/spill.h has put in a file */
+    uint64_t *filed; /* how many of these bytes are in a file (parse/model/spill.h) */
 } mv_arena_large;
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);

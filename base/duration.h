@@ -1,4 +1,4 @@
-/* Durations: by the clock, as text for people, and from text. */
+/* Durations: measured with a clock, written for people, and read from text. */
 #ifndef MV_BASE_DURATION_H
 #define MV_BASE_DURATION_H
 
@@ -12,11 +12,11 @@
  * Returns `text`. */
 const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us);
 
-/* Reads "60s", "1.5h", "250ms": a number and us, ms, s, m (or min), h or d. False, with *us as it
- * was, if the text is something else, or the duration is longer than 100 years. */
+/* Reads "60s", "1.5h", "250ms": a number and us, ms, s, m (or min), h or d. Returns false and
+ * leaves *us unchanged if the text is not a duration, or the duration is longer than 100 years. */
 bool mv_duration_read(const char *text, uint64_t *us);
 
-/* The clock that is never set: only differences mean anything. */
+/* A clock that is never set: only differences are meaningful. */
 static inline int64_t mv_now_us(void)
 {
     struct timespec now;

@@ -51,8 +51,8 @@ const char *mv_err_path(const char *path, char text[MV_ERR_PATH]);
 const char *mv_code_name(mv_code code); /* "TRUNCATED" */
 const char *mv_code_text(mv_code code); /* "input ends inside a record" */
 
-/* "structure is damaged: event 812". For MV_IO and MV_ABSENT the detail is a complete sentence by
- * itself. Returns `text`. */
+/* Returns `text`, such as "structure is damaged: event 812". For MV_IO and MV_ABSENT the text is
+ * the detail alone, which is a complete sentence. */
 #define MV_ERR_TEXT 256
 const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT]);
 

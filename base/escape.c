@@ -41,8 +41,8 @@ static uint32_t put_code(uint32_t code, char *out)
     return 6 + put_unit(0xdc00 + (code & 0x3ff), out + 6);
 }
 
-/* The escape of the character at `at`, which has `bytes` bytes, or of an invalid byte; 0: not
- * escaped. */
+/* Writes the escape of the character at `at`, which has `bytes` bytes, or of an invalid byte
+ * (`bytes` is 0). Returns its length; 0 if no escape is needed. */
 static uint32_t escape_of(mv_span text, uint64_t at, uint32_t bytes, mv_escape manner, char *out)
 {
     const uint8_t *c = text.data + at;
@@ -68,7 +68,8 @@ static uint32_t escape_of(mv_span text, uint64_t at, uint32_t bytes, mv_escape m
     return code == '\n' ? put_pair('\\', 'n', out) : put_code(code, out);
 }
 
-/* Characters that no mode escapes: nearly all of them. Reports have millions of texts. */
+/* Characters that no mode escapes. Nearly all characters are plain, and reports contain millions of
+ * texts, so these are checked first. */
 static bool is_plain(uint8_t c)
 {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';

@@ -23,8 +23,8 @@ typedef enum {
 
 typedef struct {
     mv_span plain;   /* to be written unchanged */
-    char escape[20]; /* to be written after it */
-    uint32_t length; /* 0: nothing */
+    char escape[20]; /* to be written after `plain` */
+    uint32_t length; /* of `escape`; 0: nothing to write */
 } mv_escaped;
 
 /* The next piece of the text, from *at on. False at the end of the text. */

@@ -58,8 +58,8 @@ bool mv_map_put(mv_map *map, uint64_t key, uint32_t value)
     return at != NULL;
 }
 
-/* The keys after an emptied slot move up, unless they would pass the slot where their search
- * begins. */
+/* The keys after an emptied slot move up, unless that would move them to before the slot where
+ * their search begins. */
 uint32_t mv_map_take(mv_map *map, uint64_t key)
 {
     mv_map_slot *slot = map->slots ? mv_map_slot_of(map, key) : NULL;

@@ -6,10 +6,10 @@
  *     row = mv_map_find(&map, addr);       MV_NOT_IN_MAP when it is not there
  *     ++*mv_map_value(&map, addr);         the value itself, 0 when the key is new
  *
- * For keys that are more than a number (texts, structs, lists of frames) see intern.h and texts.h.
+ * For other keys (texts, structs, lists of frames) see intern.h and texts.h.
  *
  * All operations take O(1) expected time; a key takes 24 to 48 bytes. A removed key costs nothing
- * afterwards: the keys after it move up. Keys have no order; a map cannot be walked. */
+ * afterwards: the keys after it move up. Keys have no order; a map cannot be iterated. */
 #ifndef MV_BASE_MAP_H
 #define MV_BASE_MAP_H
 

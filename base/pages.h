@@ -1,4 +1,4 @@
-/* Memory from the system in whole pages, mapped only by base/arena.h. base/pages.c is for Linux;
+/* Memory from the system in whole pages, used only by base/arena.c. base/pages.c is for Linux,
  * web/system/pages.c for WebAssembly, which has no mappings. */
 #ifndef MV_BASE_PAGES_H
 #define MV_BASE_PAGES_H
@@ -14,12 +14,12 @@ void *mv_pages_map(uint64_t bytes);
 /* `at` was returned by mv_pages_map or mv_pages_resize for `bytes`. */
 void mv_pages_unmap(void *at, uint64_t bytes);
 
-/* Resizes a mapping, which may move; new bytes are zero. NULL when out of memory: nothing has
- * changed then. */
+/* Resizes a mapping, which may move; new bytes are zero. NULL when out of memory: the mapping is
+ * unchanged then. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes);
 
-/* Takes the memory of a range that is about to be written: cheaper than page by page, when each is
- * first touched. The content stays. Only a hint; short ranges are not changed. */
+/* Populates a range that is about to be written, which is cheaper than a page fault for each page.
+ * The content stays. Only a hint; short ranges are skipped. */
 void mv_pages_take(void *at, uint64_t bytes);
 
 #endif

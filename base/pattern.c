@@ -4,9 +4,9 @@
 
 #include "base/utf8.h"
 
-/* A program of small steps: some take a character, others lead on without one. Distances are
- * relative, so parts of a program can be copied and moved. All paths are followed at once, so each
- * character looks at each step at most once. */
+/* A program of small steps: some consume a character, others lead to further steps without one.
+ * Distances are relative, so that parts of a program can be copied and moved. All paths are
+ * followed at once, so each step is visited at most once per character. */
 typedef enum {
     TAKE_ONE, /* this character */
     TAKE_ANY,
@@ -28,7 +28,7 @@ typedef struct {
     uint32_t value;      /* TAKE_ONE: the character; TAKE_SET: the row of the set */
 } step;
 
-/* Ranges [first_range, first_range + ranges), or everything else. */
+/* The ranges [first_range, first_range + ranges), or everything outside them. */
 typedef struct {
     uint16_t first_range, ranges;
     bool is_negated;
@@ -145,7 +145,7 @@ static const struct {
     {"space", {{' ', ' '}, {'\t', '\r'}}},
     {"upper", {{'A', 'Z'}}},
     {"xdigit", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
-    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* \w alone */
+    {"word", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}, {'_', '_'}}}, /* not a class: only for \w */
 };
 enum { CLASSES = sizeof classes / sizeof *classes, WORD = CLASSES - 1, SPACE = 9 };
 
@@ -488,7 +488,7 @@ static void visit(matching *m, uint32_t row, uint32_t *open)
     m->open[(*open)++] = (uint16_t)row;
 }
 
-/* Follows a step to all the steps that take a character. True: the end of the expression was
+/* Follows a step to all the steps that take a character. True if the end of the expression was
  * reached. */
 static bool follow(matching *m, uint32_t row, steps_now *list)
 {
@@ -569,10 +569,10 @@ bool mv_pattern_is_in(const mv_pattern *p, mv_span text)
     return false;
 }
 
-/* ---- the whole --------------------------------------------------------------------------- */
+/* ---- compiling --------------------------------------------------------------------------- */
 
-/* Only steps with an edge depend on the characters before a position, and they are never skipped
- * to. */
+/* Finds the characters with which a match can begin. Patterns with edges cannot skip, because edges
+ * depend on the characters before a position. */
 static void find_begins(mv_pattern *p)
 {
     matching m;

@@ -18,7 +18,7 @@ typedef struct {
 /* An empty set of numbers below `count`. False when out of memory. */
 bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set);
 
-/* The parts of add and drop for a word that was empty, and for one that is now. */
+/* Slow parts of add and drop: the word was empty, or is empty now. */
 void mv_rankset_add_word(mv_rankset *set, uint32_t word);
 void mv_rankset_drop_word(mv_rankset *set, uint32_t word);
 

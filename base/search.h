@@ -14,7 +14,7 @@
  *         mv_bisect_narrow(&b, rows[b.middle].event < event);
  *     return b.low;
  *
- * All take O(log n) and never fail. */
+ * All searches take O(log n) and never fail. */
 #ifndef MV_BASE_SEARCH_H
 #define MV_BASE_SEARCH_H
 

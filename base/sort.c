@@ -267,8 +267,8 @@ static uint64_t key_of_f64(double value)
     return bits >> 63 ? ~bits : bits ^ (uint64_t)1 << 63;
 }
 
-/* The next bytes of a text, the first one highest; the lowest byte counts them: 0 no text, 1 no
- * bytes, ..., 9 more than fit. */
+/* The next bytes of a text, the first one highest. The lowest byte is their number + 1 (9: the text
+ * is longer), or 0 for no text. */
 static uint64_t key_of_bytes(const uint8_t *at, uint64_t left)
 {
     uint64_t key = 0;
@@ -410,7 +410,7 @@ static void sort_order(const char *rows, uint64_t count, uint64_t size, const mv
         mv_sort_key_rows(order, spare, count);
 }
 
-/* Sorts rows by their digits, last keys first. False, and nothing is moved, when memory is out or
+/* Sorts rows by their digits, last keys first. False, with nothing moved, when out of memory or if
  * a key is a text. */
 static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t size,
                            const mv_sort_key *keys, uint64_t key_count)
@@ -445,7 +445,8 @@ static bool sort_by_digits(mv_arena *arena, char *rows, uint64_t count, uint64_t
             memcpy(spare + i * size, rows + order[i].row * size, size);
         memcpy(rows, spare, count * size);
     } else {
-        __atomic_store_n(&arena->budget->lacked, lacked, __ATOMIC_RELAXED); /* it is not needed */
+        __atomic_store_n(&arena->budget->lacked, lacked, __ATOMIC_RELAXED); /* the caller sorts
+                                                                             * without memory */
     }
     mv_arena_drop(arena, order);
     mv_arena_drop(arena, spare);

@@ -3,12 +3,13 @@
  *
  *     mv_sort_rows(arena, pins, count, MV_FALLING(mv_pin, bytes), MV_RISING(mv_pin, group.row));
  *
- * Temporary memory comes from the arena and is returned to it. When the arena is NULL or its budget
- * is spent, the rows are sorted without memory: slower, but into the same order. So sorting rows
- * never fails. A hundred rows need no memory.
+ * Temporary memory comes from the arena and is returned to it. If the arena is NULL or its budget
+ * is spent, the rows are sorted without memory: slower, but in the same order. So sorting rows
+ * never fails. Up to a hundred rows need no memory.
  *
- * Cost: rows by numbers and columns of numbers are sorted by their digits, in linear time; few rows
- * and texts take n log n comparisons, and n when they are in order. Without memory n log^2 n. */
+ * Cost: rows with number keys, and columns of numbers, are sorted by digits in linear time. Short
+ * lists and text keys take n log n comparisons, or n if they are already in order; without memory n
+ * log^2 n. */
 #ifndef MV_BASE_SORT_H
 #define MV_BASE_SORT_H
 
@@ -61,12 +62,12 @@ typedef struct {
 void mv_sort(mv_arena *arena, void *rows, uint64_t count, uint64_t size, const mv_sort_key *keys,
              uint64_t key_count);
 
-/* ---- rows by a function ------------------------------------------------------------------- */
+/* ---- rows with a compare function -------------------------------------------------------- */
 
 /* Negative when `a` comes before `b`, positive when it comes after, 0 when either order will do. */
 typedef int (*mv_compare)(const void *a, const void *b, const void *context);
 
-/* For orders that are not a list of members. O(n log n) calls, more without memory. */
+/* For orders that are not a list of members. O(n log n) calls; more without memory. */
 void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_compare compare,
                 const void *context);
 

@@ -43,7 +43,7 @@ static inline bool mv_text_has_ending(const char *name, const char *ending)
     return length > tail && memcmp(name + length - tail, ending, tail) == 0;
 }
 
-/* The devices of a file with this many of them: "device 0 alone", "devices 0 to 7"; "no device". */
+/* The numbers of `count` devices: "device 0 alone", "devices 0 to 7"; "no device" for 0. */
 #define MV_DEVICES_TEXT 40
 const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices);
 

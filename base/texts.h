@@ -1,11 +1,10 @@
-/* Distinct texts, numbered in the order of their addition.
+/* Distinct texts, numbered in the order in which they are added.
  *
  *     mv_texts names = {.arena = arena};
  *     uint32_t number = mv_texts_add(&names, mv_text_span(name));    MV_NO_TEXT: out of memory
  *     ... names.text[number]
  *
- * Texts are any bytes. They are copied, and end in NUL. For rows of any other content see
- * intern.h. */
+ * Texts are any bytes. They are copied, and end in NUL. For other keys see intern.h. */
 #ifndef MV_BASE_TEXTS_H
 #define MV_BASE_TEXTS_H
 

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /* Runs work(user) in a new thread, which must be joined. Returns false and sets errno if the thread
- * cannot be started. Signals for faults of the thread itself are not blocked (SIGBUS, when a mapped
- * file shrinks). */
+ * cannot be started. Signals for the thread's own faults are not blocked, such as SIGBUS when a
+ * mapped file shrinks. */
 bool mv_thread_start(pthread_t *thread, void *(*work)(void *user), void *user);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define MV_UTF8_BAD UINT32_MAX
 
-/* Shown in place of an invalid byte, or of a character that must not be shown. */
+/* Shown instead of an invalid byte, or of a character that must not be shown. */
 #define MV_UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 /* Writes a character, at most 0x10ffff. Returns its bytes. */
@@ -37,11 +37,11 @@ static inline bool mv_utf8_is_tail(char byte)
     return ((uint8_t)byte & 0xc0) == 0x80;
 }
 
-/* The number of characters in a text: its width, if each is one column wide. Exact for valid
- * UTF-8. */
+/* The number of characters in a text, which is its width if each character is one column wide.
+ * Exact for valid UTF-8. */
 uint64_t mv_utf8_count(const char *text, uint64_t length);
 
-/* How many bytes of a text to keep, at most `most`, without splitting a character. */
+/* The number of bytes of a text to keep, up to `most`, without splitting a character. */
 uint64_t mv_utf8_cut(const char *text, uint64_t most);
 
 /* Whether a character is never shown unescaped, since it is not visible but has an effect: a

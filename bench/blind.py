@@ -1,10 +1,10 @@
-"""Six further programs, each at three recorded and two unseen sizes and with three changes: what fit and whatif predict,
-beside what the programs really took. No rule of memviz was made on them before their first run.
+"""Compares predictions of fit and whatif with real memory use for six more programs, each at three recorded and two unseen
+sizes and with three changes. Before their first run, no rule of memviz was based on these programs.
 
-    python bench/blind.py FOLDER           on a GPU: runs each in a process of its own: NAME.pickle, truth.json
+    python bench/blind.py FOLDER           on a GPU: runs each in its own process: NAME.pickle, truth.json
     python bench/blind.py FOLDER MEMVIZ    predicts from these and prints the tables of docs/fit.md and docs/whatif.md
 
-lstm_32 is a tagger with a batch of 32, lstm_64-drop the same at 64 with a change of its code, lstm_96@BYTES within a limit.
+lstm_32 is a tagger with a batch of 32, lstm_64-drop the same with a batch of 64 and changed code, lstm_96@BYTES with a limit.
 """
 import json, os, statistics, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +37,7 @@ def run(label, folder):
         return checkpoint(block, *x, use_reentrant=False) if change == "recompute" else block(*x)
 
     def make_features(rows, width):
-        """A buffer that the program fills beside its work; `scale` changes its rows."""
+        """An additional buffer that the program fills; `scale` changes its number of rows."""
         if change == "scale":
             rows = int(rows * {"lstm": 0.5, "moe": 0.75, "gan": 1.5}[kind])
         return torch.empty(rows, width, device=dev)
@@ -312,7 +312,7 @@ def run(label, folder):
                 opt.step(); opt.zero_grad()
                 del queue, a, b, logits, pairs, loss
 
-    is_recorded = change != "recompute"  # PyTorch 2.11 may fail there: checkpoint ends with an exception, and the recorder reads its stack
+    is_recorded = change != "recompute"  # PyTorch 2.11 may fail here: checkpoint ends with an exception while the recorder reads its stack
     if is_recorded:
         torch.cuda.memory._record_memory_history(max_entries=1000000, stacks="python")
     failed = False
@@ -340,7 +340,7 @@ def run_all(folder):
     with ThreadPoolExecutor(14) as pool:
         truth = dict(pool.map(one, [f"{name}_{n}" for name, sizes in SIZES.items() for n in (*sizes[0], *sizes[1])] +
                               [f"{name}_{MIDDLE[name]}-{change}" for name, changes in CHANGES.items() for change in changes]))
-        limits = []  # below allocated: fails; above reserved: fits
+        limits = []  # limits below allocated, which must fail, and above reserved, which must suffice
         for name, (_, unseen) in SIZES.items():
             for t, n in ((truth.get(f"{name}_{n}"), n) for n in unseen):
                 limits += [f"{name}_{n}@{x >> 21 << 21}" for x in (t["allocated"] * 97 // 100, t["reserved"] * 103 // 100)] if t else []
@@ -360,7 +360,7 @@ def off(is_, was):
 
 
 def check_sizes(program, folder, truth):
-    """Figures and ranges at the unseen sizes, and on which side of a limit the program is."""
+    """Figures and ranges at the unseen sizes, and whether the program fits within a limit."""
     print("| program | recorded | figures | median error | largest | ranges that contain the truth | sides of a limit: right, unknown, wrong |\n|---|---|---|---|---|---|---|")
     for name, (known, unseen) in SIZES.items():
         for sizes in (known[:2], known):

@@ -1,6 +1,6 @@
-/* A library in front of the shim, for bench/capture: it passes what PyTorch's allocator reports to
- * the shim, or past it to PyTorch's own function. So one process records in one block of steps and
- * does not in the next. It also takes the time of each report. */
+/* A library in front of the shim, for bench/capture: it passes the reports of PyTorch's allocator
+ * either to the shim or directly to PyTorch's own function, so one process can alternate between
+ * blocks of steps with and without recording. It also measures the time of each report. */
 #include <stdint.h>
 #include <x86intrin.h>
 
@@ -16,8 +16,8 @@ enum { PAST, TO_SHIM, TIMED, MOST_SAMPLES = 1 << 16 };
 
 /* capture_loop.py sets these. */
 EXPORTED int gate_mode;
-EXPORTED report_fn *gate_functions[2]; /* the shim's, PyTorch's */
-/* Cycles that the last reports of allocations and of frees took, and how many there were. */
+EXPORTED report_fn *gate_functions[2]; /* functions of the shim and of PyTorch */
+/* Cycles that the last reports of allocations and of frees took, and their number. */
 EXPORTED uint32_t gate_samples[2][MOST_SAMPLES];
 EXPORTED uint64_t gate_counts[2];
 

@@ -1,8 +1,8 @@
 """One measured process of bench/capture: capture_loop.py STACKS LOOP...
 
-Runs under the shim and behind bench/capture_gate.c. STACKS are those of PyTorch's own recorder (python, all); LOOP is gpt, gpt48
-or tiny. Reads lines `LOOP STEPS WAY`, runs so many steps, and answers with a line of JSON: milliseconds a step, allocator
-events, and the bytes that the live file grew by. WAY: nothing, memviz, timed (memviz, with the time of each report), pytorch."""
+Runs under the shim and bench/capture_gate.c. STACKS is the setting of PyTorch's own recorder (python, all); LOOP is gpt,
+gpt48 or tiny. For each line `LOOP STEPS WAY` it runs STEPS steps and prints a line of JSON: milliseconds per step, allocator
+events, and the growth of the live file in bytes. WAY: nothing, memviz, timed (memviz, with the time of each report), pytorch."""
 
 import ctypes
 import glob
@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from gpu_scenes import GPT, F  # noqa: E402
 
 CHUNK = 64 << 10
-EVENTS = 257  # the kind of a chunk
+EVENTS = 257  # a chunk's kind
 SAMPLES = 1 << 16
 REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 SHIM = "/libmemviz_capture.so"
@@ -86,7 +86,7 @@ def report_of(library):
 
 
 class Gate:
-    """The library in front of the shim, and PyTorch's recorder."""
+    """The library bench/capture_gate.c, and PyTorch's recorder."""
 
     def __init__(self, stacks):
         self.stacks, us = stacks, ctypes.CDLL(None)

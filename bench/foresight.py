@@ -1,8 +1,8 @@
-"""Programs with and without a change of their code, and models at several sizes: what whatif and fit predict from
-one is compared with what the other really took (bench/foresight-check, bench/fit-check).
+"""Programs with and without a change of their code, and models at several sizes. bench/foresight-check and bench/fit-check
+compare predictions of whatif and fit from one of them with the memory that another really took.
 
-    python bench/foresight.py FOLDER [MEMVIZ]   runs each in a process of its own: NAME.pickle, truth.json.
-                                                With MEMVIZ, also the remedies that it names: remedies.json
+    python bench/foresight.py FOLDER [MEMVIZ]   runs each in its own process: NAME.pickle, truth.json.
+                                                With MEMVIZ, also tries the remedies that it names: remedies.json
 
 gpt_8 is a model with a batch of 8, gpt_8x512 with sequences of 512, gpt_4+8 with batches of 4 and 8 in turn.
 gpt_8@BYTES runs within that limit.
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 LEVERS = ("plain streams drop half three_quarters cpu recompute prealloc reserve empty one_stream free_early").split()
 MODELS = [f"{m}_{b}" for m in ("gpt", "resnet", "llama") for b in (4, 8, 12, 16, 24)]
-LANGUAGES = ("gpt", "llama", "full")  # full: attention with all its weights, whose bytes grow with the square of the length
+LANGUAGES = ("gpt", "llama", "full")  # full: attention with a matrix of all weights, whose size grows with the square of the length
 CORNERS = [f"{m}_{s}" for m in LANGUAGES for s in ("8x128", "8x256", "24x128")]
 PLANE = [f"{m}_{s}" for m in LANGUAGES for s in ("12x256", "16x256", "8x384", "6x512", "12x192", "16x512")]
 MIXED = [f"{m}_{s}" for m in LANGUAGES for s in ("4+8", "8+12", "4+8+12")]
@@ -142,7 +142,7 @@ def run(label, folder, remedy=""):
             return x + s.down(F.silu(s.gate(h)) * s.up(h) if s.llama else F.gelu(s.up(h)))
 
     def call(layer, x):
-        """A layer as it is, or with the remedy that was named for its loop."""
+        """A layer, unchanged or with the remedy that memviz named for its loop."""
         if remedy.startswith("--recompute"):
             return checkpoint(layer, x, use_reentrant=False)
         if not remedy.startswith("--cpu"):
@@ -211,7 +211,7 @@ def run(label, folder, remedy=""):
                 torch.cuda.empty_cache()
 
     def side():
-        """Copies on a stream of their own, freed on the other."""
+        """Copies on a separate stream, freed on the other one."""
         net = Language("llama").to(dev)
         stream = torch.cuda.current_stream() if remedy.startswith("--one-stream") else torch.cuda.Stream()
         for step in range(5):
@@ -243,19 +243,19 @@ def run(label, folder, remedy=""):
 
 
 def real_change(remedy):
-    """What the programs above can really do: a setting, or one of the switches of their loops."""
+    """The remedies that the programs above can apply: a setting, or a switch of their loops."""
     words = (remedy["change"] or "").split(None, 1)
     return remedy["setting"] is not None or words[0] in ("--empty-cache-each", "--one-stream") or \
         words[0] in ("--recompute", "--cpu") and words[1].startswith("foresight.py:")
 
 
 def limited(remedy):
-    """The program within the target if the remedy reaches it: it was replayed in the same way."""
+    """Runs the program with the target as its limit if the remedy reaches it, as the replay did."""
     return f"{remedy['program']}@{remedy['target']}" if remedy["reaches"] and remedy["target"] != "oom" else remedy["program"]
 
 
 def try_remedies(memviz, folder, truth, one):
-    """The first remedy of each kind, for a target and for a run that failed, beside what it really gives."""
+    """Applies the first remedy of each kind, for a target and for a failed run, and measures its real effect."""
     rows = []
     programs = [(name, str(int(truth[name]["reserved"] * part))) for name, part in REMEDIED.items()]
     programs += [(label, "oom") for label, t in truth.items() if "@" in label and label.split("@")[0] in REMEDIED and t and t["failed"]]
@@ -288,7 +288,7 @@ def main():
         return name, json.loads(p.stdout.splitlines()[-1])
     with ThreadPoolExecutor(14) as pool:
         truth = dict(pool.map(one, [*LEVERS, *MODELS, *CORNERS, *PLANE, *MIXED, *FURTHER, "varying_0", "side_0"]))
-        limits = []  # below allocated: fails; between allocated and reserved; above reserved: fits
+        limits = []  # limits below allocated, which must fail; between allocated and reserved; above reserved, which must suffice
         for name in PLANE:
             if truth.get(name):
                 a, r = truth[name]["allocated"], truth[name]["reserved"]

@@ -7,11 +7,12 @@
  * a complete call; on average about LIVE allocations are alive. The same arguments give the same
  * file.
  *
- *     allocations alive            ▁▃▅▇▆▄▂▁▃▅▇▆▄▂   activations: six fifths of LIVE at the top
- *                                  ██████████████   weights and states of the optimizer: two fifths
+ *     allocations alive            ▁▃▅▇▆▄▂▁▃▅▇▆▄▂   activations: up to 120 % of LIVE
+ *                                  ██████████████   weights and optimizer states: 40 %
  *
- * The program runs twice: first to count its events, which the file says first, and for its other
- * tables; then for the events, in pieces, so that a trace of any length needs little memory.
+ * The program runs twice. The first run counts the events, because the file begins with their
+ * number, and makes all other tables. The second run writes the events in pieces, so a trace of any
+ * length needs little memory.
  *
  * Each layer's forward and backward also make short-lived tensors; some steps have another
  * batch size, and every step forgets one small tensor: a leak to find. */
@@ -28,7 +29,7 @@
 
 enum { LAYERS = 48, OPS = 12, PHASES = 3, DEPTH = 24, LATE = 8 };
 
-enum { PIECE = 16 << 16 }; /* events: whole chunks */
+enum { PIECE = 16 << 16 }; /* events; whole chunks */
 
 #define HISTORY "the heap was empty before the first event" /* analyze/lives/lives_history.c */
 
@@ -45,25 +46,25 @@ typedef struct program {
     mv_arena arena;
     mv_trace trace;
     mv_build build;
-    uint64_t events;               /* so far */
-    mv_digest digest;              /* of these */
-    const struct program *counted; /* the first run; NULL: this is it */
+    uint64_t events;               /* number of events so far */
+    mv_digest digest;              /* of these events */
+    const struct program *counted; /* NULL: this is the first run */
     mv_snapshot_writer *writer;
     mv_arena of_piece;
     bool used[PHASES * LAYERS * OPS + 1]; /* stacks */
-    mv_events piece;                      /* with the rows before it */
-    uint32_t before;                      /* rows before it */
+    mv_events piece;                      /* including the live rows before it */
+    uint32_t before;                      /* number of live rows before it */
     mv_err err;
     mv_replay_heap heap;
     mv_stack_id site[PHASES][LAYERS][OPS];
-    tensor *active; /* activations of the step */
+    tensor *active; /* activations of the current step */
     uint32_t active_count;
     uint32_t most_active;
     uint64_t random;
-    uint64_t batch; /* in sixteenths of the usual */
+    uint64_t batch; /* in sixteenths of the usual batch size */
     int64_t time_us;
     uint32_t calls;
-    bool failed; /* the allocator is out of memory */
+    bool failed; /* the simulated allocator is out of memory */
 } program;
 
 static uint32_t below(program *p, uint32_t limit)
@@ -115,7 +116,7 @@ static void make_sites(program *p)
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-/* The digest of a device, whose history is that of a short run. */
+/* The digest of a device. Its history is that of a short run. */
 static void count_event(program *p, const mv_event_row *row)
 {
     mv_digest *d = &p->digest;
@@ -132,7 +133,7 @@ static void count_event(program *p, const mv_event_row *row)
     }
 }
 
-/* Begins a piece with what is alive. */
+/* Begins a piece with the live rows. */
 static bool begin_piece(program *p)
 {
     const mv_model_table *table = mv_table_find(MV_WIRE_EVENTS);
@@ -152,7 +153,6 @@ static bool begin_piece(program *p)
     return true;
 }
 
-/* Writes the piece. */
 static void put_piece(program *p)
 {
     uint32_t total = p->counted->trace.devices[0].events.count;
@@ -244,7 +244,7 @@ static void free_tensor(program *p, const tensor *t)
 
 /* ---- the training loop -------------------------------------------------------------------- */
 
-/* Mostly small, some large; a site always requests the same size, except for the batch factor. */
+/* Mostly small, some large. A site always requests the same size, except for the batch factor. */
 static uint64_t bytes_of(const program *p, uint32_t layer, uint32_t op)
 {
     static const uint32_t units[OPS] = {2, 1, 8, 64, 16, 3, 900, 128, 4, 2500, 32, 1};
@@ -276,7 +276,7 @@ static void run_forward(program *p, uint64_t events)
     }
 }
 
-/* The last activation is freed first, or one of the few before it. */
+/* Frees the last activation, or one of the few before it. */
 static void run_backward(program *p, uint64_t events)
 {
     while (p->active_count > 0 && !is_done(p, events)) {
@@ -399,7 +399,7 @@ static mv_code run(program *p, mv_budget *budget, uint64_t events, uint32_t live
     return p->err.code;
 }
 
-/* The history in a digest of the whole: that of this trace, which begins with an empty heap. */
+/* The history in the digest: the trace begins with an empty heap. */
 static void set_history(program *p)
 {
     mv_digest *d = &p->digest;
@@ -408,7 +408,7 @@ static void set_history(program *p)
     snprintf(d->history_why, sizeof d->history_why, "%s", HISTORY);
 }
 
-/* The tables of the whole, without the columns of events. */
+/* The tables of the whole trace, without the events' columns. */
 static mv_code finish(program *p)
 {
     mv_build_ranges ranges = {.device_count = 1, .devices = &(mv_range){0, 0}};

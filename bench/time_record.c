@@ -4,8 +4,8 @@
  *
  *     MEMVIZ_OUT=/tmp/x MEMVIZ_STACKS=python time_record SNAPSHOT FRAMES
  *
- * Stacks are FRAMES deep, and as many of them differ as in the snapshot; walking them is not
- * measured (tests/programs/fixed_stack.c prepares them). */
+ * Stacks are FRAMES deep, and as many are distinct as in the snapshot. Walking them is not measured
+ * (tests/programs/fixed_stack.c prepares them). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -35,7 +35,7 @@ static double nanoseconds(void)
 {
     struct timespec now;
 
-    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* other programs use the machine, too */
+    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* other programs also use the machine */
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 

@@ -40,7 +40,7 @@ static double cpu_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-/* Random, from 0 to 1. */
+/* A random number from 0 to 1. */
 static double some(timing *t)
 {
     t->random = t->random * 6364136223846793005u + 1442695040888963407u;
@@ -87,7 +87,7 @@ static uint32_t colour_of(const void *user, uint32_t rank)
     return rank * 0x9e3779b9u;
 }
 
-/* Colours the last tile, the same number of times. */
+/* Colours the last tile this many times. */
 static void time_colours(timing *t, const mv_tile *tile)
 {
     mv_tile_paint paint = {.colour = colour_of};
@@ -146,8 +146,7 @@ static void time_envelope(timing *t)
     print_times("envelope_2000", ms, TILES);
 }
 
-/* The user interface's time for a frame while it zooms in and out and pans: workers are not
- * included. */
+/* The user interface's time for a frame while zooming and panning; workers are not included. */
 static void time_frames(timing *t)
 {
     mv_tiles *tiles = mv_tiles_open(&t->arena, &(mv_tiles_opts){.threads = mv_tiles_threads()});

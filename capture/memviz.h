@@ -10,12 +10,12 @@
  *     memviz_pop();
  *     memviz_mark("step 3");
  *
- * Between memviz_pause() and memviz_resume(), on any thread, only blocks are kept that are alive
- * outside, too: a recording that is paused until step 1000 is small, and complete from there on.
- * Pauses do not nest.
+ * Between memviz_pause() and memviz_resume(), on any thread, only blocks that outlive the pause are
+ * recorded: a recording that is paused until step 1000 is small, and complete from there on. Pauses
+ * do not nest.
  *
  * A heap is an allocator of the program or a library, with blocks in memory that it took from CUDA
- * or elsewhere. Once its blocks are reported to memviz, `--level NAME` is about them:
+ * or elsewhere. Once its blocks are reported to memviz, `--level NAME` selects them:
  *
  *     unsigned heap = memviz_heap("my pool");      once; the same name gives the same heap
  *     memviz_alloc(heap, address, bytes);          after the block was taken

@@ -1,5 +1,5 @@
 /* The bytes of memviz's own container, `.bin`, as C structs and constants.
- * docs/internals/snapshot-format.md is the manual; this header is shared by programs.
+ * docs/internals/snapshot-format.md describes the format; this header is shared by all programs.
  *
  *     mv_wire_header
  *     chunk: mv_wire_chunk, stored bytes, zeros up to a multiple of 8
@@ -27,21 +27,21 @@ enum {
     MV_WIRE_MAGIC_BYTES = 8,
     MV_WIRE_CHUNK_MAGIC_BYTES = 4,
     MV_WIRE_ALIGN = 8,
-    MV_WIRE_CHUNK_ROWS = 1 << 20, /* most rows of one chunk */
-    MV_WIRE_LIVE_KINDS = 256      /* kinds from this number on belong to live captures */
+    MV_WIRE_CHUNK_ROWS = 1 << 20, /* most rows in a chunk */
+    MV_WIRE_LIVE_KINDS = 256      /* kinds from this number on belong to live files */
 };
 
 typedef struct {
     uint8_t magic[MV_WIRE_MAGIC_BYTES];
     uint16_t version;  /* MV_WIRE_VERSION; readers refuse newer ones */
     uint16_t zero;     /* ignored */
-    uint32_t features; /* readers refuse unknown bits; none is defined */
-    uint64_t hash;     /* of the 16 bytes before it */
+    uint32_t features; /* none is defined; readers refuse unknown bits */
+    uint64_t hash;     /* hash of the 16 bytes before it */
 } mv_wire_header;
 
 static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
 
-/* Kinds of chunk. All but TRACE, NOTES and INDEX hold rows of one table. */
+/* Kinds of chunks. All but TRACE, NOTES and INDEX contain rows of one table. */
 #define MV_WIRE_KIND_LIST(X)              \
     X(TRACE, 1, "trace")                  \
     X(NOTES, 2, "notes")                  \
@@ -82,7 +82,7 @@ typedef enum {
 typedef enum { MV_WIRE_CODEC_NONE, MV_WIRE_CODEC_ZSTD, MV_WIRE_CODEC_COUNT } mv_wire_codec;
 
 /* Flag: the stored bytes have no hash (`stored_hash` is 0), because their writer may still be
- * running or was killed. The kind defines how many of the bytes are valid. */
+ * running or was killed. The kind of the chunk determines how many of the bytes are valid. */
 #define MV_WIRE_UNSEALED 1u
 
 typedef struct {
@@ -92,12 +92,12 @@ typedef struct {
     uint8_t flags;         /* MV_WIRE_UNSEALED */
     uint32_t device;       /* EVENTS: the ordinal; else 0 */
     uint32_t count;        /* rows in this chunk, at most MV_WIRE_CHUNK_ROWS */
-    uint64_t first_row;    /* the first of them in its table */
+    uint64_t first_row;    /* row of the first one in its table */
     uint64_t table_rows;   /* rows of the whole table */
-    uint64_t raw_bytes;    /* after decompression */
-    uint64_t stored_bytes; /* after this header */
-    uint64_t stored_hash;  /* of the stored bytes */
-    uint64_t hash;         /* of the 56 bytes before it */
+    uint64_t raw_bytes;    /* size of the payload after decompression */
+    uint64_t stored_bytes; /* after this header, as stored */
+    uint64_t stored_hash;  /* hash of the stored bytes */
+    uint64_t hash;         /* hash of the 56 bytes before it */
 } mv_wire_chunk;
 
 static_assert(sizeof(mv_wire_chunk) == 64, "bump MV_WIRE_VERSION");
@@ -105,22 +105,22 @@ static_assert(sizeof(mv_wire_chunk) == 64, "bump MV_WIRE_VERSION");
 /* How a column's stored numbers n become values. All arithmetic wraps. */
 typedef enum {
     MV_WIRE_PLAIN, /* base + (n << shift); width 0: every value is `base` */
-    MV_WIRE_DELTA, /* previous value + base + (n << shift); `start` comes before the first */
-    MV_WIRE_CALLS, /* call numbers; `start` is the next new one. n = 0: a new call;
-                    * 1: no call; else next + unzigzag(n - 1). After a call that is not below
-                    * `next`, `next` is that call + 1 */
+    MV_WIRE_DELTA, /* previous value + base + (n << shift); before the first value, `start` */
+    MV_WIRE_CALLS, /* call numbers; `start` is the next new one. n = 0: a new call; 1: no call; else
+                    * next + unzigzag(n - 1). After a call that is not below `next`, `next` is set
+                    * to that call + 1 */
     MV_WIRE_TRANSFORM_COUNT
 } mv_wire_transform;
 
-/* A table chunk begins with one of these for each of its columns. The numbers follow, column after
- * column, each at a multiple of 8 bytes. */
+/* A table chunk begins with one of these for each of its columns, followed by the numbers, column
+ * after column, each column at a multiple of 8 bytes. */
 typedef struct {
-    uint16_t column;   /* its number in the table, from 1 */
+    uint16_t column;   /* the column's number in the table, from 1 */
     uint8_t width;     /* bytes of a stored number: 0, 1, 2, 4 or 8 */
     uint8_t transform; /* mv_wire_transform */
     uint8_t shift;
     uint8_t planes;  /* 1: all numbers' lowest bytes come first, then all second bytes, ... */
-    uint8_t columns; /* in this chunk; the same in each of its mv_wire_column */
+    uint8_t columns; /* number of columns in this chunk; the same in each mv_wire_column */
     uint8_t zero;
     uint64_t base;
     uint64_t start;
@@ -131,7 +131,7 @@ static_assert(sizeof(mv_wire_column) == 24, "bump MV_WIRE_VERSION");
 /* TRACE: mv_wire_trace, then `tables` of mv_wire_table, one for each table that has rows. */
 typedef struct {
     uint32_t calls;
-    uint32_t devices; /* event lists, also the empty ones */
+    uint32_t devices; /* event lists, including empty ones */
     uint32_t tables;
     uint32_t keys; /* mv_key of parse/model/trace.h; 0: unknown */
 } mv_wire_trace;
@@ -148,7 +148,7 @@ static_assert(sizeof(mv_wire_trace) == 16 && sizeof(mv_wire_table) == 16, "bump 
 enum { MV_WIRE_DIGEST_ACTIONS = 16, MV_WIRE_DIGEST_WHY = 192 };
 
 typedef struct {
-    uint32_t rules; /* MV_DIGEST_RULES of parse/model/digest.h; other ones are ignored */
+    uint32_t rules; /* MV_DIGEST_RULES of parse/model/digest.h; others are ignored */
     uint32_t device;
     uint64_t events;
     int64_t first_us, last_us;
@@ -165,7 +165,7 @@ static_assert(sizeof(mv_wire_digest) == 440, "raise MV_DIGEST_RULES");
 
 /* INDEX: `count` of these, one for each chunk before it, in file order. */
 typedef struct {
-    uint64_t at; /* byte of the chunk's header in the file */
+    uint64_t at; /* position of the chunk's header in the file */
     mv_wire_chunk head;
 } mv_wire_index;
 
@@ -183,9 +183,9 @@ static_assert(sizeof(mv_wire_note) == 16, "bump MV_WIRE_VERSION");
 
 typedef struct {
     uint8_t magic[MV_WIRE_MAGIC_BYTES];
-    uint64_t index_at;   /* byte of the INDEX chunk's header */
-    uint64_t file_bytes; /* of the whole file, with this footer */
-    uint64_t hash;       /* of the 24 bytes before it */
+    uint64_t index_at;   /* position of the INDEX chunk's header */
+    uint64_t file_bytes; /* size of the whole file, including this footer */
+    uint64_t hash;       /* hash of the 24 bytes before it */
 } mv_wire_footer;
 
 static_assert(sizeof(mv_wire_footer) == 32, "bump MV_WIRE_VERSION");

@@ -1,22 +1,22 @@
-/* The folded part of a bounded recording (docs/recorder.md), which the launcher writes beside the
- * live file, as LIVE.folded: what is still needed of the records that are gone.
+/* The folded part of a bounded recording (docs/recorder.md), which the launcher writes next to the
+ * live file, as LIVE.folded. It contains whatever is still needed of removed records.
  *
  *     byte 0          mv_wire_header
  *     byte 65536      FACTS chunk of a live file: keys that begin with "folded_"
  *     ...             FOLDED chunk
  *     ...             PLACES chunk
  *
- * Chunks are those of a live file (wire_live.h), and sealed. The file is replaced as a whole, by a
- * rename, before the records in it are removed from the live file. So at any moment the two files
- * together have everything: of the live file, records up to number `through` do not count.
+ * Chunks have the format of a live file (wire_live.h), and are sealed. The file is replaced as a
+ * whole, by a rename, before the records in it are removed from the live file. So at any moment the
+ * two files together are complete: readers skip records of the live file up to number `through`.
  *
- * FOLDED: records of EVENTS, of all threads, by number: those that made what was alive after number
- * `through`, and the open ranges. Numbers between them are not lost: their records were folded. In
- * its mv_wire_chunk first_row is `through`, and table_rows the byte of the live file from which on
- * all chunks are read.
+ * FOLDED: records of EVENTS, of all threads, by number: those that made whatever was alive after
+ * number `through`, and the open ranges. Missing numbers are not lost: their records were folded.
+ * In the mv_wire_chunk, first_row is `through`, and table_rows is the position in the live file
+ * from which on all chunks are read.
  *
- * PLACES: the chunks of the live file before that byte which are read too (names, and chunks that
- * are still open), as 64-bit numbers, rising. */
+ * PLACES: the positions of chunks before that position which are read too (names, and chunks that
+ * are still open), as 64-bit numbers in ascending order. */
 #ifndef MV_WIRE_FOLDED_H
 #define MV_WIRE_FOLDED_H
 
@@ -27,23 +27,23 @@
 enum { MV_LIVE_FOLDED = 259, MV_LIVE_PLACES = 260 };
 
 /* Facts:
- *     folded_max_size    the bounds, in bytes and microseconds, as they were given
+ *     folded_max_size    the bounds in bytes and microseconds, as given by the user
  *     folded_max_age_us
  *     folded_peak_D      most bytes allocated at once on device D before folded_until_us
  *     folded_curve_D     the same in up to 64 spans of equal length: "us:bytes us:bytes ...", with
  *                        the end of each span
- *     folded_lines_D     what lines of code allocated on device D before folded_until_us: "US SPAN",
- *                        the start and the length of the spans of equal length, then for each line
- *                        ";ADDR COUNT BORN FREED LEAST LEAST...": the address of a block of it that
- *                        is in the folded part, its allocations, their bytes, the bytes that were
- *                        freed, and the least bytes that it held in each span; the last span is not
- *                        complete. ADDR 0, the first: all lines together. Of the others those are
- *                        there that have grown most
- * and those below. */
-#define MV_FACT_FOLDED       "folded_events"   /* how many events are gone */
-#define MV_FACT_FOLDED_UNTIL "folded_until_us" /* time of the last of them, CLOCK_MONOTONIC */
-#define MV_FACT_FOLDED_SINCE "folded_since_us" /* time of the first of them */
-#define MV_FACT_FOLDED_LINES "folded_lines_"   /* and D */
-#define MV_FACT_FOLDED_BOUND "folded_bound"    /* "size" or "age": that was reached last */
+ *     folded_lines_D     allocations by line on device D before folded_until_us: "US SPAN",
+ *                        the start and the length of spans, then for each line
+ *                        ";ADDR COUNT BORN FREED LEAST LEAST...": the address of one of its blocks
+ *                        in the folded part, the number of allocations, their bytes, the bytes
+ *                        freed, and the least bytes that the line held in each span; the last span
+ *                        is incomplete. The first entry, with ADDR 0, is for all lines together;
+ *                        the others are the lines that have grown most
+ * and the facts below. */
+#define MV_FACT_FOLDED       "folded_events"   /* number of removed events */
+#define MV_FACT_FOLDED_UNTIL "folded_until_us" /* time of the last removed event, CLOCK_MONOTONIC */
+#define MV_FACT_FOLDED_SINCE "folded_since_us" /* time of the first removed event */
+#define MV_FACT_FOLDED_LINES "folded_lines_"   /* followed by D */
+#define MV_FACT_FOLDED_BOUND "folded_bound"    /* bound reached last: "size" or "age" */
 
 #endif

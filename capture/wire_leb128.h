@@ -1,5 +1,5 @@
-/* Numbers of a live file: LEB128, seven bits a byte, the lowest first. The caller must have
- * MV_LEB128_BYTES of space for each. */
+/* Numbers of a live file: LEB128, seven bits in each byte, lowest bits first. The caller must have
+ * MV_LEB128_BYTES of space for each number. */
 #ifndef MV_LEB128_H
 #define MV_LEB128_H
 

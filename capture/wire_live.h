@@ -1,11 +1,11 @@
 /* The bytes of a capture that is still running, or whose process was killed: a `.bin` with the
- * kinds of chunks below. docs/internals/snapshot-format.md is the manual.
+ * kinds of chunks below. docs/internals/snapshot-format.md describes the format.
  *
  *     byte 0          mv_wire_header
  *     byte 24         FACTS chunk, up to byte 65536
  *     byte 65536      chunk
  *     ...             chunks start at multiples of MV_LIVE_CHUNK_BYTES, and their sizes are
- *                     multiples of it; zeros where no chunk was begun
+ *                     multiples of it; zeros where no chunk has begun
  *
  * Each chunk is a mv_wire_chunk that is written once, when the chunk is begun (MV_WIRE_UNSEALED, no
  * codec, count 0, raw_bytes == stored_bytes, stored_hash 0, hash of the header as always), then a
@@ -17,10 +17,10 @@
  * chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames | stacks <<
  * 32, device is modules.
  *
- * Numbers in records are LEB128 varints (7 bits a byte, lowest first; at most 10 bytes); a signed
- * number is zig-zag coded first: (n << 1) ^ (n >> 63). A text is a varint length and that many
- * bytes. Ids count from 0 in the order of the records that make them; an optional id is id + 1, and
- * 0 for none. */
+ * Numbers in records are LEB128 varints (7 bits in each byte, lowest first; at most 10 bytes); a
+ * signed number is zig-zag coded first: (n << 1) ^ (n >> 63). A text is a varint length and that
+ * many bytes. Ids count from 0 in the order of the records that make them; an optional id is id +
+ * 1, and 0 for none. */
 #ifndef MV_WIRE_LIVE_H
 #define MV_WIRE_LIVE_H
 
@@ -30,18 +30,18 @@
 
 enum {
     MV_LIVE_CHUNK_BYTES = 64 << 10,
-    MV_LIVE_RECENT = 15,          /* addresses that a tag can name */
+    MV_LIVE_RECENT = 15,          /* number of recent addresses that a tag can refer to */
     MV_LIVE_NOT_RECENT = 15,      /* the tag's slot for an address written in full */
     MV_LIVE_MOST_TEXT = 64 << 10, /* longest text; longer ones are cut */
-    MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is dropped (empty) */
-    MV_LIVE_SIZE_BITS = 48,       /* largest block of a heap */
-    MV_LIVE_MOST_FRAMES = 256     /* deepest stack; deeper ones lose their outermost frames */
+    MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is left empty */
+    MV_LIVE_SIZE_BITS = 48,       /* largest block of a heap, in bytes */
+    MV_LIVE_MOST_FRAMES = 256     /* deepest stack; deeper stacks lose their outermost frames */
 };
 
-#define MV_LIVE_KIND_LIST(X)                                          \
-    X(FACTS, 256, "facts")        /* one, at byte 24 */               \
-    X(EVENTS, 257, "live events") /* of threads, one after another */ \
-    X(NAMES, 258, "live names")   /* of the process: the meaning of ids */
+#define MV_LIVE_KIND_LIST(X)                                                                 \
+    X(FACTS, 256, "facts")        /* one, at byte 24 */                                      \
+    X(EVENTS, 257, "live events") /* events of a thread, or of several, one after another */ \
+    X(NAMES, 258, "live names")   /* the meaning of ids in the whole process */
 
 typedef enum {
 #define MV_LIVE_KIND_ENUM(name, number, text) MV_LIVE_##name = number,
@@ -51,10 +51,10 @@ typedef enum {
 
 typedef struct {
     uint64_t committed;      /* bytes of records after this struct */
-    uint64_t seal;           /* XXH3_64bits of those bytes once the chunk is closed; 0 until then */
+    uint64_t seal;           /* XXH3_64bits of those bytes once the chunk is sealed; 0 until then */
     uint64_t first_sequence; /* EVENTS: the first record's Δsequence counts from here */
     uint64_t first_time_us; /* EVENTS: the first record's Δtime counts from here; CLOCK_MONOTONIC */
-    uint32_t thread;        /* EVENTS: the kernel's id of the thread, up to a THREAD record */
+    uint32_t thread;        /* EVENTS: the thread's kernel id, until a THREAD record */
     uint32_t zero;
 } mv_live_head;
 
@@ -73,11 +73,11 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
  *     cpu                             "1": CPU tensors are recorded
  *     shim                            version of memviz
  *     stopped                         why the recording ended early: "No space left on device"
- *     lost_nested lost_space lost_stacks lost_...    what could not be recorded, counted
+ *     lost_nested lost_space lost_stacks lost_...    number of losses of each kind
  *     end_us                          when the process ended normally, on CLOCK_MONOTONIC */
 
-/* Marks with a meaning: between them, only blocks that outlive the pause are kept (memviz_pause in
- * memviz.h). */
+/* Marks with a special meaning: between them, only blocks that outlive the pause are recorded
+ * (memviz_pause in memviz.h). */
 #define MV_MARK_PAUSE  "memviz_pause"
 #define MV_MARK_RESUME "memviz_resume"
 
@@ -97,7 +97,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
     X(PYTHON, 4) /* a frame: code id, offset of the instruction in the bytecode in bytes.       \
                   * Makes a frame id */                                                         \
     X(NATIVE, 5) /* a frame: module id + 1 (0: in none), return address minus the load bias     \
-                  * (minus 0 when in none). Makes a frame id */                                 \
+                  * (unchanged without a module). Makes a frame id */                           \
     X(WORDS, 6)  /* a frame that is only a text: string id. "thread pt_autograd_0". Makes a     \
                   * frame id */                                                                 \
     X(STACK, 7)  /* a stack: stack id + 1 of its caller (0: none), frame id of its innermost    \
@@ -128,36 +128,34 @@ typedef enum {
  * events of all threads: a free takes its number and its time before its memory can be allocated
  * again, an alloc takes them after the memory was allocated. */
 #define MV_LIVE_EVENT_LIST(X)                                                                      \
-    X(DEVICE, 1) /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and      \
-                  * OOM records that follow in this chunk. Takes no sequence number:               \
-                  * its Δsequence is 0 */                                                         \
+    X(DEVICE, 1) /* signed device type, signed index (of c10::Device), for later BLOCK, FREE and   \
+                  * OOM records in this chunk. Takes no sequence number: its Δsequence is 0 */     \
     X(BLOCK, 2)  /* the framework allocated a block: address, size, stack id + 1 */                \
     X(FREE, 3)   /* the framework freed a block: address, size */                                  \
     X(TOTALS, 4) /* the framework's own running totals after the previous event, written when      \
                   * they differ from the sum of its events, or when reserved changed: allocated,   \
                   * reserved. Takes no sequence number */                                          \
-    X(OOM, 5)    /* the framework gives up: requested size, allocated, reserved, stack + 1 */      \
-    X(CALL, 6)   /* a call of CUDA that concerns memory: address, mv_api_action, size, handle,     \
-                  * string id + 1 of the API's name, string id + 1 of the calling library's path,  \
-                  * signed device, signed result, stack id + 1 */                                  \
+    X(OOM, 5)    /* the framework ran out of memory: request, allocated, reserved, stack id + 1 */ \
+    X(CALL, 6)   /* a CUDA call that concerns memory: address, mv_api_action, size, handle, string \
+                  * id + 1 of the API's name, string id + 1 of the calling library's path, signed  \
+                  * device, signed result, stack id + 1 */                                         \
     X(MARK, 7)   /* memviz_mark, nvtxMark: string id */                                            \
     X(PUSH, 8)   /* a range begins on this thread: string id */                                    \
     X(POP, 9)    /* the innermost open range of this thread ends */                                \
     X(BEGIN, 10) /* a range that may end on another thread begins: its number, string id */        \
     X(END, 11)   /* such a range ends: its number */                                               \
-    X(HEAP, 14)  /* a call about a block of an allocator registered by the program: address,       \
-                  * mv_heap_action, size, string id + 1 of the heap's name (0: the heap that       \
-                  * has the address), string id + 1 of the calling library's path, signed device,  \
-                  * stack id + 1 */                                                                \
+    X(HEAP, 14)  /* a call about a block of a registered allocator: address, mv_heap_action, size, \
+                  * string id + 1 of the heap's name (0: the heap with this address), string id +  \
+                  * 1 of the calling library's path, signed device, stack id + 1 */                \
     X(LAUNCHES,                                                                                    \
-      13)         /* how many kernels and graphs the process had launched at the CALL before it in \
-                   * this chunk, if there were more than at the last one. A launch of the runtime  \
-                   * that calls the driver's may count twice. Takes no sequence number */          \
-    X(COUNT, 15)  /* another count at the CALL before it: which (mv_live_count), the number. Takes \
+      13)         /* number of kernels and graphs that the process had launched at the last CALL   \
+                   * of this chunk, if it has increased. If a launch function of the runtime calls \
+                   * the driver's, the launch may count twice. Takes no sequence number */         \
+    X(COUNT, 15)  /* another count at the last CALL: its kind (mv_live_count), the number. Takes   \
                    * no sequence number */                                                         \
-    X(THREAD, 12) /* the thread of the records so far has ended; the records that follow in this   \
-                   * chunk are of the thread with this kernel id, and begin without a DEVICE.      \
-                   * Takes no sequence number: its Δsequence is 0 */
+    X(THREAD, 12) /* the thread of the records so far has ended; later records are from the thread \
+                   * with this kernel id, and begin without a DEVICE. Takes no sequence number:    \
+                   * its Δsequence is 0 */
 
 typedef enum {
 #define MV_LIVE_EVENT_ENUM(name, number) MV_LIVE_EVENT_##name = number,
@@ -165,14 +163,14 @@ typedef enum {
 #undef MV_LIVE_EVENT_ENUM
 } mv_live_event;
 
-/* Readers skip unknown counts. */
+/* Readers skip unknown kinds of counts. */
 typedef enum {
-    MV_LIVE_COUNT_WAITS = 1 /* waits of the program for the device, a stream or an event, and copies
-                             * from it to the host; without those of CUDA's own libraries, and
-                             * without a wait for a stream right after an upload */
+    MV_LIVE_COUNT_WAITS = 1 /* the program's waits for the device, a stream or an event, and copies
+                             * from the device to the host. Waits of CUDA's own libraries do not
+                             * count, nor does a wait for a stream right after an upload */
 } mv_live_count;
 
-/* Effect of a call on a block of a heap (memviz_alloc, NVTX's memory extension). Frees, resizes and
+/* Effect of a call on a heap's block (memviz_alloc, NVTX's memory extension). Frees, resizes and
  * resets are numbered before the memory may be reused. */
 #define MV_HEAP_ACTION_LIST(X)                              \
     X(ALLOC, 1, "alloc")   /* address, size */              \
@@ -187,7 +185,8 @@ typedef enum {
         MV_HEAP_ACTION_COUNT
 } mv_heap_action;
 
-/* Whether a record belongs to the event before it, and shares that event's number. */
+/* Whether a record is an additional record of the event before it, and shares the event's
+ * number. */
 static inline bool mv_live_is_beside(mv_live_event kind)
 {
     return kind == MV_LIVE_EVENT_TOTALS || kind == MV_LIVE_EVENT_LAUNCHES ||
@@ -201,8 +200,8 @@ static inline bool mv_live_is_beside(mv_live_event kind)
  *
  *     number, text   in files
  *     way            GETS: numbered after the call, with a stack. GIVES: numbered before the call,
- *                    since the memory may be allocated again, on another thread, before the call
- *                    returns; without a stack, since the address or handle identifies it
+ *                    because another thread may allocate the memory again before the call returns;
+ *                    without a stack, because the address or handle identifies the memory
  *     key            name of the memory until it is freed (mv_api_key)
  *     memory         kind of memory made by an action that GETS (mv_api_memory) */
 #define MV_API_ACTION_LIST(X)                                                                      \
@@ -233,16 +232,16 @@ static inline bool mv_live_is_beside(mv_live_event kind)
     X(POOL_DESTROY, 23, "pool_destroy", GIVES, NOTHING, NONE)                                      \
     X(POOL_TRIM, 24, "pool_trim", GIVES, NOTHING, NONE) /* size: bytes to keep */                  \
     X(CONTEXT_CREATE, 25, "context_create", GETS, CONTEXT, NONE)                                   \
-    X(CONTEXT_DESTROY, 26, "context_destroy", GIVES, CONTEXT, NONE) /* frees what was allocated    \
+    X(CONTEXT_DESTROY, 26, "context_destroy", GIVES, CONTEXT, NONE) /* frees all memory allocated  \
                                                                      * in it */                    \
     X(LOAD, 27, "load", GETS, NOTHING, NONE) /* code: a module, a library or, at its first launch, \
                                               * a kernel; handle */                                \
     X(UNLOAD, 28, "unload", GIVES, NOTHING, NONE)                                                  \
-    X(GRAPH_ALLOC, 29, "graph_alloc", GETS, NOTHING, NONE) /* a node of a graph that allocates */  \
+    X(GRAPH_ALLOC, 29, "graph_alloc", GETS, NOTHING, NONE) /* a graph node that allocates */       \
     X(GRAPH_TRIM, 30, "graph_trim", GIVES, NOTHING, NONE)                                          \
     X(OBJECT_CREATE, 31, "object_create", GETS, NOTHING, NONE) /* an executable graph, a stream:   \
-                                                                * handle. The driver has memory    \
-                                                                * for it that no call asks for */  \
+                                                                * handle. The driver allocates     \
+                                                                * memory for it by itself */       \
     X(OBJECT_DESTROY, 32, "object_destroy", GIVES, NOTHING, NONE)
 /* clang-format on */
 
@@ -256,18 +255,18 @@ typedef enum {
 typedef enum { MV_API_GETS, MV_API_GIVES } mv_api_way;
 
 typedef enum {
-    MV_API_BY_NOTHING,   /* no memory is held by it */
+    MV_API_BY_NOTHING,   /* it holds no memory */
     MV_API_BY_ADDR,      /* memory at an address */
-    MV_API_BY_ARRAY,     /* an array, by its handle */
+    MV_API_BY_ARRAY,     /* an array, by handle */
     MV_API_BY_HANDLE,    /* physical memory: the first reference to a handle, or one less */
     MV_API_BY_REFERENCE, /* one more reference to a handle */
-    MV_API_BY_MAPPING,   /* a mapping of a handle's memory, by its address */
-    MV_API_BY_CONTEXT    /* a context, by its handle */
+    MV_API_BY_MAPPING,   /* a mapping of a handle's memory, by address */
+    MV_API_BY_CONTEXT    /* a context, by handle */
 } mv_api_key;
 
 typedef enum {
     MV_API_MAKES_NONE,
-    MV_API_MAKES_DEVICE, /* memory of the device */
+    MV_API_MAKES_DEVICE, /* device memory */
     MV_API_MAKES_HOST,
     MV_API_MAKES_FOREIGN /* another process's memory */
 } mv_api_memory;

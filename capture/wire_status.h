@@ -5,11 +5,11 @@
  * as an mv_status_message.
  *
  * $MEMVIZ_STATUS is "PATH:WORD": a path by which the page can be opened, and its word, in hex.
- * Without it nothing is reported. The path is a descriptor of the launcher in /proc, and can belong
- * to another process: so nothing is written to a file without this word. The page is sealed against
- * another size.
+ * Without this variable nothing is reported. The path refers to one of the launcher's descriptors
+ * in /proc, which may by now belong to another process, so nothing is written to a file that does
+ * not contain the word. The page is sealed, so its size cannot change.
  *
- * Others may write to the page: its contents are only read as numbers. */
+ * Any process may write to the page, so its contents are read only as numbers. */
 #ifndef MV_WIRE_STATUS_H
 #define MV_WIRE_STATUS_H
 
@@ -21,25 +21,24 @@ enum { MV_STATUS_BYTES = 4096, MV_STATUS_FAILURES = 64, MV_STATUS_PATH = 64 };
 /* Used as an errno number: a seccomp filter in addition to the launcher's. */
 enum { MV_STATUS_FILTERED = -1 };
 
-/* A process that had an event and could not make its file. */
+/* A process that had an event but could not create its file. */
 typedef struct {
     _Atomic uint32_t pid; /* stored last; 0: not yet */
     _Atomic int32_t error;
 } mv_status_failure;
 
 typedef struct {
-    _Atomic uint32_t loaded; /* programs that the shim was loaded into */
-    _Atomic uint32_t opened; /* recordings that were begun */
-    _Atomic uint32_t failed; /* recordings that failed to begin; the first ones are listed */
-    _Atomic uint32_t
-        control;   /* the launcher's descriptor for requests (record/control.h); 0: none */
-    uint64_t word; /* word of this launcher */
+    _Atomic uint32_t loaded;  /* programs into which the shim was loaded */
+    _Atomic uint32_t opened;  /* recordings that were begun */
+    _Atomic uint32_t failed;  /* recordings that could not begin; the first are listed */
+    _Atomic uint32_t control; /* descriptor for requests (record/control.h); 0: none */
+    uint64_t word;            /* the launcher's word */
     mv_status_failure failures[MV_STATUS_FAILURES];
-    _Atomic uint32_t is_stopped; /* by the launcher: recordings end at their next event */
+    _Atomic uint32_t is_stopped; /* set by the launcher: recordings end at their next event */
 } mv_status_page;
 
-/* The mark is there because programs write to descriptors that they have closed, and the number may
- * be the socket's by then: the CUDA driver does when the program has closed all descriptors. */
+/* Identifies a message. Programs write to descriptors that they have closed, whose number the
+ * socket may have by then; the CUDA driver does so when the program has closed all descriptors. */
 enum { MV_STATUS_MARK = 0x765a4d01 };
 
 typedef struct {

@@ -1,13 +1,13 @@
-/* A container in pieces, each of which is analyzed like a whole trace, so that a file needs no more
- * memory than its tables and one piece of its events.
+/* Reads a container in pieces, each of which is analyzed like a whole trace, so that reading a file
+ * takes no more memory than its tables and one piece of its events.
  *
  *     events of the device    |  piece 0  |  piece 1  |     piece 2     |
- *                                         ^ LIVING: what is alive here
+ *                                         ^ LIVING: blocks alive here
  *
- * A piece begins at the first event, or where the file says what is alive (parse/model/living.h). It
- * is a trace with the tables of the whole file, whose events are those that began what is alive, and
- * then those of the piece. Devices without such chunks, or that were in use before the first event,
- * have one piece, with all of their events. */
+ * A piece begins at the first event, or at a LIVING chunk (parse/model/living.h). It is a trace
+ * with the tables of the whole file, and its events are the live rows and then those of the piece.
+ * Devices without such chunks, and devices that were in use before the first event, have one piece
+ * with all of their events. */
 #ifndef MV_PIECES_H
 #define MV_PIECES_H
 
@@ -15,21 +15,21 @@
 
 typedef struct mv_pieces mv_pieces;
 
-/* Opens a file of which some device has several pieces. `trace` is as read with
- * mv_read_opts.digest_suffices, until the file is closed. NULL for any other file, which is to be
- * read as a whole, and when memory is out: then trace is meaningless. */
+/* Opens a file in which at least one device has several pieces. `trace` is as read with
+ * mv_read_opts.digest_suffices, and valid until the file is closed. NULL for any other file, which
+ * must be read as a whole, and when out of memory; `trace` is meaningless then. */
 mv_pieces *mv_pieces_open(mv_arena *arena, const char *path, mv_trace *trace);
 void mv_pieces_close(mv_pieces *pieces); /* NULL is allowed */
 
-/* At least 1; and the most events of a piece, with those before it. */
+/* The number of pieces, at least 1, and the most events of a piece, including its live rows. */
 uint32_t mv_pieces_count(const mv_pieces *pieces, uint32_t device);
 uint64_t mv_pieces_most(const mv_pieces *pieces, uint32_t device);
 
 enum { MV_PIECE_SLOTS = 16 };
 
-/* Reads a piece, whose events are in a slot until that is used again; the rest is in `arena`. Slots
- * may be used at the same time. Events of other devices are left out. Fails with MV_CORRUPT when a
- * chunk is damaged: read the whole file. */
+/* Reads a piece. Its events are in a slot, valid until the slot is used again; the rest is in
+ * `arena`. Slots may be used at the same time. Events of other devices are left out. Fails with
+ * MV_CORRUPT when a chunk is damaged: read the whole file instead. */
 mv_code mv_pieces_read(mv_pieces *pieces, uint32_t slot, mv_arena *arena, uint32_t device,
                        uint32_t nth, mv_trace *out, mv_err *err);
 

@@ -101,8 +101,9 @@ static mv_code refuse(mv_span head, mv_err *err)
     return mv_fail(err, MV_FORMAT, 0, "%s", UNKNOWN_BYTES);
 }
 
-/* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is
- * one, so a few line feeds are enough evidence. Other files soon have a line feed without one. */
+/* A text-mode transfer puts a carriage return before every line feed. By chance one byte in 256 is
+ * a carriage return, so a few line feeds are enough evidence. Other files soon contain a line feed
+ * without one. */
 static bool was_sent_as_text(mv_span head)
 {
     uint64_t feeds = 0;
@@ -117,7 +118,8 @@ static bool was_sent_as_text(mv_span head)
     return feeds >= 4;
 }
 
-/* An unreadable pickle begins like this; its small numbers soon contain a line feed. */
+/* Replaces the error if the pickle was transferred as text. Pickles contain small numbers, so a
+ * line feed soon occurs in any of them. */
 static mv_code blame_transfer(mv_err *err)
 {
     if (err->code == MV_IO || err->code == MV_NOMEM || err->code == MV_DECOMPRESS)
@@ -177,7 +179,8 @@ static void take_level(mv_trace *trace)
     trace->origin.first_call_frame = trace->frames.count;
 }
 
-/* The file was refused, for the reason in `err`; a failure of the search replaces it. */
+/* Searches a refused file for errors; `err` has the reason for the refusal, and gets the search's
+ * own failure. */
 static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_err *err)
 {
     uint64_t length = source->at < source->end ? (uint64_t)(source->end - source->at) : 0;
@@ -218,7 +221,7 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
         }
         return code;
     }
-    if (head.length < LOOKED_AT) { /* the stream ended or failed */
+    if (head.length < LOOKED_AT) { /* the stream has ended or failed */
         mv_code failed = mv_source_fail(source, err, "");
         if (failed != MV_TRUNCATED)
             return failed;
@@ -255,7 +258,8 @@ mv_code mv_trace_read_bounded(mv_arena *arena, int live, int folded, const mv_re
     return code;
 }
 
-/* Whether there is a folded part next to the file: then *code is the result of reading both. */
+/* Reads a file that has a folded part next to it, with the result in *code. False if there is no
+ * folded part. */
 static bool has_read_bounded(mv_arena *arena, const char *path, const mv_read_opts *opts,
                              mv_trace *out, mv_code *code, mv_err *err)
 {

@@ -1,5 +1,5 @@
-/* From bytes to a trace, in any format. The first bytes determine the format, never the name. To
- * add one: write read_NAME.c and add a row to the table in readers.c. */
+/* Converts bytes of any format to a trace. The first bytes determine the format, never the name. To
+ * add a format, write read_NAME.c and add a row to the table in readers.c. */
 #ifndef MV_READERS_H
 #define MV_READERS_H
 
@@ -10,48 +10,49 @@
 /* Called every few megabytes with the stored bytes read so far and in total (0: unknown). */
 typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 
-/* The events that a caller reads: [first, end) of a device, or of all for MV_NO_ROW. With times,
- * `first` is the first event at or after `from_us`, and `end` the first at or after `to_us`: it is
- * read too. All are read if events without times, or out of order, make that uncertain. */
+/* The events that a caller reads: [first, end) of a device, or of all devices for MV_NO_ROW. With
+ * times, `first` is the first event at or after `from_us`, and `end` is the first at or after
+ * `to_us`, which is read too. All events are read if missing or unsorted times make that
+ * uncertain. */
 typedef struct {
     uint32_t device;
     uint64_t first, end;
-    int64_t from_us, to_us; /* 0: `first` and `end` are numbers */
-    bool has_living; /* the part is to be analyzed like a whole trace: with the blocks alive before
-                      * it, and the event before `first`, up to the end (mv_trace.living) */
+    int64_t from_us, to_us; /* 0: `first` and `end` are event numbers */
+    bool has_living; /* the part will be analyzed like a whole trace: the blocks alive before it,
+                      * and events from the one before `first` to the end, are read too
+                      * (mv_trace.living) */
 } mv_read_part;
 
 typedef struct {
     mv_progress_fn *progress; /* NULL: none */
     void *user;
-    bool foreign_symbols; /* look for the libraries of a live file from another machine on this
-                           * one */
-    /* Receives the errors of a file of no known format that may be a text, in `error_arena`.
-     * Reading it fails all the same. NULL: errors are not searched for. */
+    bool foreign_symbols; /* another machine's live file: look for its libraries here */
+    /* If a file has an unknown format and may be a text, receives the errors in it, in
+     * `error_arena`; reading still fails. NULL: errors are not searched for. */
     mv_error_texts *errors;
     mv_arena *error_arena;
-    bool
-        digest_suffices; /* the caller needs no events: a container with a digest is read without them
-                           * (mv_trace.digests), and damage in them is not found */
-    bool needs_failures;      /* ... unless a request may have failed: an event of any device is an
-                          * out-of-memory error or a release, or calls were recorded */
-    const mv_read_part *part; /* other events of a container with digests are left out
+    bool digest_suffices;     /* the caller needs no events: with digests (mv_trace.digests), events
+                               * are not read, so damage in them is not found */
+    bool needs_failures;      /* events are read all the same if a request may have failed: there is
+                               * an out-of-memory error, a release or a recorded call */
+    const mv_read_part *part; /* events outside the part are left out of a container with digests
                                * (mv_trace.openings). NULL: all are read */
     bool files_only; /* pipes and devices are refused instead of waited for: mv_source_open_file */
 } mv_read_opts;
 
-/* `path` may be MV_SAMPLE_NAME (parse/sample.h). Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be
- * NULL. On failure `out` is meaningless, and `err->offset` is the byte of the decompressed input.
- */
+/* `path` may be MV_SAMPLE_NAME (parse/sample.h). Fills `out` with columns from `arena`; temporary
+ * memory comes from its budget too. `opts` may be NULL. On failure `out` is meaningless, and
+ * `err->offset` is a byte of the decompressed input. */
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);
 
-/* A bounded recording in one piece (docs/recorder.md): the live file, with its holes, and its folded
- * part become the bytes of one live file.
+/* Converts a bounded recording (docs/recorder.md), a live file with holes and its folded part, to
+ * the bytes of one live file.
  *
- * The first opens the folded part of the live file at `path`; -1: it has none. The second takes two
- * open files and does not close them; *out is in `arena`, at most as long as the two files without
- * their holes. It fails when out of memory, or if `folded` is not a folded part. */
+ * mv_live_folded_open opens the folded part of the live file at `path`; -1 if there is none.
+ * mv_live_bounded_bytes takes two open files and does not close them; *out is in `arena`, and at
+ * most as long as the two files without their holes. Fails when out of memory, or if `folded` is
+ * not a folded part. */
 int mv_live_folded_open(const char *path);
 mv_code mv_live_bounded_bytes(mv_arena *arena, int live, int folded, mv_span *out, mv_err *err);
 
@@ -65,7 +66,7 @@ mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_er
 
 typedef struct {
     const char *name;
-    /* Whether a stream that begins like this has this format; `head` has up to 64 bytes. */
+    /* Whether a stream that begins like this may have this format; `head` has up to 64 bytes. */
     bool (*probe)(mv_span head);
     mv_code (*read)(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                     mv_err *err);
@@ -74,23 +75,24 @@ typedef struct {
 extern const mv_reader mv_readers[]; /* ends with a NULL name */
 
 /* For readers: notes that `bytes` bytes, which begin with `rest`, follow the end of the data at
- * byte `end`. Only the first of several snapshots in a file is read, and the note records that. */
+ * byte `end`. If they are another snapshot, the note adds that only the first one was read. */
 void mv_rest_note(mv_trace *trace, mv_span rest, uint64_t bytes, uint64_t end);
 
-/* Reads on to the end of the source and notes its content; up to `fill` NULs are ignored. */
+/* Reads the rest of the source, and adds a note about it; up to `fill` NULs are ignored. */
 mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err *err);
 
-/* The beginning of viewer sessions, in any version. They are not traces: view/state/session.h reads
- * them. */
+/* The beginning of a viewer session file, in any version. Sessions are not traces:
+ * view/state/session.h reads them. */
 #define MV_SESSION_BEGINS "memviz session "
 
-/* A pickle of a number, which torch.save wrote first before PyTorch 1.6. */
+/* A pickled number, with which torch.save began its files before PyTorch 1.6. */
 #define MV_OLD_TORCH_SAVE "\x80\2\x8a\x0a\x6c\xfc\x9c\x46"
 
 bool mv_pickle_probe(mv_span head);
 mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                        mv_err *err);
-/* Whether a stream that begins like this is a pickle of protocol 0 or 1, which are not read. */
+/* Whether a stream that begins like this is a pickle of protocol 0 or 1, which memviz does not
+ * read. */
 bool mv_pickle_is_old(mv_span head);
 bool mv_msgpack_probe(mv_span head);
 mv_code mv_msgpack_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,

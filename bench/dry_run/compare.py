@@ -1,13 +1,14 @@
-"""Runs each program dry (GPU hidden) and for real, each in a process of its own, and prints the table of docs/dry-run.md:
+"""Runs each program dry (GPU hidden) and for real, each in its own process, and prints the table of docs/dry-run.md:
 
     python bench/dry_run/compare.py OUT [NAME...] [--jobs 14] [--gpu h100-80gb] [--dry-only] [--real-only]
     python bench/dry_run/compare.py OUT [NAME...] --ranks 2
     python bench/dry_run/compare.py OUT [NAME...] --sides results.json
 
---sides runs each program at size M under three capacities: 2 % less than it allocated according to the results of an earlier run,
-halfway from there to what it reserved, and 2 % more than it reserved; and compares whether it fits with what a dry run says. With --ranks the programs are those of several GPUs, and each rank is a case of its own; with more than 2, rank 0 alone runs dry.
-OUT gets results.json and, for each case, the sizes that both allocated, in order (NAME-SIZE.dry.txt, .real.txt); KEEP=1 keeps
-the snapshots, PLAIN=1 records none."""
+--sides uses the results of an earlier run. It runs each program at size M with three capacities: 2 % less than the program
+allocated, 2 % more than it reserved, and halfway between allocated and reserved; and compares whether the program fits with the
+verdict of a dry run. --ranks runs the programs for several GPUs, with each rank as a separate case; with more than 2 ranks, only
+rank 0 runs dry. OUT receives results.json and, for each case, the allocated sizes in order (NAME-SIZE.dry.txt, .real.txt);
+KEEP=1 keeps the snapshots, PLAIN=1 records none."""
 
 import argparse
 import contextlib
@@ -59,7 +60,7 @@ class Done(BaseException):
 
 
 def stopped(torch, name, size):
-    """The program until the end of its last optimizer step, as a dry run does it."""
+    """Runs the program until the end of its last optimizer step, as a dry run does."""
     import programs, strangers, unseen
     steps = {}
 
@@ -121,7 +122,7 @@ def case(kind, name, size, rank, ranks, out, gpu, port, capacity):
 
 
 def run_all(cases, jobs, out, ranks, gpu):
-    """The ranks of one real case start one after the other, so that no two cases wait for the last rank of each other."""
+    """Starts the ranks of a real case one after another, so that two cases cannot wait for each other's last rank."""
     running = set()
     for at, (kind, name, size, rank, capacity) in enumerate(cases):
         while len(running) >= max(jobs, ranks):
@@ -135,7 +136,7 @@ def run_all(cases, jobs, out, ranks, gpu):
 
 
 def spread(dry):
-    """What the dry run says of reserved memory, if it says more than one figure."""
+    """The dry run's prediction of reserved memory, if it is more than one figure."""
     least, most = (f"{size / 2**20:,.0f}" for size in dry["range"])
     word = next((word for word in ("at least", "about") if word in dry["said"][-1]), "")
     return f"{word} {least if least == most else f'{least} to {most}'}".strip() if word or least != most else ""
@@ -196,7 +197,7 @@ def sides(truth, names, jobs, out, gpu):
 
 
 def main():
-    import torch  # noqa: F401  before the forks: each child starts with it
+    import torch  # noqa: F401  imported before the forks, so that each child starts with it
     import programs, strangers, unseen  # noqa: F401
     with contextlib.suppress(ImportError):
         import torchvision  # noqa: F401

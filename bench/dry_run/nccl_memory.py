@@ -1,4 +1,4 @@
-"""What NCCL takes beside PyTorch's allocator, in MiB of the device; alone on its GPUs:
+"""Measures NCCL's own device memory in MiB. No other program may use the GPUs:
 
     torchrun --nproc-per-node 2 bench/dry_run/nccl_memory.py"""
 

@@ -1,5 +1,5 @@
-"""What single operators allocate: prints, for each of a list of calls, sizes in order (+ taken, - given back). Under a
-dry run the same; the difference of the two outputs is what its rules do not know."""
+"""Prints the sizes that single operators allocate (+) and free (-), in order. A difference from the output of a dry run shows
+a missing rule."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ D = "cuda"
 failed = []
 
 
-MARK = 3_000_001  # bytes of a block that marks the next part; each is one larger
+MARK = 3_000_001  # bytes of a block that marks the next part; each such block is one byte larger
 parts = []
 
 

@@ -1,4 +1,4 @@
-"""Training programs of ten families, at three sizes each, that know nothing of dry runs: programs.py NAME SIZE."""
+"""Training programs of ten families, at three sizes each, without any code for dry runs: programs.py NAME SIZE."""
 
 import math
 import os
@@ -239,7 +239,7 @@ def llama_fp32(size):
 
 
 def llama_7b(size):
-    """Not measured on a GPU: how long a dry run of it takes, and in how much memory."""
+    """Not run on a GPU: measures the time and memory of its dry run."""
     model = Language(lambda: LlamaBlock(4096, 32, 32), 32, 4096, length=4096).to(DEVICE, torch.bfloat16)
     train(model, tokens(4, 4096), next_token, torch.optim.AdamW(model.parameters()))
 
@@ -389,7 +389,7 @@ def lightning(size):
                enable_progress_bar=False, enable_model_summary=False).fit(Module(), loader)
 
 
-# Programs that no rule was made with.
+# Programs on which no rule was based.
 
 def mixtral(size):
     from transformers import MixtralConfig, MixtralForCausalLM
@@ -499,7 +499,7 @@ def gru(size):
 # Programs of several ranks: RANK, WORLD_SIZE and the others of torchrun are in the environment.
 
 def joined():
-    """The process group; its device is the current one from here on."""
+    """Creates the process group, and makes its device the current one."""
     device = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(device)
     torch.distributed.init_process_group("nccl", device_id=torch.device("cuda", device))

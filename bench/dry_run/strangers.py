@@ -1,4 +1,4 @@
-"""Programs unlike those of programs.py and unseen.py, written after their rules: strangers.py NAME SIZE."""
+"""Programs unlike those in programs.py and unseen.py, written after all rules: strangers.py NAME SIZE."""
 
 import random
 import sys
@@ -21,7 +21,7 @@ def steps(optimizer, loss, *after):
 
 
 def wgan(size):
-    """A critic whose gradient is in its loss, so that the backward pass has one of its own."""
+    """A critic whose loss contains its gradient, so that the backward pass has a backward pass."""
     width, batch = ((32, 32), (64, 64), (96, 128))[size]
     maker = nn.Sequential(nn.Linear(64, 8 * width * 16), nn.Unflatten(1, (8 * width, 4, 4)), *(layer for n in (8, 4, 2) for layer in (
         nn.Upsample(scale_factor=2), nn.Conv2d(n * width, n // 2 * width, 3, padding=1), nn.ReLU())), nn.Conv2d(width, 3, 3, padding=1)).to(DEVICE)
@@ -59,7 +59,7 @@ class Attend(nn.Module):
 
 
 def seq2seq(size):
-    """A decoder that sees either the target or its own word, by chance."""
+    """A decoder whose next input is randomly either the target or its own output."""
     width, batch, length, words = ((256, 16, 20, 4000), (512, 64, 30, 8000), (768, 96, 40, 16000))[size]
     random.seed(1)
     embed, encoder, decoder, head = nn.Embedding(words, width), nn.LSTM(width, width // 2, 2, bidirectional=True, batch_first=True), Attend(width), nn.Linear(width, words)
@@ -133,7 +133,7 @@ def segmentation(size):
 
 
 def dqn(size):
-    """A replay buffer on the GPU, a target network and actions that are read back."""
+    """A replay buffer on the GPU, a target network, and actions that are copied to the host."""
     width, batch, held = ((256, 256, 20_000), (512, 2048, 100_000), (1024, 8192, 200_000))[size]
     net = lambda: nn.Sequential(nn.Linear(84, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 6)).to(DEVICE)
     online, target = net(), net()
@@ -176,7 +176,7 @@ def video(size):
 
 
 def private(size):
-    """A gradient for each example, by vmap, cut to one length."""
+    """A gradient for each example, by vmap, clipped to a maximum norm."""
     width, batch = ((256, 32), (512, 64), (1024, 128))[size]
     model = nn.Sequential(nn.Linear(128, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 10)).to(DEVICE)
     weights, optimizer = dict(model.named_parameters()), torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
@@ -209,7 +209,7 @@ class Gated(torch.autograd.Function):
 
 
 def custom(size):
-    """An own operator, each parameter's step in the backward pass, and weights of a norm of their own."""
+    """A custom operator, optimizer steps within the backward pass, and weight normalization."""
     width, layers, batch = ((512, 4, 512), (1024, 6, 2048), (2048, 6, 4096))[size]
     make = lambda a, b: nn.utils.parametrizations.weight_norm(nn.Linear(a, b, bias=False))
     model = nn.ModuleList(nn.ModuleList([make(width, 2 * width), make(width, 2 * width), nn.Linear(2 * width, width)]) for _ in range(layers)).to(DEVICE)
@@ -240,7 +240,7 @@ class Rows(torch.utils.data.Dataset):
 
 
 def loaded(size):
-    """Workers, pinned memory, mean weights, and an evaluation between the steps."""
+    """Workers, pinned memory, averaged weights, and evaluations between steps."""
     width, batch = ((512, 256), (1024, 2048), (2048, 4096))[size]
     rows = torch.utils.data.DataLoader(Rows(4 * batch, width), batch, shuffle=True, num_workers=2, pin_memory=True, drop_last=True)
     model = nn.Sequential(nn.BatchNorm1d(width), *(m for _ in range(4) for m in (nn.Linear(width, width), nn.Mish(), nn.Dropout(0.2))), nn.Linear(width, 7)).to(DEVICE)
@@ -301,7 +301,7 @@ def gaussian(size):
 
 
 def speech(size):
-    """Connectionist classification of sequences of several lengths, packed for the RNN."""
+    """Connectionist temporal classification of sequences of different lengths, packed for the RNN."""
     width, batch, length = ((128, 8, 200), (256, 16, 400), (320, 32, 800))[size]
     front, rnn, head = nn.Conv1d(80, width, 5, 2, 2), nn.GRU(width, width, 3, bidirectional=True), nn.Linear(2 * width, 30)
     model = nn.ModuleList([front, rnn, head]).to(DEVICE)
@@ -333,7 +333,7 @@ def superres(size):
 
 
 def codes(size):
-    """A codebook of vectors that follows the means of what chose them."""
+    """A codebook whose vectors follow the mean of the inputs assigned to them."""
     width, batch, side, words = ((32, 8, 32, 256), (64, 16, 64, 512), (128, 16, 64, 1024))[size]
     down = nn.Sequential(nn.Conv2d(3, width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, width, 4, 2, 1)).to(DEVICE)
     up = nn.Sequential(nn.ConvTranspose2d(width, width, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(width, 3, 4, 2, 1)).to(DEVICE)

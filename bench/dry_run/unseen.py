@@ -1,4 +1,4 @@
-"""Programs that were written after the last rule, and compared before any was changed: unseen.py NAME SIZE."""
+"""Programs that were written after the last rule, and compared before any rule was changed: unseen.py NAME SIZE."""
 
 import math
 import sys

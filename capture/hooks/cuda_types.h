@@ -1,5 +1,6 @@
-/* The types of the CUDA runtime and driver that hooks need, with CUDA's ABI, so that the shim
- * builds without CUDA. Handles are pointers that the shim never follows, enumerations are ints.
+/* The types of the CUDA runtime and driver that hooks need, with the ABI of CUDA, so that the shim
+ * can be built without CUDA. Handles are pointers that the shim never follows, enumerations are
+ * ints.
  *
  * Sources: CUDA Driver API and Runtime API reference manuals, "Data types".
  * tests/hooked/cuda_layout.c compares them with CUDA's headers, if installed. */

@@ -26,7 +26,8 @@ static void *no_dlvsym(void *handle, const char *name, const char *version)
 }
 
 /* Several threads may run this at once, and store the same values. The first caller may be a
- * sanitizer that is still starting, so this must not call anything that a sanitizer defines. */
+ * sanitizer that is still starting, so this function must not call anything that a sanitizer
+ * defines. */
 void mv_dlsym_start(void)
 {
     int kept = errno;
@@ -43,9 +44,9 @@ static void *look_up(void *handle, const char *name, const char *version)
     return version ? mv_dlvsym_real(handle, name, version) : mv_dlsym_real(handle, name);
 }
 
-/* The look-up found the shim's own exported function, because the shim is in the global scope that
- * it searched. Returns what the look-up would have found without the shim; after a failure dlerror
- * says so. */
+/* Called when a look-up found the shim's own exported function, because the shim is in the global
+ * scope. Returns the function that the look-up would have found without the shim. On failure the
+ * error is available from dlerror. */
 static void *without_shim(void *handle, const char *name, const char *version, const void *caller)
 {
     void *found = look_up(RTLD_NEXT, name, version);
@@ -83,7 +84,7 @@ mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *vers
         return next(name, version, caller);
     found = look_up(handle, name, version);
     if (!found)
-        return forward; /* fails once more, with the message for the caller */
+        return forward; /* fails again, with the message for the caller */
     if (found == (void *)mv_hooks[hook].exported)
         found = without_shim(handle, name, version, caller);
     errno = kept;

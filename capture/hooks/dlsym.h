@@ -2,8 +2,8 @@
  *
  * The exported functions are in assembly (dlsym_x86_64.S, dlsym_aarch64.S): glibc identifies the
  * caller by the return address, so a look-up that the shim does not answer must be forwarded with a
- * jump. A compiler is free to emit a call instead. They jump at once unless the name begins with
- * "cu". */
+ * jump. A compiler might emit a call instead. The functions jump immediately unless the name begins
+ * with "cu". */
 #ifndef MV_DLSYM_H
 #define MV_DLSYM_H
 
@@ -19,7 +19,7 @@ typedef struct {
 mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *version,
                                 const void *caller);
 
-/* The real functions. Set by mv_dlsym_start, which the first look-up calls. */
+/* The real functions, set by mv_dlsym_start, which the first look-up calls. */
 typedef void *mv_dlsym_fn(void *handle, const char *name);
 typedef void *mv_dlvsym_fn(void *handle, const char *name, const char *version);
 extern mv_dlsym_fn *mv_dlsym_real;

@@ -22,7 +22,7 @@ static long no_syscall(long number, ...)
     return -1;
 }
 
-/* May run in several threads at once, and before all constructors. */
+/* Several threads may run this at the same time, and before all constructors. */
 void mv_filters_start(void)
 {
     int kept = errno;
@@ -32,8 +32,8 @@ void mv_filters_start(void)
     errno = kept;
 }
 
-/* Without a library of CUDA or of PyTorch there will be no event: an effective filter prevents
- * loading one later. */
+/* Whether there can be events at all. Once a filter is effective, libraries cannot be loaded, so
+ * libraries of CUDA or PyTorch must already be there. */
 static bool may_record(void)
 {
     static const char *const names[] = {"cuMemAlloc_v2", "cudaMalloc",
@@ -45,7 +45,7 @@ static bool may_record(void)
     return false;
 }
 
-/* A file that is not open yet is opened now. */
+/* Makes the reserve, and opens the file if it is not open yet. */
 static bool prepare(bool is_strict)
 {
     mv_rec_visit visit;

@@ -1,16 +1,16 @@
-/* prctl and syscall, interposed, because programs install system-call filters with them: the memory
- * and file space of a recording are reserved before (live/confined.h). All other calls are passed
- * on.
+/* prctl and syscall, interposed, because programs install system-call filters with them: before
+ * that, memory and file space for the recording are reserved (live/confined.h). All other calls are
+ * passed on.
  *
  * syscall is in assembly (filters_x86_64.S, filters_aarch64.S): it takes any number of arguments,
- * and its system call may return twice (vfork), so it is passed on with a jump. Filters installed
- * without libc go unnoticed. */
+ * and its system call may return twice (vfork), so calls are passed on with a jump. Filters
+ * installed without libc go unnoticed. */
 #ifndef MV_FILTERS_H
 #define MV_FILTERS_H
 
 typedef long mv_syscall_fn(long number, ...);
 
-/* The C library's. Set by mv_filters_start, which the first call calls. */
+/* The C library's function, set by mv_filters_start, which the first call calls. */
 extern mv_syscall_fn *mv_syscall_real;
 void mv_filters_start(void);
 

@@ -1,5 +1,5 @@
-/* The set of launched kernels: handles, only added. Launches are frequent and first launches are
- * few, so the usual answer is one load; no lock, no memory of its own. */
+/* The set of launched kernels: handles are only added. Launches are frequent, but first launches
+ * are rare, so the usual answer costs one load. Needs no lock, and no memory besides the table. */
 #include <stdatomic.h>
 
 #include "capture/hooks/hooks.h"

@@ -1,9 +1,9 @@
-/* PyTorch's own reports about its allocators, interposed under the names of all versions: the type
- * of the totals has changed, and so has the mangled name. Each call is forwarded to the real
+/* PyTorch's own reports about its allocators, interposed under the names of all versions, because
+ * the type of the totals, and so the mangled name, has changed. Each call is forwarded to the real
  * function of the same name, so that torch.profiler works as usual.
  *
- * This runs for every tensor, so resolved addresses are not checked again: Python never unloads
- * c10. */
+ * These functions run for every tensor, so resolved addresses are not checked again, which is safe
+ * because Python never unloads c10. */
 #include "capture/hooks/resolve.h"
 #include "capture/record/forks.h"
 #include "capture/record/recorder.h"
@@ -25,7 +25,7 @@ typedef bool enabled_fn(void);
 /* c10::DeviceType */
 enum { CPU = 0 };
 
-/* Records the report; returns the real function. c10 has released its lock. */
+/* Records the report and returns the real function. c10 has already released its lock. */
 static void *forward(const char *name, const void *caller, void (*as)(const mv_rec_block_event *),
                      const mv_rec_block_event *event)
 {
@@ -44,7 +44,8 @@ static void *forward(const char *name, const void *caller, void (*as)(const mv_r
     return real;
 }
 
-/* A report of c10's, with its parameters in parentheses, and the fields of its event. */
+/* Defines one of c10's report functions: its parameters and arguments in parentheses, then the
+ * fields of the event. */
 #define REPORT(function, symbol, as, params, args, ...)                                          \
     EXPORTED void function params __asm__(symbol);                                               \
     void function params                                                                         \
@@ -67,7 +68,8 @@ static void *forward(const char *name, const void *caller, void (*as)(const mv_r
            (int64_t size, uint64_t allocated, uint64_t reserved, c10_device device), \
            (size, allocated, reserved, device), .allocated = allocated, .reserved = reserved)
 
-/* The totals are size_t since 2023, and were int64_t from 1.10 on; up to 1.9 there were none. */
+/* The totals are size_t since 2023, and were int64_t from PyTorch 1.10 on; PyTorch 1.9 and older
+ * report none. */
 USAGE(report_of_sizes, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
 USAGE(report_of_longs, "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE")
 REPORT(report_without_totals, "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE", mv_rec_block,
@@ -76,10 +78,10 @@ REPORT(report_without_totals, "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6Devic
 OOM(oom_of_sizes, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
 OOM(oom_of_longs, "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE")
 
-/* Whether c10 may take its lock for a report. Without the shim it takes none, so a child forked
- * while another thread held the lock would wait forever because of the shim. Therefore forks wait
- * for threads that have passed this check and not reported yet, and a child of a fork that gave up
- * waiting records no CPU tensors. */
+/* Whether c10 may take its lock for a report. Without the shim it never takes this lock, so the
+ * shim could make a child wait forever that was forked while another thread held it. Therefore
+ * forks wait for threads that have passed this check and not reported yet, and a child of a fork
+ * that gave up waiting records no CPU tensors. */
 static bool may_report(void)
 {
     if (!mv_rec_wants_cpu() || !mv_forks_was_whole())
@@ -90,7 +92,7 @@ static bool may_report(void)
     return false;
 }
 
-/* The CPU allocator calls this before each report, and reports nothing to a profiler that is
+/* The CPU allocator calls this before each report, and does not report to a profiler that is
  * off. */
 EXPORTED bool memory_profiling_enabled(void) __asm__(PROFILING_ENABLED);
 bool memory_profiling_enabled(void)

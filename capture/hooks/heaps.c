@@ -43,8 +43,9 @@ static void spell(const char *name, char out[MV_HEAPS_NAME])
         memcpy(out + bytes, " heap", sizeof " heap");
 }
 
-/* A row that another thread is writing is skipped: two rows with one name are equivalent, since
- * files have each text once. So no thread waits for a thread that a fork may have dropped. */
+/* Skips a row that another thread is writing, so that no thread waits for a thread that a fork may
+ * have dropped. Two rows may therefore have one name, which is harmless: files contain each text
+ * once. */
 static bool is_row_of(unsigned row, const char *name)
 {
     int state = EMPTY;

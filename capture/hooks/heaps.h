@@ -12,8 +12,8 @@ enum { MV_HEAPS_MOST = 64, MV_HEAPS_NAME = 64 };
  * the number MV_HEAPS_MOST, "other heaps". */
 unsigned mv_heaps_named(const char *name);
 
-/* Records an action on a block of the heap; `heap` 0: the heap that has the address. Does nothing
- * if there is no such heap. `caller`: a return address in the reporting library. */
+/* Records an action on a block of the heap; `heap` 0: the heap that contains the address. Does
+ * nothing if there is no such heap. `caller` is a return address in the reporting library. */
 void mv_heaps_report(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
                      const void *caller);
 

@@ -15,7 +15,7 @@
 #define RUN_THEN(name, params, args, after) \
     RUN(name, params, int result = real args; if (result == MV_CUDA_SUCCESS) after; return result;)
 
-/* The row itself may set `.action`. */
+/* The row's own fields may set `.action`. */
 #define MV_HOOK(name, base, since, flags, ACTION, params, args, ...)                           \
     RUN(name, params, mv_rec_api what;                                                         \
         if (!mv_hook_begin(call, MV_API_##ACTION)) return real args; call->result = real args; \
@@ -36,8 +36,8 @@
     RUN_THEN(name, params, args, mv_entry_point_bind(symbol, out, version, ptsz))
 #include "capture/hooks/hooks.def"
 
-/* The exported wrapper. It has a second, internal name, so that the table refers to this wrapper
- * even if a library before the shim exports the same name. */
+/* The exported wrapper. A second, internal name makes the table refer to this wrapper even if a
+ * library before the shim exports the same name. */
 #define EXPORTED(name, params, args)                                                          \
     static int name##_exported MV_PARAMS params                                               \
     {                                                                                         \

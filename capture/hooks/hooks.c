@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* The functions that bound wrappers call. The program may keep a wrapper's address, so a slot is
- * reused for another function only when the library of the first is unloaded: then nothing can call
- * the first any more. */
+ * reused for another function only after the library of the first one was unloaded: nothing can
+ * call the first one then. */
 static _Atomic(mv_any_fn *) reals[MV_HOOK_COUNT][MV_HOOK_PLACES];
 
-/* Names of cuBLAS, cuDNN and so on have a lower-case letter after "cu". */
+/* Functions of cuBLAS, cuDNN and similar libraries have a lower-case letter after "cu". */
 static bool may_be_hooked(const char *name)
 {
     return name[0] == 'c' && name[1] == 'u' &&
@@ -80,7 +80,7 @@ int mv_hook_no_cuda(mv_hook_id hook)
                                              : MV_CUDA_NOT_INITIALIZED;
 }
 
-/* The only CUDA function that the shim itself calls: it only reads. */
+/* The only CUDA function that the shim itself calls; it only reads. */
 static int current_device(void)
 {
     int (*get)(int *) = (int (*)(int *))mv_resolve("cuCtxGetDevice", NULL);
@@ -89,7 +89,7 @@ static int current_device(void)
     return get && get(&device) == MV_CUDA_SUCCESS ? device : MV_NO_DEVICE;
 }
 
-/* A call of CUDA has succeeded. */
+/* set when a CUDA call has succeeded */
 static atomic_bool is_in_use;
 
 int mv_hook_current_device(void)

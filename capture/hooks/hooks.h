@@ -1,8 +1,8 @@
-/* Hooks of the CUDA runtime and driver, made from the rows of hooks.def.
+/* Hooks of the CUDA runtime and driver, generated from the rows of hooks.def.
  *
  * A hooked function has several wrappers. One is exported under its name and binds through the PLT:
- * it finds the real function anew for each caller (resolve.h). The others are given to programs
- * that look a function up (dlsym, cuGetProcAddress): each of these belongs to the one function that
+ * it finds the real function anew for each caller (resolve.h). The others are returned to programs
+ * that look a function up (dlsym, cuGetProcAddress): each of these calls exactly the function that
  * the look-up found, so that every caller reaches its own libcudart. */
 #ifndef MV_HOOKS_H
 #define MV_HOOKS_H
@@ -14,13 +14,14 @@
 #include "capture/record/recorder.h"
 
 enum { MV_RUNTIME = 1, MV_PTSZ = 2 }; /* flags of a row */
-enum { MV_HOOK_PLACES = 6 };          /* most functions of one name that are hooked by look-up */
+enum { MV_HOOK_PLACES = 6 };          /* most functions with one name that look-ups can hook */
 enum { MV_NO_DEVICE = -1 };
 enum { MV_ANY_VERSION = 1 << 30 };
 
-/* Prototypes from a row: parameters in parentheses, perhaps none, perhaps after one of our own. */
+/* Prototypes from a row: parameters in parentheses, perhaps none, perhaps after an additional
+ * one. */
 #define MV_VOID            void
-#define MV_VOID_NOT        /* there are parameters */
+#define MV_VOID_NOT        /* if there are parameters */
 #define MV_PARAMS(...)     (__VA_ARGS__ MV_VOID##__VA_OPT__(_NOT))
 #define MV_AFTER_CALL(...) (mv_hook_call * call __VA_OPT__(, ) __VA_ARGS__)
 #define MV_WITH_CALL(...)  (&call __VA_OPT__(, ) __VA_ARGS__)
@@ -47,21 +48,22 @@ typedef struct {
 
 extern const mv_hook mv_hooks[MV_HOOK_COUNT]; /* hook_calls.c */
 
-/* The capture of a CUDA graph on `stream` begins or ends: a range "CUDA graph capture 3", numbered
- * from 1 (marks.c). */
+/* Records the beginning or end of a CUDA graph capture on `stream`, as a range "CUDA graph capture
+ * 3", numbered from 1 (marks.c). */
 void mv_hook_graph_capture(mv_live_event event, const void *stream);
 
-/* ---- looking functions up ---- */
+/* ---- looking up functions ---- */
 
-/* MV_HOOK_COUNT: not hooked. */
+/* The hook with this name; MV_HOOK_COUNT: not hooked. */
 mv_hook_id mv_hook_named(const char *name);
 
-/* The function for a program that found `real` under this hook's name: a wrapper that calls `real`,
- * or `real` itself if it is a wrapper already, or all slots are taken. */
+/* The function to return to a program that found `real` under this hook's name: a wrapper that
+ * calls `real`, or `real` itself if it already is a wrapper or all slots are used. */
 void *mv_hook_bind(mv_hook_id hook, void *real);
 
-/* Called after a driver entry point was looked up as `symbol`: stores its wrapper where the program
- * will read it. `ptsz`: the program requested the variant for the per-thread default stream. */
+/* Called after a driver entry point was looked up as `symbol`: stores the entry point's wrapper
+ * where the program will read it. `ptsz`: the program requested the variant for the per-thread
+ * default stream. */
 void mv_entry_point_bind(const char *symbol, void **out, unsigned version, bool ptsz);
 
 /* ---- one call ---- */
@@ -70,31 +72,32 @@ typedef struct {
     mv_any_fn *real;
     const void *caller;
     mv_rec_visit visit;
-    mv_rec_moment moment; /* for a call that frees memory: before the call */
-    int device;           /* current before the call */
+    mv_rec_moment moment; /* if the call frees memory: taken before the call */
+    int device;           /* current device before the call */
     int result;
     int kept_errno;
 } mv_hook_call;
 
-/* For an exported and for a bound wrapper. `real` is NULL when there is no such function. */
+/* Begin a call, for an exported and for a bound wrapper. `real` is NULL if there is no such
+ * function. */
 mv_hook_call mv_hook_from_caller(mv_hook_id hook, const void *caller);
 mv_hook_call mv_hook_from_place(mv_hook_id hook, unsigned place, const void *caller);
 
-/* The result for a program that calls CUDA on a machine without it. */
+/* The result to return if a program calls CUDA on a machine without CUDA. */
 int mv_hook_no_cuda(mv_hook_id hook);
 
-/* The current device of CUDA, MV_NO_DEVICE while the program has not used CUDA. */
+/* CUDA's current device; MV_NO_DEVICE until the program uses CUDA. */
 int mv_hook_current_device(void);
 
-/* True: record this call: call the real function next, then mv_hook_end. */
+/* True: record this call, by calling the real function and then mv_hook_end. */
 bool mv_hook_begin(mv_hook_call *call, mv_api_action action);
 
-/* `what` holds the fields named in the row of hooks.def; the rest is filled in here. */
+/* `what` contains the fields from the row of hooks.def; mv_hook_end fills in the rest. */
 void mv_hook_end(mv_hook_call *call, mv_rec_api what);
 
 /* ---- first_launch.c ---- */
 
-/* True once for each kernel but 0, in whichever thread; false also after too many kernels. */
+/* True exactly once for each kernel except 0, on any thread; always false once the set is full. */
 bool mv_kernel_is_new(uint64_t kernel);
 
 /* ---- macros for the rows ---- */
@@ -104,7 +107,7 @@ bool mv_kernel_is_new(uint64_t kernel);
 #define MV_OUT_OR(p, otherwise) \
     (call->result == MV_CUDA_SUCCESS && (p) ? (size_t) * (p) : (size_t)(otherwise))
 
-/* The value of mv_rec_api.device until mv_hook_end, where 0 means the current device. */
+/* Device `n` in mv_rec_api.device until mv_hook_end runs; 0 means the current device there. */
 #define MV_ON_DEVICE(n) ((n) + 2)
 
 /* ---- cuda_sizes.c: sizes and devices from descriptors ---- */
@@ -113,12 +116,12 @@ bool mv_kernel_is_new(uint64_t kernel);
 uint64_t mv_channels_bytes(const mv_cuda_channels *channels);
 uint64_t mv_format_bytes(int format, unsigned channels);
 
-/* Bytes of an array without the padding that the driver adds; 0 if the size of an element is
- * unknown. An extent of 0 counts as 1. */
+/* Bytes of an array, without the padding that the driver adds; 0 if the element's size is unknown.
+ * An extent of 0 counts as 1. */
 uint64_t mv_array_bytes(uint64_t element, mv_cuda_extent extent, unsigned levels, unsigned flags);
 
-/* The kind of wait for a copy with this cudaMemcpyKind; copies without a known direction are not
- * waits. */
+/* The kind of wait for a copy with this cudaMemcpyKind. Copies without a known direction do not
+ * count as waits. */
 static inline mv_wait mv_copy_of(int kind)
 {
     return kind == MV_CUDA_HOST_TO_DEVICE   ? MV_UPLOADS
@@ -129,7 +132,7 @@ static inline mv_wait mv_copy_of(int kind)
 /* MV_NO_DEVICE for host memory, and for NULL. */
 int mv_props_device(const mv_cuda_props *props);
 
-/* GRAPH_ALLOC for a node that allocates, else MV_API_ACTION_COUNT: do not record. */
+/* MV_API_GRAPH_ALLOC for a node that allocates, else MV_API_ACTION_COUNT: do not record. */
 mv_api_action mv_node_action(const mv_cuda_node *node);
 
 #endif

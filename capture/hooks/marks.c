@@ -1,4 +1,4 @@
-/* The marks of memviz.h, set by the program itself, and the ranges that CUDA's own calls make. */
+/* The marks of memviz.h, which the program itself makes, and the ranges of CUDA graph captures. */
 #define MEMVIZ_CAPTURE
 #include "capture/memviz.h"
 
@@ -46,7 +46,8 @@ void memviz_pop(void)
     record(MV_LIVE_EVENT_POP, "", 0);
 }
 
-/* A stream's address, apart from the numbers of NVTX's ranges, which are counted from 1. */
+/* A range number made from a stream's address. It cannot be one of NVTX's range numbers, which are
+ * counted from 1. */
 static uint64_t range_of(const void *stream)
 {
     return (uint64_t)(uintptr_t)stream | (uint64_t)1 << 63;

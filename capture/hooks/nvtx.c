@@ -3,12 +3,13 @@
  * functions into the tables that NVTX calls through. `memviz run` sets the variable to this
  * library, unless it already names another tool.
  *
- * Except for handles and ids, the program gets the same results as without a tool. Ranges of a
- * named domain have a stack of their own: they are recorded as ranges with a number, and called
- * "DOMAIN: TEXT".
+ * Except for handles and ids, the program gets the same results as without a tool. Each named
+ * domain has its own stack of ranges: they are recorded as ranges with a number, and named "DOMAIN:
+ * TEXT".
  *
- * One domain is not created: "TSL", XLA's. XLA reports its ranges to its own profiler only if NVTX
- * has no such domain, so JAX's profiles would lose them. With MEMVIZ_NVTX_ALL it is created.
+ * One domain is not created: XLA's domain "TSL". XLA reports its ranges to its own profiler only if
+ * NVTX has no such domain, so JAX's profiles would lose them. With MEMVIZ_NVTX_ALL, "TSL" is
+ * created too.
  *
  * Source: the public headers of NVTX 3 (nvToolsExt.h, nvtxDetail/nvtxTypes.h). */
 #include "capture/hooks/nvtx_text.h"
@@ -93,7 +94,7 @@ static void end(uint64_t number)
     record(MV_LIVE_EVENT_END, NULL, plain(""), number);
 }
 
-/* The number of a range now open on this thread; 0: it is not recorded. */
+/* Opens a range on this thread. Returns its number, or 0 if the range is not recorded. */
 static uint64_t open_range(const char *domain)
 {
     mv_open_ranges *open;
@@ -114,7 +115,7 @@ static uint64_t open_range(const char *domain)
     return number;
 }
 
-/* The number of the domain's innermost range, which is no longer open; 0: none. */
+/* Closes the domain's innermost range. Returns its number, or 0 if there is none. */
 static uint64_t close_range(const char *domain)
 {
     mv_open_ranges *open;

@@ -3,8 +3,8 @@
  * InitializeInjectionNvtxExtension, which puts functions into the slots that the extension calls
  * through. Slots that stay empty are not called: names of regions and permissions are ignored.
  *
- * A heap's handle is its number. A region's handle is its address, so both kinds of references
- * mean the newest region there.
+ * A heap's handle is its number. A region's handle is its address, so references by handle and by
+ * address both refer to the newest region at that address.
  *
  * Source: the public headers of NVTX 3 (nvToolsExtMem.h, nvtxDetail/nvtxExtTypes.h,
  * nvtxDetail/nvtxExtImplMem_v1.h). */
@@ -79,7 +79,8 @@ static_assert(sizeof(heap_description) == 48 && offsetof(heap_description, messa
 
 /* ---- heaps ------------------------------------------------------------------------------- */
 
-/* Numbers of a registered heap: a reset affects all blocks of a number. */
+/* Heap numbers in use. Each registered heap needs its own, because a reset affects all blocks of a
+ * number. */
 static atomic_bool is_taken[MV_HEAPS_MOST + 1];
 
 /* A unique name for the heap: "pool", "pool #2". */
@@ -104,7 +105,7 @@ static unsigned take_number(const char *name)
     }
 }
 
-/* Regions without a heap of their own share one, named after NVTX. */
+/* Regions without a heap share one heap, which is named after NVTX. */
 static unsigned number_of(const void *heap)
 {
     return heap ? (uintptr_t)heap <= MV_HEAPS_MOST ? (unsigned)(uintptr_t)heap : 0

@@ -59,7 +59,7 @@ const char *mv_nvtx_spell(const char *domain, mv_nvtx_text text, char room[MV_NV
     return room;
 }
 
-/* The space for all kept texts, NULL if there is none. */
+/* The memory for all kept texts; NULL if there is none. */
 static char *room_for_all(void)
 {
     char *room = atomic_load_explicit(&kept, memory_order_acquire);

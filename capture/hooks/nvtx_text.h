@@ -9,7 +9,7 @@
 
 enum { MV_NVTX_MOST_TEXT = 1024 }; /* bytes of wide, registered and domain texts; cut beyond */
 
-/* One of the two is set; without either, the text is "". */
+/* At most one of the two is set; without either, the text is "". */
 typedef struct {
     const char *text;
     const wchar_t *wide;

@@ -12,7 +12,7 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 typedef struct {
     const char *name;
-    uintptr_t address; /* of the caller, or of a function in the same library */
+    uintptr_t address; /* address of the caller, or of a function in the same library */
     enum { FOR_CALLER, NEARBY, BESIDE, NEXT, BETWEEN, LOADED } how;
     void *found;
 } resolve_call;
@@ -42,7 +42,7 @@ static const struct link_map *next_file(const struct link_map *file)
     return whole(file->l_next);
 }
 
-/* ---- which file holds an address ---- */
+/* ---- the file that contains an address ---- */
 
 typedef struct {
     uintptr_t address;
@@ -111,7 +111,7 @@ static void *find_after_shim(const char *name)
     return NULL;
 }
 
-/* Searches the files after the caller's and before the shim: the results of RTLD_NEXT before the
+/* Searches the files between the caller and the shim, which RTLD_NEXT would search before the
  * shim. */
 static void *find_between(const char *name, uintptr_t caller)
 {
@@ -183,8 +183,8 @@ static __attribute__((noinline)) void *find_nearby_nested(const char *name, uint
     return find_nearby_with(queue, name, caller);
 }
 
-/* The loader's lock is held, so no other thread is here; but this one may be, if a signal handler
- * calls CUDA. The queue is too large for the program's stacks. */
+/* The loader's lock is held, so no other thread can be here; but this thread can be here twice if a
+ * signal handler calls CUDA. The queue is too large for the program's stacks. */
 static void *find_nearby(const char *name, uintptr_t caller)
 {
     static const struct link_map *queue[MOST_NEARBY];

@@ -1,8 +1,8 @@
 /* Finds the functions that the program would call without the shim.
  *
  * dlsym(RTLD_NEXT, ...) does not find them: Python opens extensions with RTLD_LOCAL, so libcudart
- * and libc10 are in no scope that the shim can see, and a process may have several libcudarts, of
- * which each caller must reach its own. So the answer depends on the caller:
+ * and libc10 are in no scope that the shim can see, and a process may have several copies of
+ * libcudart, of which each caller must reach its own. So the answer depends on the caller:
  *
  *     1. a library that is preloaded after the shim and hooks the same name
  *     2. the caller's library, or those that it needs, or those that they need, breadth first
@@ -10,7 +10,7 @@
  *
  * Libraries loaded before the shim are excluded: they were called first, and may be the caller.
  *
- * Answers are cached (resolve_cache.c) and stay right when libraries are unloaded. Nothing here
+ * Answers are cached (resolve_cache.c) and stay correct when libraries are unloaded. Nothing here
  * calls dlopen, dlsym or malloc, waits for a lock that is held while constructors run, or changes
  * errno and dlerror. */
 #ifndef MV_RESOLVE_H
@@ -19,30 +19,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The function `name` for code at `caller`; NULL caller: only step 3. `name` must be static
- * storage: the answer is cached under its address. NULL: there is none yet. */
+/* The function `name` for code at `caller`; if `caller` is NULL, only step 3 applies. `name` must
+ * be in static storage, because its address is the key in the cache. NULL if there is no such
+ * function yet. */
 void *mv_resolve(const char *name, const void *caller);
 
-/* Faster, for libraries that are never unloaded: a cached answer is not checked. */
+/* As mv_resolve, but faster: cached answers are not checked. For libraries that are never
+ * unloaded. */
 void *mv_resolve_lasting(const char *name, const void *caller);
 
-/* Without the cache, for any string. */
+/* As mv_resolve, but without the cache, for any string. */
 void *mv_resolve_anew(const char *name, const void *caller);
 
-/* Only step 2. */
+/* As mv_resolve_anew, but only step 2. */
 void *mv_resolve_nearby(const char *name, const void *caller);
 
-/* The function `name` in the library that holds `function`; NULL if it has none. */
+/* The function `name` in the library that contains `function`; NULL if there is none. */
 void *mv_resolve_beside(const void *function, const char *name);
 
-/* The first function `name` in the libraries after the shim, or between the caller and the shim. */
+/* The first function `name` in the libraries after the shim, or in those between the caller and the
+ * shim. */
 void *mv_resolve_next(const char *name);
 void *mv_resolve_between(const char *name, const void *caller);
 
 /* mv_resolve_next for a function of a library that was loaded when the program started. Those
- * libraries come first in the loader's list and stay there, so this takes no lock and calls no
- * other function. It must not: sanitizers define dl_iterate_phdr and strcmp, and look the real ones
- * up with dlsym, which relies on this function. */
+ * libraries come first in the loader's list and stay there, so no lock and no other function is
+ * needed. None may be called: sanitizers define dl_iterate_phdr and strcmp, and look up the real
+ * ones with dlsym, which relies on this function. */
 void *mv_resolve_at_start(const char *name);
 
 /* Whether `function` is inside a loaded library. */

@@ -1,8 +1,8 @@
 /* A cache of the answers of mv_resolve for each (name, caller).
  *
  * Nodes are pushed and never removed, so readers need no lock. An answer is used only while the
- * library that it points into is still loaded: _dl_find_object (glibc 2.35) checks that, also
- * without a lock; with older versions the loader's count of unloaded libraries does. */
+ * library that it points into is still loaded. _dl_find_object (glibc 2.35) checks that without a
+ * lock; with older versions, the loader's count of unloaded libraries shows it. */
 #include "capture/hooks/resolve.h"
 
 #include "capture/stacks/loader_list.h"
@@ -16,8 +16,8 @@ enum {
     NODES = 8192 /* call sites; further ones are not cached */
 };
 
-/* The library that an answer points into. A library that is unloaded and loaded again is at another
- * address, or at the same one, where the answer is still right. */
+/* The library that an answer points into. A library that is unloaded and loaded again is either at
+ * another address, or at the same one, where the answer is still correct. */
 typedef struct {
     const void *file;
     const void *start;

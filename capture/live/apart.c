@@ -68,7 +68,7 @@ void mv_apart_or_here(mv_apart_fn *act, void *with)
         act(with, false);
 }
 
-/* A table that is a copy may be full, but has every number. */
+/* A copied table may be full, but any number in it can be used. */
 int mv_apart_open(const char *path, int flags, bool is_apart)
 {
     long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);

@@ -42,7 +42,7 @@ void *mv_confined_pages(size_t bytes)
     return mv_set_aside_take(&pages, (bytes + ALIGNED - 1) & ~(size_t)(ALIGNED - 1));
 }
 
-/* An error-checking mutex knows its owner. */
+/* An error-checking mutex records its owner. */
 uint32_t mv_confined_thread(void)
 {
     pthread_mutex_t mine = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;

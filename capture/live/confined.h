@@ -1,7 +1,7 @@
-/* Programs that give up system calls for good (seccomp): a call that their filter does not expect
- * may end them. So memory and file space are reserved just before a filter is installed
- * (hooks/filters.c), and from then on the shim makes no system call: it records into this reserve,
- * and stops when it is used up.
+/* Programs that restrict their system calls for good (seccomp): an unexpected call may end them. So
+ * memory and file space are reserved just before a filter is installed (hooks/filters.c). After
+ * that the shim makes no system call: it records into this reserve, and stops when the reserve is
+ * used up.
  *
  * Children inherit filters, and this state with them. */
 #ifndef MV_CONFINED_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Used as an errno number: the reason why a confined process could not get more. */
+/* Used as an errno number: a confined process could not get more memory or file space. */
 enum { MV_CONFINED_ERROR = -1 };
 
 extern atomic_bool mv_confined_now;
@@ -29,7 +29,7 @@ typedef struct {
     _Atomic uint64_t used;
 } mv_set_aside;
 
-/* The next `bytes`; NULL if fewer are left. */
+/* Takes the next `bytes`; NULL if fewer remain. */
 void *mv_set_aside_take(mv_set_aside *from, uint64_t bytes);
 
 /* Reserves memory for mv_pages_get, once. */

@@ -1,5 +1,5 @@
-/* One chunk of the live file while its owner fills it: a thread, or for NAMES the holder of the
- * names' lock.
+/* One chunk of the live file while it is being filled by its owner: a thread, or for NAMES the
+ * thread that holds the lock of the names.
  *
  *     at = mv_live_chunk_room(chunk, most);      NULL: begin another
  *     at = mv_leb128_put(at, ...);
@@ -14,14 +14,14 @@
 #include "capture/wire_live.h"
 
 typedef struct {
-    void *memory; /* from mv_live_file_take; NULL when no chunk is open */
+    void *memory; /* from mv_live_file_take; NULL if no chunk is open */
     uint64_t bytes;
     mv_live_head *head;
     uint8_t *records;
     uint64_t used, room; /* bytes of records */
 } mv_live_chunk;
 
-/* The other fields of the headers. The first four as in mv_wire_chunk. */
+/* Other fields of the headers. The first four are as in mv_wire_chunk. */
 typedef struct {
     mv_live_kind kind;
     uint32_t device;
@@ -30,8 +30,8 @@ typedef struct {
     uint32_t thread;
 } mv_live_chunk_about;
 
-/* Takes a chunk with space for at least `least` bytes of records. A chunk that was open must be
- * sealed before. Returns 0, or an errno number: then no chunk is open. */
+/* Takes a chunk with space for at least `least` bytes of records. An open chunk must be sealed
+ * before. Returns 0, or an errno number if no chunk could be opened. */
 int mv_live_chunk_begin(mv_live_chunk *chunk, mv_live_file *file, uint64_t least,
                         const mv_live_chunk_about *about);
 

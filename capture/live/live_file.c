@@ -14,17 +14,17 @@
 enum {
     LEAST_STEP = 8 << 20,
     MOST_STEP = 64 << 20,
-    ZEROS_SHARE = 8,         /* a step of written zeros is smaller by this factor */
-    MOST_INTERRUPTIONS = 64, /* interruptions by signals of one reservation, before it is made
-                              * smaller */
+    ZEROS_SHARE = 8,         /* steps are smaller by this factor if zeros must be written */
+    MOST_INTERRUPTIONS = 64, /* signals may interrupt a reservation this many times before it is
+                              * made smaller */
     POPULATE_WRITE = 23      /* MADV_POPULATE_WRITE of Linux 5.14 */
 };
 
-/* Actions of a separate thread on the file. */
+/* Work on the file for a separate thread. */
 typedef struct {
     mv_live_file *file;
     uint64_t at, bytes;
-    void *memory; /* what was mapped */
+    void *memory; /* the mapped memory */
     int error;
     bool creates;
 } job;
@@ -43,7 +43,8 @@ static bool exceeds_limit(uint64_t end)
            end > limit.rlim_cur;
 }
 
-/* tmpfs starts over after a signal, so a timer could interrupt a large step forever. */
+/* After a signal, tmpfs starts again from the beginning, so a timer could interrupt a large step
+ * forever. */
 static int reserve(int fd, uint64_t at, uint64_t bytes)
 {
     if (exceeds_limit(at + bytes))
@@ -57,7 +58,7 @@ static int reserve(int fd, uint64_t at, uint64_t bytes)
     return EINTR;
 }
 
-/* At the file's end: another thread may have written the same zeros, and already store there. */
+/* Appends zeros: another thread may have written the same zeros and may already store there. */
 static int write_zeros(int fd, uint64_t end)
 {
     static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
@@ -74,7 +75,7 @@ static int write_zeros(int fd, uint64_t end)
     return 0;
 }
 
-/* Gets disk space. */
+/* Reserves disk space. */
 static int back(mv_live_file *file, int fd, uint64_t at, uint64_t bytes)
 {
     if (!atomic_load(&file->writes_zeros)) {
@@ -98,7 +99,7 @@ static int map(job *j, int fd)
     madvise(j->memory, j->bytes, MADV_DONTFORK);
     if (is_ours(j->file, fd))
         return 0;
-    munmap(j->memory, j->bytes); /* only if this thread is not apart */
+    munmap(j->memory, j->bytes); /* can happen only in a thread that is not apart */
     return ESTALE;
 }
 
@@ -119,7 +120,7 @@ static int create(const job *j, bool is_apart)
     return fd;
 }
 
-/* If no thread can be apart, this one is as careful as possible. */
+/* Runs in this thread if no thread can be apart, but as carefully as possible. */
 static void work(void *with, bool is_apart)
 {
     job *j = with;
@@ -167,8 +168,8 @@ static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uin
     return j->error;
 }
 
-/* Replaces the window `seen`, with that many bytes taken. False: another thread was faster, and has
- * mapped the same bytes. */
+/* Replaces the window `seen`; `taken` bytes of the new one are used. False if another thread was
+ * faster, and has mapped the same bytes. */
 static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint64_t taken)
 {
     uint32_t index = atomic_fetch_add(&file->windows, 1) % MV_LIVE_WINDOWS;
@@ -181,7 +182,7 @@ static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint
     return false;
 }
 
-/* Makes a window after `seen`; one of `bytes` if there is no space for more. */
+/* Makes a window after `seen`, or one of only `bytes` if there is no space for more. */
 static int grow(mv_live_file *file, mv_live_window *seen, uint64_t bytes)
 {
     uint64_t step = step_at(file, seen ? seen->end : 0);

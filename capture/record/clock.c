@@ -26,7 +26,8 @@ void mv_rec_launch(void)
     atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
 }
 
-/* Of NVIDIA's and AMD's: libcudart, libcublas, libnccl, libnvshmem, libnvinfer, librccl ... */
+/* Libraries of NVIDIA and AMD: libcudart, libcublas, libnccl, libnvshmem, libnvinfer, librccl
+ * ... */
 static bool is_cudas(const char *path)
 {
     static const char *const starts[] = {"libcu", "libnccl", "libnv", "librccl"};
@@ -38,8 +39,8 @@ static bool is_cudas(const char *path)
     return false;
 }
 
-/* Whether the code at `caller` is in one of CUDA's own libraries. Answers are kept by address; one
- * that is too old, since another library is there now, makes a count wrong and nothing else. */
+/* Whether the code at `caller` is in one of CUDA's own libraries. Answers are kept by address. An
+ * outdated answer, because another library is now at that address, only makes a count wrong. */
 static bool is_in_cuda(const void *caller)
 {
     enum { SLOTS = 512 };

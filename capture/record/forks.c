@@ -12,12 +12,13 @@
 
 enum {
     PAUSE_NS = 20000,
-    HOOK_TURNS = 100000, /* pauses of a hook: ten seconds; a fork that copies much memory is slow */
-    ALONE_LINKS = 3      /* links of /proc/self/task: two and one for each thread */
+    HOOK_TURNS = 100000, /* number of pauses of a hook, ten seconds in all: a fork that copies much
+                          * memory is slow */
+    ALONE_LINKS = 3      /* links of /proc/self/task: two, plus one for each thread */
 };
 
-/* Pauses of a thread that forks. A thread in a section needs microseconds, or longer when it is not
- * scheduled. A child can do without c10's lock, but not without the loader's. */
+/* Number of pauses of a forking thread. A thread needs microseconds in a section, but more if it is
+ * not scheduled. A child can do without c10's lock, but not without the loader's. */
 static const int fork_turns[MV_SECTIONS] = {
     [MV_SECTION_LOADER] = 25000, /* about two seconds */
     [MV_SECTION_C10] = 1000,     /* a tenth of a second */
@@ -25,12 +26,12 @@ static const int fork_turns[MV_SECTIONS] = {
 
 _Alignas(MV_FORKS_BYTES) mv_forks_page mv_forks;
 
-static atomic_bool is_begun; /* children inherit it */
+static atomic_bool is_begun; /* inherited by children */
 
 static _Thread_local struct {
     uint8_t depth[MV_SECTIONS];
     bool is_forking;
-    bool is_alone, is_whole; /* about the current fork: the child's copy shows how it was made */
+    bool is_alone, is_whole; /* the current fork; a child learns from its copy how it was made */
 } fork_state;
 
 static void pause_a_little(void)
@@ -40,7 +41,7 @@ static void pause_a_little(void)
 
     if (mv_is_confined())
         return;
-    syscall(SYS_nanosleep, &time, NULL); /* libc's is a cancellation point */
+    syscall(SYS_nanosleep, &time, NULL); /* libc's function is a cancellation point */
     errno = kept;
 }
 
@@ -113,8 +114,8 @@ bool mv_forks_is_alone(void)
     return !mv_is_confined() && stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
 }
 
-/* True if no other thread is in the section. A thread that jumped out of a hook is counted forever,
- * so forks wait for it only once. */
+/* True if no other thread is in the section. A thread that left a hook by a jump stays counted
+ * forever, so forks wait for such a thread only once. */
 static bool wait_for(mv_section section)
 {
     int32_t others = 0;
@@ -150,8 +151,8 @@ static void after_fork(void)
     fork_state.is_forking = false;
 }
 
-/* Kernels that can wipe the page have already done so; this does it on all others. If a signal
- * handler forks, its thread may be inside a section, and will leave it later. */
+/* Kernels that can wipe the page have already done so; on others this does. If a signal handler
+ * forks, its thread may be inside a section, and will leave it later. */
 static void in_child(void)
 {
     memset(&mv_forks, 0, sizeof mv_forks);

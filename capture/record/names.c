@@ -13,8 +13,8 @@ static struct {
     mv_id_table ids;
     mv_live_chunk chunk;
     uint32_t strings, codes, modules, frames, stacks;
-    uint64_t text_bytes; /* of the program's own texts */
-    mv_python_code code; /* the one being written: too large for the program's stacks */
+    uint64_t text_bytes; /* bytes of texts from the program itself */
+    mv_python_code code; /* the code object being written: too large for the program's stacks */
 } names;
 
 bool mv_names_lock(void)
@@ -27,8 +27,8 @@ void mv_names_unlock(void)
     mv_process_unlock(&mv_wiped.names);
 }
 
-/* The position of the next `most` bytes; NULL: no space. The header of a new chunk has the number
- * of ids made before it. */
+/* The position for the next `most` bytes; NULL: no space. The header of a new chunk has the number
+ * of ids made before the chunk. */
 static uint8_t *room(uint64_t most)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_NAMES,
@@ -57,7 +57,7 @@ static uint8_t *put_text(uint8_t *at, const void *text, size_t bytes)
     return at + bytes;
 }
 
-/* A record of up to three numbers. */
+/* Writes a record of up to three numbers. */
 static bool put_record(mv_live_name kind, uint64_t a, uint64_t b)
 {
     uint8_t *at = room(1 + 2 * MV_LEB128_BYTES);
@@ -72,8 +72,8 @@ static bool put_record(mv_live_name kind, uint64_t a, uint64_t b)
     return true;
 }
 
-/* The id that a record has just made: the next one of its kind. Without memory for the key, the
- * name is written again the next time. */
+/* Returns the id that a record has just made: the next one of its kind. Without memory for the key,
+ * the name will be written again next time. */
 static uint32_t made(mv_id_key key, uint32_t *next)
 {
     uint32_t id = (*next)++;
@@ -106,7 +106,7 @@ static uint32_t string_at(const void *text, size_t bytes, mv_id_key key)
     return made(key, &names.strings);
 }
 
-/* Needs the lock. */
+/* The caller must hold the lock. */
 static uint32_t string(const char *text, size_t bytes)
 {
     bytes = cut(text, bytes);
@@ -138,7 +138,7 @@ bool mv_names_begin(void)
     return string("", 0) == MV_NAMES_EMPTY;
 }
 
-/* The string id of `text`, kept under `key`; failures to write it are counted. */
+/* The string id of `text`, stored under `key`. Failures to write it are counted. */
 static uint32_t text_known_as(mv_id_key key, const char *text)
 {
     uint32_t id = MV_NO_ID;
@@ -200,7 +200,7 @@ static uint32_t module_id(const mv_module *module)
     return made(key, &names.modules);
 }
 
-/* An unreadable code object keeps its position in the stack, without a name. */
+/* An unreadable code object gets a frame without a name, so that the stack keeps its depth. */
 static const mv_python_code *described(const mv_python_frame *frame)
 {
     mv_python_code *code = &names.code;
@@ -244,7 +244,7 @@ static uint32_t code_id(const mv_python_frame *frame)
     return made(key, &names.codes);
 }
 
-/* A record of two numbers, which are its whole key. */
+/* Writes a record of two numbers, which are also its key. */
 static uint32_t pair(mv_live_name kind, uint64_t a, uint64_t b, uint32_t *next)
 {
     mv_id_key key = mv_id_key_of_pair(a, b, kind);

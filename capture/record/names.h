@@ -1,9 +1,9 @@
-/* Ids and their meaning: texts, code objects, modules, frames and stacks get their ids here, each
- * with a record in the NAMES chunks.
+/* Gives ids to texts, code objects, modules, frames and stacks, and writes the meaning of each id
+ * as a record in the NAMES chunks.
  *
- * A thread that adds holds one lock, from mv_names_lock to mv_names_unlock; existing names are
- * found without it. A record is committed before any thread can get its id, so after a kill every
- * name used by an event exists. Functions return MV_NO_ID when the space is used up. */
+ * A thread holds a lock while it adds names, from mv_names_lock to mv_names_unlock; existing names
+ * are found without it. A record is committed before any thread can get its id, so after a kill
+ * every name used by an event exists. Functions return MV_NO_ID when the space is used up. */
 #ifndef MV_NAMES_H
 #define MV_NAMES_H
 
@@ -13,11 +13,11 @@
 #include "capture/record/stack.h"
 #include "capture/record/thread_state.h"
 
-/* False: the lock is busy, and the settings forbid waiting. */
+/* False if the lock is busy and the settings forbid waiting. */
 bool mv_names_lock(void);
 void mv_names_unlock(void);
 
-/* ---- Called without the lock; they take it when they need it ---- */
+/* ---- called without the lock: they take it if necessary ---- */
 
 /* A text; cut at MV_LIVE_MOST_TEXT, at the start of a UTF-8 sequence. */
 uint32_t mv_names_text(const void *text, size_t bytes);
@@ -25,17 +25,17 @@ uint32_t mv_names_text(const void *text, size_t bytes);
 /* A text of static storage, identified by its address. */
 uint32_t mv_names_literal(const char *text);
 
-/* The path of the library that holds a return address. */
+/* The path of the library that contains a return address. */
 uint32_t mv_names_library(const void *caller);
 
-/* Records the thread's name and sets its `words`, if the name has changed since. */
+/* Records the thread's name and sets `words`, if the name has changed since the last call. */
 void mv_names_thread(mv_thread_block *block);
 
-/* ---- Called with the lock ---- */
+/* ---- called with the lock ---- */
 
 uint32_t mv_names_python_frame(const mv_python_frame *frame);
 
-/* `module` is the one that holds `address`, looked up before taking the lock; NULL: none. */
+/* `module` is the module that contains `address`, looked up before taking the lock; NULL: none. */
 uint32_t mv_names_native_frame(uint64_t address, const mv_module *module);
 
 /* `caller` is a stack id + 1; 0: none. */
@@ -43,14 +43,14 @@ uint32_t mv_names_stack(uint32_t caller, uint32_t frame);
 
 enum { MV_NAMES_EMPTY = 0 /* string id of "" */ };
 
-/* Adds the first name: "". False: no space. */
+/* Adds the first name: "". False when there is no space. */
 bool mv_names_begin(void);
 
-/* In a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook still
- * makes are lost. */
+/* In a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook is
+ * still adding are lost. */
 void mv_names_forked(void);
 
-/* In a child with a file of its own: forgets all names and the parent's chunk. */
+/* In a child with its own file: forgets all names and the parent's chunk. */
 void mv_names_forget(void);
 
 #endif

@@ -13,18 +13,18 @@
 #include "capture/wire_folded.h"
 
 enum {
-    WINDOWS = 32,     /* the window is this part of the bound (record/ring.c) */
-    LOOK_US = 10000,  /* between two looks while the files are at the bound */
-    END_US = 1000000, /* longest that a program which ends waits for room */
+    WINDOWS = 32,     /* a window is the bound divided by this (record/ring.c) */
+    LOOK_US = 10000,  /* time between two checks while the files are at the bound */
+    END_US = 1000000, /* a program that ends waits for room no longer than this */
     NAP_NS = 2000000,
     LEAST_ROOM = 2 * MV_LIVE_CHUNK_BYTES, /* for MV_OVERRUN_ROWS of at most 24 bytes */
-    FIRST_ROWS = 1 << 17,                 /* powers of 2 */
+    FIRST_ROWS = 1 << 17,                 /* power of 2 */
     MOST_ROWS = 1 << 19
 };
 
-/* An allocation, or a range, that is not in the file. */
+/* An allocation or a range that is not in the file. */
 typedef struct {
-    uint64_t addr, size; /* addr 0: an unused row */
+    uint64_t addr, size; /* addr 0: unused row */
     uint32_t stack;
     int8_t type, device;
 } kept;
@@ -33,8 +33,8 @@ static struct {
     atomic_bool is_full;
     _Atomic uint64_t look_us;
     _Atomic uint32_t count;
-    kept *rows;            /* [mask + 1] a hash table with linear probing; under the lock */
-    uint32_t mask, cursor; /* rows are taken out from the cursor on */
+    kept *rows;            /* [mask + 1] a hash table with linear probing */
+    uint32_t mask, cursor; /* cursor: where the search for the next row to record begins */
     char folded[sizeof mv_process.file.path + sizeof MV_FOLDED_SUFFIX];
 } overrun;
 
@@ -53,7 +53,8 @@ static uint64_t disk_used(void)
     return disk_of(mv_process.file.path) + 2 * disk_of(overrun.folded);
 }
 
-/* Two windows are for the next folded part, which may be larger, and for blocks of the file system. */
+/* Two windows are reserved for the next folded part, which may be larger, and for blocks of the
+ * file system. */
 uint64_t mv_overrun_room(void)
 {
     uint64_t window = mv_process.settings.window, most = window * (WINDOWS - 2), used;
@@ -64,7 +65,7 @@ uint64_t mv_overrun_room(void)
     return used < most ? most - used : 0;
 }
 
-/* The launcher makes room from 7/8 of the bound on, down to 6/8. */
+/* The launcher starts to make room at 7/8 of the bound, and stops at 6/8. */
 void mv_overrun_look(void)
 {
     uint64_t window = mv_process.settings.window;
@@ -85,7 +86,7 @@ bool mv_overrun_is_full(void)
     return atomic_load(&overrun.is_full);
 }
 
-/* ---- what is kept: all under the lock ------------------------------------------------------ */
+/* ---- rows kept in memory: the caller must hold the lock ------------------------------------ */
 
 static uint32_t home_of(uint64_t addr, int8_t device)
 {
@@ -93,7 +94,7 @@ static uint32_t home_of(uint64_t addr, int8_t device)
            overrun.mask;
 }
 
-/* The row of the block, or the unused one where it would be. */
+/* The row of the block, or the unused row where it belongs. */
 static uint32_t find(uint64_t addr, int8_t type, int8_t device)
 {
     uint32_t row = home_of(addr, device);
@@ -105,7 +106,7 @@ static uint32_t find(uint64_t addr, int8_t type, int8_t device)
     return row;
 }
 
-/* Moves later rows of the same run up, so that none is behind an unused one. */
+/* Moves later rows of the same run up, so that searches do not end at the unused row. */
 static void take_out(uint32_t row)
 {
     uint32_t gap = row;
@@ -122,7 +123,7 @@ static void take_out(uint32_t row)
     atomic_fetch_sub(&overrun.count, 1);
 }
 
-/* Whether a quarter of the rows is unused, in a larger table if need be. */
+/* Whether a quarter of the rows is unused. Enlarges the table if needed. */
 static bool has_row(void)
 {
     uint32_t rows = overrun.rows ? overrun.mask + 1 : 0, more = rows ? 2 * rows : FIRST_ROWS;
@@ -186,7 +187,7 @@ bool mv_overrun_keeps(const mv_rec_block_event *event, uint32_t stack)
     return keeps;
 }
 
-/* The number is taken under the lock: a free that finds the block gone has a later one. */
+/* The number is taken under the lock, so a free that does not find the block has a later number. */
 bool mv_overrun_next(bool is_end, mv_rec_block_event *event, uint32_t *stack, mv_rec_moment *moment)
 {
     const kept *row;
@@ -225,7 +226,7 @@ bool mv_overrun_await(void)
     until_us = until_us ? until_us : mv_process_now_us() + END_US;
     while (mv_overrun_is_full() && mv_process_now_us() < until_us)
         syscall(SYS_nanosleep, &nap, NULL);
-    room = mv_overrun_room(); /* at first, since it may be UINT64_MAX */
+    room = mv_overrun_room(); /* subtracted first, because it may be UINT64_MAX */
     return room >= LEAST_ROOM || room + mv_live_file_left(&mv_process.file) >= LEAST_ROOM;
 }
 

@@ -1,12 +1,13 @@
-/* A bounded recording (docs/recorder.md) of a program that writes faster than the launcher folds.
+/* Limits a bounded recording (docs/recorder.md) if the program writes faster than the launcher
+ * folds.
  *
- * While the files are at the bound, allocations of the framework are kept in memory instead of in the
- * file. The free of such a block is not recorded either: the pair leaves nothing. Once there is room
- * again, or at the program's end, the blocks that are still alive are recorded, so no live block is
- * missing. The same goes for ranges with a number; marks, and ranges of one thread, are left out. The
- * events that are not in the file are counted (lost_bound). Frees of recorded blocks, ends of recorded
- * ranges, pauses, and calls are always recorded: the last part of the bound is for them. When that is
- * used up, too, the recording stops.
+ * While the files are at the bound, allocations of the framework are kept in memory instead of
+ * being written. If such a block is freed, neither event is written. Once there is room again, or
+ * at the program's end, the blocks that are still alive are written, so no live block is missing.
+ * Ranges with a number are treated like blocks; marks, and ranges of one thread, are left out.
+ * Events that are not written are counted (lost_bound). Frees of recorded blocks, ends of recorded
+ * ranges, pauses, and calls are always written: the last part of the bound is reserved for them.
+ * When this part is used up too, the recording stops.
  *
  * Without a launcher to make room the file grows. */
 #ifndef MV_OVERRUN_H
@@ -17,29 +18,31 @@
 /* Compares the files with the bound; called for each new chunk. */
 void mv_overrun_look(void);
 
-/* Bytes by which the file may still grow. */
+/* The number of bytes by which the file may still grow. */
 uint64_t mv_overrun_room(void);
 
-/* Whether only what has to be recorded is. */
+/* Whether only events that must be recorded are recorded. */
 bool mv_overrun_is_full(void);
 
-/* As the device type of an event: a range with the number `addr` begins (size 1) or ends (-1). */
+/* Used as the device type of an event: a range with the number `addr` begins (size 1) or ends
+ * (-1). */
 enum { MV_OVERRUN_RANGE = -1 };
 
-/* Whether the event is not recorded. `stack`: of an allocation; a range's text. */
+/* Whether the event must not be written now. `stack` is an allocation's stack, or a range's
+ * text. */
 bool mv_overrun_keeps(const mv_rec_block_event *event, uint32_t stack);
 
-/* An allocation to be recorded now, with its number. False: there is none, or no room, which does
- * not count at the end. */
+/* Takes an allocation to write now, with its number. False if there is none, or no room; at the
+ * program's end, room is not checked. */
 bool mv_overrun_next(bool is_end, mv_rec_block_event *event, uint32_t *stack,
                      mv_rec_moment *moment);
 
-/* At the program's end: waits for room, a second in all. False: nothing is kept, or the last part of
- * the bound is used up. Otherwise there is room for MV_OVERRUN_ROWS. */
+/* At the program's end: waits for room, up to a second in all. False if nothing is kept, or the
+ * last part of the bound is used up. If true, there is room for MV_OVERRUN_ROWS. */
 enum { MV_OVERRUN_ROWS = 2048 };
 bool mv_overrun_await(void);
 
-/* The file of this process was opened. Blocks that its parent keeps are dropped here. */
+/* Called when this process has opened its file: drops blocks kept for its parent. */
 void mv_overrun_begin(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* Memory directly from the system: the heap is not usable, since the hook may run inside malloc. */
+/* Memory directly from the system. The heap must not be used, because the hook may run inside
+ * malloc. */
 #ifndef MV_PAGES_H
 #define MV_PAGES_H
 
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Memory of zeros. NULL if there is none; then errno changes. */
+/* Memory of zeros; NULL, with errno set, when out of memory. */
 static inline void *mv_pages_get(size_t bytes)
 {
     void *memory;

@@ -19,9 +19,9 @@
 #include "capture/wire_status.h"
 
 enum {
-    MOST_FILES = 10000,       /* for one process id: each exec makes a new one */
+    MOST_FILES = 10000,       /* most files of one process id; each exec makes a new one */
     FIRST_SEQUENCE = 1,       /* 0 means no sequence */
-    SET_ASIDE_BYTES = 8 << 20 /* of the file, for a confined process: a million events */
+    SET_ASIDE_BYTES = 8 << 20 /* reserve in the file for a confined process: a million events */
 };
 
 _Alignas(MV_WIPED_BYTES) mv_wiped_page mv_wiped;
@@ -66,7 +66,7 @@ void mv_process_unlock(mv_lock *lock)
     mv_signals_restore(signals);
 }
 
-/* ---- What is lost, and when recording stops ---- */
+/* ---- Losses, and the end of recording ---- */
 
 void mv_process_lose(mv_lost_kind what)
 {
@@ -102,21 +102,21 @@ static bool is_set(const char *variable)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* "": no capture is requested. */
+/* The path of the capture; "": none was requested. */
 static const char *wanted_out(void)
 {
     const char *out = getenv("MEMVIZ_OUT");
     return out && *out == '/' && strlen(out) < PATH_MAX ? out : "";
 }
 
-/* Number of the launcher's seccomp filters; UINT32_MAX: any. */
+/* The number of the launcher's seccomp filters; UINT32_MAX: any number is allowed. */
 static uint32_t allowed_filters(void)
 {
     const char *filters = getenv("MEMVIZ_FILTERS");
     return filters ? (uint32_t)strtoul(filters, NULL, 10) : UINT32_MAX;
 }
 
-/* In a bounded recording, where space that is reserved in advance counts. */
+/* A limit for bounded recordings, in which space reserved in advance counts. */
 static uint64_t wanted_window(void)
 {
     const char *window = getenv("MEMVIZ_WINDOW");
@@ -139,9 +139,9 @@ static void read_settings(mv_capture_settings *settings)
     settings->filters = allowed_filters();
 }
 
-/* ---- Forks and ends ---- */
+/* ---- Forks, and the end of the process ---- */
 
-/* Kernels that can wipe the page have already done so; this does it on all others. */
+/* Kernels that can wipe the page have already done so; on others this does. */
 static void forked(void)
 {
     memset(&mv_wiped, 0, sizeof mv_wiped);
@@ -150,7 +150,7 @@ static void forked(void)
     mv_live_file_forget(&mv_process.file);
 }
 
-/* Once in the life of a process image. */
+/* Called once in the life of a process image. */
 static void prepare(void)
 {
     if (sysconf(_SC_PAGESIZE) == MV_WIPED_BYTES)
@@ -183,8 +183,8 @@ static void ask(void)
     atomic_store(&mv_wiped.state, MV_RECORDING_WAITING);
 }
 
-/* A filter may end the process for an unexpected call, so it is searched for first, with calls that
- * the loader has just made. */
+/* A filter may end the process for an unexpected call. So filters are looked for first, with calls
+ * that the loader has just made. */
 static int first_state(void)
 {
     if (!*wanted_out())
@@ -193,7 +193,7 @@ static int first_state(void)
                                                                        : MV_RECORDING_WAITING;
 }
 
-/* Without an environment it is too early: libc gets one before all constructors. */
+/* Without an environment it is too early: libc sets it before running constructors. */
 static void ask_once(void)
 {
     int unasked = MV_RECORDING_UNASKED, first = environ ? first_state() : unasked;
@@ -209,7 +209,7 @@ static void ask_once(void)
     mv_process_unlock(&mv_wiped.opening);
 }
 
-/* With the loader's calls, too. */
+/* Reports that a filter prevents recording. Makes only system calls that the loader makes, too. */
 static void report_filter(void)
 {
     int filtered = MV_RECORDING_FILTERED;
@@ -222,7 +222,7 @@ static void report_filter(void)
 
 /* ---- The file ---- */
 
-/* A path under construction; if a part does not fit, the path is unusable. */
+/* A path under construction. If a part does not fit, the path cannot be used. */
 typedef struct {
     char *text;
     size_t used, room;
@@ -246,7 +246,7 @@ static void append_number(path *to, uint64_t number)
     append(to, digits + at);
 }
 
-/* A rank and a host come from outside and become part of a file name. */
+/* Appends a rank or a host, which come from outside, as part of a file name. */
 static void append_word(path *to, const char *word)
 {
     char one[2] = "";
@@ -292,7 +292,7 @@ static void append_template(path *to, const char *template)
     }
 }
 
-/* <template>.<pid>[.N].live, where N counts the images that one process id has had. */
+/* <template>.<pid>[.N].live, where N counts the process images of one process id. */
 static int open_file(mv_live_file *file)
 {
     int error = EEXIST;
@@ -328,7 +328,7 @@ static int open_first(void **first)
     return error ? error : mv_live_file_take(&mv_process.file, MV_LIVE_CHUNK_BYTES, first);
 }
 
-/* Needs the lock of opening. */
+/* The caller must hold the lock of opening. */
 static void open_now(void)
 {
     void *first;
@@ -344,14 +344,14 @@ static void open_now(void)
     }
     mv_overrun_begin();
     mv_facts_begin(first);
-    mv_names_lock(); /* no thread can add a name before the first one, "" */
+    mv_names_lock(); /* no thread can add a name before the first name, "" */
     atomic_store(&mv_wiped.epoch, ++mv_process.last_epoch);
     atomic_store(&mv_wiped.state, MV_RECORDING_ON);
     mv_names_begin();
     mv_names_unlock();
 }
 
-/* Starting stacks takes the loader's lock, so it must not run under a lock of the shim. */
+/* Starting stacks takes the loader's lock, so the caller must not hold a lock of the shim. */
 static void start_stacks(void)
 {
     static atomic_flag started = ATOMIC_FLAG_INIT;
@@ -419,7 +419,7 @@ __attribute__((constructor)) static void loaded(void)
     errno = kept;
 }
 
-/* Unmaps and closes nothing: destructors that run later still free memory. */
+/* Nothing is unmapped or closed, because destructors that run later still free memory. */
 __attribute__((destructor)) static void ended(void)
 {
     int kept = errno;

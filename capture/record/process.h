@@ -1,6 +1,6 @@
-/* The recorded process: its settings, whether the recording is on, its file, and the changes of
- * these when the process forks or ends. The shim has its state here and in names.c, stack_table.c,
- * thread_state.c and process_facts.c.
+/* The recorded process: its settings, the state of its recording, its file, and what happens when
+ * it forks or ends. The shim's state is here and in names.c, stack_table.c, thread_state.c and
+ * process_facts.c.
  *
  *     UNASKED ──► OFF                 no capture was requested
  *        │  └───► FILTERED ──► STOPPED  another program's filter on system calls
@@ -10,7 +10,7 @@
  *        └───── a child begins here: its page is zeros
  *
  * The file is opened at the first event, so that a shell or a compiler that merely inherits the
- * environment leaves no file. A child, however it was made, starts over with a file of its own: the
+ * environment leaves no file. A child, however it was made, starts over with its own file: the
  * state of the recording and all locks are in a page that the kernel wipes in a child. An armed
  * thread has a copy of that page's epoch, so that one comparison at each event shows whether
  * anything has changed. */
@@ -27,7 +27,7 @@
 #include "capture/record/signals.h"
 #include "capture/record/stack.h"
 
-/* Losses; each is counted in the fact of its name. */
+/* Kinds of losses. Each is counted in the fact with its name. */
 #define MV_LOST_LIST(X)                                                                \
     X(OPENING, "lost_opening") /* events, while another thread was opening the file */ \
     X(SPACE, "lost_space")     /* events: no chunk could be taken */                   \
@@ -44,16 +44,15 @@ typedef enum {
 } mv_lost_kind;
 
 typedef enum {
-    MV_RECORDING_UNASKED, /* the environment was not read yet */
+    MV_RECORDING_UNASKED, /* the environment has not been read yet */
     MV_RECORDING_OFF,
-    MV_RECORDING_FILTERED, /* the launcher is notified at the first event, and nothing is
-                            * recorded */
+    MV_RECORDING_FILTERED, /* nothing is recorded; the launcher is notified at the first event */
     MV_RECORDING_WAITING,  /* for the first event */
     MV_RECORDING_ON,
     MV_RECORDING_STOPPED
 } mv_recording_state;
 
-/* While a lock is held its holder has signals blocked. */
+/* The thread that holds a lock has its signals blocked. */
 typedef struct {
     pthread_mutex_t mutex;
     mv_signals signals;
@@ -61,7 +60,7 @@ typedef struct {
 
 enum { MV_WIPED_BYTES = 4096 };
 
-/* All zeros in a child, which unlocks the locks that other threads of the parent held. */
+/* All zeros in a child, so locks that other threads of the parent held are free there. */
 typedef union {
     struct {
         _Atomic uint64_t epoch; /* differs for each file; 0: no recording */
@@ -78,12 +77,13 @@ enum { MV_SAMPLER_NAME = 64 };
 /* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE, MEMVIZ_SAMPLER,
  * MEMVIZ_FILTERS, MEMVIZ_WINDOW. */
 typedef struct {
-    char out[PATH_MAX]; /* path of the live file without its ending; "": no capture requested */
+    char out[PATH_MAX]; /* path of the live file without its ending; "": no capture was requested */
     mv_stacks_wanted stacks;
     bool cpu;
-    bool wait_free;                /* threads do not wait for each other */
-    uint64_t window;               /* most bytes of disk to reserve at once; 0: no limit of ours */
-    uint32_t filters;              /* number of the launcher's seccomp filters; UINT32_MAX: any */
+    bool wait_free;                /* threads must not wait for each other */
+    uint64_t window;               /* most bytes of disk space to reserve at once; 0: no limit */
+    uint32_t filters;              /* number of the launcher's seccomp filters; UINT32_MAX: any
+                                    * number is allowed */
     char sampler[MV_SAMPLER_NAME]; /* the launcher's socket (sampler.h); "": none */
 } mv_capture_settings;
 
@@ -93,7 +93,7 @@ typedef struct {
     uint64_t last_epoch;       /* survives a fork, so a parent's epoch is never a child's */
     _Atomic uint64_t sequence; /* number of the next event */
     _Atomic uint64_t lost[MV_LOST_KINDS];
-    pthread_key_t thread_end; /* its destructor seals the thread's chunk */
+    pthread_key_t thread_end; /* key whose destructor seals the thread's chunk */
     bool has_thread_end;
 } mv_process_state;
 
@@ -104,21 +104,23 @@ static inline uint64_t mv_process_epoch(void)
     return atomic_load_explicit(&mv_wiped.epoch, memory_order_acquire);
 }
 
-/* Takes a lock of `mv_wiped`. False: the lock is busy, and the settings forbid waiting. */
+/* Takes a lock of `mv_wiped`. False if it is busy and the settings forbid waiting. */
 bool mv_process_lock(mv_lock *lock);
 bool mv_process_trylock(mv_lock *lock);
 void mv_process_unlock(mv_lock *lock);
 
-/* Opens the file at the first event of the process. False: do not record. */
+/* Opens the file at the first event of the process. False if nothing must be recorded. */
 bool mv_process_start(void);
 
-/* Before a seccomp filter is installed: from then on no system call is made (live/confined.h).
- * False: it was confined already. The second function undoes it: there is no filter. */
+/* Called before a seccomp filter is installed: from then on no system call is made
+ * (live/confined.h). False if the process already was confined. mv_process_unconfine undoes it if
+ * the filter could not be installed. */
 bool mv_process_confine(bool is_strict);
 void mv_process_unconfine(void);
 
-/* Ends the recording for good; the reason is an errno number, MV_CONFINED_ERROR, MV_LIVE_FULL or
- * MV_STOPPED_ERROR: the launcher was asked to. Any thread may call it, any number of times. */
+/* Ends the recording for good. The reason is an errno number, MV_CONFINED_ERROR, MV_LIVE_FULL, or
+ * MV_STOPPED_ERROR if the launcher requested it. Can be called from any thread, any number of
+ * times. */
 enum { MV_STOPPED_ERROR = -2 };
 void mv_process_stop(int error);
 

@@ -25,7 +25,7 @@ static struct {
     mv_live_chunk chunk;
     uint64_t lost[MV_LOST_KINDS]; /* the counters at the last write */
     bool has_python, has_why_off;
-    char text[MOST_FACT]; /* the value under construction: too large for the program's stacks */
+    char text[MOST_FACT]; /* the current value: too large for the program's stacks */
 } facts;
 
 static void put(const char *key, const char *value, size_t bytes, uint64_t keep)
@@ -73,7 +73,7 @@ const char *mv_facts_rank(void)
     return rank;
 }
 
-/* Programs set these variables themselves, so they are read at the start and at the end. */
+/* Programs set these variables themselves, so they are read at the start and again at the end. */
 static void put_rank(uint64_t keep)
 {
     put_text("rank", mv_facts_rank(), keep);
@@ -81,7 +81,8 @@ static void put_rank(uint64_t keep)
     put_text("world_size", getenv("WORLD_SIZE"), keep);
 }
 
-/* The variables that number the devices of the process. Set but empty: no device is visible. */
+/* Variables that number the devices of the process. If one is set but empty, no device is
+ * visible. */
 static void put_devices(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -91,7 +92,7 @@ static void put_devices(void)
     put_text("cuda_device_order", getenv("CUDA_DEVICE_ORDER"), FOR_THE_END);
 }
 
-/* PyTorch reads it once, at its first allocation. */
+/* PyTorch reads this variable once, at its first allocation. */
 static void put_caching(void)
 {
     const char *off = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
@@ -114,7 +115,7 @@ static void put_names_of_process(void)
         put_text("cwd", facts.text, FOR_THE_END);
 }
 
-/* Reads the command line into facts.text; the number of bytes, or -1. */
+/* Reads the command line into facts.text. Returns the number of bytes, or -1. */
 static void read_command(void *with, bool is_apart)
 {
     int fd = mv_apart_open("/proc/self/cmdline", O_RDONLY, is_apart);
@@ -124,8 +125,8 @@ static void read_command(void *with, bool is_apart)
         syscall(SYS_close, fd);
 }
 
-/* A separate thread would be a call that a filter may not know. So the number is checked again: if
- * another thread has replaced it, it has closed the file. */
+/* Closes a descriptor in this thread, because a filter may not expect the creation of a separate
+ * one. If another thread has put another file under the number, it has already closed ours. */
 static void close_here(int fd, const struct stat *opened)
 {
     struct stat now;
@@ -134,7 +135,7 @@ static void close_here(int fd, const struct stat *opened)
         syscall(SYS_close, fd);
 }
 
-/* The file is read in pieces: a user can be in thousands of groups. */
+/* Reads the file in pieces, because a user can be in thousands of groups. */
 bool mv_facts_has_filter(uint32_t allowed)
 {
     static const char key[] = "\nSeccomp_filters:\t";
@@ -166,12 +167,12 @@ bool mv_facts_has_filter(uint32_t allowed)
     return at && strtoul(at + sizeof key - 1, NULL, 10) > allowed;
 }
 
-/* The words of the command line, with a space between them. */
+/* Joins the words of the command line with spaces. */
 static void put_command(void)
 {
     long count = -1;
 
-    mv_apart_or_here(read_command, &count); /* the lock of opening blocks signals */
+    mv_apart_or_here(read_command, &count); /* the lock of opening has blocked signals */
     while (count > 0 && facts.text[count - 1] == 0)
         count--;
     for (long i = 0; i < count; i++)
@@ -279,7 +280,7 @@ void mv_facts_stopped(int error)
     mv_process_unlock(&mv_wiped.facts);
 }
 
-/* A signal handler may end the process while its own thread writes facts: waiting would never
+/* A signal handler may end the process while its own thread is writing facts: waiting would never
  * end. */
 static bool lock_at_end(void)
 {

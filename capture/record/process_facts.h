@@ -7,15 +7,15 @@
 /* Fills the first MV_LIVE_CHUNK_BYTES of the file: its header, and the facts known at the start. */
 void mv_facts_begin(void *first_chunk);
 
-/* Whether this process has more seccomp filters than `allowed`; UINT32_MAX: never. Its system calls
- * are among those that the loader makes to load a library. */
+/* Whether this process has more seccomp filters than `allowed` (UINT32_MAX: never). Makes only
+ * system calls that the loader also makes when it loads a library. */
 bool mv_facts_has_filter(uint32_t allowed);
 
-/* Writes the facts about Python, and the counters of losses that have doubled (writing each change
- * would fill the chunk up). Does nothing while another thread does it. */
+/* Writes the facts about Python, and loss counters that have doubled since they were last written:
+ * writing each change would fill the chunk. Does nothing while another thread does it. */
 void mv_facts_refresh(void);
 
-/* Records that the recording ends early; the reason is as of mv_process_stop. */
+/* Records that the recording ends early; the reason is as for mv_process_stop. */
 void mv_facts_stopped(int error);
 
 /* Records that the process ends normally. */
@@ -24,7 +24,7 @@ void mv_facts_end(void);
 /* In a forked child: forgets the parent's chunk. */
 void mv_facts_forget(void);
 
-/* The rank of this process, from the variables set by launchers of ranks; NULL if none is set. */
+/* The rank of this process, from variables that launchers set; NULL if none is set. */
 const char *mv_facts_rank(void);
 
 #endif

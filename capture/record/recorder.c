@@ -24,13 +24,13 @@ enum {
     DEVICES = 128,
     CPU_TYPE = 0, /* c10::DeviceType::CPU */
     MOST_STACK = 1 << 30,
-    CAUGHT_UP = 16 /* kept allocations that are recorded with an event */
+    CAUGHT_UP = 16 /* number of kept allocations that are written with an event */
 };
 
-extern void *__libc_stack_end; /* the dynamic loader's: the end of the first thread's stack */
+extern void *__libc_stack_end; /* the end of the first thread's stack, set by the dynamic loader */
 
-/* For each device, the sum of the framework's events, and the reserved bytes that it reported last.
- * The framework's own lock orders the events of one device, so plain loads and stores are enough. */
+/* For each device, the sum of the framework's events, and the reserved bytes that it last reported.
+ * The framework's own lock orders a device's events, so plain loads and stores are enough. */
 typedef struct {
     _Atomic uint64_t epoch, allocated, reserved;
 } device_totals;
@@ -48,7 +48,7 @@ typedef struct {
 
 /* ---- Entering ---- */
 
-/* Later events only load the state. */
+/* Starts the recording at the first event; later events only load the state. */
 static void end_recording(void)
 {
     int kept = errno;
@@ -86,8 +86,8 @@ static bool is_on_signal_stack(void)
     return is_on;
 }
 
-/* Whether the address is in the callers' part of the stack that libc has made for this thread: its
- * own block is at the end. */
+/* Whether the address is in the callers' part of this thread's stack. libc puts its own block at
+ * the end of a stack that it has made. */
 static bool is_in_callers(uintptr_t address, uintptr_t frame)
 {
     uintptr_t first = (uintptr_t)__libc_stack_end, own = (uintptr_t)pthread_self();
@@ -96,8 +96,9 @@ static bool is_in_callers(uintptr_t address, uintptr_t frame)
            ((frame < own && address < own) || (frame < first && address < first));
 }
 
-/* A hook inside another is called from below the other's frame, which has its mark. Otherwise the
- * thread has left the other by a jump or an exception. A signal handler may run anywhere. */
+/* Whether the thread has left the hook in mv_thread.inside by a jump or an exception. A hook inside
+ * another is called from below the other's frame, in which the mark is still set. A signal handler
+ * may run anywhere. */
 static bool has_left(uintptr_t frame)
 {
     uintptr_t other = mv_thread.inside;
@@ -133,7 +134,7 @@ bool mv_rec_enter(mv_rec_visit *visit)
     return enter_slowly(frame);
 }
 
-/* A hook considered left may come back. */
+/* A hook that was considered left may still return. */
 void mv_rec_leave(mv_rec_visit *visit)
 {
     visit->mark = 0;
@@ -172,7 +173,8 @@ bool mv_rec_wants_cpu(void)
 
 /* ---- Records ---- */
 
-/* The thread's block. The real call may have forked, and the recording may have stopped. */
+/* The thread's block. During the real call the process may have forked, or the recording may have
+ * stopped. */
 static mv_thread_block *current(void)
 {
     uint64_t epoch = mv_process_epoch();
@@ -199,7 +201,7 @@ static void put_signed(record *r, int64_t value)
     put(r, mv_leb128_zigzag(value));
 }
 
-/* A tag without an address, for a record with the time and number of the event. */
+/* Writes a tag without an address, for a record with the event's own time and number. */
 static void put_tag(record *r, mv_live_event kind)
 {
     mv_thread_block *block = r->block;
@@ -210,7 +212,7 @@ static void put_tag(record *r, mv_live_event kind)
     block->last = r->moment;
 }
 
-/* A tag for a record that comes with the event and changes neither number nor time. */
+/* Writes a tag for an additional record of an event, which has the same number and time. */
 static void put_tag_beside(record *r, mv_live_event kind)
 {
     *r->at++ = (uint8_t)(kind | MV_LIVE_NOT_RECENT << 4);
@@ -218,7 +220,8 @@ static void put_tag_beside(record *r, mv_live_event kind)
     *r->at++ = 0;
 }
 
-/* No device or host has higher addresses, and larger differences would not fit next to the flag. */
+/* No device or host has higher addresses, and larger differences would leave no bit for the
+ * flag. */
 static uint64_t in_range(uint64_t addr)
 {
     return addr & (UINT64_MAX >> 2);
@@ -302,8 +305,9 @@ static void show(_Atomic uint64_t *at, uint64_t value)
     atomic_store_explicit(at, value, memory_order_relaxed);
 }
 
-/* Whether the framework's totals need a record: they differ from the sum of its events, or reserved
- * changed. CPU tensors are not checked: their totals are read outside the lock that orders them. */
+/* Whether the framework's totals need a record: they differ from the sum of its events, or the
+ * reserved bytes changed. CPU tensors are not checked, because their totals are read outside the
+ * lock that orders their events. */
 static bool totals_moved(const mv_rec_block_event *event, uint64_t epoch)
 {
     uint32_t type = (uint8_t)event->device_type, device = (uint8_t)event->device;
@@ -366,7 +370,8 @@ static bool write_mark(mv_thread_block *block, mv_live_event kind, uint32_t text
     return true;
 }
 
-/* Up to `most` of what is kept in memory. False: the recording has stopped, or nothing is left. */
+/* Writes up to `most` of the allocations that are kept in memory. False if the recording has
+ * stopped, or none is left. */
 static bool write_kept(mv_thread_block *block, bool is_end, uint32_t most)
 {
     mv_rec_block_event late;
@@ -442,7 +447,7 @@ void mv_rec_oom(const mv_rec_block_event *event)
 
 /* ---- Calls ---- */
 
-/* The id as the format's optional id: id + 1, and 0 for none. */
+/* The format's optional id: id + 1, or 0 for none. */
 static uint64_t optional(uint32_t id)
 {
     return id == MV_NO_ID ? 0 : (uint64_t)id + 1;
@@ -539,7 +544,7 @@ void mv_rec_heap(const mv_rec_heap_call *call)
 
 /* ---- Marks ---- */
 
-/* A range of the thread that was not recorded has no end either. */
+/* If a range of the thread was not recorded, its end is not recorded either. */
 static bool leaves_out_push(mv_thread_block *block)
 {
     uint64_t bit = block->open < 64 ? (uint64_t)1 << block->open : 0;

@@ -21,15 +21,14 @@
 enum {
     REFUSED_MS = 1000,
     END_MS = 10000,
-    PAUSE_US = 100000, /* between two samples requested because of refusals */
+    PAUSE_US = 100000, /* between two samples requested because of failed requests */
     OUT_OF_MEMORY = 2, /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
-    MOST_COPIES = 4096 /* descriptors that are closed first; checking one takes 50 ns */
+    MOST_COPIES = 4096 /* most descriptors to close first; checking one takes 50 ns */
 };
 
 static atomic_uint_fast64_t seen_devices; /* bit i: device i was in use */
-static atomic_uint_fast64_t refused_us;   /* when the last sample was requested because of that */
-static atomic_int owner;                  /* process that requests a sample at its end; 0: none
-                                           * yet */
+static atomic_uint_fast64_t refused_us;   /* last sample requested because of a failed request */
+static atomic_int owner;                  /* process that requests a sample at its end; 0: none */
 
 static bool makes_device_memory(mv_api_action action)
 {
@@ -40,14 +39,15 @@ static bool makes_device_memory(mv_api_action action)
     return makers >> action & 1;
 }
 
-/* The request to the launcher. */
+/* A request to the launcher. */
 typedef struct {
-    const mv_status_message *message; /* NULL: a sample */
-    int most_ms;                      /* time to wait for the launcher to hang up */
+    const mv_status_message *message; /* NULL: take a sample */
+    int most_ms;                      /* longest wait for the launcher to hang up */
 } question;
 
-/* Only for threads that are apart. The copies are not needed: a thread that closes a descriptor
- * while this one waits must be closing the last one. */
+/* Closes the copied descriptors; only for threads that are apart. If another thread closes a
+ * descriptor while this one waits, that must close the file, which a remaining copy would
+ * prevent. */
 static void close_copies(void)
 {
     struct rlimit limit;
@@ -59,7 +59,7 @@ static void close_copies(void)
         syscall(SYS_close, i);
 }
 
-/* libc's connect, poll, write and close are cancellation points. */
+/* Direct system calls, because libc's connect, poll, write and close are cancellation points. */
 static void put_question(void *with, bool is_apart)
 {
     const question *q = with;
@@ -112,7 +112,7 @@ static void at_end(void)
     errno = kept;
 }
 
-/* CUDA has its own handlers by now, and the last registered are called first: so the device is
+/* By now CUDA has registered its own handlers. The last one registered runs first, so the device is
  * still in use when this one runs. */
 static void watch_end(void)
 {

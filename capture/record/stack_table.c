@@ -7,7 +7,7 @@
 #include "capture/record/names.h"
 #include "capture/record/process.h"
 
-/* Defined by the linker: the start and end of the shim. */
+/* Start and end of the shim, defined by the linker. */
 extern const uint8_t __ehdr_start[] __attribute__((visibility("hidden")));
 extern const uint8_t _end[] __attribute__((visibility("hidden")));
 
@@ -55,8 +55,8 @@ static uint32_t words_of(const mv_thread_block *block)
     return named ? block->words : 0;
 }
 
-/* A stack without native frames and words is hashed as Python frames, others as words, the last three
- * of which stand for the rest. */
+/* A stack without native frames and words is hashed as Python frames. Other stacks are hashed as
+ * words, of which the last three contain a hash of the Python frames and the thread's words. */
 static mv_id_key key_of(mv_raw_stack *raw, uint32_t words)
 {
     uint64_t *rest = raw->native + raw->native_count;
@@ -73,8 +73,8 @@ static mv_id_key key_of(mv_raw_stack *raw, uint32_t words)
     return (mv_id_key){hash.low64 ? hash.low64 : 1, hash.high64};
 }
 
-/* Finds the modules of all native frames, and drops frames of the interpreter and of its callers:
- * Python frames replace them. */
+/* Finds the modules of all native frames, and drops frames of the interpreter and of its callers,
+ * which Python frames replace. */
 static void find_modules(mv_thread_block *block)
 {
     mv_raw_stack *raw = &block->raw;
@@ -88,7 +88,7 @@ static void find_modules(mv_thread_block *block)
     }
 }
 
-/* The frames' ids, innermost first; their number, or MV_NO_ID without space. */
+/* Makes the frames' ids, innermost first. Returns their number, or MV_NO_ID without space. */
 static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
 {
     const mv_raw_stack *raw = &block->raw;
@@ -108,7 +108,7 @@ static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
     return count;
 }
 
-/* Stack id + 1; MV_NO_ID without space. Needs the names' lock. */
+/* Returns stack id + 1, or MV_NO_ID without space. The caller must hold the names' lock. */
 static uint32_t spell(mv_thread_block *block, uint32_t words)
 {
     uint32_t count = spell_frames(block, words), stack = 0;
@@ -124,7 +124,7 @@ static uint32_t spell(mv_thread_block *block, uint32_t words)
     return stack;
 }
 
-/* A new stack. Finding modules takes the loader's lock, so it happens before taking the names'
+/* Adds a new stack. Finding modules takes the loader's lock, so it happens before taking the names'
  * lock. */
 static uint32_t add(mv_thread_block *block, mv_id_key key, uint32_t words)
 {

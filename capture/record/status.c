@@ -18,19 +18,19 @@
 
 static mv_status_page *page; /* shared with the launcher; NULL: none */
 
-static char page_path[MV_STATUS_PATH]; /* a descriptor of the launcher */
+static char page_path[MV_STATUS_PATH]; /* path of one of the launcher's descriptors */
 
 static const _Atomic uint32_t never;
 const _Atomic uint32_t *mv_status_stop = &never;
 
-/* A file in memory, without a name: nothing else is opened. */
+/* Accepts only a file in memory without a name, because nothing else must be mapped. */
 static bool is_nameless(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_nlink == 0 && st->st_size == MV_STATUS_BYTES;
 }
 
-/* The path may lead to another file by now: another process has the launcher's number, or in a
- * process namespace always had it. */
+/* Checks the word, because the path may lead to another file: another process may have the
+ * launcher's number now, or, in a process namespace, may always have had it. */
 static bool is_launchers(int fd, uint64_t word)
 {
     uint64_t found = 0;
@@ -76,7 +76,7 @@ void mv_status_begin(const char *where, bool is_filtered)
         return;
     memcpy(s.path, where, length);
     s.word = strtoull(colon + 1, NULL, 16);
-    /* Nearly always the only thread: the shim is loaded with the program. */
+    /* This is nearly always the only thread, because the shim is loaded with the program. */
     if (is_filtered || mv_forks_is_alone())
         map(&s, false);
     else
@@ -96,7 +96,7 @@ bool mv_status_has_launcher(void)
     return page && stat(page_path, &st) == 0 && is_nameless(&st);
 }
 
-/* A process with a filter makes only system calls here that the loader makes. */
+/* In a process with a filter, makes only system calls that the loader makes. */
 void mv_status_opened(int error)
 {
     bool is_filtered = error == MV_STATUS_FILTERED;

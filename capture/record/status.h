@@ -6,19 +6,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Maps the launcher's page, if it exists and was not mapped before. `where` is $MEMVIZ_STATUS, and
- * may be NULL. All signals are blocked, unless there is a filter, which allows only the loader's
- * calls. */
+/* Maps the launcher's page, if it exists and is not mapped yet. `where` is $MEMVIZ_STATUS, and may
+ * be NULL. All signals must be blocked, unless there is a filter, under which only the loader's
+ * system calls are made. */
 void mv_status_begin(const char *where, bool is_filtered);
 
-/* The first event has come: 0 if the recording was begun, else an errno number or
+/* Called at the first event: `error` is 0 if the recording was begun, else an errno number or
  * MV_STATUS_FILTERED. */
 void mv_status_opened(int error);
 
-/* Whether the launcher, which has made the page, is there: one system call. */
+/* Whether the launcher that made the page still exists. Costs one system call. */
 bool mv_status_has_launcher(void);
 
-/* Whether the launcher has been asked to end all recordings: one load. */
+/* Whether the launcher was asked to end all recordings. Costs one load. */
 extern const _Atomic uint32_t *mv_status_stop;
 
 static inline bool mv_status_is_stopped(void)

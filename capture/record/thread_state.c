@@ -16,21 +16,22 @@
 #include "capture/wire_leb128.h"
 
 enum {
-    /* glibc keeps this many keys in the thread itself, and allocates memory for others. */
+    /* glibc stores this many keys in the thread itself, and allocates memory for further ones. */
     KEYS_WITHOUT_HEAP = 32,
     LAST_END = PTHREAD_DESTRUCTOR_ITERATIONS - 1,
     MOST_LEFT = 256,
     MOST_THREAD = 3 + MV_LEB128_BYTES /* bytes of a THREAD record */
 };
 
-/* Blocks of ended threads with chunks that are not full, for new threads to continue. Otherwise a
+/* Blocks of ended threads whose chunks are not full, for new threads to continue. Otherwise a
  * program with thousands of short threads would fill the disk with chunks of ten events each. */
 static _Atomic(mv_thread_block *) left[MOST_LEFT];
 
 _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial-exec")));
 
-/* The chunk is not mapped in a child. A signal handler may have forked in the middle of a hook,
- * which stores the rest of its record when the handler returns: to memory that nothing reads. */
+/* Replaces the chunk's memory in a child, where the chunk is not mapped. A signal handler may have
+ * forked in the middle of a hook. When the handler returns, the hook stores the rest of its record,
+ * in memory that nothing reads. */
 void mv_thread_forked(void)
 {
     const mv_thread_block *block = mv_thread.block;
@@ -44,7 +45,7 @@ void mv_thread_forked(void)
         munmap(got, block->chunk.bytes);
 }
 
-/* From now on mv_thread_end is called when the thread ends. */
+/* Makes sure that mv_thread_end is called when the thread ends. */
 static void watch_end(mv_thread_block *block)
 {
     if (mv_process.has_thread_end && mv_process.thread_end < KEYS_WITHOUT_HEAP)
@@ -63,7 +64,7 @@ static mv_thread_block *take_left(void)
     return NULL;
 }
 
-/* Releases the block to another thread. False: enough blocks are kept already. */
+/* Keeps the block for another thread. False if enough blocks are kept already. */
 static bool leave(mv_thread_block *block)
 {
     for (int i = 0; i < MOST_LEFT; i++) {
@@ -74,8 +75,8 @@ static bool leave(mv_thread_block *block)
     return false;
 }
 
-/* Resets the block unless it continues an ended thread's chunk. It is new, or a forked parent's:
- * the parent's chunk is not mapped here, so it is dropped without sealing. */
+/* Resets the block, unless it continues an ended thread's chunk. The block is either new or from
+ * before a fork: the parent's chunk is not mapped here, so it is dropped without sealing. */
 static void begin_block(mv_thread_block *block, uint64_t epoch)
 {
     if (block->epoch == epoch && block->chunk.memory) {
@@ -117,7 +118,7 @@ mv_thread_block *mv_thread_arm(void)
     return block;
 }
 
-/* Returns 0 or an error. */
+/* Returns 0 or an errno number. */
 static int begin_chunk(mv_thread_block *block, uint64_t most, mv_rec_moment moment)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_EVENTS,
@@ -140,7 +141,7 @@ static int begin_chunk(mv_thread_block *block, uint64_t most, mv_rec_moment mome
     return 0;
 }
 
-/* The following records are this thread's. */
+/* Writes a THREAD record: later records are from this thread. */
 static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
 {
     *at++ = MV_LIVE_EVENT_THREAD | MV_LIVE_NOT_RECENT << 4;
@@ -150,9 +151,10 @@ static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
     return mv_leb128_put(at, block->id);
 }
 
-/* Numbers and times must rise within a chunk. A thread is armed before it takes its own, and
- * records nothing inside a call, so they normally do; but a call that forks arms its thread once
- * more, and one considered left may come back after later ones. */
+/* Whether a record may be appended: numbers and times must increase within a chunk. A thread is
+ * armed before it takes its number, and records nothing inside a call, so normally they do. But a
+ * call that forks arms its thread again, and a hook that was considered left may return after later
+ * ones. */
 static bool can_follow(const mv_thread_block *block, mv_rec_moment moment)
 {
     return moment.sequence > block->last.sequence && moment.time_us >= block->last.time_us;
@@ -167,7 +169,7 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment mom
 
     if (at)
         return block->follows ? put_thread(block, at) : at;
-    signals = mv_signals_block(); /* no handler forks during half a chunk */
+    signals = mv_signals_block(); /* so that no handler forks while the chunk is half made */
     error = begin_chunk(block, most, moment);
     mv_signals_restore(signals);
     if (!error)
@@ -177,7 +179,7 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment mom
     return NULL;
 }
 
-/* The memory of the chunk stays, with all its complete records: a coroutine may return to it. */
+/* Keeps the chunk's memory, with all complete records, because a coroutine may return to it. */
 void mv_thread_repair(mv_thread_block *block)
 {
     mv_forks_abandon();
@@ -187,8 +189,9 @@ void mv_thread_repair(mv_thread_block *block)
     block->is_writing = false;
 }
 
-/* Other destructors of the thread may still free memory, so only the last call ends it; an event
- * after that one starts over. The chunk is sealed if enough unfinished ones are kept already. */
+/* Other destructors of the thread may still free memory, so only the last call ends the thread's
+ * block; a later event starts over. The chunk is sealed if enough unfinished chunks are kept
+ * already. */
 void mv_thread_end(void *ended)
 {
     mv_thread_block *block = ended;
@@ -199,7 +202,7 @@ void mv_thread_end(void *ended)
         return;
     }
     mv_thread.inside = UINTPTR_MAX;
-    mv_thread_repair(block); /* it may have been cancelled inside a hook */
+    mv_thread_repair(block); /* the thread may have been cancelled inside a hook */
     mv_thread.block = NULL;
     mv_thread.epoch = 0;
     if (!leave(block)) {

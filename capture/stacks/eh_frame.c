@@ -59,10 +59,10 @@ static void skip(byte_reader *b, uint64_t size)
         b->at += size;
 }
 
-/* One row of the table described by the instructions: the parts needed here. */
+/* The parts of a table row that are needed here. Instructions describe the table. */
 typedef struct {
     uint8_t cfa;      /* mv_cfa_kind */
-    uint8_t saved[3]; /* mv_saved_kind of rbp, rsp, the return address */
+    uint8_t saved[3]; /* mv_saved_kind for rbp, rsp and the return address */
     int64_t cfa_offset;
     int64_t offset[3];
 } rule_row;
@@ -71,15 +71,15 @@ typedef struct {
 typedef struct {
     uint64_t code_align;
     int64_t data_align;
-    uint8_t encoding; /* of code addresses */
+    uint8_t encoding; /* unit of code addresses */
     bool has_data, is_signal;
     rule_row first, now, kept[MOST_REMEMBERED];
     unsigned kept_count;
     uint64_t location, pc;
-    bool is_strange; /* an unknown instruction was met */
+    bool is_strange; /* there was an unknown instruction */
 } rule_machine;
 
-/* rbp, rsp and the return address are followed; -1 for others. */
+/* The index of rbp, rsp or the return address; -1 for other registers. */
 static int slot_of(uint64_t reg)
 {
     return reg == REG_RBP ? 0 : reg == REG_RSP ? 1 : reg == REG_RETURN ? 2 : -1;
@@ -111,7 +111,7 @@ static void set_cfa(rule_machine *m, uint64_t reg, int64_t offset)
     m->now.cfa_offset = offset;
 }
 
-/* rsp + n or rbp + n, or the word at that address: the only expressions that compilers use. */
+/* Decodes rsp + n or rbp + n, or the word at that address: compilers use no other expressions. */
 static bool take_place(byte_reader *b, bool *is_rsp, int64_t *offset, bool *is_inside)
 {
     enum { OP_DEREF = 0x06, OP_BREG0 = 0x70 };
@@ -158,8 +158,8 @@ static void save_by_expression(rule_machine *m, byte_reader *b, uint64_t reg)
         m->is_strange = true;
 }
 
-/* Instructions with the operand in the lower six bits, and those that advance the location. False:
- * `op` is another instruction. */
+/* Runs instructions with an operand in the low six bits, and those that advance the location. False
+ * for other instructions. */
 static bool run_short(rule_machine *m, byte_reader *b, unsigned op)
 {
     unsigned low = op & 63;
@@ -184,7 +184,7 @@ static bool run_short(rule_machine *m, byte_reader *b, unsigned op)
     return false;
 }
 
-/* The other instructions, by their numbers in DWARF. */
+/* Runs all other instructions, by their numbers in DWARF. */
 static void run_long(rule_machine *m, byte_reader *b, unsigned op)
 {
     uint64_t reg = op >= 5 && op <= 9 ? take_uleb(b) : 0;
@@ -198,7 +198,7 @@ static void run_long(rule_machine *m, byte_reader *b, unsigned op)
     case 0x06: /* restore_extended */
         restore(m, reg);
         break;
-    case 0x07: /* undefined: for the return address this means no caller */
+    case 0x07: /* undefined: if it is the return address, there is no caller */
     case 0x08: /* same_value */
         save(m, reg, MV_SAVED_NOT, 0);
         break;
@@ -255,7 +255,7 @@ static void run_long(rule_machine *m, byte_reader *b, unsigned op)
     }
 }
 
-/* Runs the instructions up to the first that concerns code after pc. */
+/* Runs the instructions up to the first one for code after pc. */
 static void run(rule_machine *m, byte_reader b)
 {
     while (b.at < b.end && !b.overrun && !m->is_strange) {
@@ -273,7 +273,7 @@ static void run(rule_machine *m, byte_reader b)
     m->is_strange = m->is_strange || b.overrun;
 }
 
-/* Reads the common part of many functions' tables; leaves `b` at its instructions. */
+/* Reads the common part of many functions' tables. Moves `b` to its instructions. */
 static bool read_cie(byte_reader *b, rule_machine *m)
 {
     const char *letters;
@@ -312,7 +312,7 @@ static bool read_cie(byte_reader *b, rule_machine *m)
     return !b->overrun;
 }
 
-/* Opens a record of .eh_frame: leaves `b` after its length, with the record's end as its end. */
+/* Opens a record of .eh_frame: moves `b` past its length, and sets its end to the record's end. */
 static bool open_record(byte_reader *b)
 {
     uint64_t length = take(b, 4);
@@ -323,7 +323,7 @@ static bool open_record(byte_reader *b)
     return true;
 }
 
-/* Runs the table of the function at `record`; false when pc is not in that function. */
+/* Runs the table of the function at `record`. False if pc is not in that function. */
 static bool run_function(const uint8_t *record, const uint8_t *first, const uint8_t *end,
                          rule_machine *m)
 {
@@ -454,7 +454,8 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 
 mv_frame_rule mv_eh_frame_rule(uint64_t pc)
 {
-    rule_lookup q = {.pc = pc}; /* code in no file may be generated and registered elsewhere */
+    rule_lookup q = {.pc = pc}; /* code outside all files may be generated, and its tables
+                                 * registered elsewhere */
 
     mv_loader_iterate(look, &q);
     return q.rule;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The parts of a dynamic section used by a look-up. */
+/* The parts of a dynamic section that a look-up uses. */
 typedef struct {
     ElfW(Addr) bias;
     const char *strings;
@@ -20,7 +20,7 @@ typedef struct {
     bool is_function; /* only a function is accepted */
 } wanted;
 
-/* glibc has made most of these addresses absolute, but not the vDSO's. */
+/* An address from a dynamic section. glibc has made most of them absolute, but not the vDSO's. */
 static const void *absolute(ElfW(Addr) bias, ElfW(Addr) at)
 {
     return (const void *)(at < bias ? bias + at : at); // NOLINT: an address
@@ -51,7 +51,7 @@ static elf_tables tables_of(const struct link_map *file)
     return read_tables(file->l_addr, file->l_ld);
 }
 
-/* Replaces strcmp, which must not be called here: see the header. */
+/* Used instead of strcmp, which must not be called here (see the header). */
 static bool is_same(const char *a, const char *b)
 {
     while (*a && *a == *b) {
@@ -67,7 +67,7 @@ static bool is_type_wanted(const ElfW(Sym) * symbol, const wanted *w)
     return type == STT_FUNC || type == STT_NOTYPE || (type == STT_OBJECT && !w->is_function);
 }
 
-/* Whether others can bind to symbol `i` under this name without a version. */
+/* Whether other files can bind to symbol `i` under this name without a version. */
 static bool is_wanted(const elf_tables *tables, uint32_t i, const wanted *w)
 {
     const ElfW(Sym) *symbol = &tables->symbols[i];
@@ -131,7 +131,7 @@ static const ElfW(Sym) * find_sysv(const elf_tables *tables, const wanted *w)
     return NULL;
 }
 
-/* NULL: not defined here. */
+/* NULL if it is not defined here. */
 static const ElfW(Sym) * find_symbol(const elf_tables *tables, const wanted *w)
 {
     if (!tables->strings || !tables->symbols)
@@ -141,7 +141,7 @@ static const ElfW(Sym) * find_symbol(const elf_tables *tables, const wanted *w)
     return tables->sysv_hash ? find_sysv(tables, w) : NULL;
 }
 
-/* 0: not defined here. */
+/* 0 if it is not defined here. */
 static ElfW(Addr) find(const elf_tables *tables, const wanted *w)
 {
     const ElfW(Sym) *found = find_symbol(tables, w);

@@ -19,25 +19,26 @@
 /* mv_forks.loader */
 enum { NOT_ASKED, CAN_LOCK, LOCKED_FOR_EVER };
 
-enum { MOST_TURNS = 1000 }; /* while the lock changes hands */
+enum { MOST_TURNS = 1000 }; /* most attempts while the lock changes hands */
 
-/* The load and unload counts of a list that cannot change: a value that the loader never has. */
+/* Used as the load and unload counts of a list that cannot change; the loader never has this
+ * value. */
 #define FROZEN UINT64_MAX
 
-/* The loader's own mutex, and its count of loaded files: only read here. NULL: not found. */
+/* The loader's own mutex, and its count of loaded files; only read here. NULL: not found. */
 static _Atomic(const pthread_mutex_t *) lock;
 static _Atomic(const uint64_t *) load_count;
-static atomic_bool is_searched; /* children inherit it */
+static atomic_bool is_searched; /* inherited by children */
 
-/* ---- where the loader's lock and its count are ---- */
+/* ---- finding the loader's lock and its count ---- */
 
 typedef struct {
     const uint8_t *from;
     size_t bytes;
-    int owner, count;            /* expected in the lock */
-    const pthread_mutex_t *only; /* the candidate, when `matches` is 1 */
+    int owner, count;            /* expected values in the lock */
+    const pthread_mutex_t *only; /* the candidate, if `matches` is 1 */
     unsigned matches;
-    uint64_t loads; /* files loaded until now */
+    uint64_t loads; /* number of files loaded so far */
 } search;
 
 static bool looks_as_wanted(const pthread_mutex_t *m, const search *s)
@@ -62,8 +63,8 @@ static int find_held(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* The count follows the lock; newer versions of glibc have another lock between them. If it is a
- * different word after all, the next loaded file shows it. */
+/* The count comes after the lock; newer versions of glibc have another lock in between. If another
+ * word was found by mistake, this shows when the next file is loaded. */
 static void find_load_count(const search *s)
 {
     const uint8_t *end = s->from + s->bytes, *at = (const uint8_t *)(s->only + 1);
@@ -74,9 +75,9 @@ static void find_load_count(const search *s)
             atomic_store(&load_count, (const void *)at);
 }
 
-/* Searches the loader's variables. The lock is the one recursive mutex there that this thread holds
- * once inside dl_iterate_phdr, and does not hold outside. Without exactly one match, the lock
- * counts as not found. */
+/* Searches the loader's variables. The lock is the only recursive mutex there that this thread
+ * holds once inside dl_iterate_phdr, and does not hold outside. If there is not exactly one such
+ * mutex, the lock counts as not found. */
 static void find_lock(void)
 {
     search s = {.owner = (int)syscall(SYS_gettid), .count = 1};
@@ -93,7 +94,8 @@ static void find_lock(void)
 
 /* ---- in a child ---- */
 
-/* Whether a thread outside this process holds it: one of the parent's. */
+/* Whether the lock's owner is a thread outside this process, which must be a thread of the
+ * parent. */
 static bool is_locked_for_ever(const pthread_mutex_t *m)
 {
     for (int turn = 0; turn < MOST_TURNS; turn++) {
@@ -139,7 +141,7 @@ void mv_loader_begin(void)
 
 /* ---- reading the list without the lock ---- */
 
-/* For the program itself, whose headers need not be at the place given in its ELF header. */
+/* For the program itself, whose headers may not be at the place given in its ELF header. */
 static bool describe_program(struct dl_phdr_info *info)
 {
     const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR); // NOLINT: an address
@@ -198,8 +200,8 @@ static int visit_file(struct dl_phdr_info *info, size_t size, void *data)
     return v->each(info, size, v->data);
 }
 
-/* The loader's lock is taken here with signals blocked. In a confined process they cannot be; there
- * a cancellation waits at least. */
+/* Takes the loader's lock with signals blocked. A confined process cannot block them, but at least
+ * delays a cancellation. */
 int mv_loader_iterate(mv_loader_each *each, void *data)
 {
     bool is_first = !mv_forks_is_inside(MV_SECTION_LOADER), must_not_lock = !can_lock();

@@ -11,20 +11,20 @@
 #include <unistd.h>
 
 enum {
-    MOST_MODULES = 8192, /* in the life of the process; later ones are not recorded */
+    MOST_MODULES = 8192, /* in the life of the process; further modules are not recorded */
     TEXT_CHUNK = 256 << 10,
     MOST_PATH = 4096
 };
 
-/* State of the shim. `all` only grows: pointers into it stay valid. `loaded` are the ones that are
- * loaded now, sorted by address. `adds` and `subs` are the loader's counters when `loaded` was last
- * correct. They are stored after the loader's lock was released, which is harmless: counters that
- * are too old only make the next look-up read the list again. */
+/* State of the shim. `all` only grows: pointers into it stay valid. `loaded` contains those that
+ * are loaded now, sorted by address. `adds` and `subs` are the loader's counters when `loaded` was
+ * last correct. They are stored after the loader's lock is released, which is harmless: outdated
+ * counters only make the next look-up read the list again. */
 typedef struct {
     mv_module all[MOST_MODULES];
     uint32_t loaded[MOST_MODULES];
     char program[MOST_PATH + 1]; /* the program's own path; "": not known yet */
-    char path[MOST_PATH + 1];    /* the one being spelled: too large for the program's stacks */
+    char path[MOST_PATH + 1];    /* the path being made: too large for the program's stacks */
 } module_table;
 
 /* ThreadSanitizer cannot see that the loader holds its lock while these run. */
@@ -67,8 +67,8 @@ UNDER_LOADER const char *program_path(void)
     return table->program;
 }
 
-/* An absolute path: the loader has "" for the program itself, and for others the argument of
- * dlopen, which may be relative to the working directory. */
+/* Makes an absolute path. The loader has "" for the program itself, and for other files the
+ * argument of dlopen, which may be relative to the working directory. */
 UNDER_LOADER const char *spell_path(const struct dl_phdr_info *info, bool is_program)
 {
     const char *name = info->dlpi_name ? info->dlpi_name : "";
@@ -87,7 +87,7 @@ UNDER_LOADER const char *spell_path(const struct dl_phdr_info *info, bool is_pro
     return out;
 }
 
-/* Searches the notes of one segment for a build id. */
+/* Searches the notes of a segment for a build id. */
 static bool read_notes(const char *at, uint64_t left, mv_module *module)
 {
     while (left >= sizeof(ElfW(Nhdr))) {
@@ -146,7 +146,7 @@ static bool is_same(const mv_module *a, const mv_module *b)
            strcmp(a->path, b->path) == 0;
 }
 
-/* The module's row in `all`, new or old; MOST_MODULES without space. */
+/* The module's row in `all`, which may be new; MOST_MODULES if there is no space. */
 UNDER_LOADER uint32_t row_of(mv_module *module)
 {
     for (uint32_t i = 0; i < all_count; i++)
@@ -159,7 +159,7 @@ UNDER_LOADER uint32_t row_of(mv_module *module)
     return all_count++;
 }
 
-/* The number of rows of `loaded` that begin at or below `address`. */
+/* The number of modules in `loaded` that begin at or below `address`. */
 UNDER_LOADER uint32_t rows_to(uint64_t address)
 {
     uint32_t low = 0, high = loaded_count;

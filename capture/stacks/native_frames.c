@@ -3,12 +3,12 @@
  *     pc, rsp, rbp ─► rule of pc ─► CFA, return address, the caller's rbp ─► pc, rsp, rbp ─► ...
  *                     (cached)
  *
- * Rules come from the tables for exceptions (eh_frame.h). Each return address is looked up once in
- * the life of the process; after that a frame costs three loads. Only the stack of this thread is
- * read, upwards from its stack pointer to its end. The unwinder that the program has loaded for its
- * own exceptions walks the other stacks: stacks with an unusual rule, and stacks that the C library
- * did not make. The shim has no unwinder of its own, because the dependencies of a preloaded
- * library come before all other dependencies. */
+ * Rules come from the exception tables (eh_frame.h). Each return address is looked up once in the
+ * life of the process; after that a frame costs three loads. Only the stack of this thread is read,
+ * upwards from its stack pointer to its end. Stacks with an unusual rule, and stacks that the C
+ * library did not make, are walked by the unwinder that the program has loaded for its own
+ * exceptions. The shim does not bring its own unwinder library, because the dependencies of a
+ * preloaded library come before all other dependencies. */
 #include "capture/record/forks.h"
 #include "capture/record/signals.h"
 #include "capture/record/stack.h"
@@ -26,7 +26,7 @@ enum { SLOTS = 1 << 14, PROBES = 4, PREFETCHED = 24 };
 #define MOST_STACK ((uint64_t)1 << 30)
 
 /* State of the shim. All threads write slots without a lock: `check` is computed from the address
- * and the rule, so that a slot that two threads wrote at once matches neither. */
+ * and the rule, so a slot that two threads wrote at the same time matches neither address. */
 typedef struct {
     _Atomic uint64_t check, rule;
 } slot;
@@ -35,16 +35,16 @@ typedef _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void *);
 typedef _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
 
 static slot slots[SLOTS];
-static _Atomic uint64_t loads;   /* the loader's count of loads at the last check for unloads */
-static _Atomic uint64_t unloads; /* its count of unloads when the state below was found */
+static _Atomic uint64_t loads;   /* the loader's count of loads when unloads were last checked */
+static _Atomic uint64_t unloads; /* its count of unloads when the state below was determined */
 static _Atomic(uint64_t) program_backtrace, program_get_ip;
 static _Atomic uint64_t main_stack_end;
 static atomic_bool is_started;
 
 typedef struct {
     uint64_t *addresses;
-    mv_native_step *now;                 /* of this walk */
-    const mv_native_step *old, *old_end; /* of the last one */
+    mv_native_step *now;                 /* steps of this walk */
+    const mv_native_step *old, *old_end; /* steps of the previous walk */
     uint32_t count, most;
 } stack_walk;
 
@@ -110,7 +110,7 @@ static void forget_rules(void)
 
 /* ---- one walk ---- */
 
-/* A word of the stack. In test programs sanitizers poison parts of it. */
+/* A word of the stack. In test programs, sanitizers poison parts of the stack. */
 static inline __attribute__((no_sanitize("address"))) uint64_t word_at(uint64_t address)
 {
     return *(const volatile uint64_t *)(uintptr_t)address; // NOLINT: an address
@@ -128,7 +128,7 @@ static inline uint64_t saved_at(mv_saved_kind kind, int16_t offset, uint64_t cfa
     return base + (uint64_t)(int64_t)offset;
 }
 
-/* Steps to the caller. False: the stack contradicts the rule. */
+/* Steps to the caller. False if the stack contradicts the rule. */
 static inline bool step(registers *r, uint64_t rule, uint64_t end, mv_native_step *out)
 {
     mv_cfa_kind kind = CFA_OF(rule);
@@ -164,9 +164,9 @@ static inline void keep_step(stack_walk *u, mv_native_step step)
     u->addresses[u->count++] = step.pc;
 }
 
-/* Takes over the steps of the last walk from `old` on, as long as the stack still has the words that
- * they read: equal registers and equal words give equal steps. These loads do not wait for each
- * other, unlike those of a step by its rule. Returns the first step that does not hold. */
+/* Reuses the steps of the previous walk from `old` on, as long as the stack still contains the
+ * words that they read: equal registers and equal words give equal steps. These loads do not wait
+ * for each other, unlike those of steps by rules. Returns the first step that does not hold. */
 static const mv_native_step *follow(registers *r, const mv_native_step *old, uint64_t end,
                                     stack_walk *u)
 {
@@ -180,7 +180,7 @@ static const mv_native_step *follow(registers *r, const mv_native_step *old, uin
     return old;
 }
 
-/* False: an unusual rule, or a stack that contradicts its rules. */
+/* False for an unusual rule, and for a stack that contradicts its rules. */
 static bool walk_by_rules(registers r, uint64_t end, stack_walk *u)
 {
     const mv_native_step *old = u->old;
@@ -223,7 +223,7 @@ static _Unwind_Reason_Code keep(struct _Unwind_Context *frame, void *context)
     return _URC_NO_REASON;
 }
 
-/* ---- the ends of stacks, and unloaded libraries ---- */
+/* ---- ends of stacks, and unloaded libraries ---- */
 
 static inline bool is_close(uint64_t sp, uint64_t end)
 {
@@ -231,8 +231,8 @@ static inline bool is_close(uint64_t sp, uint64_t end)
 }
 
 /* The end of this thread's stack: glibc puts the thread's own block there, and exports the end of
- * the first thread's stack for debuggers. 0: the stack pointer is on neither (a coroutine's stack,
- * a signal stack). */
+ * the first thread's stack for debuggers. 0 if the stack pointer is on neither, but on a
+ * coroutine's or a signal stack. */
 static inline uint64_t end_of_stack(uint64_t sp)
 {
     uint64_t block = (uint64_t)pthread_self();
@@ -251,7 +251,7 @@ static void find_program_unwinder(void)
     atomic_store(&program_backtrace, found[1] ? found[0] : 0);
 }
 
-/* Needs the loader's lock. */
+/* The caller must hold the loader's lock. */
 static void look_for_unloads(void)
 {
     uint64_t now = mv_loader_unloads();
@@ -263,8 +263,8 @@ static void look_for_unloads(void)
     atomic_store(&unloads, now);
 }
 
-/* Rules of an unloaded library must not be used for the next one at the same address; so a check
- * after each load is enough. */
+/* Rules of an unloaded library must not be used for another library at the same address, so
+ * checking after each load is enough. */
 static void notice_unloads(void)
 {
     uint64_t now;
@@ -326,8 +326,8 @@ static inline bool read_registers(registers *r)
 }
 #endif
 
-/* The steps of the last walk hold only while its rules do, and count as none during this walk: the
- * thread may leave it by a jump. */
+/* The previous steps hold only as long as their rules. During this walk they count as none, because
+ * the thread may leave it by a jump. */
 uint32_t mv_native_walk(mv_native_past *past, uint64_t *addresses, uint32_t most)
 {
     stack_walk u = {.addresses = addresses, .most = most};

@@ -1,11 +1,11 @@
-/* The calling thread's Python frames, read directly from memory: without the GIL and without
- * reference counts. Only two functions of the interpreter are called: for the address of the thread
- * state (which belongs to the thread, also while it does not hold the GIL), and for whether there
- * still is an interpreter.
+/* The calling thread's Python frames, read directly from memory, without the GIL and without
+ * reference counts. Only two functions of the interpreter are called. One returns the address of
+ * the thread state, which belongs to the thread even while it does not hold the GIL. The other
+ * returns whether the interpreter still exists.
  *
- * This is safe because only this thread changes its own chain of frames, and a running frame keeps
- * its code object alive. The thread states of other threads are freed when the interpreter ends;
- * Py_IsInitialized is false before the first of them is freed. */
+ * Reading is safe because only this thread changes its own chain of frames, and a running frame
+ * keeps its code object alive. The thread states of other threads are freed when the interpreter
+ * ends; Py_IsInitialized is false before the first of them is freed. */
 #include "capture/stacks/python_frames.h"
 #include "capture/live/confined.h"
 
@@ -17,10 +17,10 @@
 #include <string.h>
 
 enum {
-    CHECKED_WALKS = 16,  /* first walks, which read each field with mv_peek */
-    MOST_STRANGERS = 64, /* walks that met another thread's state, before the first good walk */
-    MOST_BAD_WALKS = 4,  /* walks that met something other than a code object */
-    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* frames seen, including those not kept */
+    CHECKED_WALKS = 16,  /* number of first walks, which read each field with mv_peek */
+    MOST_STRANGERS = 64, /* walks that found another thread's state, before the first good walk */
+    MOST_BAD_WALKS = 4,  /* walks that found something other than a code object */
+    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* limit of frames found, even if they are not kept */
     OWNED_BY_GENERATOR = 1
 };
 
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) bool is_a(reader r, uint64_t object
     return load_word(r, object + r.python->layout.object_type, &found) && found == type;
 }
 
-/* Each word is multiplied by an odd number of its own, so the multiplications run in parallel. */
+/* Each word is multiplied by a different odd number, so the multiplications run in parallel. */
 static inline uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     uint64_t sum = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + c * 0x165667b19e3779f9u +
@@ -68,8 +68,9 @@ static inline uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 }
 
 /* Up to 3.11 a code object has no unique number, so the line table's length and first bytes are
- * hashed too. From 3.12 on there is co_version, from a counter that only rises: one for the process
- * in 3.12, one for each (sub-)interpreter later. It is 0 after the counter has overflowed. */
+ * hashed too. From 3.12 on there is co_version, from a counter that only increases: one for the
+ * process in 3.12, one for each (sub-)interpreter later. co_version is 0 once the counter has
+ * overflowed. */
 static inline __attribute__((always_inline)) bool fingerprint(reader r, uint64_t code,
                                                               uint64_t *out)
 {
@@ -86,7 +87,7 @@ static inline __attribute__((always_inline)) bool fingerprint(reader r, uint64_t
         return true;
     at = table + mv_python_bytes_data(l);
     if (!load_word(r, table + mv_python_item_count(l), &size) ||
-        !(size >= sizeof sample ? load(r, at, sample, sizeof sample) /* a constant size: inlined */
+        !(size >= sizeof sample ? load(r, at, sample, sizeof sample) /* constant size: inlined */
                                 : load(r, at, sample, (size_t)size)))
         return false;
     *out = mix(*out, size, sample[0], sample[1]);
@@ -107,8 +108,8 @@ static inline __attribute__((always_inline)) frame_fate read_object(reader r, ui
     return FRAME_KEPT;
 }
 
-/* The interpreter's own code around a specialised call of a class has one object, "__init__", as
- * both its file and its name. */
+/* The interpreter's own code around a specialised class call, for which there is one code object
+ * with "__init__" as both its file and its name. */
 static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t code)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -120,7 +121,7 @@ static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t
 
 /* A frame of 3.11 and later. As in CPython's tracebacks, the interpreter's own frames between C and
  * Python are skipped, and so are functions that have not reached their first traceable instruction
- * (_PyFrame_IsIncomplete). From 3.13 on, a frame may run something else than a code object. */
+ * (_PyFrame_IsIncomplete). From 3.13 on, a frame may run something other than a code object. */
 static inline __attribute__((always_inline)) frame_fate read_interpreter(reader r, uint64_t frame,
                                                                          mv_python_frame *out)
 {
@@ -153,7 +154,7 @@ static inline __attribute__((always_inline)) frame_fate read_interpreter(reader 
     return FRAME_KEPT;
 }
 
-/* Whether this looks like a code object. Checked only until the layout is trusted. */
+/* Whether this looks like a code object. Called only until the layout is trusted. */
 static bool is_credible(reader r, const mv_python_frame *frame)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -176,7 +177,7 @@ static bool is_credible(reader r, const mv_python_frame *frame)
            is_a(r, table, r.python->bytes) && line >= 0 && frame->offset <= count;
 }
 
-/* The thread's innermost frame. False: the state does not belong to this thread. */
+/* The thread's innermost frame. False if the state does not belong to this thread. */
 static inline __attribute__((always_inline)) bool first_frame(reader r, uint64_t thread,
                                                               uint64_t *frame)
 {
@@ -191,7 +192,7 @@ static inline __attribute__((always_inline)) bool first_frame(reader r, uint64_t
     return true;
 }
 
-/* False: this is not a chain of frames. */
+/* False if this is not a chain of frames. */
 static inline __attribute__((always_inline)) bool
 walk(reader r, uint64_t frame, mv_python_frame *frames, uint32_t most, uint32_t *count)
 {
@@ -273,7 +274,7 @@ uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
         return 0; /* a thread made by C, or the interpreter has ended */
     is_checked = atomic_load_explicit(&good_walks, memory_order_relaxed) < CHECKED_WALKS;
     if (is_checked && mv_is_confined())
-        return 0; /* nothing can be read safely any more */
+        return 0; /* nothing can be read safely from now on */
     outcome = mv_python_walk_state(python, thread, is_checked, frames, most, &count);
     if (outcome == MV_PYTHON_UNEXPECTED)
         note_bad_walk();
@@ -286,8 +287,8 @@ uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
 
 /* ---- describing a code object ---- */
 
-/* One character as UTF-8. Lone surrogates, which stand for odd bytes in file names, are encoded
- * like other characters. */
+/* Writes a character as UTF-8. Lone surrogates, which stand for odd bytes in file names, are
+ * encoded like other characters. */
 static uint32_t put_utf8(uint32_t c, char *out)
 {
     if (c < 0x80) {
@@ -312,7 +313,7 @@ static uint32_t put_utf8(uint32_t c, char *out)
     return 4;
 }
 
-/* `count` characters of `kind` bytes each, as UTF-8, as many as fit. */
+/* Writes `count` characters of `kind` bytes each as UTF-8, as many as fit. */
 static bool convert(reader r, uint64_t data, uint64_t count, uint32_t kind, char *out, size_t size,
                     uint32_t *bytes)
 {
@@ -335,15 +336,15 @@ static bool convert(reader r, uint64_t data, uint64_t count, uint32_t kind, char
     return true;
 }
 
-/* True when the first and the last of `bytes` bytes are mapped. */
+/* Whether the first and the last of `bytes` bytes are mapped. */
 static bool is_there(reader r, uint64_t at, uint64_t bytes)
 {
     char byte;
     return bytes == 0 || (load(r, at, &byte, 1) && load(r, at + bytes - 1, &byte, 1));
 }
 
-/* A text object. ASCII is used in place. The interpreter may cache UTF-8 of other texts; that is
- * not used, because another thread may be writing it at this moment. */
+/* Reads a text object. ASCII is used in place. The interpreter may cache UTF-8 of other texts, but
+ * this cache is not used, because another thread may be writing it at this moment. */
 static bool read_text(reader r, uint64_t object, char *room, size_t size, const char **text,
                       uint32_t *bytes)
 {
@@ -409,7 +410,7 @@ const char *mv_python_why_off(void)
     return mv_python_interp_why();
 }
 
-/* Every build has its type of code objects. */
+/* Every build of the interpreter contains its type of code objects. */
 const mv_module *mv_python_module(void)
 {
     const mv_python_interp *seen = mv_python_interp_seen();

@@ -8,7 +8,7 @@
 
 typedef enum {
     MV_PYTHON_WALKED,
-    MV_PYTHON_STRANGER,  /* the state of another thread */
+    MV_PYTHON_STRANGER,  /* the state belongs to another thread */
     MV_PYTHON_UNEXPECTED /* not a chain of frames */
 } mv_python_outcome;
 

@@ -11,7 +11,7 @@
 enum { UNKNOWN, BEING_WRITTEN, FOUND, OFF };
 
 /* State of the shim: one interpreter in a process. `state` guards the other variables: they are
- * written once, while it is BEING_WRITTEN. */
+ * written once, while `state` is BEING_WRITTEN. */
 static _Atomic int state;
 static _Atomic uint32_t asked;
 static mv_python_interp interp;
@@ -26,8 +26,8 @@ static const char *const names[NAMES] = {
     "PyUnicode_Type",
 };
 
-/* From "3.12.3 (main, ..." the part before the space into `out`; returns major << 8 | minor, or 0
- * for a text of another form. */
+/* Copies the part of "3.12.3 (main, ..." before the space to `out`. Returns major << 8 | minor, or
+ * 0 if the text has another form. */
 static uint32_t read_version(const char *text, char *out, size_t size)
 {
     unsigned major, minor;
@@ -41,7 +41,7 @@ static uint32_t read_version(const char *text, char *out, size_t size)
     return major << 8 | minor;
 }
 
-/* Whether PyCode_Type has the size that the layout expects. */
+/* Whether PyCode_Type has the expected object size. */
 static bool is_code_as_expected(const mv_python_interp *p)
 {
     int64_t basic, item;
@@ -52,7 +52,7 @@ static bool is_code_as_expected(const mv_python_interp *p)
            item == (p->layout.chain == MV_PYTHON_FRAME_OBJECTS ? 0 : 2);
 }
 
-/* Fills `p` from the interpreter's exported data. False: `why` is the reason. */
+/* Fills `p` from the interpreter's exported data. False with the reason in `why`. */
 static bool describe(const uint64_t *addresses, mv_python_interp *p, const char **why)
 {
     static char runtime[1024]; /* too large for the program's stacks */
@@ -72,7 +72,7 @@ static bool describe(const uint64_t *addresses, mv_python_interp *p, const char 
     return is_code_as_expected(p);
 }
 
-/* Only for the thread that has made the state BEING_WRITTEN. */
+/* Called only by the thread that has made the state BEING_WRITTEN. */
 static __attribute__((noinline)) void publish(const uint64_t *addresses)
 {
     const char *why = NULL;
@@ -87,8 +87,8 @@ static __attribute__((noinline)) void publish(const uint64_t *addresses)
     atomic_store_explicit(&state, why ? OFF : FOUND, memory_order_release);
 }
 
-/* True at calls 1, 2, 4, 8 ... and each 4096th: a program without an interpreter may allocate
- * often. */
+/* True for calls 1, 2, 4, 8 ... and each 4096th, because a program without an interpreter may
+ * allocate often. */
 static bool is_time_to_look(void)
 {
     uint32_t turn = atomic_fetch_add_explicit(&asked, 1, memory_order_relaxed) + 1;

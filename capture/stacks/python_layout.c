@@ -63,8 +63,8 @@ static const mv_python_layout fixed[] = {
      .compact_bytes = 56},
 };
 
-/* Positions of the parts of _Py_DebugOffsets. Each part begins with the size of its object, and new
- * fields are added at its end. Source: Include/internal/pycore_runtime.h of 3.13,
+/* Positions of the parts of _Py_DebugOffsets. Each part begins with the size of its object; newer
+ * versions add fields at its end. Source: Include/internal/pycore_runtime.h of 3.13,
  * Include/internal/pycore_debug_offsets.h of 3.14. */
 typedef struct {
     uint32_t version;
@@ -101,7 +101,7 @@ enum { BYTES_SIZE = 1, BYTES_DATA };
 enum { TEXT_STATE = 1, TEXT_LENGTH, TEXT_ASCII_SIZE };
 enum { MOST_OFFSET = 4096 };
 
-/* One word of _Py_DebugOffsets. A value that is too large for an offset becomes UINT32_MAX. */
+/* One word of _Py_DebugOffsets. A value too large for an offset becomes UINT32_MAX. */
 static uint32_t word(const void *runtime, uint32_t part, uint32_t field)
 {
     uint64_t value;

@@ -28,7 +28,7 @@ typedef struct {
     mv_python_chain chain;
     bool is_free_threaded; /* frames run copies of the bytecode: no instruction offsets */
 
-    uint32_t thread_id;    /* in the thread state: pthread_self() of its thread */
+    uint32_t thread_id;    /* in the thread state: pthread_self() of the thread */
     uint32_t thread_frame; /* its innermost frame, or its _PyCFrame */
     uint32_t cframe_frame; /* in a _PyCFrame: the innermost frame */
 
@@ -36,8 +36,9 @@ typedef struct {
     uint32_t frame_code;  /* the code object */
     uint32_t frame_instr; /* f_lasti, an int; or a pointer to the instruction */
     uint32_t frame_owner; /* a byte; not in frame objects */
-    uint8_t lasti_unit;   /* bytes of bytecode that f_lasti counts: 1 or 2 */
-    uint8_t first_shim;   /* owners >= this are not Python functions; MV_PYTHON_NO_OWNER: none */
+    uint8_t lasti_unit;   /* bytes of bytecode per unit of f_lasti: 1 or 2 */
+    uint8_t first_shim;   /* frames with this owner or a higher one are not Python functions;
+                           * MV_PYTHON_NO_OWNER: none */
     uint64_t code_mask;   /* removes tags from the pointer to the code object */
 
     uint32_t code_line;      /* co_firstlineno, an int */
@@ -49,20 +50,20 @@ typedef struct {
     uint32_t code_traceable; /* _co_firsttraceable, an int; 0: there is none */
     uint32_t code_basic;     /* PyCode_Type.tp_basicsize */
 
-    uint32_t header;        /* sizeof(PyObject); see the functions below */
+    uint32_t header;        /* sizeof(PyObject), for the functions below */
     uint32_t object_type;   /* ob_type */
-    uint32_t ascii_bytes;   /* sizeof(PyASCIIObject): where an ASCII text begins */
-    uint32_t compact_bytes; /* sizeof(PyCompactUnicodeObject): where other texts begin */
-    uint8_t kind_shift;     /* of `kind` in the text's state; `compact`, `ascii` follow */
+    uint32_t ascii_bytes;   /* sizeof(PyASCIIObject): offset of an ASCII text */
+    uint32_t compact_bytes; /* sizeof(PyCompactUnicodeObject): offset of other texts */
+    uint8_t kind_shift;     /* bit of `kind` in the text's state, before `compact` and `ascii` */
 } mv_python_layout;
 
 /* The layout of `version`. `runtime` is the address of _PyRuntime, needed from 3.13 on: at least 1
- * KiB must be readable there. False if the version is unknown or the interpreter's published data
- * cannot be right; then `why` is the reason. */
+ * KiB must be readable there. False, with the reason in `why`, if the version is unknown or the
+ * interpreter's published data cannot be correct. */
 bool mv_python_layout_find(uint32_t version, const void *runtime, mv_python_layout *out,
                            const char **why);
 
-/* These come after the header in every version. */
+/* Offsets that follow from the object header in every version. */
 static inline uint32_t mv_python_item_count(const mv_python_layout *l)
 {
     return l->header; /* ob_size of a bytes or code object; length of a text */

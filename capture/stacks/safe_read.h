@@ -1,4 +1,4 @@
-/* Reads memory of this process that may not be mapped: false instead of a crash. It costs two
+/* Reads memory of this process that may not be mapped; returns false instead of crashing. Costs two
  * system calls, so use it rarely. Sets errno. */
 #ifndef MV_SAFE_READ_H
 #define MV_SAFE_READ_H

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-ONSET = 493_827  # a size that nothing else requests: it marks where the profiler begins
+ONSET = 493_827  # a size that nothing else requests, to mark the start of the profiler
 WORKERS = 2
 
 

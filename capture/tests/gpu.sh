@@ -1,6 +1,6 @@
 #!/bin/sh
-# The test for a machine with a GPU: runs programs under the shim and compares the captures with
-# PyTorch's own data about the same process. Prints one line for each check, PASS or FAIL, with
+# Test for a machine with a GPU: runs programs under the shim and compares the captures with
+# PyTorch's own data about the same processes. Prints one line for each check, PASS or FAIL, with
 # figures; the last line counts them. Needs python3 with PyTorch, and nvcc for the plain program.
 # Takes at most six minutes, with two GPUs eight. If OUT is set, the report is also written to $OUT/gpu.txt, and the
 # captures next to it (captures.tgz).
@@ -29,7 +29,7 @@ say() {
     echo "$*" >>"$report"
 }
 
-# check NAME CHECK ARGUMENT...: a check of gpu_check.py, on a line of its own.
+# check NAME CHECK ARGUMENT...: runs a check of gpu_check.py, which prints one line.
 check() {
     name=$1
     kind=$2
@@ -43,7 +43,7 @@ verdict() {
 }
 
 # scene NAME WANTED-STATUS [OPTION...] -- CMD...: runs CMD under the shim into $work/NAME.bin and
-# shows its closing line.
+# prints its last line.
 scene() {
     name=$1
     wanted=$2
@@ -112,7 +112,7 @@ if [ "${gpus:-0}" -ge 2 ]; then
         check "fsdp, rank $rank: no leak" clean "$work/fsdp.$rank.bin"
         check "a communicator each step, rank $rank" leak "$work/nccl_leak.$rank.bin" all keep_communicator NCCL
     done
-    # Both devices in one process, in the order of the machine, the other way round, and by their names.
+    # Both devices in one process: in the machine's order, in reverse order, and by name.
     two() {
         torch_scene "$1" 0 two
         for device in 0 1; do check "$1, device $device: events" same "$work/$1.bin" "$work/$1" $device; done
@@ -197,7 +197,7 @@ fi
 [ $? = 0 ] || [ -s "$work/heaps.out" ] || say "FAIL heaps: $(tail -n 1 "$work/heaps.err")"
 sed -e 's/^ok /PASS /' "$work/heaps.out" | while IFS= read -r line; do say "$line"; done
 
-# ---- programs that have nothing to do with a GPU: the same output and status as without
+# ---- programs that do not use a GPU: the shim must not change output and status
 same() {
     name=$1
     shift

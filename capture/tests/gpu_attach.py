@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""memviz attach on a real GPU: a training loop computes what it computes without, and the snapshot is PyTorch's own.
+"""Tests memviz attach on a real GPU: it must not change the results of a training loop, and the snapshot is PyTorch's own.
 
     capture/tests/gpu_attach.py MEMVIZ [TIMES]
 
-Runs the loop without and with TIMES attaches (20), compares its losses, and says how much longer its steps took."""
+Runs the loop without and with TIMES attaches (20), compares the losses, and prints how much longer the steps took."""
 
 import json
 import os

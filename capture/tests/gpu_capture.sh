@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests of captures that need a GPU: JAX's profiler, a ledger in the middle of a large call, memory that PyTorch does not
+# Tests of captures that need a GPU: JAX's profiler, a ledger during a large call, memory that PyTorch does not
 # cache. Needs python3 with torch and jax, and an unpacked release.
 #
 #     capture/tests/gpu_capture.sh FOLDER_OF_A_RELEASE

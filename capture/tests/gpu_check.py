@@ -133,8 +133,8 @@ def is_python(frame):
 
 
 def compare_stacks(trace, ours, theirs):
-    """How many of the allocations that PyTorch recorded with Python frames have the same ones here,
-    ignoring native frames."""
+    """The number of allocations whose Python frames are the same in PyTorch's recording and in the
+    capture, ignoring native frames."""
     stacks = trace["stacks"]
     equal = counted = 0
     first = ""
@@ -265,12 +265,12 @@ def check_explained(program, capture, name):
 
 
 def check_placed(program, capture, folder):
-    """Each device's samples are of that device: at the end they show what CUDA says is in use there."""
+    """Samples belong to the right device: at the end they equal the memory in use that CUDA reports for it."""
     figures = []
     for device, want in enumerate(load_facts(folder)["used"]):
         of = ledger_of(program, capture)["devices"][device]
         have = max(sample["used"] + sample["others"] for sample in of["samples"])
-        # Other processes' memory and the driver's own are in both; what was freed before is in the samples alone.
+        # Both include memory of other processes and of the driver; only samples include memory that was freed before.
         expect(abs(have - want) < 0.1 * want + (1 << 30) + (256 << 20), f"device {device}: in use {want}, sampled {have}")
         share = abs(of["unexplained"]) / of["used"]
         expect(share < 0.05, f"device {device}: unexplained {of['unexplained']} of {of['used']}")
@@ -279,7 +279,7 @@ def check_placed(program, capture, folder):
 
 
 def check_ranks(program, folder, *captures):
-    """Each rank's peak is what PyTorch said in it."""
+    """Each rank's peak equals the peak that PyTorch reported in it."""
     rows = memviz(program, "ranks", "--json", *captures)["ranks"]
     expect(len(rows) == len(captures), f"{len(rows)} rows for {len(captures)} captures")
     for at, row in enumerate(rows):
@@ -289,7 +289,7 @@ def check_ranks(program, folder, *captures):
 
 
 def check_sampled(program, capture):
-    """A sample lies between the first call and the last, and shows what the calls hold."""
+    """At least one sample is between the first and the last call, and includes the memory that the calls hold."""
     device = ledger_of(program, capture)["devices"][0]
     held = sum(row["bytes"] for row in device["by"])
     expect(device["used"] and device["used"] >= held > 0, f"used {device['used']}, held {held}")
@@ -297,7 +297,7 @@ def check_sampled(program, capture):
 
 
 def check_leak(program, capture, level, function, library):
-    """The first leak is the memory that `function` keeps, and `library` asked CUDA for it, if any did."""
+    """The first leak is the memory that `function` keeps, which `library`, if given, requested from CUDA."""
     report = memviz(program, "leaks", "--json", "--level", level, capture)
     expect(report["verdict"] == "leak", f"the verdict is {report['verdict']}")
     first = (report["leaks"] or report["driver"])[0]
@@ -323,7 +323,7 @@ def check_clean(program, capture):
 
 
 def check_pool(program, capture, folder, name):
-    """What the library `name` got is what it says that its pool has."""
+    """The memory that the library `name` got equals the size of the pool that it reports."""
     facts = load_facts(folder)
     want = facts["pool"] if "pool" in facts else facts["stats"]["pool_bytes"]
     samples = ledger_of(program, capture)["devices"][0]["samples"]
@@ -333,7 +333,7 @@ def check_pool(program, capture, folder, name):
 
 
 def check_pinned(program, capture, folder):
-    """The pinned memory is what PyTorch's allocator of the host says it has."""
+    """The pinned memory equals the total that PyTorch's host allocator reports."""
     want = load_facts(folder)["host"]["allocated_bytes.current"]
     have = ledger_of(program, capture, "end")["devices"][0]["pinned_host"]["bytes"]
     expect(have == want, f"PyTorch says {want}, captured {have}")
@@ -341,8 +341,8 @@ def check_pinned(program, capture, folder):
 
 
 def check_plain(program, capture):
-    """The memory that gpu_plain.cu leaves alive. Its cudart is static, so its calls are recorded at
-    the driver."""
+    """The capture contains the memory that gpu_plain.cu leaves alive. The program's cudart is static, so
+    its calls are recorded at the driver."""
     want = {
         "cuMemAlloc": 64 << 20,
         "cuMemAllocAsync": 16 << 20,
@@ -368,8 +368,8 @@ def check_calls(program, capture, folder):
 
 
 def check_captures(program, capture, folder):
-    """Each graph's range has what its capture kept, though all share a pool. PyTorch may allocate two small blocks
-    just before it begins."""
+    """Each graph's range contains the memory that its capture kept, although all graphs share a pool. PyTorch may
+    allocate two small blocks just before a range begins."""
     report = memviz(program, "peak", "--json", "--at", "@captured", "--by", "annotation", capture)
     rows = {row["annotation"]: row["bytes"] for row in report["devices"][0]["annotations"]}
     ours = [rows.get(f"CUDA graph capture {i}", 0) for i in range(1, 4)]

@@ -1,12 +1,12 @@
-"""Real PyTorch and CUDA in hostile company, on a machine with a GPU: gpu_company.py MEMVIZ [FOLDER]
+"""Tests the shim with real PyTorch and CUDA in programs that do unusual things, on a machine with a GPU: gpu_company.py MEMVIZ [FOLDER]
 
     scripts/release --tree x86_64
     cp /usr/lib/x86_64-linux-gnu/lib{jemalloc.so.2,tcmalloc_minimal.so.4,mimalloc.so.2.0} FOLDER   # where they are installed
     PYTHON=python3 python3 capture/tests/gpu_company.py build/release-out/memviz-*/bin/memviz FOLDER
 
-Each scene runs without and with `memviz run`: what it prints and its status must be the same, and the recordings must be
-readable, with nothing lost. A line for each: PASS, FAIL, or what is not here. Takes about five minutes. scripts/attack/company does the
-same with a stand-in for CUDA, and with many more cases."""
+Each scene runs without and with `memviz run`: its output and its status must be the same, and the recordings must be readable,
+with nothing lost. Prints a line for each scene: PASS, FAIL, or the missing dependency. Takes about five minutes.
+scripts/attack/company does the same with a stand-in for CUDA, and with many more cases."""
 
 import glob
 import os
@@ -21,7 +21,7 @@ GUEST = os.path.join(HERE, "..", "..", "tests", "company")
 LIMIT_S = 150
 RESULT = re.compile(r"memviz: ([\d,]+) events?, .*, ([\d,]+) lost: (.*)")
 
-# ---- the scenes: this file is started again with the name of one
+# ---- scenes: this file is started again with the name of a scene
 
 
 def scene_train():
@@ -109,7 +109,7 @@ def scene_loader():
 
 
 def scene_filter():
-    """Once it runs, system calls that PyTorch does not need end it: fallocate, process_vm_readv, memfd_create."""
+    """After start-up, system calls that PyTorch does not need end the program: fallocate, process_vm_readv, memfd_create."""
     import ctypes
     import struct
 
@@ -133,7 +133,7 @@ def scene_filter():
 
 SCENES = {name[6:]: f for name, f in globals().items() if name.startswith("scene_")}
 
-# ---- running them
+# ---- running scenes
 
 
 def run(command, env, folder):
@@ -146,7 +146,7 @@ def run(command, env, folder):
 
 
 def judge(memviz, without, under):
-    """(figures, what is wrong)"""
+    """Returns (figures, faults)."""
     found = RESULT.findall(under[2])
     events, lost = (sum(int(f[i].replace(",", "")) for f in found) for i in (0, 1))
     wrong = []

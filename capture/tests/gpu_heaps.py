@@ -1,9 +1,9 @@
 """Blocks of other allocators on a GPU: gpu_heaps.py [MEMVIZ [NAME...]].
 
-Runs the recipes of docs/heaps.md (docs/examples) under `memviz run` and compares what the captures
-say with the libraries' own counters. Prints one line for each check, "ok NAME: figures" or
-"FAIL NAME: what differs"; a recipe whose library is not there is a line "-- NAME: why". Exits 1 when
-a check failed. MEMVIZ: the program (default: memviz); MEMVIZ_SHIM names the shim. NAMEs choose among
+Runs the recipes of docs/heaps.md (docs/examples) under `memviz run` and compares the captures
+with the libraries' own counters. Prints one line for each check, "ok NAME: figures" or "FAIL NAME:
+what differs"; a recipe whose library is missing prints "-- NAME: why". Exits 1 if a check
+failed. MEMVIZ: the program (default: memviz); MEMVIZ_SHIM names the shim. NAMEs choose among
 cupy, numba, rmm, cost and pool (by nvcc) and host_pool (the same by c++, in memory of the host)."""
 
 import json
@@ -26,7 +26,7 @@ class Different(Exception):
 
 
 def environment():
-    """Programs find the recipes and the package."""
+    """Environment in which programs find the recipes and the package."""
     path = [EXAMPLES, os.path.join(ROOT, "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
@@ -40,7 +40,7 @@ def expect(condition, text):
 
 
 def end(**facts):
-    """Nothing is freed after this: the process ends as it is."""
+    """Ends the process without freeing anything."""
     print(json.dumps(facts), flush=True)
     os._exit(0)
 
@@ -81,7 +81,7 @@ def scene_cupy():
 
 
 def scene_cost():
-    """A loop of small allocations: the time of one, with the hook."""
+    """Measures the time of a small allocation with the hook, in a loop."""
     import cupy as cp
     from heap_cupy import Memviz
 
@@ -153,7 +153,7 @@ class Machine:
         print(f"-- {name}: {why}", flush=True)
 
     def capture(self, name, command):
-        """Runs a command under the shim: where its capture is, and what it printed last."""
+        """Runs a command under the shim. Returns the path of its capture, and its last output."""
         path = os.path.join(self.work, name + ".bin")
         done = subprocess.run([self.memviz, "run", "-q", "-o", path, "--", *command],
                               capture_output=True, text=True, timeout=300,
@@ -172,7 +172,7 @@ class Machine:
         return json.loads(done.stdout)
 
     def stats(self, path, level):
-        """What stats says of the one device that is used."""
+        """The output of stats for the only device in use."""
         devices = self.report("stats", path, level)["devices"]
         return max(devices, key=lambda device: device["peak"]["allocated"])
 
@@ -183,7 +183,7 @@ class Machine:
 
 
 def totals(machine, path, heap, facts):
-    """The heap's bytes now, and at the peak, are those that the library counts."""
+    """The heap's bytes at the end and at the peak equal the library's own counts."""
     now = machine.stats(path, heap)
     held, peak = now["current"]["allocated"], now["peak"]["allocated"]
     expect(held == facts["used"], f"{held} bytes held, the library counts {facts['used']}")
@@ -197,7 +197,7 @@ def totals(machine, path, heap, facts):
 
 
 def leak(machine, path, heap, line):
-    """The line that keeps is the first leak."""
+    """The line that keeps blocks is the first leak."""
     found = machine.report("leaks", path, heap)["leaks"]
     expect(found, "no leak")
     expect(line in found[0]["culprit"], f"{found[0]['culprit']} instead of {line}")
@@ -208,7 +208,7 @@ def leak(machine, path, heap, line):
 
 
 def lies_in_cuda(machine, path, heap):
-    """The heap's blocks lie in memory that CUDA calls got; `all` does not count them again."""
+    """The heap's blocks are in memory from CUDA calls, and `all` does not count them twice."""
     block = machine.stats(path, heap)["current"]["allocated"]
     cuda = machine.stats(path, "cuda")["current"]["allocated"]
     whole = machine.stats(path, "all")["current"]["allocated"]
@@ -233,7 +233,7 @@ def scene_checks(machine, name, module):
 
 
 def cost_checks(machine):
-    """The time of an allocation and its free with the hook, with and without the shim."""
+    """Compares the time of an allocation and its free with the hook, with and without the shim."""
     script = [sys.executable, os.path.abspath(__file__), "scene", "cost"]
 
     def measure():

@@ -1,6 +1,6 @@
-// Plain programs of CUDA that leak, one for each kind of memory: gpu_leaks KIND [STEPS]. "clean" leaks
-// nothing. Each step works with memory that it frees, and keeps one buffer in keep_NAME, which the
-// reports must name. No step is marked: they are to be found in the beat of the calls.
+// Plain CUDA programs that leak, one for each kind of memory: gpu_leaks KIND [STEPS]. "clean" leaks
+// nothing. Each step works with memory that it frees, and keeps one buffer in keep_NAME, which reports
+// must name. Steps are not marked: they must be inferred from the pattern of calls.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +26,7 @@ __global__ void fill(char *at, size_t bytes)
         at[i] = 1;
 }
 
-// ---- what a step keeps
+// ---- memory that a step keeps
 
 __attribute__((noinline)) static void keep_malloc()
 {

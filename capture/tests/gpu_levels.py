@@ -1,8 +1,8 @@
-"""Programs whose memory is not PyTorch's, or not only: gpu_levels.py SCENE FOLDER.
+"""Programs that use memory outside of PyTorch: gpu_levels.py SCENE FOLDER.
 
-gpu.sh runs each under the shim. Those named *_leak keep memory in every step, in a function whose
-name begins with keep_; the others keep none. A scene writes what it knows about its own memory
-into FOLDER/facts.json."""
+gpu.sh runs each under the shim. Scenes named *_leak keep memory in every step, in a function whose
+name begins with keep_; other scenes keep none. A scene writes facts about its own memory to
+FOLDER/facts.json."""
 
 import ctypes
 import json
@@ -20,7 +20,7 @@ def facts(folder, **known):
 
 
 def rest():
-    """Long enough for a sample of the device's memory."""
+    """Waits long enough for a sample of the device's memory."""
     time.sleep(0.3)
 
 
@@ -95,7 +95,7 @@ def scene_jax(folder):
     facts(folder, stats={k: int(v) for k, v in jax.devices()[0].memory_stats().items()})
 
 
-# ---- PyTorch, with memory beside its allocator
+# ---- PyTorch, with memory outside its allocator
 
 
 def torch_model():
@@ -133,7 +133,7 @@ def scene_pinned_leak(folder):
 
 
 def scene_wait_leak(folder):
-    """Nothing but pinned buffers, and a wait after each."""
+    """Allocates only pinned buffers, and waits after each."""
     torch, kept = torch_model()[0], []
 
     def keep_buffer():
@@ -220,7 +220,7 @@ def scene_fsdp(folder):
 
 
 def scene_graph_leak(folder):
-    """A CUDA graph captured in each step, with a pool of its own."""
+    """A CUDA graph captured in each step, with its own pool."""
     torch, model, optimizer = torch_model()
     x = torch.randn(256, 1024, device="cuda")
     kept = []
@@ -256,8 +256,8 @@ def scene_compile(folder):
 
 
 def scene_sleep(folder):
-    """Sleep and wake as servers do it: weights in memory of cuMemCreate, which is unmapped and
-    released when the server sleeps, and created and mapped anew when it wakes. No leak."""
+    """Sleeps and wakes as servers do: weights are in memory from cuMemCreate, which is unmapped and
+    released when the server sleeps, and created and mapped again when it wakes. No leak."""
     torch, model, optimizer = torch_model()
     driver = ctypes.CDLL("libcuda.so.1")
     bytes_ = 64 << 20

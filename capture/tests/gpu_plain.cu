@@ -1,5 +1,5 @@
-// A program with nvcc's default, a static cudart: allocates memory by many APIs and frees some of it.
-// gpu_check.py (check_plain) expects to find the memory that it leaves alive.
+// A program with nvcc's default, a static cudart: allocates memory with many APIs and frees some of it.
+// gpu_check.py (check_plain) checks for the memory that is still allocated at the end.
 #include <cstdio>
 #include <cuda.h>
 #include <cuda_runtime.h>

@@ -1,12 +1,11 @@
-"""Bounded recordings of a PyTorch loop that leaks, for as long as it is told, on a real GPU.
+"""Tests bounded recordings of a leaking PyTorch loop on a real GPU, for a given time.
 
     python3 capture/tests/gpu_ring.py MEMVIZ [--minutes 25] [--seed 1] [--keep FOLDER]
 
-The loop takes 1 MiB a minute of its own clock, which runs 60 times as fast, and never gives it back. A round records it under a
-bound with triggers, and ends it in one of the ways of ENDINGS at a random moment. Then the figures of memviz are compared with what
-the loop said about itself before and after each leak: blocks of the line that leaks, at the end and in the files that triggers
-wrote; disk space, asked every 50 ms, must not exceed the bound; nothing may stay in /dev/shm, nor a file that no report reads. Prints a
-line for each round and ends with 1 when one is wrong."""
+The loop leaks 1 MiB every second. A round records the loop with a bound and triggers, and ends it at a random moment in one of
+the ways in ENDINGS. Then the blocks of the leaking line, at the end and in the files from triggers, are compared with the counts
+that the loop wrote before and after each leak. Disk space, checked every 50 ms, must not exceed the bound; no file may remain in
+/dev/shm, and reports must be able to read every file. Prints a line for each round. Exit status 1 if a round was wrong."""
 
 import argparse
 import glob
@@ -61,7 +60,7 @@ MIB = 1 << 20
 
 
 def disk(folder):
-    """Bytes of the live files, and separately of the copies that triggers make."""
+    """Bytes of the live files, and of the copies made by triggers."""
     total = 0
     for name in glob.glob(folder + "/ring.bin*.live*"):
         try:

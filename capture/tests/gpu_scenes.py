@@ -54,7 +54,7 @@ def facts(folder, **more):
 
 
 def finish(folder, **more):
-    """Writes both at one moment: nothing is allocated or freed between them."""
+    """Writes both files at the same moment: nothing is allocated or freed in between."""
     torch.cuda.synchronize()
     torch.cuda.memory._dump_snapshot(os.path.join(folder, "snapshot.pickle"))
     facts(folder, pid=os.getpid(), **more)
@@ -237,8 +237,8 @@ def scene_nccl(folder):
 
 
 def scene_two(folder):
-    """One process with two devices: the model is on both, one of them has far more beside, and each frees
-    and empties its cache while the other one is current."""
+    """One process with two devices. The model is on both, one device has far more other memory, and each frees
+    and empties its cache while the other device is current."""
     record()
     first, second = GPT(layers=2).cuda(0), GPT(layers=2).cuda(1)
     kept = [torch.empty(1 << 30, device=f"cuda:{at}", dtype=torch.uint8) for at in (0, 0, 1, 1, 1, 1, 1, 1)]

@@ -1,15 +1,14 @@
 """CPython's own tests with and without the shim: unharmed.py MEMVIZ TEST...
 
-Each case must have the same result both ways. Both ways run at the same time, since they mostly wait. The recording
-is on: a mark is its first event, so that forks, threads and signals happen while the shim records. Cases that wait
-long and do not concern processes are left out (LEFT_OUT).
+Each case must have the same result with and without the shim. Both runs happen at the same time, because they mostly
+wait. The recording is on: a mark is its first event, so that forks, threads and signals happen while the shim records.
+Long cases that do not concern processes are left out (LEFT_OUT).
 
-Some cases fail now and then by themselves, and on a busy machine a test may run into its limit. So what differs runs
-again, TURNS times at most, until each case has had one result both ways. FAILED: a case that CPython alone passes
-each time has never had that result with the shim. *Not comparable*: it fails without the shim, too, or has several
-results, or CPython alone never came to its end. Exits with 1 when something failed; else with 77 when something was
-not comparable, which is printed with its reason, or when CPython's tests are missing (Debian:
-libpython3.11-testsuite)."""
+Some cases fail occasionally by themselves, and on a busy machine a test may exceed its limit. So cases that differ are
+repeated, up to TURNS times, until each has had the same result in both runs. FAILED: CPython alone passes the case
+each time, but it has never passed with the shim. *Not comparable*: the case also fails without the shim, or has several
+results, or CPython alone never finished. Exit status 1 if a case failed; else 77 if a case was not comparable, which is
+printed with its reason, or if CPython's tests are missing (Debian: libpython3.11-testsuite)."""
 
 import collections
 import importlib.util
@@ -31,17 +30,17 @@ sys.argv[0] = "test"
 runpy.run_module("test", run_name="__main__", alter_sys=True)
 """
 TURNS = 3
-LIMIT_S = 130  # of a run: alone on two processors it takes at most 40
+LIMIT_S = 130  # limit of a run; on an idle machine with two processors it takes at most 40
 BAD = {"failure", "error"}
 LEFT_OUT = [
     "test_siginterrupt_off",  # 30 s
     "test_wait_timeout",  # 5 s
-    "*test_multiprocessing_fork.WithThreads*",  # multiprocessing.dummy: threads, which have a test of their own
+    "*test_multiprocessing_fork.WithThreads*",  # multiprocessing.dummy: threads, which have their own test
 ]
 
 
 class Run:
-    """`found` has the result of each case, None when the test did not come to its end: `end` says how it ended."""
+    """`found` has the result of each case, or is None if the test did not finish; `end` is the way in which it ended."""
 
     def __init__(self, prefix, test, folder):
         command = prefix + [sys.executable, "-c", RUNNER, "--junit-xml", "report.xml", "--timeout", "120", test]
@@ -81,7 +80,7 @@ class Run:
 
 
 def run_both(memviz, test):
-    """Without the shim, with it, and how many recordings that left."""
+    """Runs the test without and with the shim; also returns the number of recordings."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         under = [memviz, "run", "-q", "-o", os.path.join(folder, "capture.%p.bin"), "--"]
         runs = [Run([], test, os.path.join(folder, "bare")), Run(under, test, os.path.join(folder, "under"))]
@@ -90,17 +89,17 @@ def run_both(memviz, test):
 
 
 def agree(bare, shim):
-    """Whether the shim has let a case pass that passes without it, once at least."""
+    """Whether a case that passes without the shim has passed with it at least once."""
     return (bare - BAD or bare) & shim
 
 
 class Comparison:
-    """What all turns have found: of each case, its results without and with the shim."""
+    """Results of all turns: for each case, its results without and with the shim."""
 
     def __init__(self):
         self.cases = collections.defaultdict(lambda: (set(), set()))
-        self.statuses = (set(), set())  # of runs without a bad case
-        self.ends = (set(), set())  # of runs that did not come to their end
+        self.statuses = (set(), set())  # how runs without a bad case ended
+        self.ends = (set(), set())  # how the other runs ended
         self.done = [0, 0]
 
     def add(self, runs):
@@ -121,7 +120,7 @@ class Comparison:
         return all(self.done) and all(agree(bare, shim) for _, (bare, shim) in self.rows())
 
     def judge(self):
-        """What failed, and what is not comparable: a line each."""
+        """Lines for cases that failed, and for cases that are not comparable."""
         if not self.done[0]:
             return [], [f"without the shim it does not end, either: {', '.join(sorted(self.ends[0]))}"]
         if not self.done[1]:
@@ -137,7 +136,7 @@ class Comparison:
 
 
 def compare(memviz, test):
-    """0, 1 or 77."""
+    """Prints the result and returns the exit status: 0, 1 or 77."""
     seen = Comparison()
     for _ in range(TURNS):
         *runs, recordings = run_both(memviz, test)

@@ -2,12 +2,13 @@
 #include "parse/container/wire_load.h"
 #include "parse/pieces.h"
 
-/* Events of a piece for each row before it, which cost as much. */
+/* A piece has at least this many events for each live row before it: reading a row costs as much as
+ * reading an event. */
 enum { LEAST_SHARE = 16 };
 
 typedef struct {
-    const mv_chunk *living;       /* NULL: from the first event on */
-    uint32_t first_chunk, chunks; /* of the device's table */
+    const mv_chunk *living;       /* NULL: the piece begins at the first event */
+    uint32_t first_chunk, chunks; /* in the device's table */
 } piece;
 
 typedef struct {
@@ -30,7 +31,7 @@ struct mv_pieces {
 
 /* ---- where pieces begin ------------------------------------------------------------------ */
 
-/* The next chunk from `from` on that begins at a row; chunk_count: none. */
+/* The first chunk from `from` on, if any, that begins at this row; else chunk_count. */
 static uint32_t chunk_at(const mv_load_table *t, uint32_t from, uint64_t row)
 {
     while (from < t->chunk_count && t->chunks[from].head.first_row < row)
@@ -38,7 +39,7 @@ static uint32_t chunk_at(const mv_load_table *t, uint32_t from, uint64_t row)
     return from < t->chunk_count && t->chunks[from].head.first_row == row ? from : t->chunk_count;
 }
 
-/* Chunks of what is alive are in order of events. */
+/* LIVING chunks are in order of events. */
 static bool list_pieces(mv_pieces *p, device_pieces *d)
 {
     const mv_load_table *t = d->table;
@@ -86,7 +87,7 @@ static bool list_devices(mv_pieces *p, bool *has_several)
     return p->devices != NULL;
 }
 
-/* Whether any chunk shows what is alive: then it is worth reading the tables. */
+/* Whether there are LIVING chunks: only then is it worth reading the tables. */
 static bool has_living(mv_load *load)
 {
     mv_err err = {0};
@@ -174,7 +175,7 @@ uint64_t mv_pieces_most(const mv_pieces *p, uint32_t device)
 
 /* ---- one piece --------------------------------------------------------------------------- */
 
-/* The chunks of a piece, whose rows follow those of what is alive. */
+/* Keeps only the chunks of a piece, and numbers their rows after the live rows. */
 static bool take_chunks(mv_load *load, const piece *from, mv_load_table *t)
 {
     mv_living *living = &load->living[t->device];

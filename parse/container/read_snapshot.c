@@ -1,5 +1,6 @@
-/* Reads docs/internals/snapshot-format.md. Parts of a damaged file with correct checksums are read.
- * A wrong value under a correct checksum, such as a row number out of range, is an error. */
+/* Reads docs/internals/snapshot-format.md. If a file is damaged, all parts with correct checksums
+ * are read. A wrong value under a correct checksum, such as a row number out of range, is an
+ * error. */
 #include "base/grow.h"
 #include "base/sort.h"
 #include "parse/container/wire_load.h"
@@ -185,7 +186,7 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
     return MV_OK;
 }
 
-/* ---- which tables there are -------------------------------------------------------------- */
+/* ---- which tables exist -------------------------------------------------------------------- */
 
 /* Evidence that a table exists: a chunk of it, its row in TRACE, or our own list. */
 typedef struct {
@@ -299,14 +300,14 @@ static mv_code list_tables(mv_load *load, mv_err *err)
     return share_chunks(load, err);
 }
 
-/* ---- room for them ----------------------------------------------------------------------- */
+/* ---- memory for tables --------------------------------------------------------------------- */
 
 static bool counted_in_64_bits(const mv_model_table *layout)
 {
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
 
-/* Zeros: pages that were touched before cost less than new ones. */
+/* A zeroed block: pages that were touched before cost less than new ones. */
 static void *reuse(mv_load_room *room, uint64_t bytes)
 {
     if (bytes <= room->bytes) {
@@ -348,7 +349,7 @@ mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
     return MV_OK;
 }
 
-/* The rows that every trace has, even if a file does not list them. */
+/* Adds the rows that every trace has, even if a file does not list them. */
 static void make_first_rows(mv_load *load)
 {
     mv_load_table *tags = mv_load_find(load, MV_WIRE_TAGS);
@@ -362,7 +363,7 @@ static void make_first_rows(mv_load *load)
             tables[i]->rows = 1;
 }
 
-/* Room for all events, or for all other tables. */
+/* Allocates all event tables, or all other tables. */
 static mv_code make_rooms(mv_load *load, bool of_events, mv_err *err)
 {
     mv_code code = MV_OK;
@@ -397,8 +398,8 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
-/* Lost rows of a table get their own note, beside the note about the damaged part, so that reports
- * can mention them. */
+/* Lost rows of a table get their own note, in addition to the note about the damaged part, so that
+ * reports can mention them. */
 static void note_lost_table(mv_load *load, const mv_load_table *t, uint64_t lost)
 {
     static const struct {
@@ -474,7 +475,7 @@ static mv_code bad_table(const mv_load_table *t, uint64_t row, mv_err *err)
                    mv_wire_kind_name(t->layout->kind), (unsigned long long)row);
 }
 
-/* Ends of ranges must not go back, nor past the end of the table that they divide. */
+/* Checks that range ends do not decrease, and do not exceed the table that they divide. */
 static mv_code check_ends(const mv_load *load, uint16_t kind, uint16_t of_kind, uint64_t least,
                           mv_err *err)
 {
@@ -509,7 +510,7 @@ static mv_code check_children(const mv_load *load, mv_err *err)
     return MV_OK;
 }
 
-/* The rows whose meaning the model fixes. */
+/* Rows whose content the model fixes. */
 static mv_code check_first_rows(const mv_load *load, mv_err *err)
 {
     const mv_load_table *stacks = mv_load_find(load, MV_WIRE_STACKS);
@@ -547,10 +548,11 @@ void mv_load_publish(const mv_load_table *t, mv_trace *out)
     for (uint32_t i = 0; i < t->layout->column_count; i++)
         memcpy(to + t->layout->columns[i].at, &t->columns[i], sizeof t->columns[i]);
     if (!counted_in_64_bits(t->layout))
-        *(uint32_t *)(void *)to = (uint32_t)t->rows; /* every one begins with `count` */
+        *(uint32_t *)(void *)to = (uint32_t)t->rows; /* every table begins with `count` */
 }
 
-/* Events after lost events move up. */
+/* Rows of lost events are dropped, so API calls may point beyond the last event: they get its
+ * number. */
 static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
 {
     const mv_load_table *t = mv_load_find(load, MV_WIRE_API_CALLS);
@@ -594,8 +596,7 @@ static bool has_lost_chunk(const mv_load *load)
     return false;
 }
 
-/* Room for all rows, and the rows. Digests do not know which of their rows are lost: if any is, the
- * events are decoded after all. */
+/* Decodes all tables. Digests include lost rows: if a chunk is lost, the events are decoded too. */
 static mv_code load_tables(mv_load *load, mv_err *err)
 {
     mv_code code = prepare_tables(load, err);
@@ -614,7 +615,7 @@ static mv_code load_tables(mv_load *load, mv_err *err)
     return code == MV_OK ? mv_rows_decode(load, err) : code;
 }
 
-/* A capture that is still running, or whose process was killed. */
+/* A file whose capture is still running, or whose process was killed. */
 static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
 {
     mv_origin origin = out->origin;
@@ -656,7 +657,7 @@ mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_e
     return code;
 }
 
-/* *again: only all events show what is damaged. */
+/* *again: the whole file must be read to find out which events are damaged. */
 static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const mv_read_opts *opts,
                          const mv_read_part *part, mv_trace *out, bool *again, mv_err *err)
 {

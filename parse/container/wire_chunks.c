@@ -8,8 +8,9 @@ enum {
     /* A zstd block holds at most 128 KiB and takes at least 3 bytes. */
     BLOCK_BYTES = 128 << 10,
     LEAST_BLOCK = 3,
-    /* How often the file may be hashed in search of whole chunks before damaged ones are skipped
-     * unread: a file full of false headers must not cost the square of its length. */
+    /* Limit of the bytes hashed in search of intact chunks, as a multiple of the file's length.
+     * Beyond it, damaged chunks are skipped unread, so a file full of false headers does not take
+     * quadratic time. */
     PATIENCE = 4
 };
 
@@ -125,7 +126,7 @@ mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t a
     return code;
 }
 
-/* ---- by the index ------------------------------------------------------------------------ */
+/* ---- from the index ---------------------------------------------------------------------- */
 
 static bool find_index(const mv_load *load, mv_wire_chunk *head, uint64_t *at)
 {
@@ -174,7 +175,7 @@ static bool find_by_index(mv_load *load, mv_code *code)
     return false;
 }
 
-/* ---- by walking -------------------------------------------------------------------------- */
+/* ---- by scanning the file ---------------------------------------------------------------- */
 
 /* The first chunk header or footer from `at` on; the file's length if there is none. */
 static uint64_t next_landmark(mv_span file, uint64_t at)

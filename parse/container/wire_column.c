@@ -29,7 +29,7 @@
             out[i] = value;                                                                   \
         }                                                                                     \
     }
-/* Without a branch: which events are new calls is hard to predict. */
+/* Without a branch, which would be hard to predict: new calls are irregular. */
 #define DEFINE_CALLS(number_t)                                                                    \
     static void calls_##number_t(const mv_wire_column *head, const uint8_t *data, uint32_t count, \
                                  uint32_t *restrict out)                                          \
@@ -84,7 +84,7 @@ static void fill(const mv_wire_column *head, uint32_t count, uint8_t size, void 
     uint64_t *wide = out;
     uint32_t *narrow = out;
 
-    if (head->base == 0) /* the pages stay untouched */
+    if (head->base == 0) /* zero already; the pages stay untouched */
         return;
     if (size == 1)
         memset(out, (int)(head->base & 0xff), count);
@@ -96,7 +96,7 @@ static void fill(const mv_wire_column *head, uint32_t count, uint8_t size, void 
             wide[i] = head->base;
 }
 
-/* Columns whose stored numbers have no bytes: every number is 0. */
+/* Columns without stored bytes: every stored number is 0. */
 static void decode_widthless(const mv_wire_column *head, uint32_t count, uint8_t size, void *out)
 {
     uint64_t value = head->start;
@@ -216,8 +216,9 @@ static uint64_t smallest(const uint64_t *numbers, uint32_t count)
     return (uint64_t)least;
 }
 
-/* Differences in place, from the last to the first. Unless a start is given, it is chosen so that
- * the first difference is no larger than the others. 32-bit values wrap as such. */
+/* Replaces values by differences in place, from the last to the first. Unless a start is given, it
+ * is chosen so that the first difference is not larger than the others. 32-bit values wrap at 32
+ * bits. */
 static uint64_t differ(const mv_column_values *in, uint64_t *work)
 {
     uint64_t first = work[0];

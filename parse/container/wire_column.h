@@ -1,5 +1,5 @@
-/* Converts one column of integers to and from the numbers that the container stores: as few bytes
- * each as the chunk's range of values allows (capture/wire.h: mv_wire_column). Both directions run
+/* Converts one column of integers to and from the numbers that the container stores, each in as few
+ * bytes as the chunk's range of values allows (capture/wire.h: mv_wire_column). Both directions run
  * at the speed of memory; repetition is left to zstd. */
 #ifndef MV_WIRE_COLUMN_H
 #define MV_WIRE_COLUMN_H

@@ -5,7 +5,7 @@
 #include "base/grow.h"
 #include "base/sort.h"
 
-/* Numbers of its own columns, above all those that EVENTS may ever have. */
+/* Column numbers, above all those that EVENTS may ever have. */
 enum { EVENT = 101, BLOCK = 102 };
 
 const mv_model_table *mv_living_layout(mv_model_table *table,
@@ -31,9 +31,10 @@ const mv_model_table *mv_living_layout(mv_model_table *table,
     return table;
 }
 
-/* ---- following --------------------------------------------------------------------------- */
+/* ---- tracking ---------------------------------------------------------------------------- */
 
-/* Whether something that ends at event `end`, or never, is alive before event `next`. */
+/* Whether a block or segment that ends at event `end` (MV_NO_ROW: never) is alive before event
+ * `next`. */
 static bool is_alive(uint32_t end, uint32_t next)
 {
     return end >= next;
@@ -41,7 +42,7 @@ static bool is_alive(uint32_t end, uint32_t next)
 
 static bool is_born(uint32_t birth, uint32_t next)
 {
-    return birth + 1 <= next; /* from before the first event: UINT32_MAX */
+    return birth + 1 <= next; /* UINT32_MAX: it began before the first event */
 }
 
 static uint32_t drop_ended(uint32_t *row, uint32_t count, const uint32_t *end, uint32_t next)
@@ -76,7 +77,7 @@ static bool add_born(mv_living_now *l)
 }
 
 typedef struct {
-    uint32_t birth; /* + 1: 0 is before the first event */
+    uint32_t birth; /* event + 1; 0: it began before the first event */
     uint32_t row;
 } born;
 
@@ -114,7 +115,7 @@ typedef struct {
     uint32_t row;
 } beginning;
 
-/* What began before the first event has no event: segments follow from their ends. */
+/* Segments from before the first event are left out: readers infer them from their ends. */
 static uint32_t list_beginnings(const mv_living_now *l, beginning *out)
 {
     const mv_spans *s = l->spans;
@@ -138,7 +139,7 @@ static uint32_t list_beginnings(const mv_living_now *l, beginning *out)
 
 static uint32_t number_of(const mv_living_now *l, uint32_t row)
 {
-    if (row >= l->next) /* from before the first event */
+    if (row >= l->next) /* it began before the first event */
         return row;
     return row < l->before.count ? l->before.event[row] : row - l->before.count + l->before.first;
 }

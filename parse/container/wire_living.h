@@ -1,5 +1,5 @@
-/* LIVING (docs/internals/snapshot-format.md): the rows of EVENTS that began what is alive before an
- * event, with two more columns. */
+/* LIVING (docs/internals/snapshot-format.md): the EVENTS rows that allocated the blocks and
+ * segments alive before an event, with two more columns. */
 #ifndef MV_WIRE_LIVING_H
 #define MV_WIRE_LIVING_H
 
@@ -7,16 +7,17 @@
 #include "parse/model/living.h"
 #include "parse/model/tables.h"
 
-/* In a piece of the events: its first rows, and the number of the event after them. */
+/* If events come in pieces: the live rows at the beginning of a piece, and the number of the event
+ * after them. */
 typedef struct {
     uint32_t count, first;
-    const uint32_t *event; /* [count] numbers */
+    const uint32_t *event; /* [count] event numbers */
 } mv_living_before;
 
 const mv_model_table *mv_living_layout(mv_model_table *table,
                                        mv_table_column columns[MV_TABLE_COLUMNS]);
 
-/* Following what is alive:
+/* Tracks the blocks and segments that are alive:
  *
  *     mv_living_init(&l, arena, events, spans)
  *     mv_living_pass(&l, count)                  for each chunk of events; then, if one is wanted,
@@ -26,23 +27,23 @@ typedef struct {
     const mv_events *events;
     const mv_spans *spans;
     uint32_t next;           /* row */
-    mv_living_before before; /* all zero: rows are numbers */
+    mv_living_before before; /* all zero: rows are event numbers */
     struct {
         uint32_t count, capacity, next;
-        uint32_t *row; /* [count] of spans, alive before `next` */
+        uint32_t *row; /* [count] rows of spans that are alive before `next` */
     } blocks, segments;
     uint32_t *by_birth; /* [spans->segments] */
 } mv_living_now;
 
-/* False when out of memory, as all of these. */
+/* These functions return false when out of memory. */
 bool mv_living_init(mv_living_now *l, mv_arena *arena, const mv_events *events,
                     const mv_spans *spans);
 bool mv_living_pass(mv_living_now *l, uint32_t count);
 
-/* In ascending order of events, blocks from before the first one last. */
+/* Rows in ascending order of events; blocks from before the first event are last. */
 bool mv_living_columns_make(const mv_living_now *l, mv_arena *arena, mv_living_columns *out);
 
-/* The most rows. */
+/* An upper bound for the number of rows. */
 static inline uint64_t mv_living_rows(const mv_living_now *l)
 {
     return 2 * (uint64_t)l->blocks.count + l->segments.count;

@@ -1,10 +1,10 @@
 /* Reading the container, in steps that share one state:
  *
- *     mv_chunks_find      positions of the chunks: from the index, or by walking the file
- *     (read_snapshot.c)   the tables in them; room for every column
- *     mv_rows_decode      chunks to rows, on several threads, straight into the columns
+ *     mv_chunks_find      positions of the chunks: from the index, or by scanning the file
+ *     (read_snapshot.c)   tables in these chunks; memory for every column
+ *     mv_rows_decode      decodes chunks into the columns, on several threads
  *     mv_rows_repair      only for damaged files: lost values become "unknown"
- *     (read_snapshot.c)   the last checks, and the columns go to the trace
+ *     (read_snapshot.c)   final checks; the trace receives the columns
  *
  * Offsets in the file are offsets in the (decompressed) input. */
 #ifndef MV_WIRE_LOAD_H
@@ -22,7 +22,7 @@
 typedef struct {
     mv_wire_chunk head;
     uint64_t at;          /* position of its header in the file */
-    uint64_t begin;       /* tables of ends: where the range of the first row begins */
+    uint64_t begin;       /* tables of range ends: where the range of the first row begins */
     uint32_t table;       /* row of mv_load.tables */
     mv_code lost;         /* why its rows are lost; MV_OK: not lost */
     uint16_t bad_column;  /* number of a column with a value out of range; 0: none */
@@ -33,86 +33,87 @@ typedef struct {
     const mv_model_table *layout;
     uint32_t device;
     uint32_t chunk_count;
-    mv_chunk *chunks;                /* by first row, without overlaps; some may be lost */
-    uint64_t declared_rows;          /* of the whole table, according to the file */
+    mv_chunk *chunks;                /* by first row, without overlaps; includes lost chunks */
+    uint64_t declared_rows;          /* rows of the whole table, according to the file */
     uint64_t rows;                   /* up to the last chunk found */
     void *columns[MV_TABLE_COLUMNS]; /* [rows + 1]; is_end columns [rows + 2], the first is 0 */
-    uint8_t *lost;                   /* [rows] of a damaged file: 1 for rows that were lost */
+    uint8_t *lost;                   /* [rows] only in a damaged file: 1 for lost rows */
 } mv_load_table;
 
-/* Events of a device. */
+/* Event numbers [first, end) of a device. */
 typedef struct {
     uint64_t first, end;
 } mv_part_rows;
 
-/* For the columns of one table after the other. */
+/* Memory that is reused for the columns of one table after another. */
 typedef struct {
     mv_arena *arena;
-    void *block; /* [bytes] of mv_arena_grow, or NULL */
+    void *block; /* [bytes] from mv_arena_grow, or NULL */
     uint64_t bytes;
 } mv_load_room;
 
-/* For a chunk at hand: its bytes, if the file is not in memory, and what they decompress to. */
+/* Buffers for one chunk: its stored bytes, if the file is not in memory, and its decompressed
+ * bytes. */
 typedef struct {
     uint8_t *stored, *raw;
 } mv_chunk_room;
 
 typedef struct {
-    mv_span file;            /* without data if it is read piece by piece, */
-    const mv_source *source; /* from here */
-    mv_arena *arena;         /* owns the columns, */
-    mv_load_room *room;      /* unless they are here; or NULL */
-    mv_arena scratch;        /* everything else; same budget */
-    mv_build build;          /* its trace is the result; used by mv_build_note */
-    bool damaged;            /* something is missing */
+    mv_span file; /* no data: the file is read piece by piece from `source` */
+    const mv_source *source;
+    mv_arena *arena;    /* owns the columns, unless there is a `room` */
+    mv_load_room *room; /* may be NULL */
+    mv_arena scratch;   /* everything else; same budget */
+    mv_build build;     /* builds the result; used by mv_build_note */
+    bool damaged;       /* something is missing */
 
-    mv_chunk *chunks; /* in order of discovery; after sorting, chunks of one table are neighbours */
+    mv_chunk *chunks; /* in order of discovery; sorting makes chunks of one table neighbours */
     uint32_t chunk_count;
     uint32_t chunk_capacity;
 
-    mv_load_table *tables; /* by kind, then device */
+    mv_load_table *tables; /* sorted by kind, then device */
     uint32_t table_count;
     mv_load_table *by_kind[MV_WIRE_KINDS]; /* without EVENTS */
 
-    const uint8_t *stored_digests; /* [stored_digest_count] of mv_wire_digest, unaligned */
+    const uint8_t *stored_digests; /* [stored_digest_count] structs mv_wire_digest, unaligned */
     uint32_t stored_digest_count;
-    mv_chunk *openings; /* [opening_count] OPENING and LIVING, in file order */
+    mv_chunk *openings; /* [opening_count] OPENING and LIVING chunks, in file order */
     uint32_t opening_count, opening_capacity;
-    const mv_read_part *part; /* NULL: none is wanted */
-    mv_part_rows *rows;       /* [totals.devices] of the part; NULL: there is none */
-    mv_opening *starts;       /* [totals.devices] of the part; NULL: there is none */
-    mv_living *living;        /* [totals.devices] likewise, for part->has_living */
-    mv_living_columns *alive; /* [totals.devices] the rows before the part */
-    bool needs_whole;   /* an event of such a part is damaged: which others are is not known */
-    mv_digest *digests; /* [totals.devices] events are not decoded: they have no columns, unless
-                         * `living` is set. NULL: they are */
+    const mv_read_part *part; /* NULL: the whole file is read */
+    mv_part_rows *rows;       /* [totals.devices] rows of the part; NULL without a part */
+    mv_opening *starts;       /* [totals.devices] for a part without live rows; else NULL */
+    mv_living *living;        /* [totals.devices] for a part with live rows; else NULL */
+    mv_living_columns *alive; /* [totals.devices] the live rows before the part */
+    bool needs_whole;   /* a part with live rows has damaged events: only reading all shows which */
+    mv_digest *digests; /* [totals.devices] events are not decoded and have no columns, unless
+                         * `living` is set; NULL: they are decoded */
 
     bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
     uint32_t limits[MV_REF_COUNT];  /* rows that each kind of reference may use */
-    uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown references; 0: not made */
+    uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown references; 0: not created yet */
 } mv_load;
 
 /* Fills load->chunks. Fails with MV_NOMEM only: damage is noted. */
 mv_code mv_chunks_find(mv_load *load, mv_err *err);
 
-/* Copies bytes of the file. False: it cannot be read. */
+/* Copies bytes of the file. False when they cannot be read. */
 bool mv_load_copy(const mv_load *load, uint64_t at, void *to, uint64_t bytes);
 
-/* The payload of a chunk, after its checksum: in the file itself, or in `room`. */
+/* Checks a chunk's checksum. *payload is in the file itself, or in `room`. */
 mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
                       mv_chunk_room room, const uint8_t **payload);
 
-/* Whether the lengths in the header are possible; decompression then stays within them. */
+/* Whether the lengths in the header are possible; decompression never writes beyond them. */
 bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 
-/* mv_chunk_open with memory and a decompressor of its own. */
+/* mv_chunk_open with its own memory and decompressor. */
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload);
 
-/* Whether the rows of a chunk are left out. The first and the last chunk of events are part of each
- * part: they have the range of times. */
+/* Whether a chunk's rows are left out. The first and the last chunk of events belong to each part,
+ * because they contain the range of times. */
 static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head)
 {
     if (!load->digests || head->kind != MV_WIRE_EVENTS)
@@ -128,39 +129,42 @@ static inline bool mv_load_leaves(const mv_load *load, const mv_wire_chunk *head
            head->first_row + head->count <= load->starts[head->device].event;
 }
 
-/* Sets load->rows and load->starts, for load->part: the last sound opening of each device that is
- * not after its rows. Or load->living, and removes the events before it from load->tables. Drops
- * load->digests if all events have to be read. After the chunks were given to the tables, and those
- * other than EVENTS have their limits. MV_NOMEM only. */
+/* Prepares reading load->part. Without live rows: sets load->rows and load->starts, to the last
+ * intact opening of each device at or before the part. With live rows: sets load->living, and
+ * removes earlier events from load->tables. Drops load->digests if all events have to be read. Call
+ * it when tables have their chunks, and all tables except EVENTS have their limits. Fails with
+ * MV_NOMEM only. */
 mv_code mv_part_find(mv_load *load, mv_err *err);
 
-/* Whether lives follow from the events of a part: no other table counts events. */
+/* Whether a part's events are enough to build lifetimes: all events are in the file, in order, and
+ * no other table refers to event numbers. */
 bool mv_part_allows_living(const mv_load *load);
 
-/* Decodes a LIVING chunk into rows and `out`, in load->arena. MV_NOMEM; other failures: it is of no
- * use. */
+/* Decodes a LIVING chunk into rows and `out`, in load->arena. Failures other than MV_NOMEM mean
+ * that the chunk is unusable. */
 mv_code mv_living_read(mv_load *load, const mv_chunk *from, mv_living_columns *rows,
                        mv_living *out);
 
-/* Copies load->alive to the first rows of EVENTS, which have room. */
+/* Copies load->alive to the first rows of the EVENTS tables, which have space for them. */
 void mv_part_begin(mv_load *load);
 
-/* Sets load->digests if the file has a sound digest of each device with events. MV_NOMEM only. */
+/* Sets load->digests if the file has an intact digest of each device with events. Fails with
+ * MV_NOMEM only. */
 mv_code mv_digests_take(mv_load *load, mv_err *err);
 
-/* mv_read_opts.needs_failures, after mv_digests_take. */
+/* For mv_read_opts.needs_failures. Call it after mv_digests_take. */
 bool mv_digests_may_show_failures(const mv_load *load);
 
 /* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */
 mv_code mv_rows_decode(mv_load *load, mv_err *err);
 
-/* Decodes one chunk into a table that is not of these. MV_NOMEM, MV_CORRUPT, MV_RANGE. */
+/* Decodes one chunk into a table outside load->tables. MV_NOMEM, MV_CORRUPT, MV_RANGE. */
 mv_code mv_rows_decode_chunk(mv_load *load, const mv_load_table *t, mv_chunk *chunk);
 
 /* Reads a file into `out`, whose origin is set. */
 mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err);
 
-/* Room for the columns of a table, in load->arena, and their publication. */
+/* Allocates a table's columns in load->arena, and stores their addresses in the trace. */
 mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err);
 void mv_load_publish(const mv_load_table *t, mv_trace *out);
 

@@ -1,12 +1,13 @@
-/* Openings: how many allocations each address has had before an event, stored before every few
- * chunks of EVENTS, so that a reader of a part can number those in it without the events before it.
+/* Openings: how many allocations each address has had before an event. They are stored before every
+ * few chunks of EVENTS, so that a reader of a part can number its allocations without reading
+ * earlier events.
  *
  *     mv_openings_init(&o, arena, events);
  *     mv_openings_pass(&o, count)            for each chunk; then, if one is wanted here,
  *     bytes = mv_opening_encode(&o, work, data)
  *
- * The payload is two columns as in chunks of tables: addresses, ascending (1), and allocations
- * (2). */
+ * The payload is two columns, encoded as in chunks of tables: ascending addresses (1) and
+ * allocations (2). */
 #ifndef MV_WIRE_OPENING_H
 #define MV_WIRE_OPENING_H
 
@@ -24,14 +25,14 @@ typedef struct {
 
 void mv_openings_init(mv_openings *o, mv_arena *arena, const mv_events *events);
 
-/* Moves on by `count` events. False when out of memory. */
+/* Advances by `count` events. False when out of memory. */
 bool mv_openings_pass(mv_openings *o, uint32_t count);
 
-/* The most bytes of a payload; 0: there are too many addresses, or none. */
+/* An upper bound for the bytes of a payload; 0 if there are no addresses, or too many. */
 uint64_t mv_opening_room(const mv_openings *o);
 
-/* Writes the payload of the opening of event `next`. `work` has room for `count` numbers. 0 when
- * out of memory. */
+/* Writes the payload of the opening of event `next` and returns its bytes; 0 when out of memory.
+ * `work` has room for `count` numbers. */
 uint64_t mv_opening_encode(mv_openings *o, uint64_t *work, uint8_t *data);
 
 /* Reads a payload into arrays of the arena. MV_CORRUPT, MV_NOMEM. */

@@ -1,11 +1,10 @@
-/* The rows of EVENTS that a part needs (mv_read_part), and where counting for them begins. */
+/* Finds the EVENTS rows that a part needs (mv_read_part), and where counting for them begins. */
 #include "parse/container/wire_load.h"
 #include "parse/container/wire_opening.h"
 
-/* The times of events, by the first of each chunk. */
 enum { TIME_COLUMN = 1 };
 
-/* Decodes the times of a chunk; NULL: it has none, is damaged, or memory is out. */
+/* Decodes the times of a chunk; NULL if it is damaged, has no times, or memory runs out. */
 static const int64_t *read_times(mv_load *load, const mv_chunk *chunk)
 {
     uint32_t count = chunk->head.count;
@@ -17,7 +16,7 @@ static const int64_t *read_times(mv_load *load, const mv_chunk *chunk)
     if (!times || !work || mv_chunk_open_alone(load, &chunk->head, chunk->at, &payload) != MV_OK ||
         chunk->head.raw_bytes < sizeof head)
         return NULL;
-    /* Writers put the columns in order of their numbers. */
+    /* Writers put the columns in order of their numbers, so the first one has the times. */
     memcpy(&head, payload, sizeof head);
     if (head.column != TIME_COLUMN || !mv_column_can_decode(&head, sizeof *times) ||
         head.columns * sizeof head + (uint64_t)count * head.width > chunk->head.raw_bytes)
@@ -27,8 +26,8 @@ static const int64_t *read_times(mv_load *load, const mv_chunk *chunk)
     return times;
 }
 
-/* The last chunk that begins before a time, by its row; the first one if all begin later. False:
- * there is a chunk whose times cannot be read. */
+/* The last chunk whose first event is before a time; the first chunk if all begin later. False when
+ * the times of a chunk cannot be read. */
 static bool find_chunk(mv_load *load, const mv_load_table *t, int64_t time_us, uint32_t *row)
 {
     uint32_t low = 0, high = t->chunk_count;
@@ -47,8 +46,8 @@ static bool find_chunk(mv_load *load, const mv_load_table *t, int64_t time_us, u
     return true;
 }
 
-/* The rows between two times. Rows that are left out are zero, so only later times than 0 can be
- * found among the others. */
+/* The rows between two times. Only times above 0 can be found, because rows that are left out have
+ * time 0. */
 static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
 {
     const mv_digest *d = &load->digests[t->device];
@@ -74,8 +73,8 @@ static bool find_rows(mv_load *load, const mv_load_table *t, mv_part_rows *out)
     return true;
 }
 
-/* Chunks of the wanted devices' openings are in order of events, so the last one before the part is
- * the best. One that is damaged is as good as none: the events from the one before it are read. */
+/* Openings are in order of events, so the search begins with the last one. A damaged opening is
+ * skipped: then more events are read, from the opening before it on. */
 static mv_code find_starts(mv_load *load, mv_err *err)
 {
     mv_opening *starts = mv_push_array(load->arena, mv_opening, load->totals.devices);
@@ -105,10 +104,10 @@ static mv_code find_starts(mv_load *load, mv_err *err)
     return MV_OK;
 }
 
-/* ---- with what is alive ------------------------------------------------------------------ */
+/* ---- parts with live rows ---------------------------------------------------------------- */
 
-/* Rows that can begin what is alive, in order of their events; blocks from before the first event
- * are last. */
+/* Whether the rows can begin blocks and segments, in order of their events; blocks from before the
+ * first event are last. */
 static bool are_beginnings(const mv_living_columns *rows, uint32_t first)
 {
     uint32_t last = 0;
@@ -158,8 +157,8 @@ mv_code mv_living_read(mv_load *load, const mv_chunk *from, mv_living_columns *r
     return code;
 }
 
-/* What is alive before the part of each device, from the last sound chunk before the event before
- * it; none: its events are read from the first on. *is_certain: the devices with such chunks. */
+/* For each device, reads the last intact LIVING chunk before the part. A device without one is read
+ * from its first event on. *is_certain: the device has LIVING chunks. */
 static mv_code find_living(mv_load *load, bool *is_certain)
 {
     for (uint32_t i = load->opening_count; i-- > 0;) {
@@ -181,7 +180,7 @@ static mv_code find_living(mv_load *load, bool *is_certain)
     return MV_OK;
 }
 
-/* Whether a chunk begins at the part. */
+/* Whether a chunk begins at row `first`. */
 static bool begins_chunk(const mv_load_table *t, uint32_t first)
 {
     for (uint32_t i = 0; i < t->chunk_count; i++)
@@ -190,8 +189,8 @@ static bool begins_chunk(const mv_load_table *t, uint32_t first)
     return false;
 }
 
-/* The row from which on the events may be left out; UINT64_MAX: none. From an empty heap on, events
- * suffice where lives are certain. */
+/* The first of the rows at the end that may be left out; UINT64_MAX if none may. With a complete
+ * history, lifetimes do not depend on events after the part. */
 static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
 {
     mv_part_rows rows = load->rows[t->device];
@@ -204,7 +203,7 @@ static uint64_t find_cut(const mv_load *load, const mv_load_table *t)
     return UINT64_MAX;
 }
 
-/* Removes the chunks outside the part; the others move to behind the rows of what is alive. */
+/* Removes the chunks outside the part, and numbers the rows of the others after the live rows. */
 static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
 {
     mv_living l = load->living[t->device];
@@ -226,7 +225,8 @@ static void leave_out(mv_load *load, mv_load_table *t, uint64_t end)
     t->declared_rows -= l.first;
 }
 
-/* Whether all events of a device are in the file, in order of time, and some are allocations. */
+/* Whether all events of a device are in the file, in order of time, and at least one is an
+ * allocation. */
 static bool is_whole(const mv_load *load, const mv_load_table *t)
 {
     const mv_digest *d = &load->digests[t->device];

@@ -30,7 +30,7 @@ static void blank_lost(mv_load_table *t)
                 set_absent(t, c, row);
 }
 
-/* Rows after lost ones move up in tables whose rows are not referenced by number. */
+/* Moves rows after lost ones up, in tables whose rows are not referenced by number. */
 static void drop_lost(mv_load_table *t)
 {
     uint64_t kept = 0;
@@ -55,7 +55,7 @@ typedef struct {
 } row_range;
 
 /* The range of `row`, whose chunk is intact. False when it lies outside the other table, starts
- * before `floor`, where the previous range ended, or contains lost rows. */
+ * before `floor` (the end of the previous range), or contains lost rows. */
 static bool good_range(const mv_load_table *t, const mv_chunk *chunk, uint64_t row,
                        const mv_load_table *of, uint64_t floor, row_range *range)
 {
@@ -73,8 +73,8 @@ typedef struct {
     mv_load_table *t, *of;
     uint64_t *ends;  /* the new t->columns[0] */
     uint8_t *values; /* the new of->columns[0] */
-    uint64_t at;     /* values so far */
-    uint64_t least;  /* minimum number of values in a row: 1, its NUL, for texts */
+    uint64_t at;     /* values copied so far */
+    uint64_t least;  /* minimum number of values in a row: 1 for texts, which end in NUL */
     uint64_t floor;
 } rebuild;
 

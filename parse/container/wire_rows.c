@@ -7,7 +7,7 @@
 
 enum {
     MOST_THREADS = 16,
-    /* A thread costs some 50 microseconds to start: as long as decoding about this many bytes. */
+    /* Starting a thread takes about 50 microseconds, as does decoding this many bytes. */
     BYTES_A_THREAD = 4 << 20
 };
 
@@ -17,25 +17,25 @@ typedef struct {
     uint32_t worker_count;
     uint64_t most_raw;    /* decompressed bytes of the largest chunk */
     uint64_t most_stored; /* bytes of the largest chunk, if the file is not in memory */
-    uint64_t most_column; /* and of the largest column */
+    uint64_t most_column; /* bytes of the largest column */
     _Atomic bool no_memory;
 } job;
 
-/* Each worker begins with neighbouring chunks of its own, so that it fills one stretch of the
- * columns; then it helps the others. */
+/* Each worker first decodes neighbouring chunks, so that it fills one stretch of the columns; then
+ * it helps the others. */
 typedef struct worker {
     job *job;
     uint32_t end;          /* end of its own chunks */
-    _Atomic uint32_t next; /* of its own chunks: any worker may take it */
+    _Atomic uint32_t next; /* next of its own chunks; other workers may take it */
     mv_chunk_room room;    /* [most_stored], [most_raw] */
-    uint8_t *column;       /* [most_column] the column at hand */
+    uint8_t *column;       /* [most_column] for the column being decoded */
 } worker;
 
 /* ---- one column -------------------------------------------------------------------------- */
 
 static bool ids_below(const uint32_t *ids, uint32_t count, uint32_t limit, bool may_be_none)
 {
-    uint32_t none = may_be_none ? 1 : 0; /* added, it turns MV_NO_ROW into 0 */
+    uint32_t none = may_be_none ? 1 : 0; /* adding 1 turns MV_NO_ROW into 0 */
     uint32_t most = 0;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -58,7 +58,7 @@ static bool in_range(const mv_load *load, const mv_table_column *column, const m
                      const void *values, uint32_t count)
 {
     if (head->width == 0 && head->transform == MV_WIRE_PLAIN)
-        count = 1; /* they are all the same */
+        count = 1; /* all values are equal */
     if (column->form == MV_FORM_DEVICE)
         return ids_below(values, count, MV_MOST_DEVICES, true);
     if (column->ref == MV_REF_NONE)
@@ -78,7 +78,8 @@ static uint32_t column_row(const mv_model_table *layout, uint16_t number)
 
 /* ---- one chunk --------------------------------------------------------------------------- */
 
-/* Columns unknown to this version. A column that references rows of a table without rows is bad. */
+/* Fills columns that are missing from a chunk. False if range ends are missing. A column that
+ * refers to rows of an empty table is bad. */
 static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
 {
     for (uint32_t i = 0; i < t->layout->column_count; i++) {
@@ -113,7 +114,7 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
         return MV_CORRUPT;
     *seen |= 1u << i;
     out = mv_load_value(t, i, chunk->head.first_row);
-    if (head->width > 0) /* else it may be all zeros */
+    if (head->width > 0) /* without stored bytes it may be all zeros */
         mv_pages_take(out, (uint64_t)chunk->head.count * column->size);
     mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
     if (column->is_end)

@@ -12,10 +12,10 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Openings take at most one byte in this many, and so do chunks of what is alive. */
+/* OPENING chunks take at most one byte in this many, and LIVING chunks the same. */
 enum { OPENING_SHARE = 20 };
 
-/* Bytes of a row of what is alive; generate_2m and gpt_250k_all have 5 to 10. */
+/* Estimated bytes per row of a LIVING chunk; generate_2m and gpt_250k_all have 5 to 10. */
 enum { LIVING_BYTES = 10 };
 
 /* zstd level: 9 makes generate_2m (2 million events) a tenth smaller in twice the time, 16 a fifth
@@ -31,26 +31,26 @@ typedef struct {
     uint64_t next_call;
 } table_state;
 
-/* Bytes of chunks of one kind: all, the last one. */
+/* Bytes spent on chunks of one kind: in total, and on the last chunk. */
 typedef struct {
     uint64_t written, last;
 } spent;
 
 /* The events of a device, which come in pieces. */
 typedef struct {
-    mv_arena arena; /* for openings, */
-    mv_arena piece; /* and what is alive in the piece at hand */
+    mv_arena arena; /* owns `openings` */
+    mv_arena piece; /* owns `living`, for the current piece */
     table_state table;
     uint32_t device;
     uint64_t first; /* next event */
     mv_openings openings;
     bool has_openings;
-    bool has_living; /* the lives of the device are known */
+    bool has_living; /* the device's lifetimes are known */
     mv_living_now living;
     uint64_t begin; /* byte of the first chunk */
     spent on_openings, on_living;
     mv_arena between;        /* for: */
-    mv_living_columns alive; /* before the next piece */
+    mv_living_columns alive; /* owns `alive` */
 } event_state;
 
 struct mv_snapshot_writer {
@@ -59,8 +59,8 @@ struct mv_snapshot_writer {
     const mv_write_opts *opts;
     mv_sink *sink;
     event_state events;
-    bool has_failed; /* memory is out */
-    uint64_t start;  /* bytes in the sink before this snapshot */
+    bool has_failed; /* out of memory */
+    uint64_t start;  /* bytes written to the sink before this snapshot */
     ZSTD_CCtx *zstd;
     uint8_t *raw; /* payload of the chunk being made */
     uint64_t raw_capacity;
@@ -95,7 +95,7 @@ static bool remember(snapshot *s, const mv_wire_chunk *head)
                      (mv_wire_index){.at = position(s), .head = *head});
 }
 
-/* Compresses s->raw when that helps; returns the bytes to store. */
+/* Compresses s->raw if that helps. Returns the bytes to store. */
 static const uint8_t *pack(snapshot *s, mv_wire_chunk *head)
 {
     size_t packed;
@@ -150,8 +150,8 @@ static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t row
     return next;
 }
 
-/* The values of rows first to first + count - 1 of a table's struct, and the end of the previous
- * rows. */
+/* The values of rows [first, first + count) of a table; for ranges also the end of the row
+ * before. */
 static mv_column_values values_of(const void *rows, table_state *t, const mv_table_column *column,
                                   uint64_t first, uint32_t count)
 {
@@ -229,7 +229,7 @@ static void end_device(event_state *e)
     mv_arena_release(&e->between);
 }
 
-/* The rows before a piece are those of s->alive. */
+/* The first rows of a piece are the live rows in e->alive. */
 static bool begin_piece(event_state *e, const mv_snapshot_piece *piece)
 {
     e->openings.events = piece->events;
@@ -243,7 +243,7 @@ static bool begin_piece(event_state *e, const mv_snapshot_piece *piece)
     return mv_living_pass(&e->living, piece->before);
 }
 
-/* What is alive after it is what begins the next one. */
+/* The live rows at the end of a piece are the first rows of the next one. */
 static bool end_piece(event_state *e)
 {
     mv_arena between;
@@ -266,8 +266,8 @@ static bool pass(event_state *e, uint32_t count)
            (!e->has_living || mv_living_pass(&e->living, count));
 }
 
-/* Whether another chunk of a kind fits into its share of the bytes since the first chunk. The first
- * one takes about `bytes`. */
+/* Whether another chunk of a kind fits into its share of the bytes since the device's first chunk.
+ * The first chunk of the kind takes about `bytes`. */
 static bool can_afford(const snapshot *s, const event_state *o, const spent *on, uint64_t bytes)
 {
     uint64_t next = on->last ? on->last : bytes;
@@ -305,7 +305,8 @@ static bool write_living(snapshot *s, event_state *o, mv_wire_chunk head)
     return is_written;
 }
 
-/* Writes the openings of the next chunk of events that their shares have room for. */
+/* Writes an OPENING and a LIVING chunk for the next chunk of events, unless they exceed their
+ * shares. */
 static bool write_opening(snapshot *s, event_state *o, mv_wire_chunk head)
 {
     uint64_t room = mv_opening_room(&o->openings), begin = position(s), bytes;

@@ -1,4 +1,4 @@
-/* The rank and the time of a log line. */
+/* The rank and the time in a log line. */
 #include "parse/error_text/error_window.h"
 
 #include "base/numbers.h"
@@ -30,8 +30,8 @@ static int64_t two(const char *at)
     return is_digit(at[0]) && is_digit(at[1]) ? (at[0] - '0') * 10 + at[1] - '0' : -1;
 }
 
-/* Days since a fixed day, of "2026-11-28" or "11-28" that ends before `end`; -1: none. Only the
- * order of days matters. */
+/* Days between a fixed day and a date such as "2026-11-28" or "11-28" that ends before `end`; -1
+ * without a date. Only the order of days matters. */
 static int64_t day_before(const char *text, const char *end)
 {
     int64_t month, day, year = 0;

@@ -1,4 +1,4 @@
-/* The sizes of an error, identified by the words around them. */
+/* Reads the sizes in an error, which are identified by the words around them. */
 #include "parse/error_text/error_window.h"
 
 #include <stdio.h>
@@ -21,8 +21,8 @@ static bool is_letter(char c)
 
 typedef struct {
     uint64_t whole, part, scale; /* whole + part / scale */
-    uint32_t shift;              /* of the unit: 20 for MiB */
-    const char *from, *to;       /* in the text */
+    uint32_t shift;              /* log2 of the unit: 20 for MiB */
+    const char *from, *to;       /* its place in the text */
 } figure;
 
 /* "7.93GiB", "0bytes"; in a summary also "512B" and "4261MB". */
@@ -61,7 +61,7 @@ static uint64_t bytes_of(uint64_t whole, uint64_t part, uint64_t scale, uint32_t
     return (whole << shift) + ((part << shift) + (up ? scale - 1 : 0)) / scale; /* 2^21 << 40 */
 }
 
-/* Rounded to the last digit that is printed; bytes are exact. */
+/* The range of bytes printed like this: rounded to the last printed digit. Bytes are exact. */
 static mv_printed_size rounded(const figure *f)
 {
     uint64_t twice = 2 * f->part, whole = f->whole, scale = 2 * f->scale;
@@ -82,7 +82,7 @@ static mv_printed_size rounded(const figure *f)
     return size;
 }
 
-/* Truncated to whole units. */
+/* The range of bytes printed like this: truncated to whole units. */
 static mv_printed_size cut_off(const figure *f)
 {
     uint64_t bytes = bytes_of(f->whole, 0, 1, f->shift, false);
@@ -98,14 +98,14 @@ static mv_printed_size cut_off(const figure *f)
 
 /* The words before or after a size. */
 static const struct {
-    const char *before, *after; /* the other is NULL */
+    const char *before, *after; /* one of the two is NULL */
     mv_error_size size;
 } labels[] = {
     {"Triedtoallocate", NULL, MV_ERROR_REQUESTED},
     {"triedtoallocate", NULL, MV_ERROR_REQUESTED},
     {"Requested:", NULL, MV_ERROR_REQUESTED},
     {"totalcapacityof", NULL, MV_ERROR_CAPACITY},
-    {"totalcapactyof", NULL, MV_ERROR_CAPACITY}, /* as in PyTorch 2.1 */
+    {"totalcapactyof", NULL, MV_ERROR_CAPACITY}, /* typing error of PyTorch 2.1 */
     {NULL, "totalcapacity", MV_ERROR_CAPACITY},
     {"Devicelimit:", NULL, MV_ERROR_CAPACITY},
     {NULL, "isfree", MV_ERROR_FREE},
@@ -120,7 +120,7 @@ static const struct {
     {NULL, "allocatedinprivatepools", MV_ERROR_PRIVATE},
     {NULL, "isreservedbyPyTorchbutunallocated", MV_ERROR_UNALLOCATED},
     {NULL, "reservedintotalbyPyTorch", MV_ERROR_RESERVED},
-    {NULL, "cached;", MV_ERROR_UNALLOCATED}, /* up to 1.3: without the allocated size */
+    {NULL, "cached;", MV_ERROR_UNALLOCATED}, /* PyTorch up to 1.3: without the allocated size */
     {NULL, "cached)", MV_ERROR_UNALLOCATED},
 };
 
@@ -140,7 +140,8 @@ static mv_error_size label_of(const char *begin, const figure *f)
     return MV_ERROR_SIZE_COUNT;
 }
 
-/* "Process12345has" before a size: *pid. "thisprocesshas": *pid is MV_NO_BYTES. */
+/* Whether the text before a size is "Process12345has", which sets *pid, or "thisprocesshas", which
+ * sets *pid to MV_NO_BYTES. */
 static bool names_process(const char *begin, const char *end, uint64_t *pid)
 {
     const char *at;
@@ -177,7 +178,7 @@ static void add_process(mv_error_text *out, uint64_t pid, mv_printed_size size)
                                  sum->most + size.most};
 }
 
-/* One size of the message. False: the size belongs to something else. */
+/* Reads one size of the message. False if it belongs to something else. */
 static bool take_size(const mv_error_window *w, const figure *f, mv_error_text *out)
 {
     const char *begin = w->text + w->begins;
@@ -233,7 +234,7 @@ static mv_printed_size sum_of(mv_printed_size a, mv_printed_size b)
     return (mv_printed_size){a.bytes + b.bytes, a.least + b.least, a.most + b.most};
 }
 
-/* a - b, which is not below 0. */
+/* a - b, but at least 0. */
 static mv_printed_size rest_of(mv_printed_size a, mv_printed_size b)
 {
     if (!mv_size_is_printed(a) || !mv_size_is_printed(b) || a.most < b.least)
@@ -253,7 +254,7 @@ static void add_up(mv_error_text *out)
         s[MV_ERROR_UNALLOCATED] = rest_of(s[MV_ERROR_RESERVED], s[MV_ERROR_ALLOCATED]);
 }
 
-/* The beginning of another error, or of a traceback. */
+/* Whether another error or a traceback begins. */
 static bool is_other(const char *at, const char *begin)
 {
     return at > begin && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||
@@ -339,10 +340,10 @@ static bool read_summary(const mv_error_window *w, mv_error_text *out, uint32_t 
     return mv_size_is_printed(s[MV_ERROR_ALLOCATED]) && mv_size_is_printed(s[MV_ERROR_RESERVED]);
 }
 
-/* ---- what it is -------------------------------------------------------------------------- */
+/* ---- kinds of errors ----------------------------------------------------------------------- */
 
-/* Errors without a size, after removal of blanks: the text before the searched part, and that
- * part. */
+/* Errors without a size, with blanks removed: `part` is searched for, and `before` must come
+ * directly before it. */
 static const struct {
     const char *before, *part, *phrase;
 } bare[] = {
@@ -372,7 +373,7 @@ const char *mv_error_bare(const char *text, uint32_t at)
     return NULL;
 }
 
-/* "CUDA out of memory": the word before "out" belongs to the error. */
+/* Names the error. The word before "out" is part of the name: "CUDA out of memory". */
 static void name_sentence(const mv_error_window *w, mv_error_text *out)
 {
     const char *end = w->text + w->begins, *at = end;

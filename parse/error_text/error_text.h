@@ -1,13 +1,13 @@
 /* Errors about GPU memory in a text (a log, a program's output, a pasted message), for people
  * without a snapshot.
  *
- *     message   "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; ...": PyTorch since 1.0, of
- *               CUDA, HIP, XPU and of backends that copied the sentence; cudaMallocAsync's
+ *     message   "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; ...": PyTorch 1.0 on, for
+ *               CUDA, HIP, XPU and backends that copied the sentence; cudaMallocAsync's
  *               "Allocation on device 0 would exceed allowed memory"; errors without figures, such
  *               as "CUDA error: out of memory" and CUBLAS_STATUS_ALLOC_FAILED
  *     summary   the table of torch.cuda.memory_summary(), long or abbreviated
  *
- * Blanks, line ends, quotes and colours may be anywhere in them. The common prefix of log lines
+ * Blanks, line ends, quotes and colours may be anywhere in an error. The common prefix of log lines
  * ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is removed from all lines after
  * the first. Sources: c10/cuda/CUDACachingAllocator.cpp, CUDAMallocAsyncAllocator.cpp,
  * c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of PyTorch. */
@@ -17,9 +17,9 @@
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
 
-/* A printed size, and the range of bytes that are printed like this. PyTorch's format_size prints
- * two digits of KiB, MiB or GiB, rounded; memory_summary whole units, truncated. `bytes` is
- * MV_NO_BYTES where the text does not have the size. */
+/* A printed size, and the range of bytes that are printed like this. PyTorch's format_size rounds
+ * to two digits of KiB, MiB or GiB; memory_summary truncates to whole units. `bytes` is MV_NO_BYTES
+ * if the text does not contain the size. */
 typedef struct {
     uint64_t bytes, least, most;
 } mv_printed_size;
@@ -29,22 +29,20 @@ static inline bool mv_size_is_printed(mv_printed_size size)
     return size.bytes != MV_NO_BYTES;
 }
 
-/* Name, and the JSON field. */
-#define MV_ERROR_SIZE_LIST(X)                                                                      \
-    X(REQUESTED, "requested")              /* requested from the device: a segment, not the      \
-                                            * tensor */ \
-    X(CAPACITY, "capacity")                /* of the device */                                     \
-    X(FREE, "free")                        /* free on the device after the failure */              \
-    X(LIMIT, "limit")                      /* limit that PyTorch may reserve */                    \
-    X(PROCESS, "process")                  /* total of this process on the device */               \
-    X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */                \
-    X(RESERVED, "reserved")                /* by PyTorch */                                        \
-    X(UNALLOCATED, "reserved_unallocated") /* reserved less allocated */                           \
-    X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */    \
-    X(ACTIVE, "active")                    /* summary: allocated, or freed but still in use by a \
-                                            * stream */ \
-    X(SPLIT, "non_releasable")             /* summary: free parts of segments in use */            \
-    X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                           \
+/* X(id, JSON field) */
+#define MV_ERROR_SIZE_LIST(X)                                                                    \
+    X(REQUESTED, "requested")              /* from the device: a segment, not a tensor */        \
+    X(CAPACITY, "capacity")                /* memory of the device */                            \
+    X(FREE, "free")                        /* free on the device after the failure */            \
+    X(LIMIT, "limit")                      /* the most that PyTorch may reserve */               \
+    X(PROCESS, "process")                  /* total of this process on the device */             \
+    X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */              \
+    X(RESERVED, "reserved")                /* by PyTorch */                                      \
+    X(UNALLOCATED, "reserved_unallocated") /* reserved minus allocated */                        \
+    X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */  \
+    X(ACTIVE, "active")                    /* summary: allocated, or still in use by a stream */ \
+    X(SPLIT, "non_releasable")             /* summary: free parts of segments in use */          \
+    X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                         \
     X(PEAK_RESERVED, "peak_reserved")      /* summary */
 
 typedef enum {
@@ -64,28 +62,28 @@ typedef struct {
     char phrase[MV_ERROR_PHRASE]; /* "CUDA out of memory", "CUBLAS_STATUS_ALLOC_FAILED" */
     mv_printed_size size[MV_ERROR_SIZE_COUNT];
     uint32_t process_count;                         /* other processes in the message */
-    mv_error_process processes[MV_ERROR_PROCESSES]; /* the first of these */
+    mv_error_process processes[MV_ERROR_PROCESSES]; /* the first ones */
     mv_printed_size listed;                         /* their sum, if every one has a size */
     int64_t device, rank;                           /* -1: not given */
-    int64_t time_ms;            /* for ordering only: of the log's own clock; MV_NO_TIME: none */
-    uint64_t line;              /* line of the text, from 1 */
+    int64_t time_ms;            /* by the log's clock, only for ordering; MV_NO_TIME: none */
+    uint64_t line;              /* line number in the text, from 1 */
     uint64_t times;             /* number of occurrences in the text */
     uint64_t failures, retries; /* summary: MV_NO_BYTES unless given */
-    bool mentions_limit;  /* the message would mention a limit (set_per_process_memory_fraction) */
-    bool hides_processes; /* NVML does not report the memory of its processes */
+    bool mentions_limit;  /* a limit (set_per_process_memory_fraction) would be in the message */
+    bool hides_processes; /* the size of a process is missing: NVML did not report it */
     bool is_async;        /* cudaMallocAsync's */
-    bool is_of_host;      /* the memory of the machine ran out, not of a GPU */
+    bool is_of_host;      /* out of host memory, not of GPU memory */
     bool is_before_2; /* the form of PyTorch 1.x and 2.0, "(GPU 0; ...": no expandable segments */
-    bool names_alloc_conf; /* mentions PYTORCH_ALLOC_CONF, as since PyTorch 2.9 */
+    bool names_alloc_conf; /* mentions PYTORCH_ALLOC_CONF, which PyTorch does since 2.9 */
 } mv_error_text;
 
 enum { MV_MOST_ERROR_TEXTS = 256 };
 
 typedef struct {
-    mv_error_text *rows; /* [count] in order of time if every error has one, else of lines */
+    mv_error_text *rows; /* [count] by time if every error has one, else by line */
     uint32_t count, capacity;
     uint64_t more;  /* further errors, which were dropped */
-    uint64_t bytes; /* of the text */
+    uint64_t bytes; /* length of the text */
     bool by_time;
 } mv_error_texts;
 

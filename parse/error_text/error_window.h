@@ -9,21 +9,21 @@ enum {
     MV_ERROR_BYTES = 8 << 10, /* bytes of text per error at most: a summary table with a prefix of
                                * 60 characters on each line is 6 KiB */
     MV_ERROR_LINE = 256,      /* bytes of the line's prefix */
-    MV_ERROR_BACK = 1 << 10,  /* bytes of text before it, searched for a time */
+    MV_ERROR_BACK = 1 << 10,  /* bytes of text before the error that are searched for a time */
     MV_ERROR_GAP = 160        /* between two sizes of one error; PyTorch has at most 100 */
 };
 
 typedef struct {
-    char text[MV_ERROR_BYTES + 1]; /* ASCII without blanks and quotes; ends in NUL */
+    char text[MV_ERROR_BYTES + 1]; /* squeezed: ASCII without blanks and quotes; ends in NUL */
     uint32_t length;
-    uint32_t begins;              /* the error; before it, the rest of its line */
-    char line[MV_ERROR_LINE + 1]; /* prefix of its line, with blanks */
+    uint32_t begins;              /* position of the error; the rest of its line comes before it */
+    char line[MV_ERROR_LINE + 1]; /* prefix of the error's line, with blanks */
     uint32_t line_length;
 } mv_error_window;
 
-/* Reduces a text to the bytes used by the search: bytes that are neither blank nor quote nor part
- * of a colour, of a line end written as \n, or of a character that is not ASCII. Returns their
- * number; `from` receives the position of each, and may be NULL. */
+/* Copies a text without blanks, quotes, colours, line ends written as \n and non-ASCII characters,
+ * as the search needs it. Returns the number of bytes; `from` receives the position of each byte,
+ * and may be NULL. */
 uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from);
 
 /* The end of the terminal escape sequence that begins at `at`. */
@@ -34,23 +34,24 @@ const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end);
 void mv_error_window_make(mv_span text, uint64_t line, uint64_t at, uint64_t end,
                           mv_error_window *out);
 
-/* Whether `text`, at any position of a squeezed text, begins with the words. */
+/* Whether `text`, which points into a squeezed text, begins with the words. */
 static inline bool mv_error_has(const char *text, const char *words)
 {
     return strncmp(text, words, strlen(words)) == 0;
 }
 
-/* The name of an error without a size, if a squeezed text has one at `at`; or NULL. */
+/* The name of the error without a size at `at` of a squeezed text; NULL if there is none. */
 const char *mv_error_bare(const char *text, uint32_t at);
 
-/* Reads the error in the window. False: not an error about memory. *end is the first byte after
- * it. */
+/* Reads the error in the window. False if it is not an error about memory. *end is the first byte
+ * after it. */
 bool mv_error_read(const mv_error_window *w, mv_error_text *out, uint32_t *end);
 
 /* The rank in a line, or -1. */
 int64_t mv_error_rank(const char *line);
 
-/* The last time of day in a text, with its date if there is one, for comparisons; MV_NO_TIME. */
+/* The last time of day in a text, with its date if there is one; only for comparisons. MV_NO_TIME
+ * without a time. */
 int64_t mv_error_time(const char *text, uint64_t length);
 
 #endif

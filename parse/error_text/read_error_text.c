@@ -19,11 +19,11 @@ typedef struct {
     uint64_t counted;
 } finder;
 
-/* ---- where an error may be ---------------------------------------------------------------- */
+/* ---- finding errors ----------------------------------------------------------------------- */
 
 enum { MARKS = 4 };
 
-/* Words of sentences and tables, and a part of each error without sizes, squeezed. */
+/* Squeezed words that mark an error: in sentences and tables, and in errors without sizes. */
 static const char *const of_sizes[MARKS] = {"utofmemory.Tried", "memorysummary,deviceID",
                                             "exceedallowedmemory", "youtriedtoallocate"};
 static const char *const of_bare[MARKS] = {"utofmemory", "ALLOC_FAILED", "OUT_OF_MEMORY",
@@ -37,8 +37,8 @@ static bool begins_one(const char *at, const char *const marks[MARKS])
     return false;
 }
 
-/* The first three bytes of these words, a bit for each word: few positions of a text have all three
- * with one bit in common. */
+/* The first three bytes of the marks, one bit for each mark: few positions of a text have the same
+ * bit in all three bytes. */
 enum { SENTENCE = 1, SUMMARY = 2, ASYNC = 4, HOST = 8, FAILED = 16, OF_CUDA = 32, OF_HIP = 64 };
 static const uint8_t first[256] = {['u'] = SENTENCE, ['m'] = SUMMARY, ['e'] = ASYNC, ['y'] = HOST,
                                    ['A'] = FAILED,   ['O'] = OF_CUDA, ['h'] = OF_HIP};
@@ -54,8 +54,8 @@ static bool may_begin(const char *at)
     return first[p[0]] & second[p[1]] & third[p[2]];
 }
 
-/* The end, in bytes of the text, of the last error: errors close to each other are read once, so
- * that the total time is linear in the text. */
+/* The latest possible end of the error at squeezed byte `i`, which is the beginning of the next
+ * error, so that no text is read twice and the total time is linear. */
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
     for (uint32_t k = i + 1; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)
@@ -105,7 +105,7 @@ static uint64_t line_at(finder *f, mv_span text, uint64_t base, uint64_t at)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
-/* Its time, from its own line or an earlier one. */
+/* The time of an error, from its own line or an earlier one. */
 static int64_t time_of(const finder *f, mv_span text, uint64_t at)
 {
     uint64_t back = at < MV_ERROR_BACK ? at : MV_ERROR_BACK;
@@ -114,7 +114,8 @@ static int64_t time_of(const finder *f, mv_span text, uint64_t at)
     return time != MV_NO_TIME ? time : mv_error_time((const char *)text.data + at - back, back);
 }
 
-/* The error at squeezed byte `i`, if any. Returns the byte of the text after it. */
+/* Reads the error at squeezed byte `i`, if any. Returns the byte of the text at which to
+ * continue. */
 static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_t count,
                      bool *failed)
 {
@@ -132,11 +133,11 @@ static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_
     *failed = !keep(f, &row);
     if (f->out->count > before)
         f->out->rows[before].time_ms = time_of(f, text, at);
-    /* Minimum bytes of text; more where it has blanks. */
+    /* squeezed bytes: the text has at least as many */
     return at + (end > w->begins ? end - w->begins : 1);
 }
 
-/* `is_last`: nothing follows the text. Returns how many bytes of it are finished. */
+/* `is_last`: the text ends here. Returns how many bytes need not be read again. */
 static uint64_t scan(finder *f, mv_span text, uint64_t base, bool is_last, bool *failed)
 {
     uint64_t until = is_last ? text.length : text.length - MV_ERROR_BYTES;

@@ -4,10 +4,10 @@
 
 typedef struct {
     mv_kineto *k;
-    /* Rows made from a text on first use; MV_NO_ROW: not yet. */
-    uint32_t *frames[2]; /* by mv_around_kind, then number of the name */
-    uint32_t *shapes;    /* texts, by number in `inputs` */
-    uint64_t *open;      /* ranges that contain this time, or have ended above one that does */
+    /* Rows created from a text on first use; MV_NO_ROW: not created yet. */
+    uint32_t *frames[2]; /* by mv_around_kind, then by number of the name */
+    uint32_t *shapes;    /* strings, by number in `inputs` */
+    uint64_t *open;      /* a stack of ranges: some below the top may have ended */
     uint64_t open_count, open_capacity;
 } sweep;
 
@@ -66,7 +66,7 @@ static mv_frame_id frame_of(sweep *s, const mv_kineto_range *range)
 
 /* ---- the operator -------------------------------------------------------------------------- */
 
-/* The operator's inputs as text; MV_NO_STRING without any. */
+/* The operator's inputs as text; MV_NO_STRING if there are none. */
 static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
 {
     char text[MV_KINETO_SHAPES];
@@ -81,8 +81,8 @@ static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
                                                                            : MV_NO_STRING;
 }
 
-/* The innermost operator with tensors, among those called by the innermost function, since
- * aten::empty within aten::addmm has none; else the outermost operator. */
+/* The innermost operator that has tensors, among those called by the innermost function; if none
+ * has, the outermost one. Within aten::addmm, for example, aten::empty has none. */
 static mv_tag_id operator_of(sweep *s, const uint64_t *around, uint32_t count)
 {
     mv_tag_row tag = MV_TAG_ROW;

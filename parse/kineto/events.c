@@ -1,7 +1,7 @@
 #include "base/grow.h"
 #include "parse/kineto/kineto.h"
 
-/* Fields of an event that memviz uses: positions in the window. */
+/* An event's fields that memviz uses, as positions in the window. */
 typedef struct {
     mv_json_token phase, category, name, pid, tid, time, duration;
     uint64_t args; /* beginning of its arguments; MV_NO_BYTES: none */
@@ -31,8 +31,7 @@ static bool take_member(mv_json *j, mv_json_token key, trace_event *e)
     return mv_json_pass(j);
 }
 
-/* The thread of an event; its process in *pid. False: these are not numbers, as in some GPU
- * events. */
+/* The thread and process of an event. False if they are not numbers, as in some GPU events. */
 static bool take_thread(mv_kineto *k, const trace_event *e, uint32_t *thread, uint64_t *pid)
 {
     uint64_t tid;
@@ -54,7 +53,7 @@ static bool take_thread(mv_kineto *k, const trace_event *e, uint32_t *thread, ui
 
 /* ---- operators and functions --------------------------------------------------------------- */
 
-/* Copies a value of any kind as it is spelled; the value comes next. */
+/* Copies the next value, of any kind, as it is spelled in the file. */
 static bool copy_value(mv_json *j, char *to, uint64_t room, uint64_t *length)
 {
     uint64_t first, bytes;
@@ -97,7 +96,8 @@ static bool take_inputs(mv_kineto *k, uint64_t args, uint32_t *number)
     return !k->is_out_of_memory;
 }
 
-/* "<built-in method empty of type object at 0x7f2c>" is the same function at each address. */
+/* Removes the address: "<built-in method empty of type object at 0x7f2c>" is one function at any
+ * address. */
 static mv_span without_address(mv_span name)
 {
     static const char at[] = " object at 0x";
@@ -120,8 +120,8 @@ static bool add_range(mv_kineto *k, const trace_event *e, mv_around_kind kind)
     if (!mv_json_ns(&k->json, e->time, &range.start_ns) ||
         !mv_json_ns(&k->json, e->duration, &duration) || !take_thread(k, e, &range.thread, &pid))
         return !k->is_out_of_memory;
-    /* Some releases write an end before the begin of a range that was still open at the end of the
-     * profile. */
+    /* Some releases of PyTorch write an end before the beginning of a range that was still open at
+     * the end of the profile. */
     range.end_ns = duration < 0 ? INT64_MAX : range.start_ns + duration;
     name = without_address(mv_json_text(&k->json, e->name, text, sizeof text));
     range.name = mv_texts_add(names, name);
@@ -157,7 +157,7 @@ static bool add_step(mv_kineto *k, const trace_event *e)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* A number in the arguments; its size in *out, and whether it is negative. */
+/* Reads a number in the arguments: its absolute value, and whether it is negative. */
 static bool take_number(mv_json *j, uint64_t *out, bool *is_below)
 {
     mv_json_token value;
@@ -165,7 +165,7 @@ static bool take_number(mv_json *j, uint64_t *out, bool *is_below)
     return mv_json_take(j, &value) && mv_json_whole(j, value, out, is_below);
 }
 
-/* The current event, which begins the window, makes the file unusable. */
+/* Records that the current event, which begins the window, makes the file unusable. */
 static uint32_t refuse(mv_kineto *k, const char *why)
 {
     if (!k->refusal)

@@ -5,8 +5,8 @@
 
 /* ---- the window --------------------------------------------------------------------------- */
 
-/* At least `more` bytes from `pos` on are in the window afterwards. Bytes before *first, or before
- * `pos` if there is no *first, are dropped unless they are kept. */
+/* Reads until the window has at least `more` bytes from `pos` on. Drops bytes before *first, or
+ * before `pos` if `first` is NULL, unless they are kept. */
 static bool read_on(mv_json *j, uint64_t more, uint64_t *first)
 {
     uint64_t drop = j->is_kept ? 0 : first ? *first : j->pos;
@@ -43,7 +43,7 @@ void mv_json_go(mv_json *j, uint64_t place)
     j->pos = place;
 }
 
-/* Classes of bytes between texts; bytes before QUOTE are skipped. The window is followed by
+/* Classes of bytes outside texts; bytes before QUOTE are skipped. The window is followed by
  * zeros. */
 enum { OTHER, BLANK, WORD, QUOTE, OPEN, CLOSE, NUL };
 
@@ -53,7 +53,7 @@ static const uint8_t kind[UINT8_MAX + 1] = {
     ['}'] = CLOSE,  [']'] = CLOSE,        ['.'] = WORD,         ['-'] = WORD,
     ['+'] = WORD,   ['0' ... '9'] = WORD, ['A' ... 'Z'] = WORD, ['a' ... 'z'] = WORD};
 
-/* mv_json_next, keeping everything from *first on. */
+/* As mv_json_next, but keeps everything from *first on. */
 static uint8_t next_from(mv_json *j, uint64_t *first)
 {
     do {
@@ -76,7 +76,7 @@ uint8_t mv_json_next(mv_json *j)
 
 /* ---- texts and words ---------------------------------------------------------------------- */
 
-/* The first quote, backslash or 0 from `at` on: a 0 follows the window. */
+/* The first quote, backslash or 0 from `at` on. The window is followed by a 0. */
 static const uint8_t *find_end(const uint8_t *at)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -92,7 +92,8 @@ static const uint8_t *find_end(const uint8_t *at)
         if (!found)
             continue;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return at + __builtin_ctzll(found) / 8; /* borrows may carry beyond the first one */
+        return at + __builtin_ctzll(found) / 8; /* borrows carry upwards: only the lowest is
+                                                 * exact */
 #else
         while (*at != '"' && *at != '\\' && *at != 0)
             at++;
@@ -101,7 +102,7 @@ static const uint8_t *find_end(const uint8_t *at)
     }
 }
 
-/* The next byte is the quote at the beginning. */
+/* The next byte must be the opening quote. */
 static bool take_text(mv_json *j, mv_json_token *out)
 {
     uint64_t first = ++j->pos;
@@ -111,7 +112,7 @@ static bool take_text(mv_json *j, mv_json_token *out)
     for (;;) {
         const uint8_t *from = j->source->at, *end = j->source->end;
         const uint8_t *at = find_end(from + j->pos);
-        while (*at == 0 && at < end) /* within the text */
+        while (*at == 0 && at < end) /* a NUL within the text */
             at = find_end(at + 1);
         j->pos = (uint64_t)(at - from);
         if (at < end && *at == '"')
@@ -146,7 +147,7 @@ static bool take_word(mv_json *j, mv_json_token *out)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-/* The next byte is a bracket. */
+/* Skips an object or a list. The next byte must be its bracket. */
 static bool pass_nested(mv_json *j)
 {
     uint64_t depth = 0;
@@ -202,7 +203,7 @@ bool mv_json_enter(mv_json *j, char bracket)
     return true;
 }
 
-/* The first byte of the next member or element, past the comma before it. */
+/* Skips the comma, if any. Returns the first byte of the next member or element. */
 static uint8_t next_of_many(mv_json *j)
 {
     uint8_t c = mv_json_next(j);
@@ -316,7 +317,7 @@ bool mv_json_whole(const mv_json *j, mv_json_token t, uint64_t *size, bool *is_n
     return at > *is_negative;
 }
 
-/* A number with an exponent, as written by programs that have read it as a double. */
+/* A number with an exponent, which programs write that have read the number as a double. */
 static bool ns_of_double(mv_span text, int64_t *ns)
 {
     char copy[40];

@@ -15,24 +15,24 @@
  * mv_json_keep(j, true) and mv_json_keep(j, false) it grows instead, so that tokens stay valid, and
  * mv_json_go can go back to one. Otherwise a token is valid until the next one is read.
  *
- * Lenient, as writers are: NaN is a word like true, texts may have control characters, and in
- * skipped values only texts and brackets count. Values may be nested to any depth: nothing here is
- * recursive. A failure is sticky: all later calls are false, and `err` has the reason and the
- * offset. */
+ * Reading is lenient, because writers are: NaN is a word like true, texts may have control
+ * characters, and in skipped values only texts and brackets count. Values may be nested to any
+ * depth: nothing here is recursive. A failure is sticky: all later calls are false, and `err` has
+ * the reason and the offset. */
 #ifndef MV_KINETO_JSON_H
 #define MV_KINETO_JSON_H
 
 #include "parse/source/source.h"
 
 typedef struct {
-    mv_source *source; /* its `at` is the beginning of the window */
+    mv_source *source; /* its `at` is the first byte of the window */
     mv_err *err;
-    uint64_t pos; /* of the next byte, in the window */
+    uint64_t pos; /* position of the next byte in the window */
     bool is_kept;
     bool failed;
 } mv_json;
 
-/* A text, without its quotes and with its escapes, or a word: a number, true, null. For objects and
+/* A text, without its quotes but with its escapes, or a word: a number, true, null. For objects and
  * lists, length is 0 and has_quotes is false. */
 typedef struct {
     uint64_t at, length; /* in the window */
@@ -46,16 +46,16 @@ bool mv_json_enter(mv_json *j, char bracket);
 bool mv_json_key(mv_json *j, mv_json_token *key);
 bool mv_json_element(mv_json *j);
 
-/* Consumes the next value; objects and lists are skipped. Both are false on failure. */
+/* Take or skip the next value; objects and lists are always skipped. False on failure. */
 bool mv_json_take(mv_json *j, mv_json_token *out);
 bool mv_json_pass(mv_json *j);
 
 void mv_json_keep(mv_json *j, bool is_kept);
 
-/* Goes to a position in the window that was the beginning of a value. */
+/* Goes back to the beginning of a value, a position in the window. */
 void mv_json_go(mv_json *j, uint64_t place);
 
-/* Fails at the next byte of the input. Always false. */
+/* Fails at the next byte of the input. Always returns false. */
 bool mv_json_fail(mv_json *j, mv_code code, const char *why);
 
 /* ---- tokens ------------------------------------------------------------------------------- */
@@ -70,16 +70,16 @@ static inline bool mv_json_is(const mv_json *j, mv_json_token t, const char *wor
     return t.length == strlen(word) && memcmp(j->source->at + t.at, word, t.length) == 0;
 }
 
-/* The text without its escapes, at most `room` bytes of it, in `out`. Halves of a surrogate pair
- * become U+FFFD. */
+/* The text without its escapes, up to `room` bytes, in `out`. Halves of a surrogate pair become
+ * U+FFFD. */
 mv_span mv_json_text(const mv_json *j, mv_json_token t, uint8_t *out, uint64_t room);
 
 /* A whole number, with or without quotes: its absolute value and its sign. False for other tokens
  * and for numbers that do not fit. */
 bool mv_json_whole(const mv_json *j, mv_json_token t, uint64_t *size, bool *is_negative);
 
-/* Microseconds as nanoseconds, exact unless the number has an exponent. False for anything that is
- * not a number, and for more than 2^61 ns. */
+/* Converts microseconds to nanoseconds, exactly unless the number has an exponent. False for tokens
+ * that are not numbers, and for more than 2^61 ns. */
 bool mv_json_ns(const mv_json *j, mv_json_token t, int64_t *ns);
 
 #endif

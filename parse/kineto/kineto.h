@@ -1,12 +1,12 @@
-/* Traces of torch.profiler, which its library Kineto writes: JSON in Chrome's format of trace
- * events. docs/kineto.md describes the result.
+/* Traces of torch.profiler, written by its library Kineto: JSON in Chrome's trace event format.
+ * docs/kineto.md describes the result.
  *
  *     json.c         the tokenizer
- *     events.c       an event: memory, an operator, a function of Python, a step; others are passed
- *                    over
+ *     events.c       one event: memory, an operator, a Python function, a step; others are
+ *                    skipped
  *     shapes.c       an operator's shapes and types in a few words
- *     around.c       ranges open on the thread when memory changed: stacks
- *     read_kineto.c  the file as a whole, and memory in order of time to the rows of a trace */
+ *     around.c       stacks: the ranges that were open on a thread when memory changed
+ *     read_kineto.c  the whole file; converts memory events, in time order, to rows of a trace */
 #ifndef MV_KINETO_H
 #define MV_KINETO_H
 
@@ -20,13 +20,13 @@ enum { MV_KINETO_CPU = 0 };
 
 enum {
     MV_KINETO_DEVICES = 64, /* of all kinds */
-    MV_KINETO_FRAMES = 512, /* frames of a stack; further ones, the outermost, are left out */
+    MV_KINETO_FRAMES = 512, /* frames of a stack; outer frames beyond them are left out */
     MV_KINETO_TEXT = 4096   /* significant bytes of a name, or of an operator's shapes */
 };
 
 typedef enum { MV_AROUND_FUNCTION, MV_AROUND_OPERATOR } mv_around_kind;
 
-/* A function of Python or an operator, from its begin to its end. */
+/* A call of a Python function or of an operator. */
 typedef struct {
     int64_t start_ns, end_ns;
     uint32_t thread;
@@ -38,15 +38,14 @@ typedef struct {
 /* A memory event of an allocator. */
 typedef struct {
     int64_t time_ns;
-    uint64_t order; /* order among equal times: "Ev Idx", else as in the file */
+    uint64_t order; /* order among equal times: "Ev Idx", else position in the file */
     uint64_t addr, bytes;
-    uint64_t allocated, reserved; /* the allocator's totals afterwards; MV_NO_BYTES: not in the
-                                   * file */
+    uint64_t allocated, reserved; /* the allocator's totals afterwards; MV_NO_BYTES: unknown */
     uint32_t thread;
     uint32_t device; /* row of `devices` */
-    uint32_t list;   /* form of block logs */
+    uint32_t list;   /* the device's list in `log` */
     mv_stack_id stack;
-    mv_tag_id tag; /* the operator, and its shapes */
+    mv_tag_id tag; /* the operator and its shapes */
     uint8_t kind;  /* mv_block_step_kind */
 } mv_kineto_memory;
 
@@ -71,9 +70,8 @@ typedef struct {
     mv_block_log log;
 
     mv_texts functions, operators; /* names */
-    mv_texts inputs;               /* inputs of operators: their sizes, a line end, their types, as
-                                    * JSON */
-    mv_map thread_of;              /* rows of threads by process and thread */
+    mv_texts inputs;               /* inputs of operators, as JSON: sizes, a line end, types */
+    mv_map thread_of;              /* row of each thread, by process and thread id */
     uint32_t threads;
 
     mv_kineto_range *ranges;
@@ -86,27 +84,27 @@ typedef struct {
     uint32_t device_count;
 
     uint64_t events;     /* of all kinds */
-    int64_t base_ns;     /* added to the times, since the epoch */
+    int64_t base_ns;     /* added to times to make them relative to the epoch */
     bool has_events;     /* the file has a list of events */
-    const char *refusal; /* the field of an event that makes the file unusable; NULL: none */
-    uint64_t refused_at; /* its byte */
+    const char *refusal; /* why the file is unusable; NULL: it is usable */
+    uint64_t refused_at; /* byte of the event that makes the file unusable */
     bool is_out_of_memory;
     uint64_t unreadable; /* memory events without a size, an address or a time */
     uint64_t failures;
 } mv_kineto;
 
-/* Reads the next element of the list of events. False when reading cannot continue: then either
- * json.failed or is_out_of_memory is set. */
+/* Reads the next element of the list of events. False when reading cannot continue: either
+ * json.failed or is_out_of_memory is set then. */
 bool mv_kineto_event(mv_kineto *k);
 
-/* Sets the stack and the operator of each memory event; the events are in order of thread and time
- * afterwards. O(n log n). False when memory is out. */
+/* Sets the stack and the operator of each memory event, and sorts the events by thread and time.
+ * O(n log n). False when out of memory. */
 bool mv_kineto_find_stacks(mv_kineto *k);
 
-/* The inputs of an operator in a few words: "[4096,1024]x[1024,4096] bf16" for two tensors of one
- * type, "[512,64] f32 x [8] i64" for different types. `inputs` as in mv_kineto.inputs: "Input
- * Dims", a line end, "Input type". Tensors without dimensions or elements, other values, and
- * everything beyond `out` are left out. "" if nothing remains. Returns `out`. */
+/* Describes the inputs of an operator briefly: "[4096,1024]x[1024,4096] bf16" for two tensors of
+ * one type, "[512,64] f32 x [8] i64" for different types. `inputs` is a text of mv_kineto.inputs:
+ * "Input Dims", a line end, "Input type". Tensors without dimensions or elements, other values, and
+ * everything that does not fit are left out. "" if nothing remains. Returns `out`. */
 #define MV_KINETO_SHAPES 160
 const char *mv_kineto_shapes(mv_span inputs, char out[MV_KINETO_SHAPES]);
 

@@ -5,7 +5,8 @@
 
 enum { REPORT_EVENTS = 1 << 14 };
 
-/* Any object, or list of objects: the key that identifies it may be the last one. */
+/* Accepts any object, and any list of objects, because the key that identifies the format may be
+ * the last one. */
 bool mv_kineto_probe(mv_span head)
 {
     uint64_t at = 0;
@@ -26,7 +27,7 @@ bool mv_kineto_probe(mv_span head)
 
 /* ---- the file's own members ---------------------------------------------------------------- */
 
-/* "distributedInfo": which rank of how many. */
+/* Reads "distributedInfo": the rank and the number of ranks. */
 static void read_ranks(mv_kineto *k)
 {
     mv_json *j = &k->json;
@@ -60,7 +61,7 @@ static bool read_events(mv_kineto *k)
     return !k->json.failed;
 }
 
-/* The value of a key of the whole file. */
+/* Reads the value of one of the file's own keys. */
 static bool read_member(mv_kineto *k, mv_json_token key)
 {
     mv_json *j = &k->json;
@@ -97,7 +98,7 @@ static bool read_members(mv_kineto *k)
     return !j->failed;
 }
 
-/* The end of the last line is not worth a note. */
+/* Skips blanks after the last value: they are not worth a note. */
 static void pass_blanks(mv_source *source)
 {
     while (
@@ -108,8 +109,8 @@ static void pass_blanks(mv_source *source)
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
-/* Devices keep their numbers; with two kinds of devices, those of the second kind follow. The CPU
- * is the last one. */
+/* Devices keep their numbers. If there are two kinds of devices, those of the second kind follow.
+ * The CPU is last. */
 static bool number_devices(mv_kineto *k)
 {
     int64_t first_type = -1;
@@ -140,7 +141,7 @@ static bool number_devices(mv_kineto *k)
     return next <= MV_BLOCK_LOG_HOST;
 }
 
-/* ---- to rows ------------------------------------------------------------------------------- */
+/* ---- conversion to rows -------------------------------------------------------------------- */
 
 static void add_memory(mv_kineto *k, const mv_kineto_memory *m)
 {
@@ -195,7 +196,7 @@ static void add_steps(mv_kineto *k)
     }
 }
 
-/* The reason why the file has nothing to show, or nothing trustworthy. */
+/* Fails with the reason why the file contains nothing to show, or nothing trustworthy. */
 static mv_code refuse(mv_kineto *k)
 {
     const char *why;

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "parse/kineto/kineto.h"
 
-/* Type names as PyTorch's profiler writes them: the C++ names of scalarTypeToTypeMeta. */
+/* The type names that PyTorch's profiler writes: the C++ names of scalarTypeToTypeMeta. */
 static const struct {
     const char *name, *brief;
 } types[] = {{"float", "f32"},
@@ -47,7 +47,7 @@ static void brief_type(mv_span name, char out[MOST_TYPE])
                    (const char *)name.data);
 }
 
-/* A value in the list of sizes, without its blanks, or the number of lists in it. */
+/* One value in the list of sizes, without blanks; for a list of lists their number. */
 static void take_size(mv_span value, char out[MOST_TENSOR])
 {
     uint64_t length = 0, lists = 0;
@@ -63,11 +63,12 @@ static void take_size(mv_span value, char out[MOST_TENSOR])
     out[length] = 0;
     if (lists > 0)
         snprintf(out, MOST_TENSOR, "%llu tensor%s", (unsigned long long)lists, mv_plural(lists));
-    else if (length < 3 || strcmp(out, "[0]") == 0) /* an output whose size is not known yet */
+    else if (length < 3 || strcmp(out, "[0]") == 0) /* an output whose size is not yet known */
         *out = 0;
 }
 
-/* The next value of the list that begins at text[0]; *at is 0 at first. False after the last. */
+/* The next value of the list that begins at text[0]; *at must be 0 at first. False after the last
+ * value. */
 static bool next_value(mv_span text, uint64_t *at, mv_span *value)
 {
     uint64_t first, depth = 0;

@@ -2,11 +2,11 @@
 
 #include "base/grow.h"
 
-/* The effect of a call: what its key names, and whether it makes or ends that. */
+/* The effect of a call on the object that its key names: the call makes or ends the object. */
 typedef struct {
     uint8_t key; /* mv_live_alive_key; MV_ALIVE_KEYS: none */
     bool is_by_handle, makes, ends;
-    uint8_t ended_by; /* of one that makes: an action that ends it */
+    uint8_t ended_by; /* if the call makes the object: the action that ends it */
 } effect;
 
 #define MAKES(what, by_handle, ended_by)                           \
@@ -18,7 +18,7 @@ typedef struct {
         MV_ALIVE_##what, by_handle, false, true, 0 \
     }
 
-/* Actions without a row make nothing that is kept. */
+/* Actions without a row here make nothing that is kept. */
 static const effect effects[MV_API_ACTION_COUNT] = {
     [MV_API_ALLOC] = MAKES(ADDR, false, FREE),
     [MV_API_FREE] = ENDS(ADDR, false),
@@ -98,7 +98,8 @@ static void drop(mv_live_alive *a, uint32_t row)
     a->kept--;
 }
 
-/* Keeps the record as the newest of its key; `hides`: an older one stays below it. */
+/* Keeps the record as the newest of its key. With `hides`, an older record of the key stays below
+ * it; otherwise it is dropped. */
 static bool hold(mv_live_alive *a, mv_map *map, uint64_t key, const mv_live_record *r, bool hides)
 {
     uint32_t older = mv_map_find(map, key), row;
@@ -112,7 +113,7 @@ static bool hold(mv_live_alive *a, mv_map *map, uint64_t key, const mv_live_reco
     return true;
 }
 
-/* Ends the newest of a key; the size of its record, 0 if there is none. */
+/* Ends the newest record of a key. Returns the record's size, or 0 if there is none. */
 static uint64_t end(mv_live_alive *a, mv_map *map, uint64_t key)
 {
     uint32_t row = mv_map_take(map, key), outer;
@@ -124,7 +125,7 @@ static uint64_t end(mv_live_alive *a, mv_map *map, uint64_t key)
     outer = a->rows[row].outer;
     drop(a, row);
     if (outer != MV_NOT_IN_MAP)
-        mv_map_put(map, key, outer); /* cannot fail: its slot was just left */
+        mv_map_put(map, key, outer); /* cannot fail: the slot was just emptied */
     return size;
 }
 
@@ -152,7 +153,7 @@ static bool add_block(mv_live_alive *a, const mv_live_record *r)
     return hold(a, &a->blocks[list], r->addr, r, false);
 }
 
-/* One unmap may end several pieces that were mapped separately. */
+/* One unmap call may end several pieces that were mapped separately. */
 static void end_mappings(mv_live_alive *a, const mv_live_record *r)
 {
     uint64_t found = 0, size;
@@ -178,8 +179,8 @@ static bool add_call(mv_live_alive *a, const mv_live_record *r)
     return !e->makes || hold(a, &a->by[e->key], key, r, r->action == MV_API_RETAIN);
 }
 
-/* The block of a heap at an address, or for 0 the newest of any heap; *above: the row that hides
- * it. Blocks of several heaps may begin at one address. */
+/* The heap's block at an address; for heap 0, the newest block of any heap. *above is the row that
+ * hides it: blocks of several heaps may begin at one address. */
 static uint32_t find_heap_block(const mv_live_alive *a, uint64_t heap, uint64_t addr,
                                 uint32_t *above)
 {
@@ -216,7 +217,7 @@ static void reset_heap(mv_live_alive *a, uint64_t heap)
     }
 }
 
-/* Readers take a resize for a free, and an allocation by the same stack. */
+/* A resize counts as a free and an allocation with the same stack. */
 static bool add_heap(mv_live_alive *a, const mv_live_record *r)
 {
     uint32_t above, row = find_heap_block(a, r->text, r->addr, &above);
@@ -238,7 +239,7 @@ static bool add_heap(mv_live_alive *a, const mv_live_record *r)
     return r->action == MV_HEAP_FREE || hold(a, &a->by[MV_ALIVE_HEAP], r->addr, &made, true);
 }
 
-/* A new pinned mark takes the place of the one before it, which becomes one of the others. */
+/* A new pinned mark replaces the previous one, which becomes an ordinary mark. */
 static bool add_mark(mv_live_alive *a, const mv_live_record *r)
 {
     uint32_t row, swapped, *place;
@@ -279,7 +280,7 @@ static bool add_range(mv_live_alive *a, const mv_live_record *r)
     }
 }
 
-/* The clocks of a call are in the records after it. */
+/* The clocks of a call are in later records. */
 static bool add_clock(mv_live_alive *a, const mv_live_record *r)
 {
     if (r->kind == MV_LIVE_EVENT_LAUNCHES && r->number > a->launches)

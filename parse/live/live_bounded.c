@@ -31,7 +31,7 @@ int mv_live_folded_open(const char *path)
     return open(folded, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Appends bytes of a file; those after its end are zeros. False: memory is out. */
+/* Appends bytes of a file, and zeros for those beyond its end. False when out of memory. */
 static bool append(image *i, int fd, uint64_t at, uint64_t length)
 {
     uint64_t done = 0;
@@ -56,7 +56,8 @@ static uint64_t slots(uint64_t bytes)
     return (bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
 }
 
-/* The header of the chunk at `at`, and the bytes of its slots; 0: there is no chunk. */
+/* The header of the chunk at `at`. Returns the bytes of the chunk's slots, or 0 if there is no
+ * chunk. */
 static uint64_t chunk_at(int fd, uint64_t at, uint64_t file_bytes, mv_wire_chunk *head)
 {
     uint8_t bytes[sizeof *head];
@@ -69,8 +70,8 @@ static uint64_t chunk_at(int fd, uint64_t at, uint64_t file_bytes, mv_wire_chunk
     return slots(length + sizeof *head);
 }
 
-/* A chunk that is being filled: the seal is read first, since the count is final once there is
- * one. */
+/* Appends a chunk that may still be growing. The seal is read first, because the count is final
+ * once the chunk is sealed. */
 static bool append_chunk(image *i, uint64_t at, uint64_t bytes)
 {
     uint64_t seal = 0, head = i->count + sizeof(mv_wire_chunk) + offsetof(mv_live_head, seal);
@@ -84,7 +85,7 @@ static bool append_chunk(image *i, uint64_t at, uint64_t bytes)
     return true;
 }
 
-/* The chunks of one kind at the places, and from `start` on. */
+/* Appends the chunks of one kind at `places`, and all from `start` on. */
 static bool append_kind(image *i, uint16_t kind, const uint64_t *places, uint64_t count,
                         uint64_t start)
 {
@@ -105,7 +106,7 @@ static bool append_kind(image *i, uint16_t kind, const uint64_t *places, uint64_
     return true;
 }
 
-/* Reads the places of a PLACES chunk; NULL: memory is out. */
+/* Reads the content of a PLACES chunk; NULL when out of memory. */
 static uint64_t *read_places(mv_arena *arena, int folded, uint64_t at, uint64_t bytes,
                              uint64_t *count)
 {

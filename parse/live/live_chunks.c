@@ -5,10 +5,10 @@
 
 #include "base/grow.h"
 
-/* Number of bytes examined to decide whether a chunk was ever begun there. */
+/* Number of bytes that are zero where no chunk has begun, except for headers being written. */
 enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
-/* Committed bytes of a chunk at the first look. */
+/* The committed bytes of a chunk at the first look. */
 typedef struct {
     uint64_t at, committed;
 } seen;
@@ -18,8 +18,8 @@ typedef struct {
     mv_span file;
     mv_build *build;
     mv_live_chunks *out;
-    bool names; /* read NAMES; else all others */
-    seen *seen; /* [seen_count] in the order of the file */
+    bool names; /* read only NAMES chunks; else all others */
+    seen *seen; /* [seen_count] in file order */
     uint32_t seen_count, seen_capacity, next_seen;
 } search;
 
@@ -39,7 +39,7 @@ static void note_damage(search *s, uint64_t at, const char *what)
     mv_build_note(s->build, MV_NOTE_DAMAGED, "%s at byte %llu", what, (unsigned long long)at);
 }
 
-/* A word that a running capture may be writing. */
+/* Loads a word that a running capture may be writing. */
 static uint64_t load_word(const uint8_t *at)
 {
     uint64_t value;
@@ -50,7 +50,8 @@ static uint64_t load_word(const uint8_t *at)
     return value;
 }
 
-/* Whether no chunk was begun at `at`: while headers are being written there are no records yet. */
+/* Whether no chunk has begun at `at`. A chunk whose headers are being written has no records
+ * yet. */
 static bool is_blank(mv_span file, uint64_t at)
 {
     uint64_t left = file.length - at, end = left < PROBE_BYTES ? left : PROBE_BYTES;
@@ -89,7 +90,7 @@ static uint64_t seen_before(search *s, uint64_t at)
                : 0;
 }
 
-/* The records of the chunk whose header is at `at`; false when they are not plausible. */
+/* Finds the records of the chunk whose header is at `at`; false if they are not plausible. */
 static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *chunk)
 {
     uint64_t body = chunk->at + sizeof *head, room = s->file.length - body;
@@ -121,8 +122,7 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
     return true;
 }
 
-/* The position of the next chunk after one, which may be cut, or after a position without a
- * chunk. */
+/* The position after a chunk, which may be cut, or after a slot without a chunk. */
 static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head)
 {
     uint64_t left = file.length - at, bytes;
@@ -134,7 +134,7 @@ static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head
            MV_LIVE_CHUNK_BYTES;
 }
 
-/* The first look: only at chunks of events. */
+/* The first look, at chunks of events only. */
 static bool look_first(search *s)
 {
     mv_wire_chunk head;
@@ -153,8 +153,8 @@ static bool look_first(search *s)
     return true;
 }
 
-/* Reads the chunk that may begin at a position, and returns the next position; MV_NO_OFFSET: memory
- * is out. */
+/* Reads the chunk that may begin at a position. Returns the next position, or MV_NO_OFFSET when out
+ * of memory. */
 static uint64_t look_at(search *s, uint64_t at)
 {
     mv_live_chunk chunk = {.at = at};

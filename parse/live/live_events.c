@@ -51,7 +51,7 @@ static bool may_continue(const mv_live_merge *m, const mv_live_chunk *chunk)
     return !m->has_ended && !chunk->is_sealed;
 }
 
-/* The first record that counts: of a chunk that is not folded, one that is not folded either. */
+/* Finds the first record to use. In a chunk that is not folded, folded records are skipped. */
 static bool begin_records(mv_live_stream *s, const mv_live_chunk *chunk, uint64_t through,
                           mv_build *b)
 {
@@ -65,8 +65,8 @@ static bool begin_records(mv_live_stream *s, const mv_live_chunk *chunk, uint64_
 bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_ended, mv_build *b,
                         mv_live_merge *out)
 {
-    /* The facts, which contain the end, were read before the events: all of these are there
-     * then. */
+    /* The facts were read before the events, so if the facts contain the end, all events have been
+     * read. */
     *out = (mv_live_merge){.build = b,
                            .through = chunks->through,
                            .chunks = chunks->rows,
@@ -102,7 +102,7 @@ static void count_missing(mv_live_merge *m, uint64_t count)
     m->lost += count - under_way;
 }
 
-/* Numbers begin with 0 or 1. */
+/* Checks for missing numbers. The first number is 0 or 1. */
 static void count_number(mv_live_merge *m, const mv_live_record *r)
 {
     if (mv_live_is_beside(r->kind) || (m->through && r->sequence <= m->through))

@@ -6,14 +6,14 @@
  * While the capture is still running, chunks are read one after another, so the last records of
  * some are later than the last records of others. All records of the first look came before all
  * that are new at the second (live_chunks.h): so the merge ends at the highest number M of the
- * first look, and up to M it has every record that was committed by then.
+ * first look, and contains every record up to M that was committed by then.
  *
  *     thread 1  ──1──2─────5──6┊──8──        ┊ first look: M = 7
  *     thread 2  ────────3──4───┊7─────       3 and 4 may have come after it, and are there
  *
  * A missing number up to M was taken before its record was committed. If the thread that took it
- * may still be running (its chunk has only lower numbers, and is open), the call was under way: a
- * free may take long. All other missing numbers are lost. */
+ * may still be running (its chunk is open and has only lower numbers), the call was under way: a
+ * free can take a long time. All other missing numbers are lost. */
 #ifndef MV_LIVE_EVENTS_H
 #define MV_LIVE_EVENTS_H
 
@@ -23,21 +23,20 @@ typedef struct {
     mv_build *build;
     const mv_live_chunk *chunks;
     mv_live_stream *streams; /* one for each chunk */
-    uint32_t *heap;          /* [heap_count] streams, by their next record */
+    uint32_t *heap;          /* [heap_count] rows of `streams`, by next record */
     uint32_t heap_count;
     uint64_t through; /* mv_live_chunks */
     bool has_ended;   /* the recording has ended: no call is under way */
     bool started;
-    uint64_t last;      /* M; UINT64_MAX if nothing was new at the second look, or the recording has
-                         * ended */
+    uint64_t last;      /* M; UINT64_MAX if nothing is new, or the recording has ended */
     uint64_t next;      /* the next number expected */
     uint32_t open;      /* open chunks whose records have all been read */
-    uint64_t under_way; /* numbers not seen yet */
-    uint64_t lost;      /* numbers not seen, and lost */
-    uint64_t lost_at;   /* the first of them */
+    uint64_t under_way; /* missing numbers of calls that were under way */
+    uint64_t lost;      /* all other missing numbers */
+    uint64_t lost_at;   /* the first lost number */
 } mv_live_merge;
 
-/* False: memory is out. */
+/* False when out of memory. */
 bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_ended, mv_build *b,
                         mv_live_merge *out);
 

@@ -16,36 +16,36 @@
 enum {
     HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head),
     LEAST_RECORD = 2, /* smallest record that makes an id, in bytes */
-    NEAR_SLOTS = 32,  /* looked at beyond the last chunk at each update. Most that a chunk can leave
-                       * blank before it: MV_LIVE_MOST_TABLE, 17 slots */
-    FAR_UPDATES = 16, /* one update in this many looks at all slots up to the end of the file */
+    NEAR_SLOTS = 32,  /* slots to check beyond the last chunk at each update: a chunk that is being
+                       * written leaves up to MV_LIVE_MOST_TABLE bytes, 17 slots, blank before it */
+    FAR_UPDATES = 16, /* one update in this many checks all slots up to the end of the file */
     PATIENCE = 2      /* updates after which a number that no thread can write is lost */
 };
 
-/* As a seal: of a chunk that the file ends in, or whose counts are damaged. */
+/* Seal of a chunk that is cut by the end of the file, or whose counts are damaged. */
 #define CUT 1
 
 /* A source's place in the heap. */
 typedef enum {
     NO_SOURCE, /* unused row */
-    IDLE,      /* not in the heap: all its records were given, and more may come */
-    UNREAD,    /* sealed, and nothing was read yet: by the chunk's first number */
+    IDLE,      /* not in the heap: all its records were returned, and more may come */
+    UNREAD,    /* by the chunk's first number: sealed, and nothing was read yet */
     READY      /* by its next record */
 } source_state;
 
-/* An EVENTS chunk. Its bytes from s.c.span.data on were read, and not given yet. */
+/* An EVENTS chunk. The bytes from s.c.span.data on were read, but not all were decoded. */
 typedef struct {
     mv_live_stream s;
-    uint64_t at;     /* of the chunk's header */
-    uint64_t end;    /* the slot after it */
-    int fd;          /* the file that it is in */
+    uint64_t at;     /* position of the chunk's header */
+    uint64_t end;    /* position of the slot after it */
+    int fd;          /* the file that contains it */
     uint64_t room;   /* bytes of records that the chunk can hold */
-    uint64_t read;   /* of them, that were read from the file */
+    uint64_t read;   /* bytes of records read so far */
     uint64_t sealed; /* the seal; 0: open */
     uint8_t *bytes;  /* [capacity] */
     uint64_t capacity;
     source_state state;
-    bool is_folded; /* in the folded part */
+    bool is_folded; /* the chunk is in the folded part */
 } source;
 
 typedef struct {
@@ -54,7 +54,7 @@ typedef struct {
 
 /* A NAMES chunk that is not complete yet. */
 typedef struct {
-    mv_live_chunk chunk; /* records: what was read */
+    mv_live_chunk chunk; /* its `records` were read so far */
     uint8_t *bytes;      /* [room] */
     uint64_t room;
 } names_chunk;
@@ -66,34 +66,34 @@ struct mv_live_follow {
     mv_build build;
     mv_live_names names;
     mv_live_follow_state status;
-    uint64_t file_bytes, seen_bytes; /* seen: when all slots were looked at */
-    uint64_t frontier;               /* slots from here on were not found to have a chunk */
-    uint64_t *blank;                 /* [blank_count] slots before it that were blank */
+    uint64_t file_bytes, seen_bytes; /* seen_bytes: size when all slots were last checked */
+    uint64_t frontier;               /* no chunk has been found from here on */
+    uint64_t *blank;                 /* [blank_count] slots before the frontier without a chunk */
     uint32_t blank_count, blank_capacity;
     source *sources; /* [source_count] */
     uint32_t source_count, source_capacity;
-    uint32_t *heap; /* [heap_count] sources by their next record */
+    uint32_t *heap; /* [heap_count] rows of `sources`, by next record */
     uint32_t heap_count, heap_capacity;
     names_chunk *open_names; /* [names_count] */
     uint32_t names_count, names_capacity;
-    uint64_t *names_at; /* [names_at_count] of all NAMES chunks */
+    uint64_t *names_at; /* [names_at_count] positions of all NAMES chunks */
     uint32_t names_at_count, names_at_capacity;
     finished *finished; /* [finished_count] */
     uint32_t finished_count, finished_capacity;
-    int folded;        /* -1: none */
+    int folded;        /* descriptor of the folded part; -1: none */
     char *folded_path; /* NULL: the file is not bounded */
     uint64_t facts_read;
     uint64_t after; /* numbers up to here are skipped */
     uint64_t next;  /* the next number expected */
     uint64_t now_us;
     uint32_t updates,
-        nobody; /* nobody: consecutive updates at which no thread could write `next` */
+        nobody; /* nobody: consecutive updates in which no thread could write `next` */
     bool has_started;
 };
 
 /* ---- bytes ------------------------------------------------------------------------------- */
 
-/* Up to `length` bytes at `at`; fewer at the file's end. */
+/* Reads up to `length` bytes at `at`; fewer at the end of the file. */
 static uint64_t read_at(mv_live_follow *f, int fd, void *to, uint64_t length, uint64_t at)
 {
     uint64_t done = 0;
@@ -115,7 +115,7 @@ static bool read_word(mv_live_follow *f, int fd, uint64_t at, uint64_t *value)
     return read_at(f, fd, value, sizeof *value, at) == sizeof *value;
 }
 
-/* The seal is read first: the count is final once there is a seal. */
+/* The seal is read first: once a chunk is sealed, its count is final. */
 static bool read_counts(mv_live_follow *f, int fd, uint64_t at, uint64_t *seal, uint64_t *committed)
 {
     uint64_t head = at + sizeof(mv_wire_chunk);
@@ -191,7 +191,8 @@ static void drop_bytes(mv_live_follow *f, source *s)
     s->s.c = mv_cursor_over((mv_span){0});
 }
 
-/* Its records were all given. Without memory for the note it is never removed. */
+/* Drops a source whose records were all returned. If memory for `finished` runs out, the launcher
+ * never removes the chunk. */
 static void forget(mv_live_follow *f, source *s)
 {
     drop_bytes(f, s);
@@ -243,7 +244,7 @@ static bool refill(mv_live_follow *f, source *s)
     return committed <= s->read || read_records(f, s, committed);
 }
 
-/* Decodes the next record of a source; false: it has none now, and it may have been forgotten. */
+/* Decodes the next record of a source. False if it has none now; the source may be gone then. */
 static bool advance(mv_live_follow *f, source *s)
 {
     if (mv_live_stream_next(&s->s, NULL))
@@ -262,7 +263,7 @@ static bool advance(mv_live_follow *f, source *s)
 
 /* ---- chunks ------------------------------------------------------------------------------ */
 
-/* The headers of a chunk, read at once: the magic is stored last. */
+/* Reads the headers of a chunk in one call: writers store the magic last. */
 typedef struct {
     mv_wire_chunk wire;
     mv_live_head live;
@@ -326,7 +327,7 @@ static bool add_names(mv_live_follow *f, uint64_t at, const headers *h)
            out_of_memory(f);
 }
 
-/* Takes the chunk at a slot, if one was begun there. */
+/* Adds the chunk at a slot, if one has begun there. */
 static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
 {
     headers h;
@@ -345,7 +346,7 @@ static bool take_chunk(mv_live_follow *f, uint64_t at, uint64_t *after)
     return h.wire.kind != MV_LIVE_NAMES || add_names(f, at, &h);
 }
 
-/* Looks again at slots that were blank. */
+/* Checks slots again that were blank. */
 static bool look_back(mv_live_follow *f)
 {
     uint32_t kept = 0;
@@ -361,7 +362,7 @@ static bool look_back(mv_live_follow *f)
     return true;
 }
 
-/* The slots from the frontier up to a chunk that was found are blank for now. */
+/* Moves the frontier past a new chunk; the slots before the chunk are blank for now. */
 static bool move_frontier(mv_live_follow *f, uint64_t chunk, uint64_t after)
 {
     for (; f->frontier < chunk; f->frontier = slot_after(f->frontier, NULL))
@@ -371,7 +372,7 @@ static bool move_frontier(mv_live_follow *f, uint64_t chunk, uint64_t after)
     return true;
 }
 
-/* Looks at slots after the last chunk, up to `most` blank ones in a row. */
+/* Checks slots after the last chunk, until `most` in a row are blank. */
 static bool look_ahead(mv_live_follow *f, uint64_t most)
 {
     uint64_t after, blank = 0;
@@ -417,7 +418,7 @@ static bool read_facts(mv_live_follow *f)
     return f->build.code == MV_OK;
 }
 
-/* Reads what is new in one chunk; *is_done: nothing will follow. */
+/* Reads the new records of a NAMES chunk; *is_done: there will be no more. */
 static bool read_name_records(mv_live_follow *f, names_chunk *n, bool *is_done)
 {
     uint64_t seal = 0, committed = 0, had = n->chunk.records.length, got;
@@ -461,14 +462,14 @@ static bool read_names(mv_live_follow *f)
 
 /* ---- the folded part --------------------------------------------------------------------- */
 
-/* The folded part: its number `through`, and the chunks. */
+/* Reads the headers of the folded part, and the last number folded into it. */
 static bool read_folded(mv_live_follow *f, int fd, uint64_t *through, headers *folded)
 {
     return read_headers(f, fd, 2 * MV_LIVE_CHUNK_BYTES, folded) &&
            folded->wire.kind == MV_LIVE_FOLDED && (*through = folded->wire.first_row, true);
 }
 
-/* Whether records that were not given yet were folded since the file was opened. */
+/* Whether records were folded, since the file was opened, before this reader returned them. */
 static bool is_overtaken(mv_live_follow *f)
 {
     headers folded;
@@ -484,7 +485,7 @@ static bool is_overtaken(mv_live_follow *f)
 
 /* ---- updates ----------------------------------------------------------------------------- */
 
-/* Whether a thread may have taken the number `next`, and not written its record yet. */
+/* Whether a thread may have taken the number `next` without having written its record. */
 static bool may_write_next(const source *s, uint64_t next)
 {
     return s->state == IDLE && !s->sealed && s->s.next.sequence < next;
@@ -516,7 +517,7 @@ mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
     f->file_bytes = (uint64_t)st.st_size;
     f->now_us = now_us;
-    /* Names are committed before the records that use them, so they are read after these. */
+    /* Names are committed before the records that use them, so names are read after records. */
     if (!read_facts(f) || !look(f) || !read_sources(f) || !look_ahead(f, NEAR_SLOTS) ||
         !read_names(f) || f->build.code != MV_OK)
         return mv_fail(err, f->build.code == MV_OK ? MV_NOMEM : f->build.code, MV_NO_OFFSET,
@@ -529,7 +530,7 @@ mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
-/* Makes the first source of the heap ready; false: there is none. */
+/* Makes the first source of the heap ready. False if there is none. */
 static bool ready_first(mv_live_follow *f)
 {
     while (f->heap_count) {
@@ -555,7 +556,7 @@ static bool is_given_up(const mv_live_follow *f, const mv_live_record *first)
            (f->now_us > first->time_us && f->now_us - first->time_us > MV_LIVE_FOLLOW_LATE_US);
 }
 
-/* Whether the record may be given now, and what its number means for those that are missing. */
+/* Whether the record may be returned now. Updates the counts of missing numbers. */
 static bool count_number(mv_live_follow *f, const mv_live_record *r)
 {
     mv_live_follow_state *status = &f->status;
@@ -602,7 +603,7 @@ bool mv_live_follow_next(mv_live_follow *f, mv_live_record *out)
     return false;
 }
 
-/* ---- meaning ----------------------------------------------------------------------------- */
+/* ---- ids --------------------------------------------------------------------------------- */
 
 mv_stack_id mv_live_follow_stack(mv_live_follow *f, uint64_t id_and_1)
 {
@@ -639,7 +640,7 @@ const mv_live_follow_state *mv_live_follow_status(const mv_live_follow *f)
     return &f->status;
 }
 
-/* ---- what is no longer needed ------------------------------------------------------------- */
+/* ---- finished chunks ---------------------------------------------------------------------- */
 
 bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes)
 {

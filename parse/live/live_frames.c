@@ -1,4 +1,4 @@
-/* Frames of a live file in the form of the model: lines of Python, symbols of native code. */
+/* Converts frames of a live file to the model: line numbers for Python, symbols for native code. */
 #include "base/grow.h"
 #include "base/sort.h"
 #include "parse/live/live_names.h"
@@ -37,7 +37,7 @@ static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t 
         offsets[i] = places[i].offset;
         lines[i] = MV_NO_LINE;
     }
-    /* An empty table was too long to be kept: then only the first line is known. */
+    /* An empty table was too long to be recorded: then only the first line is known. */
     if (code->table.length == 0)
         for (uint32_t i = 0; i < count; i++)
             lines[i] = code->first_line;
@@ -111,7 +111,7 @@ static mv_frame_row native_row(mv_live_names *n, const mv_symbols *s, uint32_t a
     return row;
 }
 
-/* Adds the answers to the frames that are already resolved. */
+/* Adds the resolved symbols to the frames. */
 static bool keep_symbols(mv_live_names *n, const uint32_t *ids, uint32_t count, const mv_symbols *s)
 {
     uint64_t all = n->resolved_count + s->first[count];

@@ -4,7 +4,8 @@
 #include "base/sort.h"
 
 /* Sources: kSmallSize, kSmallBuffer, PyTorch CUDACachingAllocator. A block of the small pool has at
- * most SMALL_BLOCK bytes, a block of the large pool more: so the final heap shows the pools. */
+ * most SMALL_BLOCK bytes, a block of the large pool has more, so the final heap shows which pool a
+ * segment is in. */
 enum { SMALL_BLOCK = 1 << 20, SMALL_SEGMENT = 2 << 20 };
 
 /* ---- holdings ---------------------------------------------------------------------------- */
@@ -87,7 +88,7 @@ static void note_conflict(tiling *t, const mv_live_holding *h)
                   (unsigned long long)h->size, (unsigned long long)h->addr, h->list);
 }
 
-/* When holdings overlap, the newest stays: the others must have ended. */
+/* Drops all but the newest of overlapping holdings: the others must have ended. */
 static void drop_overlaps(tiling *t, sorted *s)
 {
     uint64_t kept = 0;
@@ -192,7 +193,7 @@ static void end_segment(tiling *t, mv_segment_row *row)
     mv_build_segment(t->build, row);
 }
 
-/* The segment with its blocks. A block that extends beyond the segment's end is left out. */
+/* Adds a segment and its blocks. A block that extends beyond the segment's end is left out. */
 static void tile_segment(tiling *t, const mv_live_holding *h)
 {
     mv_segment_row row = begin_segment(t, h);
@@ -215,7 +216,7 @@ static void tile_segment(tiling *t, const mv_live_holding *h)
     end_segment(t, &row);
 }
 
-/* Blocks outside all segments, up to `limit`: blocks that touch share a new segment. */
+/* Adds blocks outside all segments, up to `limit`: adjacent blocks share a new segment. */
 static void tile_strays(tiling *t, uint64_t limit)
 {
     const mv_live_holding *first = &t->blocks.rows[t->next_block], *block = first;

@@ -3,7 +3,7 @@
 #include "base/grow.h"
 #include "parse/live/varint.h"
 
-/* Calls that the compiler inlined are frames of their own. */
+/* Functions that the compiler inlined have their own frames. */
 enum { MOST_FRAMES = 4 * MV_LIVE_MOST_FRAMES };
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -103,7 +103,7 @@ static bool read_stack(mv_live_names *n, mv_cursor *c)
     return ADD_ROW(n, stacks, row);
 }
 
-/* One record. Thread names, for which the model has no column, are skipped. */
+/* Reads one record. Thread names are skipped, because the model has no column for them. */
 static bool read_record(mv_live_names *n, mv_cursor *c)
 {
     uint8_t kind = mv_take_u8(c);
@@ -143,7 +143,7 @@ static bool is_within(uint32_t number, uint32_t least, uint64_t most)
     return number >= least && number <= most;
 }
 
-/* Whether the numbers in a chunk's header can follow those made so far. */
+/* Whether the counts in a chunk's header are possible after those made so far. */
 static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uint64_t most)
 {
     return is_within(stated->strings, made->strings, most) &&
@@ -153,7 +153,7 @@ static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uin
            is_within(stated->stacks, made->stacks, most);
 }
 
-/* Marks rows of a lost chunk: their numbers are taken, their content is unknown. */
+/* Adds rows for a lost chunk: their numbers are used, but their content is unknown. */
 static void lose_rows(mv_live_names *n, const mv_live_made *stated)
 {
     for (; n->made.strings < stated->strings; n->made.strings++)

@@ -1,10 +1,10 @@
 /* The meaning of the ids in a live file: its NAMES chunks, in the order in which they were written.
  *
- *     mv_live_names_read      decodes the records; ids get their rows
- *     mv_live_names_resolve   lines of Python frames, symbols of native ones, all at once
- *     mv_live_names_stack     the model's stack of an id, made on first use
+ *     mv_live_names_read      decodes the records and gives ids their rows
+ *     mv_live_names_resolve   finds lines of Python frames and symbols of native ones, all at once
+ *     mv_live_names_stack     returns the model's stack of an id, created on first use
  *
- * Ids come from the file. An id out of range has no meaning, and is counted. */
+ * Ids come from the file, so they may be out of range: such ids have no meaning, and are counted. */
 #ifndef MV_LIVE_NAMES_H
 #define MV_LIVE_NAMES_H
 
@@ -16,29 +16,29 @@ typedef struct {
 } mv_live_string;
 
 typedef struct {
-    uint32_t file, name; /* ids of strings */
+    uint32_t file, name; /* string ids */
     int32_t first_line;
     uint32_t version;
     mv_span table;
 } mv_live_code;
 
 typedef struct {
-    uint32_t path; /* id of a string */
+    uint32_t path; /* string id */
     mv_span build_id;
     uint64_t bias, first, end;
 } mv_live_module;
 
 typedef struct {
     uint8_t kind;    /* mv_live_name: PYTHON, NATIVE, WORDS; 0: lost */
-    uint32_t of;     /* id of a code, module (MV_NO_ROW: in none) or string */
-    uint64_t offset; /* in the bytecode, or address */
-    uint32_t first;  /* mv_live_names.resolved[first] to [first + count - 1], innermost first */
+    uint32_t of;     /* id of a code object, module (MV_NO_ROW: none) or string */
+    uint64_t offset; /* offset in the bytecode, or address */
+    uint32_t first;  /* mv_live_names.resolved[first, first + count), innermost first */
     uint32_t count;
 } mv_live_frame;
 
 typedef struct {
-    uint32_t caller; /* id of a stack, smaller than its own, or MV_NO_ROW */
-    uint32_t frame;  /* id */
+    uint32_t caller; /* id of another stack, lower than its own, or MV_NO_ROW */
+    uint32_t frame;  /* frame id */
     uint32_t stack;  /* mv_stack_id + 1; 0: not used yet */
 } mv_live_stack;
 
@@ -54,28 +54,29 @@ typedef struct {
     mv_live_stack *stacks;
     mv_frame_id *resolved;
     uint64_t resolved_count, resolved_room;
-    uint32_t resolved_frames; /* frames that have their lines and symbols */
-    uint32_t missing;         /* modules that are not on this machine */
+    uint32_t resolved_frames; /* frames whose lines and symbols were looked up */
+    uint32_t missing;         /* modules that do not exist on this machine */
     bool is_damaged;          /* names were lost */
-    bool is_elsewhere;        /* recorded on another machine: no file of this machine is opened */
+    bool is_elsewhere;        /* another machine's recording: no local files are opened */
 } mv_live_names;
 
-/* False: memory is out. `most` is the largest number of ids of a kind that the file can hold. */
+/* False when out of memory. `most` is the largest number of ids of one kind for which the file has
+ * space. */
 bool mv_live_names_read(mv_arena *arena, const mv_live_chunks *chunks, uint64_t most, mv_build *b,
                         mv_live_names *out);
 
-/* The same chunk by chunk, in the order of the file, for a file that grows. `from` is the number of
- * bytes of the chunk's records that were read before; the records must not move. */
+/* The same one chunk at a time, in file order, for a file that grows. `from` bytes of the chunk's
+ * records were read before; the records must not move. */
 void mv_live_names_init(mv_arena *arena, mv_build *b, mv_live_names *out);
 bool mv_live_names_add(mv_live_names *n, const mv_live_chunk *chunk, uint64_t from, uint64_t most);
 
-/* live_frames.c: gives every frame that is new since the last call its lines or symbols. */
+/* Looks up lines or symbols for frames that are new since the last call (live_frames.c). */
 mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err);
 
 /* Counts invalid names. */
 void mv_live_names_damaged(mv_live_names *n, const char *what);
 
-/* By id + 1, the form in events; 0 gives MV_NO_STRING and MV_NO_STACK. */
+/* The row for id + 1, as events contain it; 0 gives MV_NO_STRING and MV_NO_STACK. */
 mv_string_id mv_live_names_string(mv_live_names *n, uint64_t id_and_1);
 mv_stack_id mv_live_names_stack(mv_live_names *n, uint64_t id_and_1);
 

@@ -7,7 +7,7 @@
 #include "parse/live/live_chunks.h"
 #include "parse/live/varint.h"
 
-/* The headers of a chunk, as they are in the file. */
+/* The headers of a chunk, as stored in the file. */
 typedef struct {
     mv_wire_chunk wire;
     mv_live_head live;
@@ -26,7 +26,7 @@ static bool is_text(mv_span span, const char *text)
     return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
 }
 
-/* As mv_live_facts_have_end. */
+/* As mv_live_facts_have_end, but reads only the FACTS chunk. */
 static bool have_end(int fd, const headers *facts)
 {
     uint8_t bytes[MV_LIVE_CHUNK_BYTES];
@@ -50,7 +50,7 @@ static uint64_t slot_after(uint64_t at, uint64_t bytes, uint64_t most)
     return (end + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
 }
 
-/* Parts that were removed from a bounded recording (docs/recorder.md) are not looked at. */
+/* Skips parts that were removed from a bounded recording (docs/recorder.md). */
 static uint64_t find_mark(int fd, const struct stat *st)
 {
     uint64_t mark = mv_mix((uint64_t)st->st_dev, (uint64_t)st->st_ino);

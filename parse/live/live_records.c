@@ -30,7 +30,7 @@ static uint64_t take_size(mv_cursor *c)
     return n & 1 ? n >> 1 : (n >> 1) * 512;
 }
 
-/* A plain id as id + 1, so that 0 means none everywhere. */
+/* Converts an id to id + 1, so that 0 means none everywhere. */
 static uint64_t take_id(mv_cursor *c)
 {
     uint64_t id = mv_take_varint(c);

@@ -6,41 +6,41 @@
 
 typedef struct {
     uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
-    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action, COUNT: mv_live_count; 0 if
+    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action, COUNT: mv_live_count; 0:
                         * unknown */
-    uint32_t thread;   /* the kernel's id */
-    uint64_t sequence; /* TOTALS: of the previous record */
+    uint32_t thread;   /* the kernel's thread id */
+    uint64_t sequence; /* TOTALS: number of the previous record */
     uint64_t time_us;  /* CLOCK_MONOTONIC */
     uint64_t addr, size;
     uint64_t allocated, reserved; /* TOTALS, OOM */
-    uint64_t number;              /* CALL: handle; BEGIN, END: the range's */
-    uint64_t text;                /* CALL: API's name, HEAP: heap, marks: text; id + 1, 0: none */
+    uint64_t number;              /* CALL: handle; BEGIN, END: number of the range */
+    uint64_t text;                /* id + 1, 0: none. CALL: API's name, HEAP: heap, marks: text */
     uint64_t library;             /* CALL, HEAP: id + 1 */
     uint64_t stack;               /* id + 1 */
-    int64_t device_type;          /* c10::DeviceType of BLOCK, FREE, OOM, TOTALS; of CALL: the
-                                   * thread's last */
-    int64_t device;               /* CALL, HEAP: as recorded; else from the last DEVICE record */
+    int64_t device_type;          /* c10::DeviceType; BLOCK, FREE, OOM, TOTALS: of the record; CALL:
+                                   * of the thread's last such record */
+    int64_t device;               /* CALL, HEAP: as recorded; others: from the last DEVICE record */
     int64_t current;              /* CALL: from the last DEVICE record, -1: none */
     int64_t result;               /* CALL */
 } mv_live_record;
 
-/* A chunk that is being read: its next record, and the base of relative values. */
+/* Decodes a chunk: its next record, and the base of relative values. */
 typedef struct {
-    uint64_t at; /* byte of the chunk in the file */
+    uint64_t at; /* position of the chunk in the file */
     mv_cursor c;
     mv_live_record next;
     uint64_t recent[MV_LIVE_RECENT];
     uint32_t recent_count; /* addresses written in full so far */
-    uint64_t last;         /* the newest of them */
+    uint64_t last;         /* the last of these addresses */
     int64_t device_type, device;
-    uint32_t thread; /* the chunk's, until a record names another */
+    uint32_t thread; /* the chunk's thread, or the one that a THREAD record names */
 } mv_live_stream;
 
 mv_live_stream mv_live_stream_begin(const mv_live_chunk *chunk);
 
 /* Decodes the next record other than DEVICE and THREAD into s->next; false at the end or at damage,
- * which is noted unless `b` is NULL. A stream whose cursor did not overrun goes on when its span
- * grows: records are committed whole. */
+ * which is noted unless `b` is NULL. If its cursor did not overrun, a stream can continue when its
+ * span grows, because only whole records are committed. */
 bool mv_live_stream_next(mv_live_stream *s, mv_build *b);
 
 #endif

@@ -9,20 +9,20 @@
 
 typedef struct {
     bool blocks[MV_LIVE_LISTS];
-    bool calls[MV_LIVE_LISTS]; /* that prove the device */
+    bool calls[MV_LIVE_LISTS]; /* with calls that prove that the device exists */
     bool heaps[MV_LIVE_LISTS];
 } seen_devices;
 
-/* One of the two readers, and what is alive where it is. */
+/* One of the two readers, and the set of records that are alive at its position. */
 typedef struct {
     mv_arena arena;
     mv_live_follow *follow;
     mv_live_alive alive;
-    mv_live_record next; /* read, and after the moment */
+    mv_live_record next; /* decoded, but later than `until_us` */
     bool has_next;
-    bool has_any;            /* has taken a record */
+    bool has_any;            /* a record was taken */
     uint64_t sequence;       /* the highest number taken */
-    uint64_t records, bytes; /* all that were taken, and of followers that were closed */
+    uint64_t records, bytes; /* all taken so far, including those of closed followers */
     seen_devices used;
 } reader;
 
@@ -68,7 +68,7 @@ static bool open_again(mv_live_watch *w, reader *r, mv_err *err)
     return true;
 }
 
-/* Whether another file has the name now, or the same one has lost its end. */
+/* Whether the name now belongs to another file, or the file became shorter. */
 static bool is_replaced(const mv_live_watch *w, const struct stat *now)
 {
     return w->file.st_dev != now->st_dev || w->file.st_ino != now->st_ino ||
@@ -93,7 +93,7 @@ static void note_device(seen_devices *used, const mv_live_record *r)
     }
 }
 
-/* Takes the records up to a moment. False: memory is out. */
+/* Takes the records up to a given time. False when out of memory. */
 static bool take_records(reader *r, uint64_t until_us)
 {
     for (;; r->has_next = false) {
@@ -178,15 +178,16 @@ void mv_live_watch_close(mv_live_watch *w)
 
 typedef enum { MADE, MADE_BEFORE, ENDED } place_kind;
 
-/* A record of the trace. */
+/* A record of the trace, and its place there. */
 typedef struct {
-    uint64_t part;  /* 0: up to `since`; 1: what ended after it; 2: what was made after it */
-    uint64_t order; /* in the part: number, or of ends its complement: the newest end first */
-    uint32_t row;   /* of w->now for MADE, else of w->before */
+    uint64_t part;  /* 0: up to `since`; 1: ends of blocks after it; 2: blocks made after it */
+    uint64_t order; /* within the part: the number; in part 1 its complement, so that the newest end
+                     * comes first */
+    uint32_t row;   /* row of w->now for MADE, else of w->before */
     place_kind kind;
 } place;
 
-/* The rows that are used, by number. */
+/* The used rows of a reader, by number. */
 static place *sort_rows(mv_arena *arena, const reader *r, place_kind kind, uint64_t *count)
 {
     place *rows = mv_push_array(arena, place, r->alive.kept + 1);
@@ -200,7 +201,7 @@ static place *sort_rows(mv_arena *arena, const reader *r, place_kind kind, uint6
     return rows;
 }
 
-/* All places, in order. NULL: memory is out. */
+/* All records of the trace, in order. NULL when out of memory. */
 static place *find_places(const mv_live_watch *w, mv_arena *arena, uint64_t *count)
 {
     uint64_t now_count, before_count, k = 0;
@@ -240,7 +241,7 @@ static mv_live_alive_row row_at(const mv_live_watch *w, const place *p)
     return row;
 }
 
-/* All accelerators that occur. */
+/* The number of accelerators: all ordinals in the records are below it. */
 static uint32_t count_devices(const reader *r)
 {
     uint32_t devices = 0;

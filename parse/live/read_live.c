@@ -11,17 +11,18 @@
 
 enum {
     LEAST_RECORD = 2,      /* smallest record that makes an id, in bytes */
-    MOST_SKEW_US = 1000000 /* times of threads are put in order up to this difference */
+    MOST_SKEW_US = 1000000 /* times of different threads are put in order if they differ by no more
+                            * than this */
 };
 
 /* The events of one device. */
 typedef struct {
-    mv_event_row *rows; /* [count]; NULL for the list whose events go directly to the builder */
+    mv_event_row *rows; /* [count]; NULL: the list's events go directly to the builder */
     uint32_t count, capacity;
-    uint64_t allocated, reserved;         /* the sum of the events */
-    uint64_t off_allocated, off_reserved; /* last excess of the framework's own totals */
+    uint64_t allocated, reserved;         /* sums over the events */
+    uint64_t off_allocated, off_reserved; /* how far the framework's last totals differed */
     int64_t last_us;
-    uint64_t last_stack; /* of the last event, id + 1; and its thread */
+    uint64_t last_stack; /* stack of the last event, as id + 1 */
     uint32_t last_thread;
     bool has_segments;
 } device_list;
@@ -29,21 +30,21 @@ typedef struct {
 typedef struct {
     mv_arena scratch;
     mv_build build;
-    mv_live_names *names; /* their strings, frames, stacks and facts may be another builder's */
+    mv_live_names *names; /* may build another trace */
     mv_live_ranges ranges;
     mv_live_holdings blocks, segments, reservations;
-    mv_live_holdings foreign; /* mapped memory of other processes; in list 0 */
+    mv_live_holdings foreign; /* mapped memory of other processes, all in list 0 */
     mv_map imports;           /* handles of other processes' memory */
-    mv_map pools;             /* by handle: pool's device + 1; 0: the host */
+    mv_map pools;             /* device + 1 of each pool, by its handle; 0: the host */
     device_list lists[MV_LIVE_LISTS];
-    uint32_t straight;   /* list whose rows are the builder's own; MV_NO_ROW: none yet */
-    uint32_t gpus;       /* all ordinals that occur are below this */
-    bool has_cpu;        /* there is a list of CPU tensors, even if it has no events */
-    int64_t accelerator; /* device type with these ordinals; 0: none yet */
+    uint32_t straight;   /* the list whose rows go directly to the builder; MV_NO_ROW: none yet */
+    uint32_t gpus;       /* all ordinals in the records are below this */
+    bool has_cpu;        /* CPU tensors have a list, even without events */
+    int64_t accelerator; /* device type of the ordinals; 0: none yet */
     int64_t to_epoch_us;
     uint64_t launches, waits; /* from the latest records */
     uint64_t order;
-    bool is_uncached; /* PyTorch's cache is off: each call of its allocator is one block */
+    bool is_uncached; /* PyTorch's cache is off: each cudaMalloc of its allocator is one block */
 } live;
 
 static bool out_of_memory(live *l)
@@ -66,8 +67,8 @@ static void read_facts(live *l, const mv_live_chunks *chunks)
 
 /* ---- devices and times ------------------------------------------------------------------- */
 
-/* The list of a c10::Device; MV_NO_ROW if memviz has none for it. The ordinals belong to the first
- * device type other than the CPU that occurs. */
+/* The list of a c10::Device; MV_NO_ROW if memviz has none for it. Ordinals belong to the first
+ * device type in the records that is not the CPU. */
 static uint32_t list_of(live *l, int64_t type, int64_t index)
 {
     if (type == 0)
@@ -148,7 +149,7 @@ static bool is_segment_action(uint8_t action)
 }
 
 /* Segment events and the alloc after them are one allocator call if one thread made them with one
- * stack; all other events are calls of their own. */
+ * stack; each other event is a separate call. */
 static uint32_t call_of(live *l, uint32_t list, mv_stack_id stack, const mv_live_record *r)
 {
     const device_list *d = &l->lists[list];
@@ -426,8 +427,8 @@ static bool know_pool(live *l, const mv_live_record *r)
     return true;
 }
 
-/* The device of a call's memory; -1: none, or unknown. The call has the current device, but a pool
- * has its own. */
+/* The device of a call's memory; -1: none, or unknown. Calls are recorded with the current device,
+ * but a pool has its own device. */
 static int32_t device_of(const live *l, const mv_live_record *r)
 {
     uint32_t pool =

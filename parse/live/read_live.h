@@ -37,12 +37,12 @@ bool mv_live_probe(mv_span file);
 mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
                      mv_err *err);
 
-/* Records of a live file that are enough to know what is alive (live_alive.h). */
+/* Records of a live file that are enough to reconstruct the live blocks (live_alive.h). */
 typedef struct {
     const mv_live_alive_row *rows; /* [count] in the order in which they happened */
     uint64_t count;
-    uint32_t gpus; /* the trace has at least so many devices */
-    bool has_cpu;  /* and a list of CPU tensors */
+    uint32_t gpus; /* minimum number of devices in the trace */
+    bool has_cpu;  /* the trace has a list of CPU tensors */
 } mv_live_kept;
 
 /* Fills `out` from such records. Texts, frames, stacks and facts are those of `names` and its
@@ -50,8 +50,8 @@ typedef struct {
 mv_code mv_live_convert(mv_arena *arena, mv_live_names *names, const mv_live_kept *kept,
                         mv_trace *out, mv_err *err);
 
-/* Added to CLOCK_MONOTONIC for the model's times: microseconds between the two clocks when the
- * recording began; 0 if these facts are lost. */
+/* The difference in microseconds between the model's clock and CLOCK_MONOTONIC when the recording
+ * began; 0 if these facts are lost. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace);
 
 /* Of a bounded recording (docs/recorder.md) the time of the first event that was folded, or of the

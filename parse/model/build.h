@@ -126,11 +126,11 @@ uint32_t mv_build_copy(mv_build *b, uint16_t kind, uint32_t row);
 /* Keeps each key once: an existing fact gets the new value. */
 uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
 
-/* The struct of columns where a table's rows are built, for readers that fill whole columns. EVENTS
- * and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
+/* The struct of columns to which a table's rows are appended, for readers that fill whole columns.
+ * EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
 void *mv_build_rows(mv_build *b, const mv_model_table *table);
 
-/* Counts an oddity; `format` describes the first one. */
+/* Counts an oddity; `format` describes its first occurrence. */
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -144,11 +144,12 @@ typedef struct {
 
 /* Makes a trace independent of its format: computes block addresses that are missing in the file,
  * drops settings that are lost or given twice and rows of torch.fx without a text, and records the
- * checks that need no analysis (tiling, time order) in the notes. For readers that fill b->trace by
- * themselves; `b->code` is MV_NOMEM when memory is out. */
+ * checks that need no analysis (tiling, time order) in the notes. For readers that fill b->trace
+ * themselves; `b->code` is MV_NOMEM when out of memory. */
 void mv_build_settle(mv_build *b);
 
-/* Cuts the staging tables, and settles the trace. Fails with MV_NOMEM or MV_LIMIT. */
+/* Cuts the trace's tables out of the staging tables, and settles the trace. Fails with MV_NOMEM or
+ * MV_LIMIT. */
 mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err);
 
 #endif

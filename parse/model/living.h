@@ -5,37 +5,38 @@
  *     alive before event 7            1     4                living = {.count = 2, .first = 7}
  *     rows of the part                0     1     2 3 4
  *
- * The first rows of a part are the events that began them: the alloc of a block, and its
- * free_requested if it waits for a stream; the segment_alloc or segment_map of a segment, or of the
- * remaining piece of one. Writers store this only for traces whose lives have no doubts, so
- * that reports on the window are the same as from the whole. */
+ * The first rows of a part, its live rows, are the events that began these blocks and segments: the
+ * alloc of a block, and its free_requested if it waits for a stream; the segment_alloc or
+ * segment_map of a segment, or of the remaining piece of one. Writers store live rows only for
+ * traces without uncertain lifetimes, so reports on the window equal reports on the same window of
+ * the whole trace. */
 #ifndef MV_LIVING_H
 #define MV_LIVING_H
 
 #include "parse/model/digest.h"
 
 typedef struct mv_living {
-    uint32_t count;        /* rows before the part */
-    uint32_t first;        /* event in row `count`; `total` if no event is there; 0: from the first
-                            * one on, and `count` is 0 */
+    uint32_t count;        /* live rows before the part */
+    uint32_t first;        /* event in row `count`; `total` if there is none; 0: the part begins
+                            * with the first event, and `count` is 0 */
     uint32_t total;        /* events of the device */
-    bool is_cut;           /* later events are missing, and the final heap says nothing */
+    bool is_cut;           /* later events are missing, so the final heap cannot be used */
     const uint64_t *block; /* [count] bytes that the allocated block occupies; 0 in other rows */
-    uint32_t older;        /* blocks from before the first event: without rows */
+    uint32_t older;        /* blocks from before the first event, which have no rows */
     const uint64_t *older_addr, *older_block; /* [older] */
 } mv_living;
 
-/* The rows that begin what is alive, as a file has them. */
+/* The live rows, as stored in a file. */
 typedef struct {
     mv_events rows;
-    uint32_t *event; /* number of the row's event; MV_NO_ROW: a block from before the first one */
-    uint64_t *block; /* of mv_living */
+    uint32_t *event; /* event number of each row; MV_NO_ROW: a block from before the first event */
+    uint64_t *block; /* as in mv_living */
 } mv_living_columns;
 
-/* The lives of a device, for writers (analyze/lives/digests.h): columns of mv_alloc_lives and
+/* The lifetimes of a device, for writers (analyze/lives/digests.h): columns of mv_alloc_lives and
  * mv_segment_lives. */
 typedef struct {
-    bool is_known; /* they have no doubts; else the rest is zero */
+    bool is_known; /* no lifetime is uncertain; if false, the rest is zero */
     uint32_t allocs, segments;
     const uint64_t *addr, *requested, *block; /* [allocs] */
     const uint32_t *birth, *freed, *completed;
@@ -54,8 +55,8 @@ static inline mv_living mv_living_of(const mv_trace *trace, uint32_t device)
     return trace->living && device < trace->device_count ? trace->living[device] : (mv_living){0};
 }
 
-/* The number of the event in a row, or UINT32_MAX for that. A row before the part is the moment
- * before its first event. */
+/* The number of the event in a row; UINT32_MAX for UINT32_MAX. For a live row, the number of the
+ * event before the part. */
 static inline uint32_t mv_event_number(const mv_trace *trace, uint32_t device, uint32_t row)
 {
     mv_living l = mv_living_of(trace, device);
@@ -65,14 +66,14 @@ static inline uint32_t mv_event_number(const mv_trace *trace, uint32_t device, u
     return row < l.count ? l.first - 1 : row - l.count + l.first;
 }
 
-/* The number of events, with those that were left out. */
+/* The number of events, including those that were left out. */
 static inline uint32_t mv_event_total(const mv_trace *trace, uint32_t device)
 {
     return trace->living && device < trace->device_count ? trace->living[device].total
                                                          : mv_trace_events(trace, device).count;
 }
 
-/* The row of an event; of an event outside the part, the first row of the part, or its end. */
+/* The row of an event. For an event outside the part, the first row of the part, or its end. */
 static inline uint32_t mv_row_of_event(const mv_trace *trace, uint32_t device, uint32_t number)
 {
     mv_living l = mv_living_of(trace, device);

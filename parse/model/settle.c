@@ -21,9 +21,9 @@ static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
             mv_build_note(b, MV_NOTE_UNSORTED_TIME, "device %u event %u", device, i);
 }
 
-/* Rows are in the order in which memory changed hands. A capture older than 0.2 has the number of a
- * free, and so its position, from before the call, and its time from after the call: the time of
- * the next row is an upper limit. */
+/* Rows are in the order in which memory changed hands. In a capture older than 0.2, a free's
+ * number, and so its row, was taken before the call, but its time after the call: the time of the
+ * next row is an upper limit. */
 static void order_times(mv_api_calls *c)
 {
     int64_t next = INT64_MAX;
@@ -37,8 +37,8 @@ static void order_times(mv_api_calls *c)
     }
 }
 
-/* Blocks tile their segment; before PyTorch 2.1 that is the only source of their addresses. After a
- * block without bytes, as a damaged file has, the address is unknown. */
+/* Blocks tile their segment, which before PyTorch 2.1 is the only source of their addresses. After
+ * a block without bytes, which damaged files contain, addresses are unknown. */
 static void place_blocks(const mv_segments *s, mv_blocks *k)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -71,11 +71,11 @@ static void check_tiles(mv_build *b, const mv_segments *s)
     }
 }
 
-/* ---- torch.fx's data about frames -------------------------------------------------------- */
+/* ---- torch.fx data about frames ---------------------------------------------------------- */
 
 #define IS_NONE(fx, number, name, ...) &&(fx)->name[row].row == MV_NO_ROW
 
-/* A damaged file has lost all texts of the row. */
+/* False in a damaged file that has lost all texts of the row. */
 static bool is_empty_fx(const mv_fx *fx, uint32_t row)
 {
     return true MV_FX_COLUMNS(IS_NONE, fx);
@@ -86,7 +86,7 @@ static bool has_fx(const mv_trace *t, uint32_t frame)
     return t->frames.fx[frame] != MV_NO_ROW && !is_empty_fx(&t->fx, t->frames.fx[frame]);
 }
 
-/* Each frame with torch.fx data has its own row, and none is empty. */
+/* Whether each frame with torch.fx data has its own row, and no row is empty. */
 static bool fx_is_tidy(const mv_trace *t)
 {
     uint32_t next = 0;
@@ -125,12 +125,11 @@ static void tidy_fx(mv_build *b)
     t->fx = tidy;
 }
 
-/* ---- settings that are lost, and those that are given twice ------------------------------ */
+/* ---- lost and duplicate settings --------------------------------------------------------- */
 
 typedef struct {
     const mv_trace *trace;
-    mv_intern names, keys; /* entries of settings and tables; entries in tables. Rows are
-                            * settings */
+    mv_intern names, keys; /* rows of settings: by name, and by table and key */
 } seen_settings;
 
 static uint64_t hash_of(const char *text)
@@ -151,7 +150,7 @@ static const char *key_of(const mv_trace *trace, uint32_t row)
     return mv_string_text(trace, trace->settings.key[row]);
 }
 
-/* Whether a later row has taken the name; from now on it is taken. */
+/* Whether a later row has the same name. Marks the name as taken. */
 static bool name_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
 {
     const char *name = name_of(seen->trace, row);
@@ -165,7 +164,7 @@ static bool name_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
     return false;
 }
 
-/* Whether a later row of its table has taken the key. */
+/* Whether a later row of the same table has the same key. Marks the key as taken. */
 static bool key_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
 {
     const char *name = name_of(seen->trace, row), *key = key_of(seen->trace, row);
@@ -192,7 +191,7 @@ static void move_setting(mv_trace *trace, uint32_t to, uint32_t from)
     }
 }
 
-/* A damaged file has lost its name, or its text. */
+/* Whether a damaged file has lost a setting's name or text. */
 static bool is_lost(const mv_trace *trace, uint32_t row)
 {
     const mv_settings *s = &trace->settings;
@@ -201,8 +200,8 @@ static bool is_lost(const mv_trace *trace, uint32_t row)
            (s->kind[row] == MV_SETTING_TEXT && s->text[row].row == MV_NO_ROW);
 }
 
-/* A dict has each key once, and the last value wins: among settings of one name the last one, or
- * the last table, whose rows are adjacent. */
+/* As in a dict, the last value of a key wins: of settings with the same name, only the last one is
+ * kept, or the last table, whose rows are adjacent. */
 static void tidy_settings(mv_build *b)
 {
     mv_settings *s = &b->trace->settings;

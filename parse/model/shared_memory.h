@@ -1,6 +1,7 @@
-/* Devices that share the host's memory (NVIDIA GB10, Jetson). NVML has no figure for their use, and
- * CUDA's free memory excludes the host's page cache, which would be released: the owner of memory
- * in use beyond the process's own is unknown. A capture has a note about it. */
+/* Devices that share the host's memory (NVIDIA GB10, Jetson). NVML does not report the memory in
+ * use on such devices, and CUDA does not count the host's page cache as free, although it can be
+ * released. So it is unknown who uses memory beyond the process's own. Captures contain a note
+ * about this. */
 #ifndef MV_SHARED_MEMORY_H
 #define MV_SHARED_MEMORY_H
 

@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Linux 5.15 and older have these elsewhere. */
+/* Not defined by the headers of Linux 5.15 and older. */
 #ifndef CIFS_SUPER_MAGIC
 #define CIFS_SUPER_MAGIC 0xff534d42
 #define SMB2_SUPER_MAGIC 0xfe534d42
@@ -23,7 +23,8 @@ enum { PAGE = 4096, LEAST_BYTES = 64 << 10, WRITE_BYTES = 64 << 20 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* Whether files there are memory themselves, or remote: a lost connection would be a fault here. */
+/* Whether the file system keeps files in memory, or is remote: a lost connection would be a fault
+ * here. */
 static bool is_unfit(int file)
 {
     static const uint32_t unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      HUGETLBFS_MAGIC,
@@ -66,7 +67,8 @@ static int open_nameless(const char *folder)
     return file;
 }
 
-/* A file for `bytes`, which are reserved where the file system supports it; -1: not here. */
+/* Creates a file of `bytes` bytes, reserved if the file system can do that. -1 if this folder
+ * cannot be used. */
 static int open_in(const char *folder, uint64_t bytes)
 {
     int file = folder && *folder ? open_nameless(folder) : -1;
@@ -112,7 +114,7 @@ typedef struct {
     uint64_t bytes;
 } page_run;
 
-/* The pages of a block that contain nothing else. */
+/* The whole pages of a block. Other allocations may share the first and the last page. */
 static page_run pages_of(const mv_arena_large *block)
 {
     uint64_t skipped = -(uint64_t)(uintptr_t)block->at & (PAGE - 1);
@@ -133,8 +135,8 @@ static uint64_t unmoved_bytes(const mv_arena *arena)
     return bytes;
 }
 
-/* The file's pages are mapped elsewhere and then moved over the block's in one step: a reader sees
- * either, and they are equal. */
+/* The file's pages are mapped elsewhere and then moved over the block's pages in one step: a reader
+ * sees the old pages or the new ones, which are equal. */
 static bool move_block(int file, page_run run, uint64_t at)
 {
     void *mapped;

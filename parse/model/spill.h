@@ -8,15 +8,15 @@
  * but never where files are memory themselves or remote (tmpfs, NFS, FUSE). It takes at most half
  * of the free space, and is gone when the arena is released.
  *
- * Without such a place, the bytes stay in memory and are counted. It never fails. */
+ * If no folder is suitable, the bytes stay in memory and are counted. Spilling never fails. */
 #ifndef MV_SPILL_H
 #define MV_SPILL_H
 
 #include "base/arena.h"
 
 typedef struct {
-    uint64_t filed; /* bytes now in a file */
-    uint64_t kept;  /* bytes of large blocks that stayed in memory, without partial pages */
+    uint64_t filed; /* bytes that are now in a file */
+    uint64_t kept;  /* bytes of large blocks that stayed in memory; partial pages are not counted */
 } mv_spilled;
 
 /* Moves the content of the arena's large blocks (arena.h) that have not been moved yet. From then
@@ -26,7 +26,7 @@ typedef struct {
  * /var/tmp. */
 void mv_spill_arena(mv_arena *arena, const char *folder, mv_spilled *out);
 
-/* Drops the moved pages: none is resident until it is read again. Only the owner may call this;
+/* Drops the moved pages from memory; they are read again on use. Only the owner may call this;
  * others may read at the same time. */
 void mv_spill_forget(const mv_arena *arena);
 

@@ -6,7 +6,7 @@ enum { ROWS = 1 << 16, BYTES = 1 << 20 };
 
 /* ---- columns ----------------------------------------------------------------------------- */
 
-/* The properties of a kind's columns, as constants: FORM_STACK, REF_STACK, ... */
+/* Properties of the kinds, as constants: FORM_STACK, REF_STACK, ... */
 #define FORM(kind, type, form, ref, limit, transform)      FORM_##kind = MV_FORM_##form,
 #define REF(kind, type, form, ref, limit, transform)       REF_##kind = MV_REF_##ref,
 #define LIMIT(kind, type, form, ref, limit, transform)     LIMIT_##kind = limit,
@@ -16,7 +16,7 @@ enum { MV_KIND_LIST(REF) };
 enum { MV_KIND_LIST(LIMIT) };
 enum { MV_KIND_LIST(TRANSFORM) };
 
-/* A required row cannot be none: values missing from the file are row 0. */
+/* A required row cannot be none, so values that are missing from the file are row 0. */
 #define ABSENT(kind, absent_value) \
     ((int)REF_##kind > MV_REF_CALL && (int)REF_##kind < MV_REF_CODE ? 0 : (uint64_t)(absent_value))
 
@@ -104,7 +104,7 @@ const mv_model_table mv_tables[] = {
     {0},
 };
 
-/* These numbers are in files. */
+/* Files contain these numbers. */
 static_assert(MV_ACTION_ALLOC == 0 && MV_ACTION_OOM == 7 && MV_ACTION_OTHER == 10 &&
                   MV_ACTION_COUNT == 11,
               "bump MV_WIRE_VERSION");
@@ -166,7 +166,7 @@ mv_child_range mv_table_child(const mv_model_table *table)
     return child;
 }
 
-/* ---- their rows -------------------------------------------------------------------------- */
+/* ---- table rows -------------------------------------------------------------------------- */
 
 uint32_t mv_table_times(const mv_trace *trace, const mv_model_table *table)
 {

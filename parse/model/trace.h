@@ -1,8 +1,8 @@
 /* The model: one memory snapshot, from any file format.
  *
- * Tables of columns. A row number is its own type, so that a stack cannot be used as a frame.
- * Every column is in the arena given to the reader and is read-only afterwards: analyzers make side
- * columns of their own instead of fields here.
+ * Tables of columns. Each kind of row number has its own type, so that a stack cannot be used as a
+ * frame. Every column is in the arena given to the reader and is read-only afterwards: analyzers
+ * create side columns instead of adding fields here.
  *
  *     mv_trace
  *      ├─ strings, frames, stacks, streams, pools, tags      interned: each content once
@@ -11,12 +11,12 @@
  *      │            └─ blocks ── history                     (history: PyTorch 1.13 and 2.0 only)
  *      ├─ host_segments, host_events                         pinned host memory
  *      ├─ annotations, settings
- *      ├─ tensors                                            what the program named
+ *      ├─ tensors                                            tensors with names from the program
  *      ├─ api_calls, heap_calls, samples, facts              only in captured files
  *      └─ notes                                              oddities of the file
  *
- * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch. The facts about
- * PyTorch's files come from PyTorch 1.13 to 2.14: torch/csrc/cuda/Module.cpp,
+ * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch. Source of the
+ * facts about PyTorch's files: PyTorch 1.13 to 2.14, torch/csrc/cuda/Module.cpp,
  * torch/csrc/cuda/memory_snapshot.cpp, c10/cuda/CUDACachingAllocator.cpp. */
 #ifndef MV_TRACE_H
 #define MV_TRACE_H
@@ -33,15 +33,15 @@
 #define MV_NO_ROW    UINT32_MAX
 #define MV_NO_STRING ((mv_string_id){MV_NO_ROW}) /* the key was absent (or None) */
 #define MV_NO_STACK  ((mv_stack_id){MV_NO_ROW})  /* no stack was recorded: the key was absent */
-#define MV_NO_POOL   ((mv_pool_id){MV_NO_ROW})   /* the pool is not in the file */
+#define MV_NO_POOL   ((mv_pool_id){MV_NO_ROW})   /* the file does not contain the pool */
 #define MV_NO_CALL   UINT32_MAX
 #define MV_NO_TIME   INT64_MIN
-#define MV_NO_BYTES  UINT64_MAX /* a size or address that is not in the file */
+#define MV_NO_BYTES  UINT64_MAX /* a size or address that the file does not contain */
 #define MV_NO_LINE   (-1)
 
-#define MV_EMPTY_STACK  ((mv_stack_id){0}) /* present, without frames */
+#define MV_EMPTY_STACK  ((mv_stack_id){0}) /* a stack was recorded, without frames */
 #define MV_DEFAULT_POOL ((mv_pool_id){0})  /* (0, 0) */
-#define MV_PLAIN_TAG    ((mv_tag_id){0})   /* every tag field absent */
+#define MV_PLAIN_TAG    ((mv_tag_id){0})   /* all tag fields are absent */
 
 /* ---- columns ----------------------------------------------------------------------------- */
 
@@ -49,9 +49,9 @@
  *
  *     X(T, number, name, kind, value when absent, "what it is", more ...)
  *
- * and a column is spelled nowhere else: the struct below the list, the builder's row, the tables of
+ * and no column is named anywhere else: the struct below the list, the builder's row, the tables of
  * the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
- * pages all come from it (parse/model/tables.h). docs/internals/model.md shows how to add one.
+ * pages are generated from it (parse/model/tables.h). docs/internals/model.md shows how to add one.
  *
  * - The number is the column's number in the container: from 1, without gaps, never changed. A new
  *   column takes the next one and has `.since`, so that files without it are read.
@@ -65,9 +65,9 @@
 
 /* ---- interned tables --------------------------------------------------------------------- */
 
-/* Bytes as the file had them: usually UTF-8, but lone surrogates (from odd file names) and NULs
- * occur. A NUL follows each text, and is not counted: text i is bytes[at[i]] to
- * bytes[at[i + 1] - 2]. `at` has count + 1 entries; the first is 0. */
+/* Bytes as they are in the file: usually UTF-8, but lone surrogates (from odd file names) and NULs
+ * occur. A NUL follows each text and is not part of it: text i is bytes[at[i]] to bytes[at[i + 1] -
+ * 2]. `at` has count + 1 entries; the first is 0. */
 #define MV_STRING_COLUMNS(X, T) \
     X(T, 1, at, END, 0, "byte after the NUL of the text", .label = "end")
 #define MV_STRING_BYTE_COLUMNS(X, T) \
@@ -78,7 +78,7 @@ typedef struct {
     MV_STRING_BYTE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_strings;
 
-/* Data of torch.fx about a frame in generated code (augment_with_fx_traces=True). */
+/* torch.fx data about a frame in generated code (augment_with_fx_traces=True). */
 #define MV_FX_COLUMNS(X, T)                                           \
     X(T, 1, op, STRING, MV_NO_ROW, "fx_node_op", .label = "")         \
     X(T, 2, name, STRING, MV_NO_ROW, "fx_node_name", .label = "")     \
@@ -89,8 +89,8 @@ typedef struct {
     MV_FX_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_fx;
 
-/* Lines of code. A frame of forward_frames and cpp_frames, which are plain text in the file, has
- * that text as `function`, and neither file nor line. */
+/* Lines of code. Frames of forward_frames and cpp_frames are plain text in the file: the text is in
+ * `function`, and there is neither file nor line. */
 #define MV_CODE_COLUMNS(X, T)                                                 \
     X(T, 1, function, STRING, MV_NO_ROW, "name of the function", .label = "") \
     X(T, 2, file, STRING, MV_NO_ROW, "path of the file", .label = "")         \
@@ -122,8 +122,8 @@ typedef struct {
     MV_STREAM_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_streams;
 
-/* Memory pools. Row 0 is (0, 0), the default pool; (n, 0) is made by a CUDA graph capture,
- * (0, n) by graph_pool_handle() or torch.cuda.MemPool. */
+/* Memory pools. Row 0 is (0, 0), the default pool. CUDA graph captures create (n, 0);
+ * graph_pool_handle() and torch.cuda.MemPool create (0, n). */
 #define MV_POOL_COLUMNS(X, T)                                         \
     X(T, 1, a, HANDLE, MV_NO_BYTES, "number of a CUDA graph capture") \
     X(T, 2, b, HANDLE, MV_NO_BYTES, "number requested by a program")
@@ -165,9 +165,9 @@ typedef struct {
  *   FREE_REQUESTED    block start     the alloc's bytes           the freeing call, or the alloc's
  *   FREE_COMPLETED    block start     the alloc's bytes           as above, or a polling call
  *   SEGMENT_ALLOC     segment start   bytes of cudaMalloc         the alloc that needed it
- *   SEGMENT_FREE      segment start   bytes                       who caused the release
+ *   SEGMENT_FREE      segment start   bytes                       the call that caused it
  *   SEGMENT_MAP       range start     bytes mapped (expandable)   the alloc that needed it
- *   SEGMENT_UNMAP     range start     bytes unmapped (expandable) who caused the release
+ *   SEGMENT_UNMAP     range start     bytes unmapped (expandable) the call that caused it
  *   OOM               free bytes      the rounded request         the failing call
  *   SNAPSHOT          0               active bytes                none
  *   ANNOTATE          block start     the alloc's bytes           the annotating call
@@ -190,8 +190,8 @@ typedef enum {
     MV_ACTION_LIST(MV_ACTION_ENUM) MV_ACTION_COUNT
 } mv_action;
 
-/* The trace of one device, in the order in which its allocator acted (one lock, so the order is
- * true). An event is named by its position here, from 0. 41 bytes an event.
+/* The trace of one device, in the order in which its allocator acted (it holds a lock, so the order
+ * is true). An event is named by its position here, from 0. Each event takes 41 bytes.
  *
  * `call` is the identity of the stack object: two events with the same call came from the same
  * allocator call (a segment_alloc and the alloc that needed it, the events of one empty_cache()) or
@@ -222,10 +222,10 @@ typedef struct {
     mv_events events;
 } mv_device;
 
-/* Allocations at each address before an event: only in a part of a trace. */
+/* In a part of a trace: the number of allocations at each address before an event. */
 typedef struct {
-    uint32_t event;   /* from here on, and up to the end of the part, the events are there */
-    uint32_t count;   /* addresses; 0: before the first event */
+    uint32_t event;   /* the events from this one on, up to the end of the part, were read */
+    uint32_t count;   /* number of addresses; 0: before the first event */
     uint64_t *addr;   /* [count] ascending */
     uint32_t *allocs; /* [count] */
 } mv_opening;
@@ -244,8 +244,8 @@ typedef enum {
 
 /* Regions that the allocator holds: one cudaMalloc each, or one contiguous mapped range of an
  * expandable segment. In file order (PyTorch sorts by device, then address). The sums are kept as
- * the file has them, so that an audit can compare. The blocks of a segment tile it in address
- * order. */
+ * they are in the file, so that an audit can compare them. The blocks of a segment tile it in
+ * address order. */
 #define MV_SEGMENT_COLUMNS(X, T)                                                                   \
     X(T, 1, device, DEVICE, 0, "ordinal; -1: host memory")                                         \
     X(T, 2, address, ADDRESS, MV_NO_BYTES, "start; none in files that the profiler made",          \
@@ -335,8 +335,8 @@ typedef enum {
     MV_STAGE_LIST(MV_STAGE_ENUM)
 } mv_stage;
 
-/* Ends of record_function ranges (captures: of NVTX and memviz_push() ranges), and marks, in file
- * order. */
+/* Beginnings and ends of record_function ranges (in captures: of NVTX and memviz_push() ranges),
+ * and marks, in file order. */
 #define MV_ANNOTATION_COLUMNS(X, T)                                                         \
     X(T, 1, name, STRING, MV_NO_ROW, "name of the range or mark", .label = "", .rank = 1)   \
     X(T, 4, stage, STAGE, MV_STAGE_OTHER, "which end of the range, or a mark", .label = "", \
@@ -361,7 +361,7 @@ typedef enum {
 } mv_setting_kind;
 
 /* allocator_settings at the time of the snapshot, in file order. Text formats write a setting as
- * PyTorch does, a key and a value. */
+ * PyTorch does: a key and a value. */
 #define MV_SETTING_COLUMNS(X, T)                                                                   \
     X(T, 1, parent, STRING, MV_NO_ROW,                                                             \
       "key of the nested table (roundup_power2_divisions); none: not nested", .is_unshown = true)  \
@@ -378,7 +378,7 @@ typedef struct {
 /* Memory calls of the CUDA runtime and driver, by PyTorch and all other callers: one row per call,
  * in the order in which memory changed hands. A call that makes other calls is listed once, under
  * the name called by the program. Calls of PyTorch's allocator are also in its device's events, as
- * segment_alloc and the like. Only in captured files. */
+ * segment_alloc and the like. Only captured files have them. */
 #define MV_API_CALL_COLUMNS(X, T)                                                                  \
     X(T, 11, action, API_ACTION, 0, "what the call does (mv_api_action)", .label = "", .rank = -1, \
       .is_unlisted = true)                                                                         \
@@ -403,9 +403,10 @@ typedef struct {
     MV_API_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_api_calls;
 
-/* Calls about blocks of allocators registered with memviz: the program's own, CuPy's, through
- * memviz.h or NVTX's memory extension (docs/heaps.md). In the order in which memory changed hands,
- * as the program reported them: addresses may be freed twice or never. Only in captured files. */
+/* Calls that report blocks of allocators registered through memviz.h or NVTX's memory extension
+ * (docs/heaps.md), such as CuPy's or the program's own. They are in the order in which memory
+ * changed hands, as the program reported it: addresses may be freed twice or never. Only captured
+ * files have them. */
 #define MV_HEAP_CALL_COLUMNS(X, T)                                                               \
     X(T, 7, action, HEAP_ACTION, 0, "what the call does (mv_heap_action)", .label = "",          \
       .rank = -1)                                                                                \
@@ -423,8 +424,8 @@ typedef struct {
     MV_HEAP_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_heap_calls;
 
-/* NVML's figures for the device's memory during the run, read from outside the process. Times do
- * not decrease for a device. */
+/* NVML's figures for the device's memory during the run, read from outside the process. A device's
+ * times do not decrease. */
 #define MV_SAMPLE_COLUMNS(X, T)                                                         \
     X(T, 5, device, DEVICE, -1, "ordinal as the process counts (CUDA_VISIBLE_DEVICES)") \
     X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                         \
@@ -438,7 +439,7 @@ typedef struct {
 
 /* Facts of a capture about itself and its process, by key: "pid", "command", "rank", "stacks",
  * "lost_space" (capture/wire_live.h lists them); and facts in files of other tools
- * (docs/other-files.md). Each key once. */
+ * (docs/other-files.md). Each key occurs once. */
 #define MV_FACT_COLUMNS(X, T)                                        \
     X(T, 1, key, STRING, MV_NO_ROW, "name of the fact", .label = "") \
     X(T, 2, value, STRING, MV_NO_ROW, "its value, as a text", .label = "")
@@ -461,8 +462,9 @@ typedef enum {
 } mv_tensor_role;
 
 /* Tensors that were alive when the file was written and have a name: memviz.record(names=) stores
- * the tensors of modules and optimizers, memviz.name() any (docs/python.md). Several may share
- * bytes, as views do. NAMED: the program gave the name, and nothing says what the tensor is for. */
+ * the tensors of modules and optimizers, memviz.name() stores any (docs/python.md). Several may
+ * share bytes, as views do. NAMED: the program gave the name, but the tensor's purpose is
+ * unknown. */
 #define MV_TENSOR_COLUMNS(X, T)                                                            \
     X(T, 1, name, STRING, MV_NO_ROW,                                                       \
       "name: \"layers.7.mlp.up_proj.weight\"; of a gradient or a "                         \
@@ -508,7 +510,7 @@ typedef enum {
     MV_NOTE_LIST(MV_NOTE_ENUM) MV_NOTE_COUNT
 } mv_note_code;
 
-/* Every reader derives these again from the data: notes of this kind in a file are skipped. */
+/* All readers derive these from the data; notes of these kinds in a file are skipped. */
 static inline bool mv_note_is_found(mv_note_code code)
 {
     return code == MV_NOTE_UNSORTED_TIME || code == MV_NOTE_UNTILED;
@@ -520,19 +522,20 @@ typedef struct {
 } mv_note;
 
 /* Keys of PyTorch's dict that show which release wrote it, even when they are empty or the model
- * has their values anyway. 0: unknown, as in files of older memviz. These numbers are in files. */
+ * can express their values anyway. 0: unknown, as in files of older memviz. Files contain these
+ * numbers. */
 typedef enum {
     MV_KEYS_KNOWN = 1,
     MV_KEY_SETTINGS = 2,      /* allocator_settings */
     MV_KEY_ANNOTATIONS = 4,   /* external_annotations */
     MV_KEY_HOST = 8,          /* host_segments or host_traces */
-    MV_KEY_BLOCK_ADDRESS = 16 /* the address of a block */
+    MV_KEY_BLOCK_ADDRESS = 16 /* address of a block */
 } mv_key;
 
 typedef enum {
     MV_FORMAT_NONE,
     MV_FORMAT_PICKLE,
-    MV_FORMAT_MSGPACK, /* the plain dict of the pickle */
+    MV_FORMAT_MSGPACK, /* the same plain dict as in a pickle */
     MV_FORMAT_COMPACT, /* msgpack with stack tables */
     MV_FORMAT_BIN,
     MV_FORMAT_RMM,    /* RMM's log, CSV */
@@ -541,7 +544,7 @@ typedef enum {
     MV_FORMAT_KINETO  /* a torch.profiler trace */
 } mv_format;
 
-/* Origin of the trace. Not preserved by `convert`. */
+/* Origin of the trace. `convert` does not preserve it. */
 typedef struct {
     mv_format format;
     uint8_t pickle_protocol;   /* 0 when not a pickle */
@@ -549,10 +552,10 @@ typedef struct {
     uint64_t file_bytes;       /* as stored; MV_NO_BYTES on a pipe */
     uint64_t data_bytes;       /* after decompression */
     const char *compression;   /* "none", "gzip", "zstd" */
-    const char *level;         /* the level of the events (analyze/levels); NULL: as in the file */
+    const char *level;         /* level of the events (analyze/levels); NULL: as in the file */
     bool is_heap;              /* the level is a registered heap */
-    uint32_t first_call_frame; /* frames from this row on are CUDA calls, or of heaps; only in a
-                                * level */
+    uint32_t first_call_frame; /* only in a level: frames from this row on are CUDA calls, or calls
+                                * of a heap */
     const struct mv_trace *as_read; /* only in a level: the trace from which the level was made */
 } mv_origin;
 
@@ -565,23 +568,25 @@ typedef struct mv_trace {
     mv_pools pools;
     mv_tags tags;
 
-    uint32_t device_count;           /* lists in device_traces: index = ordinal; 0 if it is empty */
+    uint32_t device_count;           /* number of lists in device_traces, which are numbered by
+                                      * ordinal; 0: none */
     mv_device *devices;              /* [device_count] */
-    const struct mv_digest *digests; /* [device_count] of all events, only if the reader left some
-                                      * out: there are no columns (mv_read_opts.digest_suffices), or
-                                      * with `openings` rows of a part, the first and the last one;
-                                      * the others are zero. See also `living` */
-    const mv_opening *openings;      /* [device_count] of a part (mv_read_opts.part); else NULL */
-    const struct mv_living *living; /* [device_count] of a part that is analyzed like a whole trace:
-                                      * its rows are not numbered like the events
-                                      * (parse/model/living.h); else NULL */
-    uint32_t calls;                 /* calls are numbered from 0 up to here */
+    const struct mv_digest *digests; /* [device_count] of all events, if the reader left some out;
+                                      * else NULL. Then there are no columns
+                                      * (mv_read_opts.digest_suffices), or, with `openings`, only
+                                      * the part's rows, the first and the last are set, and others
+                                      * are zero. See also `living` */
+    const mv_opening *openings;      /* [device_count] only for a part (mv_read_opts.part) */
+    const struct mv_living *living;  /* [device_count] only for a part that is analyzed like a whole
+                                      * trace (parse/model/living.h): row numbers are not event
+                                      * numbers */
+    uint32_t calls;                  /* number of calls; calls are numbered from 0 */
 
     mv_segments segments;
-    mv_blocks blocks; /* of segments and of host_segments */
+    mv_blocks blocks; /* blocks of segments and of host_segments */
     mv_history history;
     mv_segments host_segments;
-    mv_events host_events; /* several threads wrote these: in recorded order */
+    mv_events host_events; /* in recorded order; written by several threads */
 
     mv_annotations annotations;
     mv_settings settings;
@@ -615,8 +620,8 @@ static inline const char *mv_string_text(const mv_trace *trace, mv_string_id id)
     return (const char *)mv_string_span(trace, id).data;
 }
 
-/* Frames of a stack: pointer to the innermost, and their number in *count; NULL and 0 if there are
- * none, as for MV_NO_STACK. */
+/* The frames of a stack: the address of the innermost, and their number in *count; NULL and 0 if
+ * there are none, or for MV_NO_STACK. */
 static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack_id id,
                                                  uint32_t *count)
 {
@@ -627,28 +632,29 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
         return NULL;
     }
     *count = (uint32_t)(s->first[id.row + 1] - s->first[id.row]);
-    return *count ? s->frame + s->first[id.row] : NULL; /* without any, `frame` is NULL */
+    return *count ? s->frame + s->first[id.row] : NULL; /* if there are none, `frame` is NULL */
 }
 
-/* The trace as read from the file, with all CUDA calls, whatever level `trace` is. */
+/* The trace as read from the file, with all CUDA calls, whatever the level of `trace`. */
 static inline const mv_trace *mv_trace_as_read(const mv_trace *trace)
 {
     return trace->origin.as_read ? trace->origin.as_read : trace;
 }
 
-/* Whether a frame is a call of CUDA by a library: only in traces of a level (analyze/levels). */
+/* Whether a frame is a library's CUDA call: only in traces of a level (analyze/levels). */
 static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
 {
     return trace->origin.level && frame.row >= trace->origin.first_call_frame &&
            frame.row < trace->frames.count;
 }
 
-/* A pool's id, "(0, 0)"; "(unknown pool)" if it is not in the file. Returns `out`. */
+/* A pool's id as text, "(0, 0)"; "(unknown pool)" if the file does not contain it. Returns
+ * `out`. */
 #define MV_POOL_TEXT 48
 const char *mv_pool_text(const mv_trace *trace, mv_pool_id pool, char out[MV_POOL_TEXT]);
 
 const char *mv_action_name(mv_action action); /* "free_requested" */
-/* The name in the file, for an action without a name here; "other" if the file has none. */
+/* The name in the file of an action that has no name here; "other" if the file has no name. */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
@@ -657,7 +663,7 @@ const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" if
 const char *mv_heap_action_name(mv_heap_action action); /* "alloc"; "?" if unknown */
 const char *mv_tensor_role_name(mv_tensor_role role);   /* "optimizer_state" */
 
-/* The name of a code of that kind; "0" or "1" for flags. */
+/* The name of a code of this kind; "0" or "1" for flags. */
 const char *mv_kind_code_name(mv_kind kind, uint8_t code);
 
 const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin", "rmm" */
@@ -667,7 +673,7 @@ const char *mv_note_text(mv_note_code code);
 /* Sets the text of a note, cut to fit, without control characters. */
 void mv_note_describe(mv_note *note, const char *text, uint64_t length);
 
-/* One more than the largest ordinal that occurs, as a trace list or as a segment's device. */
+/* One more than the largest ordinal of any event list or segment. */
 uint32_t mv_trace_devices(const mv_trace *trace);
 
 /* The events of a device; an empty set for an ordinal without a trace. */
@@ -682,71 +688,71 @@ const char *mv_fact_find(const mv_trace *trace, const char *key);
 
 /* Whether the trace was captured by memviz. If so, block events have the sizes of blocks, rounded
  * by the allocator; requested sizes, streams and pools are unknown. A free is recorded when it is
- * requested, not when it completes: both events follow each other. */
+ * requested, not when it completes, so free_requested and free_completed are always neighbours. */
 bool mv_trace_is_captured(const mv_trace *trace);
 
-/* The trace was captured, or the evidence is lost in damaged parts of the file. */
+/* Whether the trace was captured, or damage may hide that it was. */
 bool mv_trace_may_be_captured(const mv_trace *trace);
 
-/* Whether the file has no final heap at all; an empty heap is not missing. Blocks alive at the end
- * then follow from the events, and nothing more is known of the heap before them. */
+/* Whether the file contains no final heap at all; an empty heap is not missing. In that case, the
+ * blocks alive at the end are derived from the events, and the heap before the events is
+ * unknown. */
 static inline bool mv_trace_is_missing_heap(const mv_trace *trace)
 {
     return trace->notes[MV_NOTE_NO_HEAP].count > 0 && trace->segments.count == 0;
 }
 
-/* The allocator of a file of another tool: "rmm", "xla", "jax" (docs/other-files.md), or "pytorch"
- * for a trace of its profiler (docs/kineto.md). Each block then fills its own segment. NULL
- * for PyTorch's snapshots, and for captures. */
+/* The allocator in a file of another tool: "rmm", "xla", "jax" (docs/other-files.md), or "pytorch"
+ * for a trace of its profiler (docs/kineto.md). In such a trace each block fills its own segment.
+ * NULL for PyTorch's snapshots, and for captures. */
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);
 
-/* Whether the file is without its allocator's reserved bytes: reserved and allocated are equal in
- * the model then. Among other tools' files, those of PyTorch's profiler contain them. */
+/* Whether the file does not contain its allocator's reserved bytes: reserved and allocated are then
+ * equal in the model. Of all other tools' files, only those of PyTorch's profiler contain them. */
 bool mv_trace_is_missing_reserved(const mv_trace *trace);
 
-/* Facts of an XLA file for each device, whose number is at the end: the most that its allocator had
- * allocated at once, and the same peak if it was before the first event. */
+/* Facts of an XLA file for each device, whose number follows the key: the most bytes that its
+ * allocator had allocated at once, and the same peak if it was before the first event. */
 #define MV_FACT_PEAK        "peak_"
 #define MV_FACT_PEAK_BEFORE "peak_before_"
 
-/* In a file of another tool, the number of places where missing events may have ended one block or
- * another: the blocks kept at its end are then uncertain. */
+/* In a file of another tool, the number of places where missing events may have ended either of
+ * several blocks: it is uncertain then which blocks were kept to the end. */
 #define MV_FACT_UNSURE "unsure_ends"
 
-/* Number of buffers in JAX's profile, if all buffers of a sample are one block in the model; number
- * of executables, and of executables of unknown size. */
+/* Number of buffers in JAX's profile, if the model has one block for all buffers of a sample;
+ * number of executables; number of executables of unknown size. */
 #define MV_FACT_BUFFERS             "buffers"
 #define MV_FACT_EXECUTABLES         "executables"
 #define MV_FACT_UNSIZED_EXECUTABLES "executables_without_size"
-/* The first CPU device; all later ones are CPU devices too. */
+/* The first CPU device; all later devices are CPU devices too. */
 #define MV_FACT_CPU_DEVICE "cpu_device"
 
-/* In a capture: PyTorch's allocator ran without a cache (capture: each of its calls is one
- * block). */
+/* In a capture: PyTorch's allocator ran without a cache, so each of its calls is one block. */
 #define MV_FACT_NO_CACHING "no_caching"
 
-/* A number in a device's fact: 0 if there is none, and in traces of a level other than the file's
- * own (analyze/levels). */
+/* The number in a fact about a device; 0 if there is none, and in traces of a level other than the
+ * file's own (analyze/levels). */
 uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device);
 
-/* Files of frames that are not lines of a file: functions compiled by JAX and operations of
- * TensorFlow, in traces of "xla"; compiled programs, at the inner end of their stacks, in traces of
- * "jax"; threads and sizes of requests, in traces of "rmm". */
+/* File names of frames that are not lines of a file. In traces of "xla": functions compiled by JAX,
+ * and operations of TensorFlow. In traces of "jax": compiled programs, at the inner end of their
+ * stacks. In traces of "rmm": threads, and sizes of requests. */
 #define MV_JIT_FILE        "<jit>"
 #define MV_OP_FILE         "<op>"
 #define MV_EXECUTABLE_FILE "<executable>"
 #define MV_THREAD_FILE     "<thread>"
 #define MV_SIZE_FILE       "<size>"
 
-/* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
+/* The row of a setting by its key (of the top level if parent is NULL), or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
 
-/* Whether the dict in the file had a key; where that is unknown, whether there is a value for
- * it. */
+/* Whether the dict in the file had a key; if that is unknown, whether there is a value for the
+ * key. */
 bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 
-/* Whether a number or flag of the top level exists and is above 0. */
+/* Whether the top level has this number or flag, and it is above 0. */
 bool mv_setting_is_on(const mv_trace *trace, const char *key);
 
 #endif

@@ -5,9 +5,10 @@
 
 enum { PROGRESS_BYTES = 4 << 20 };
 
-/* ---- recognising ------------------------------------------------------------------------- */
+/* ---- detection --------------------------------------------------------------------------- */
 
-/* Items of an array or pairs of a map that starts at the cursor; 0 when none does. */
+/* The number of array items or map pairs in the container at the cursor; 0 if there is no
+ * container. */
 static uint32_t take_container(mv_cursor *c, uint8_t fixed, uint8_t wide)
 {
     uint8_t byte = mv_take_u8(c);
@@ -28,8 +29,8 @@ static uint32_t take_map(mv_cursor *c)
     return take_container(c, 0x80, 0xde);
 }
 
-/* The visible part of a string at the cursor; a NULL pointer when there is no string or it is
- * empty. A writer that knows only bytes writes keys as `bin`. */
+/* The visible part of a string at the cursor; a NULL pointer if there is no string or it is empty.
+ * Writers without a text type write keys as `bin`. */
 static mv_span take_key(mv_cursor *c)
 {
     uint8_t byte = mv_take_u8(c);
@@ -56,7 +57,7 @@ static bool is_visible(mv_span text)
     return true;
 }
 
-/* First key of the root map, or of the first map in the root list. */
+/* The first key of the root map, or of the first map in the root list. */
 static mv_span first_key(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);
@@ -73,7 +74,7 @@ bool mv_msgpack_probe(mv_span head)
 {
     mv_span key = first_key(head);
 
-    /* torch.cuda.memory_snapshot() of an idle process: an empty list. */
+    /* An empty list, which torch.cuda.memory_snapshot() returns in an idle process. */
     if (head.length == 1 && head.data[0] == 0x90)
         return true;
     return key.length > 0 && is_visible(key);
@@ -108,7 +109,7 @@ int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format,
     return -1;
 }
 
-/* The header of an extension is enough; its data need not be waited for. */
+/* Extensions are refused by their header, so there is no need to wait for their data. */
 static bool is_extension(unsigned state)
 {
     switch (state) {

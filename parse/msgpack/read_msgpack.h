@@ -8,8 +8,7 @@
 
 #include "parse/readers.h"
 
-/* The template's limit of containers inside containers. A snapshot needs 7; unknown keys may hold
- * more. */
+/* The template's limit for nested containers. A snapshot needs 7; unknown keys may need more. */
 #undef MSGPACK_EMBED_STACK_SIZE
 #define MSGPACK_EMBED_STACK_SIZE 64
 
@@ -25,10 +24,10 @@ int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format,
 
 /* The result of one step of a parser. */
 typedef struct {
-    int status;      /* as the template's _execute: 1 done, 0 wants more, negative failed */
-    size_t used;     /* bytes of the window that were read */
+    int status;      /* as from the template's _execute: 1 done, 0 needs more, negative: failed */
+    size_t used;     /* bytes of the window that were consumed */
     unsigned state;  /* msgpack_unpack_state */
-    unsigned wanted; /* bytes that the token, which has begun, needs in one piece */
+    unsigned wanted; /* contiguous bytes that the current token needs */
 } mv_msgpack_step;
 
 typedef mv_msgpack_step mv_msgpack_step_fn(void *parser, mv_span window);

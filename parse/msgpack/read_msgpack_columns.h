@@ -1,5 +1,5 @@
-/* Filling tables from the columns of a compact msgpack file, one number at a time.
- * Columns grow as numbers arrive: a length in the file is only a claim. */
+/* Fills tables from the columns of a compact msgpack file, one number at a time. Columns grow as
+ * numbers arrive, because a length in the file is only a claim. */
 #ifndef MV_READ_MSGPACK_COLUMNS_H
 #define MV_READ_MSGPACK_COLUMNS_H
 
@@ -11,42 +11,43 @@ typedef struct {
     mv_msgpack_fault *fault;
 
     const mv_model_table *table;
-    const char *name;  /* of the table, for messages */
-    void *rows;        /* the table's struct; new rows go after those that it has */
-    uint32_t base;     /* rows that it had */
-    uint32_t count;    /* rows in the file: the length of the first column */
-    uint32_t finished; /* set of the columns that are filled */
+    const char *name;  /* name of the table, for messages */
+    void *rows;        /* the table's struct; new rows are appended */
+    uint32_t base;     /* number of rows that the table had before */
+    uint32_t count;    /* rows in the file: length of the first column */
+    uint32_t finished; /* set of filled columns */
 
     /* the column that is being filled */
     const mv_table_column *column;
     void *data;     /* its values, from row 0 of the table on */
     uint32_t at;    /* next row */
-    uint32_t end;   /* row after the last one that comes */
-    uint32_t room;  /* rows that fit */
+    uint32_t end;   /* row after the last one of this column */
+    uint32_t room;  /* capacity in rows */
     uint8_t form;   /* mv_form */
-    uint64_t bound; /* CODE, ROW: first number that is out of range */
-    uint64_t last;  /* DELTA: the last time that was present */
+    uint64_t bound; /* CODE, ROW: the first number out of range */
+    uint64_t last;  /* DELTA: the last time that was not nil */
 } mv_column_reader;
 
-/* Starts a table whose columns follow in any order. */
+/* Starts a table. Its columns may come in any order. */
 void mv_columns_start(mv_column_reader *r, const mv_model_table *table, const char *name,
                       void *rows);
 
-/* Position of a column in a table by its name, or MV_TABLE_COLUMNS. */
+/* The position of a column by its name, or MV_TABLE_COLUMNS. */
 uint32_t mv_columns_find(const mv_model_table *table, const char *name, uint64_t length);
 
-/* The array of column `index` begins. `rows_of` is the count of the table that its row numbers
- * point to. Like all below: 0, or -1 with the fault set. */
+/* Begins the array of column `index`. `rows_of` is the row count of the table that its row numbers
+ * refer to. This function and those below return 0, or -1 with the fault set. */
 int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_t rows_of);
 
-/* No more columns follow: the rows become part of the table. Columns added by releases newer than the file are absent, as the model allows; all others must be present. */
+/* Ends the table. Columns added by releases newer than the file may be missing; all others must be
+ * present. */
 int mv_columns_finish(mv_column_reader *r);
 
 int mv_columns_nil(mv_column_reader *r);
 int mv_columns_grow(mv_column_reader *r);
 int mv_columns_refuse(mv_column_reader *r, mv_code code, const char *why);
 
-/* The next number. `bits` is its two's complement if it is negative. */
+/* Adds the next number. A negative number is given as its two's complement. */
 static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t bits)
 {
     if (r->at == r->room && mv_columns_grow(r) != 0)

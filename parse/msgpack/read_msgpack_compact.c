@@ -4,8 +4,8 @@
 #include "parse/model/build.h"
 #include "parse/msgpack/read_msgpack_columns.h"
 
-/* Keys of the root map in the order in which they were written, and the tables in them. A row comes
- * before the numbers that point to it, so that the reader can check each number at once. */
+/* Keys of the root map in the order in which they were written, and their tables. Rows come before
+ * the numbers that refer to them, so that the reader can check each number at once. */
 #define MV_SECTION_LIST(X)                                      \
     X(FORMAT, "format", 0)                                      \
     X(VERSION, "version", 0)                                    \
@@ -37,7 +37,7 @@ typedef enum {
     MV_SECTION_LIST(MV_SECTION_ENUM) MV_SECTION_COUNT
 } section_id;
 
-/* The last one is the name of an unknown key. */
+/* The last name is for unknown keys. */
 static const struct {
     const char *name;
     uint16_t table; /* mv_wire_kind */
@@ -51,7 +51,7 @@ static const struct {
 enum { NEWEST_VERSION = 1, FRAME_NUMBERS = 3, FX_FRAME_NUMBERS = 7 };
 
 typedef enum {
-    ROLE_FILE, /* around the root */
+    ROLE_FILE, /* around the root map */
     ROLE_ROOT,
     ROLE_STRINGS,
     ROLE_FRAMES,
@@ -77,7 +77,7 @@ typedef enum {
 typedef struct {
     uint8_t role;
     bool is_map;
-    bool at_key;    /* of a map: a key comes next */
+    bool at_key;    /* in a map: a key comes next */
     uint32_t key;   /* meaning of the last key: a section, column, tag field, note or string */
     uint32_t index; /* items so far */
     uint32_t left;  /* items to come */
@@ -95,20 +95,20 @@ typedef struct {
     level levels[MSGPACK_EMBED_STACK_SIZE + 1];
     level *top;
     uint32_t version;
-    uint32_t sections; /* set of those that came */
+    uint32_t sections; /* set of sections read so far */
 
     mv_range devices[MV_MOST_DEVICES];
     mv_build_ranges ranges;
-    mv_note notes[MV_NOTE_COUNT]; /* those that the file brings */
+    mv_note notes[MV_NOTE_COUNT]; /* notes in the file */
 
-    number numbers[FX_FRAME_NUMBERS]; /* of a frame or pool */
+    number numbers[FX_FRAME_NUMBERS]; /* of the current frame or pool */
     mv_tag_row tag;
     mv_arena *scratch;
-    mv_frame_id *frames; /* of a stack */
+    mv_frame_id *frames; /* of the current stack */
     uint64_t frame_capacity;
 } compact;
 
-/* The section that contains the rows that a reference names. */
+/* The name of the section with the rows that a reference refers to. */
 static const char *section_of(mv_row_ref ref)
 {
     section_id i = 0;
@@ -133,8 +133,8 @@ static int wrong_type(compact *c)
 
 /* ---- interned tables --------------------------------------------------------------------- */
 
-/* Rows of the file are rows of the model, also where they repeat another one: a damaged file was
- * converted. Row 0 of some tables is there from the beginning. */
+/* Each row of the file becomes a row of the model, even if it equals another one, which happens if
+ * the file was converted from a damaged one. Row 0 of some tables already exists. */
 static mv_build *build_row(compact *c)
 {
     mv_build *b = &c->build;
@@ -158,7 +158,7 @@ static int built(compact *c, uint32_t row, uint32_t expected)
     return 0;
 }
 
-/* A row number, or -1. */
+/* Checks a row number, which may be -1 for none. */
 static int take_row(compact *c, number n, mv_row_ref ref, uint32_t *out)
 {
     if (n.bits >= mv_ref_rows(c->build.trace, ref) && !(n.negative && n.bits == UINT64_MAX))
@@ -332,7 +332,7 @@ static inline int on_number(compact *c, bool negative, uint64_t bits)
     return other_number(c, (number){negative, bits});
 }
 
-/* nil, true, false and floats occur in settings, and nil in columns. */
+/* nil, true, false and floats occur in settings; nil also in columns. */
 static int on_scalar(compact *c, mv_setting_row row)
 {
     if (c->top->is_map && c->top->at_key)
@@ -474,10 +474,10 @@ static int on_text(compact *c, const char *text, uint32_t length)
 
 /* ---- containers -------------------------------------------------------------------------- */
 
-/* Which container may be where, and which role it then has. */
+/* Which containers may be where, and their roles. */
 static const struct {
-    uint8_t in;      /* role of the container around it */
-    uint8_t section; /* in the root: its key */
+    uint8_t in;      /* role of the enclosing container */
+    uint8_t section; /* in the root: the container's key */
     bool is_map;
     uint8_t role;
 } places[] = {

@@ -1,17 +1,17 @@
 /* The plain form: PyTorch's own dict as msgpack. Every value goes to the machine that the pickle
- * reader uses, so no tree of the file exists. */
+ * reader uses, so no tree is built. */
 #include "parse/msgpack/read_msgpack.h"
 #include "parse/values/machine.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* ---- stacks that were read before -------------------------------------------------------- */
+/* ---- known stacks ------------------------------------------------------------------------ */
 
-/* The plain form repeats every stack at every event, so nineteen bytes in twenty have been read
- * before. A stack with the bytes of an earlier one is that stack: it is compared instead of parsed.
- * The two stacks before it give a guess which one to compare with; if that fails, a hash of the
- * bytes finds it. */
+/* The plain form repeats every stack at every event, so 95 % of all bytes have occurred before. A
+ * stack whose bytes equal those of an earlier stack is compared instead of parsed. The stack to
+ * compare with is guessed from the two previous stacks; if the guess is wrong, it is looked up by a
+ * hash of the bytes. */
 
 typedef struct {
     const uint8_t *bytes;
@@ -20,14 +20,14 @@ typedef struct {
 } spelling;
 
 typedef struct {
-    mv_arena *scratch; /* owns everything here */
+    mv_arena *scratch; /* owns everything below */
     mv_intern by_bytes;
     spelling *known; /* [count] */
     uint32_t count;
-    uint64_t bytes;         /* of all that are known */
-    uint32_t *guesses;      /* [1 << GUESS_BITS] row + 1, by the two rows before */
-    uint32_t last, earlier; /* those rows + 1 */
-    uint64_t wasted;        /* bytes that were searched without result */
+    uint64_t bytes;         /* total bytes of known stacks */
+    uint32_t *guesses;      /* [1 << GUESS_BITS] row + 1, by the two previous rows */
+    uint32_t last, earlier; /* the two previous rows + 1 */
+    uint64_t wasted;        /* bytes searched without result */
 } spelled_stacks;
 
 enum {
@@ -38,7 +38,7 @@ enum {
     LEAST_WASTE = 1 << 20
 };
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool init_spelled(spelled_stacks *s, mv_arena *scratch)
 {
     *s = (spelled_stacks){.scratch = scratch, .by_bytes = {.arena = scratch}};
@@ -47,7 +47,7 @@ static bool init_spelled(spelled_stacks *s, mv_arena *scratch)
     return s->known && s->guesses;
 }
 
-/* Big-endian number of `width` bytes after the first. */
+/* The big-endian number of `width` bytes after the byte at `at`. */
 static uint64_t number_after(const uint8_t *at, unsigned width)
 {
     uint64_t value = 0;
@@ -57,8 +57,8 @@ static uint64_t number_after(const uint8_t *at, unsigned width)
     return value;
 }
 
-/* Bytes of the token at `at` up to its items, and how many items follow. 0 for types that do not
- * occur in stacks. 8 bytes after `at` can be read. */
+/* The length of the token at `at` without its items; adds the number of its items to *items. 0 for
+ * types that do not occur in stacks. Loads up to 8 bytes after `at`. */
 static uint64_t token_length(const uint8_t *at, uint64_t *items)
 {
     uint8_t byte = *at;
@@ -84,7 +84,8 @@ static uint64_t token_length(const uint8_t *at, uint64_t *items)
     return 0;
 }
 
-/* Bytes of the array that `rest` begins with; 0 if it is not one, is long, or does not end here. */
+/* The length of the array at the beginning of `rest`; 0 if there is none, it is too long, or it is
+ * incomplete. */
 static uint64_t array_length(mv_span rest, uint64_t *walked)
 {
     uint64_t at = 0, left = 1;
@@ -120,7 +121,7 @@ static uint32_t *guess_of(spelled_stacks *s)
     return &s->guesses[mv_mix(s->last, s->earlier) >> (64 - GUESS_BITS)];
 }
 
-/* `row` came: the next guess depends on it. */
+/* Makes `row` the previous row, on which the next guess depends. */
 static void follow(spelled_stacks *s, uint32_t row)
 {
     *guess_of(s) = row + 1;
@@ -128,9 +129,9 @@ static void follow(spelled_stacks *s, uint32_t row)
     s->last = row + 1;
 }
 
-/* The known stack that `rest` begins with, or NULL; then `*length` is how many bytes of `rest` are
- * an array worth remembering, 0 if none. `seen` bytes of the file have been read: the search costs
- * at most a share of them. */
+/* The known stack at the beginning of `rest`, or NULL. For NULL, *length is the length of an array
+ * worth remembering, or 0. `seen` bytes of the file have been read: the search takes at most a
+ * share of them. */
 static const spelling *find_spelled(spelled_stacks *s, mv_span rest, uint64_t seen,
                                     uint64_t *length)
 {
@@ -159,7 +160,7 @@ static const spelling *find_spelled(spelled_stacks *s, mv_span rest, uint64_t se
     return NULL;
 }
 
-/* Remembers that these bytes are this stack. Does nothing when there is no room. */
+/* Remembers the stack for these bytes, unless the table is full. */
 static void learn_spelled(spelled_stacks *s, mv_span bytes, mv_stack_id stack)
 {
     uint8_t *copy;
@@ -187,15 +188,15 @@ typedef struct {
     mv_machine machine;
     mv_msgpack_fault fault;
     spelled_stacks spelled;
-    const spelling *recalled; /* the stack that the next nil means */
-    mv_stack_id parsed;       /* what the last array that ended is, if it is a stack */
-    uint64_t seen;            /* bytes of the file */
-    uint64_t base;            /* offset of the first byte that the template was given */
-    uint64_t at;              /* offset of the byte that it is at */
+    const spelling *recalled; /* the stack for which the next nil stands */
+    mv_stack_id parsed;       /* the last array, if it was a stack */
+    uint64_t seen;            /* bytes of the file consumed so far */
+    uint64_t base;            /* offset of the first byte passed to the template */
+    uint64_t at;              /* offset of the template's current byte */
 } plain;
 
-/* The template's record of a value. For a container: where its items begin on the machine's stack,
- * and how many are still to come. */
+/* The template's record of a value. For a container: the stack position of its first item, and how
+ * many items are still to come. */
 typedef struct {
     uint64_t from;
     uint32_t left;
@@ -298,7 +299,7 @@ static inline plain_object root(plain *p)
     return (plain_object){0};
 }
 
-/* The template's own variables: the byte that it is at, and the first that it was given. */
+/* Local variables of the template: its current byte, and the first byte passed to it. */
 #define TEMPLATE_AT (p - (const unsigned char *)data)
 
 #define msgpack_unpack_struct(name)         struct plain##name
@@ -329,7 +330,7 @@ static inline plain_object root(plain *p)
 #define plain_on_ext(p, base, at, n, o)     ((void)(base), (void)(at), (void)(n), (void)(o), -1)
 #include <msgpack/unpack_template.h>
 
-/* The end of the first key "frames" after `from`: a stack may begin there. */
+/* The position after the next key "frames" from `from` on: a stack may begin there. */
 static size_t after_frames(mv_span window, size_t from)
 {
     static const char key[] = "\xa6"
@@ -349,9 +350,9 @@ static uint64_t notes_of(const plain *p)
     return notes[MV_NOTE_UNKNOWN_KEY].count + notes[MV_NOTE_DUPLICATE_KEY].count;
 }
 
-/* The parser is before a value. If that is a stack whose bytes are known, a nil is parsed instead,
- * for which push_nil pushes the stack. Else the value is parsed, and remembered unless it has
- * something to note, which must be counted each time. */
+/* Called when the parser is before a value. If the value is a known stack, a nil is parsed instead,
+ * for which push_nil pushes the stack. Any other value is parsed, and stacks are remembered, unless
+ * parsing them adds a note: notes must be counted each time. */
 static int recall(struct plain_context *context, mv_span window, size_t *used)
 {
     plain *p = &context->user;
@@ -383,7 +384,7 @@ static mv_msgpack_step step(void *parser, mv_span window)
     mv_msgpack_step s = {0};
 
     for (size_t end = 0; s.status == 0 && end < window.length;) {
-        /* Bytes that look like the key may be inside a text that the parser has begun. */
+        /* A text that the parser has begun may contain bytes that look like the key. */
         size_t begun = context->cs == MSGPACK_CS_HEADER ? 0 : context->trail;
         end = after_frames(window, s.used + begun);
         context->user.base = context->user.seen;

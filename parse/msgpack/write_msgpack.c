@@ -1,6 +1,6 @@
 /* Writes msgpack of PyTorch's own dict: keys and their order follow PyTorch's Python writer
  * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp); keys without a value in the model are
- * omitted. Files of PyTorch's C++ writer have the same keys in another order. */
+ * omitted. Files from PyTorch's C++ writer have the same keys in a different order. */
 #include <msgpack/pack.h>
 
 #include "parse/writers.h"
@@ -9,7 +9,7 @@
 
 enum { BUFFER = 64 << 10, PROGRESS_STEP = 1 << 16 };
 
-/* msgpack-c writes pieces of a few bytes, which are gathered here. Failures stay in the sink. */
+/* Collects the small pieces that msgpack-c writes. Failures stay in the sink. */
 typedef struct {
     msgpack_packer packer;
     const mv_trace *trace;
@@ -125,7 +125,7 @@ static void put_string(packing *w, mv_string_id id)
     msgpack_pack_str_body(&w->packer, text.data, text.length);
 }
 
-/* Rows from `row` on that are in the same nested table. */
+/* The number of rows from `row` on that are in the same nested table. */
 static uint32_t run_of(const mv_settings *s, uint32_t row)
 {
     uint32_t end = row + 1;
@@ -181,14 +181,14 @@ static void put_settings(packing *w)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Stacks are most of the work: none is spelled out for an output that is lost, since a disk is
- * full or the output larger than it may be. */
+/* Whether to write a stack. Stacks are most of the work, so they are skipped once the output has
+ * failed (the disk is full, or the output too large). */
 static bool is_spelled(const packing *w, mv_stack_id id)
 {
     return id.row != MV_NO_ROW && !w->sink->failed;
 }
 
-/* The keys of torch.fx come all together or not at all; single values may be None. */
+/* The torch.fx keys occur all together or not at all; single values may be None. */
 static void pack_fx(packing *w, uint32_t row)
 {
     const mv_fx *fx = &w->trace->fx;
@@ -214,7 +214,7 @@ static void pack_frame(packing *w, mv_frame_id id)
     put_text(w, "filename");
     put_string(w, f->file[id.row]);
     put_text(w, "line");
-    if (f->line[id.row] == MV_NO_LINE) /* PyTorch's Python writer takes -1 as unsigned */
+    if (f->line[id.row] == MV_NO_LINE) /* PyTorch's Python writer converts -1 to unsigned */
         put_uint(w, UINT64_MAX);
     else
         put_int(w, f->line[id.row]);
@@ -235,7 +235,7 @@ static void pack_frames(packing *w, const char *key, mv_stack_id stack)
         pack_frame(w, frame[i]);
 }
 
-/* forward_frames and cpp_frames: the same, but as lines of text. */
+/* Writes forward_frames or cpp_frames: stacks as lines of text. */
 static void pack_lines(packing *w, const char *key, mv_stack_id stack)
 {
     const mv_frames *f = &w->trace->frames;
@@ -407,13 +407,13 @@ static void pack_blocks(packing *w, const mv_segments *s, uint32_t i)
         pack_block(w, j);
 }
 
-/* PyTorch 2.1 added this key together with the pool's: a file has both or neither. */
+/* PyTorch 2.1 added this key and the pool's key together, so a file has both or neither. */
 static bool says_expandable(const mv_segments *s, uint32_t i)
 {
     return s->is_expandable[i] || s->pool[i].row != MV_NO_ROW;
 }
 
-/* Files made by the profiler have neither the kind nor these sums. */
+/* Files made by the profiler do not have the kind or these sums. */
 static bool has_sum(const mv_segments *s, uint32_t i, uint64_t sum)
 {
     return sum != 0 || s->kind[i] != MV_SEGMENT_UNKNOWN;
@@ -427,7 +427,7 @@ static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
            says_expandable(s, i) + has_stack(s->stack[i]) + has_stack(s->forward[i]);
 }
 
-/* Elsewhere the highest number means none; here it is the value in the file. */
+/* Writes UINT64_MAX as a number, because it is the value in the file; elsewhere it means none. */
 static void pack_sum(packing *w, const char *key, uint64_t bytes)
 {
     put_text(w, key);
@@ -453,7 +453,8 @@ static void pack_segment(packing *w, const mv_segments *s, uint32_t i)
     uint32_t frames;
     bool stack_first;
 
-    /* PyTorch writes its one shared empty stack before the blocks and a separate stack after. */
+    /* PyTorch writes the same empty stack for all segments before the blocks, and a separate one
+     * after them. */
     mv_stack_frames(w->trace, s->stack[i], &frames);
     stack_first = frames == 0;
     put_map(w, segment_pairs(s, i));
@@ -518,7 +519,7 @@ static void pack_tensors(packing *w)
         put_text(w, mv_tensor_role_name(t->role[i]));
         pack_string(w, "slot", t->slot[i]);
         pack_string(w, "shape", t->shape[i]);
-        put_text(w, "dtype"); /* always there: it identifies the map */
+        put_text(w, "dtype"); /* written even when empty, because it identifies the map */
         put_string(w, t->dtype[i]);
         put_text(w, "device");
         put_int(w, t->device[i]);
@@ -528,7 +529,7 @@ static void pack_tensors(packing *w)
     }
 }
 
-/* A file from torch.cuda.memory_snapshot(). */
+/* A file written from torch.cuda.memory_snapshot(), a list. */
 static bool is_list(const mv_trace *t)
 {
     return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&
@@ -568,11 +569,12 @@ static void pack_root(packing *w)
 
 /* ---- size -------------------------------------------------------------------------------- */
 
-/* Writing every stack out can turn a small damaged file into one that fills any disk. Real traces
- * grow up to 35 times; one of ten million events with deep C++ stacks becomes 46 GB. */
+/* Limit of the output: writing out every stack can turn a small damaged file into one that fills
+ * any disk. Real traces grow up to 35 times; a trace of ten million events with deep C++ stacks
+ * becomes 46 GB. */
 #define MOST_BYTES (1ull << 38)
 
-/* At least what a frame takes without its strings: keys and number. */
+/* Lower bound for the keys and numbers of a frame, without its strings. */
 enum { FRAME_BYTES = 40, FX_BYTES = 64 };
 
 static uint64_t frame_size(const mv_trace *t, uint32_t frame)
@@ -610,7 +612,7 @@ static uint64_t sum_tags(const uint64_t *sizes, const mv_tags *t, const mv_event
     return sum;
 }
 
-/* About how many bytes the stacks of the file take; more than MOST_BYTES: too many. */
+/* The approximate size of all stacks in the output; above MOST_BYTES the file is not written. */
 static uint64_t stacks_size(const mv_trace *t, const uint64_t *sizes)
 {
     const mv_segments *s = &t->segments, *h = &t->host_segments;

@@ -1,8 +1,8 @@
-/* The beginnings of pickles of protocols 0 and 1. They have no header, and their opcodes are
- * letters, so a text may begin with the same bytes: a name in a table, a word in brackets. */
+/* Detects pickles of protocols 0 and 1. They have no header, and their opcodes are letters, so a
+ * text may begin with the same bytes: a name in a table, a word in brackets. */
 #include "parse/readers.h"
 
-enum { MOST_FIRST_MEMO = 8 }; /* the first numbers of a memo: 0, or 1 from old writers */
+enum { MOST_FIRST_MEMO = 8 }; /* the first memo numbers: from 0, or from 1 in old writers */
 
 static bool take(mv_cursor *c, uint8_t byte)
 {
@@ -18,7 +18,8 @@ static bool is_of_name(uint8_t c)
            c == '.';
 }
 
-/* A line with a Python name or a number. A transfer as text may have lengthened its end. */
+/* A line with a Python name or a number. If the file was transferred as text, the line may end in
+ * \r\n. */
 static bool take_line(mv_cursor *c, bool is_number)
 {
     uint64_t from = c->at;
@@ -33,7 +34,7 @@ static bool take_line(mv_cursor *c, bool is_number)
     return take(c, '\n');
 }
 
-/* PUT: a line in protocol 0, a byte that does not occur in texts in protocol 1. */
+/* PUT: in protocol 0 a line, in protocol 1 a byte that does not occur in texts. */
 static bool take_memo(mv_cursor *c)
 {
     if (take(c, 'p'))
@@ -41,8 +42,8 @@ static bool take_memo(mv_cursor *c)
     return take(c, 'q') && c->at < c->span.length && c->span.data[c->at++] <= MOST_FIRST_MEMO;
 }
 
-/* A dict, a list or an object of a class, possibly the first in a tuple. Each is remembered before
- * anything is put into it. */
+/* Accepts a dict, a list or an object of a class, possibly as the first item of a tuple. Pickles
+ * store each in the memo before adding items to it. */
 bool mv_pickle_is_old(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);

@@ -2,7 +2,7 @@
 
 enum { LONGEST = 64, MOST_SPACE = 16 };
 
-/* ---- finding it -------------------------------------------------------------------------- */
+/* ---- finding the pickle ------------------------------------------------------------------ */
 
 /* Words that identify a page. Each begins with a quote. */
 typedef enum { SNAPSHOT, PICTURE_OF_2_0, PAGE_OF_OURS, WORDS } word;
@@ -23,7 +23,7 @@ static word word_at(const mv_source *page)
     return WORDS;
 }
 
-/* The next of the words, at page->at; WORDS at the end. */
+/* Finds the next word and moves page->at to it; WORDS at the end. */
 static word next_word(mv_source *page)
 {
     mv_source_need(page, LONGEST);
@@ -45,7 +45,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* After the key: a colon and the quote that opens the text. False if it is not a key. */
+/* Skips the key, a colon and the quote that opens the text. False if the word is not a key. */
 static bool open_text(mv_source *page)
 {
     uint64_t at = strlen(words[SNAPSHOT]), left;
@@ -101,7 +101,7 @@ bool mv_page_has_more(mv_source *page)
     return false;
 }
 
-/* ---- its bytes --------------------------------------------------------------------------- */
+/* ---- decoding it ------------------------------------------------------------------------- */
 
 enum { NO_DIGIT = 64, PAD_DIGIT = 65 };
 
@@ -124,7 +124,7 @@ static bool bad_letter(mv_page_text *t, uint64_t at, mv_err *failure)
     return false;
 }
 
-/* Four letters become t->rest. */
+/* Decodes four letters into t->rest. */
 static bool decode_group(mv_page_text *t, mv_err *failure)
 {
     const uint8_t *at = t->page->at;

@@ -1,5 +1,5 @@
-/* The pickle inside a page of PyTorch's _memory_viz, as a source: trace_plot() and segment_plot()
- * write it as base64, in a list of files for their script.
+/* The pickle inside a page of PyTorch's _memory_viz, as a source. trace_plot() and segment_plot()
+ * write it as base64, in a list of files for the page's script.
  *
  *     const local_files = [{"name": "snapshot.pickle", "base64": "gASV..."}]
  *
@@ -12,24 +12,24 @@
 
 typedef struct {
     mv_source *page;
-    uint64_t first; /* byte of the page at which the base64 begins */
+    uint64_t first; /* position in the page at which the base64 begins */
     bool ended;     /* the closing quote was read */
     bool padded;    /* '=' was read: no letter may follow */
-    bool failed;    /* the base64 is bad; the failure has the byte of the page */
-    uint8_t rest[3], rest_at, rest_end; /* of the last group: bytes not returned yet */
+    bool failed;    /* the base64 is invalid; the failure contains the byte of the page */
+    uint8_t rest[3], rest_at, rest_end; /* bytes of the last group that have not been returned */
 } mv_page_text;
 
-/* Moves `page` to the base64 of its snapshot. Fails with MV_FORMAT, naming the kind of page, or as
- * the page's source does. */
+/* Moves `page` to the base64 of its snapshot. Fails with MV_FORMAT, naming the kind of page, or
+ * with the page's own read error. */
 mv_code mv_page_find(mv_source *page, mv_page_text *text, mv_err *err);
 
 /* Whether another snapshot follows. */
 bool mv_page_has_more(mv_source *page);
 
-/* A source of the decoded bytes; `text` must live as long as it. */
+/* Opens a source of the decoded bytes; `text` must live as long as the source. */
 mv_code mv_page_open(mv_arena *arena, mv_page_text *text, mv_source *out, mv_err *err);
 
-/* The byte of the page from which byte `offset` of the snapshot comes. */
+/* The position in the page of byte `offset` of the snapshot. */
 uint64_t mv_page_offset(const mv_page_text *text, uint64_t offset);
 
 #endif

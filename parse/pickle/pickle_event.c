@@ -2,12 +2,12 @@
 #include "parse/pickle/opcodes.h"
 #include "parse/values/records.h"
 
-/* An event with more memo entries, or more frames, is left to the machine. */
+/* Events with more memo entries or more frames are left to the machine. */
 enum { MOST_ENTRIES = 64, MOST_FRAMES = 1000 };
 
 enum { KEYS = 16, SETS = 64, WAYS = 4, LONG_LIST = 168, LIST_BYTES = 640 };
 
-/* A list of frames as written, from MARK to APPENDS. */
+/* The bytes of a list of frames, from MARK to APPENDS. */
 typedef struct {
     uint32_t length; /* 0: empty entry */
     mv_stack_id stack;
@@ -15,16 +15,16 @@ typedef struct {
 } spelled_stack;
 
 struct mv_pickle_memory {
-    uint64_t overwrites;     /* the machine's count when the entry was made */
-    uint32_t keys;           /* keys of the last event read here; 0: none */
-    uint64_t key[KEYS];      /* each as written: BINGET or LONG_BINGET and operand */
+    uint64_t overwrites;     /* m->overwrites when the entries were made */
+    uint32_t keys;           /* number of keys of the last event decoded here; 0: none */
+    uint64_t key[KEYS];      /* bytes of each key: BINGET or LONG_BINGET and operand */
     uint64_t key_mask[KEYS]; /* significant bytes */
     uint8_t key_length[KEYS];
-    uint8_t word[KEYS];          /* what it means */
-    uint64_t text[MV_WORD_KEYS]; /* the first 8 bytes of a text field's last value */
+    uint8_t word[KEYS];          /* meaning of each key (mv_word) */
+    uint64_t text[MV_WORD_KEYS]; /* first 8 bytes of each text field's last value */
     uint64_t text_mask[MV_WORD_KEYS];
-    uint8_t text_length[MV_WORD_KEYS]; /* bytes of it as written; 0: none */
-    mv_ref text_ref[MV_WORD_KEYS];     /* the value remembered by its MEMOIZE; 0: it was fetched */
+    uint8_t text_length[MV_WORD_KEYS]; /* length of these bytes; 0: none */
+    mv_ref text_ref[MV_WORD_KEYS];     /* the value that its MEMOIZE stored; 0: it was fetched */
     mv_string_id text_id[MV_WORD_KEYS];
     uint8_t next_way[2 * SETS];
     spelled_stack stacks[2 * SETS][WAYS]; /* short lists, then long ones */
@@ -35,21 +35,22 @@ mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch)
     return mv_push_struct(scratch, mv_pickle_memory);
 }
 
-/* One attempt at a dict. The hot path keeps `at` in a local variable, so it is passed and returned
- * by value; the cold functions use the copy here. */
+/* One attempt to decode a dict. The hot path keeps `at` in a local variable, which is passed and
+ * returned by value; cold functions use the copy here. */
 typedef struct {
     mv_machine *m;
     mv_pickle_memory *memory;
     const uint8_t *safe;
     const uint8_t *at;
-    uint64_t entries; /* memo entries set so far, including this event's own */
+    uint64_t entries; /* number of memo entries, including those of this event */
     mv_event_row row;
     mv_tag_row tag;
 } decoder;
 
 #define HOT static inline __attribute__((always_inline))
 
-/* The target of a BINGET or LONG_BINGET at `*at`; 0 if it is neither, or needs care. */
+/* The value that the BINGET or LONG_BINGET at *at fetches; 0 if there is no such opcode, or the
+ * value needs care. */
 HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
 {
     uint32_t slot;
@@ -66,7 +67,7 @@ HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
     return slot < entries ? m->memo[slot] : 0;
 }
 
-/* The byte after an integer, or NULL. */
+/* Decodes an integer. Returns the byte after it, or NULL. */
 HOT const uint8_t *take_integer(const uint8_t *at, int64_t *out)
 {
     switch (*at) {
@@ -112,7 +113,7 @@ static void remember_text(mv_pickle_memory *memory, mv_word word, const uint8_t 
     memory->text_id[word] = id;
 }
 
-/* A text, written here and remembered by MEMOIZE, or fetched. */
+/* Decodes a text, which is either written here, and stored by MEMOIZE, or fetched. */
 static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 {
     const uint8_t *from = d->at;
@@ -150,7 +151,7 @@ HOT uint32_t short_set(const uint8_t *at)
     return mv_mix(mv_load_u64(at), mv_load_u64(at + 8)) % SETS;
 }
 
-/* Long lists, which have C++ frames, have equal beginnings: their cache set depends on their
+/* Long lists, which contain C++ frames, have equal beginnings, so their cache set depends on their
  * middle. */
 HOT uint32_t long_set(const uint8_t *at)
 {
@@ -173,7 +174,7 @@ static void remember_stack(mv_pickle_memory *memory, const uint8_t *from, const 
     memcpy(entry->bytes, from, entry->length);
 }
 
-/* MARK, frames by reference, APPENDS: a stack not written like this before. */
+/* Decodes an unknown list of frames: MARK, fetched frames, APPENDS. */
 static bool take_other_frames(decoder *d)
 {
     mv_frame_id *frames = d->m->frames;
@@ -206,7 +207,7 @@ HOT const uint8_t *find_in_set(const decoder *d, const spelled_stack *set, const
     return NULL;
 }
 
-/* The byte after a list of frames that was written like this before; NULL if there is none. */
+/* Looks up a list of frames by its bytes. Returns the byte after it, or NULL. */
 HOT const uint8_t *take_known_frames(const decoder *d, const uint8_t *at, mv_stack_id *stack)
 {
     const uint8_t *after = find_in_set(d, d->memory->stacks[short_set(at)], at, stack);
@@ -216,7 +217,8 @@ HOT const uint8_t *take_known_frames(const decoder *d, const uint8_t *at, mv_sta
     return after;
 }
 
-/* The C++ writer remembers an object when it is complete; its entries are dense. */
+/* PyTorch's C++ writer stores an object in the memo when it is complete, without gaps between
+ * entries. */
 static bool take_put(decoder *d, mv_ref ref)
 {
     uint64_t slot;
@@ -239,7 +241,7 @@ HOT bool is_put(const uint8_t *at)
     return *at == MV_OP_BINPUT || *at == MV_OP_LONG_BINPUT;
 }
 
-/* A stack by reference; false if it is not one. */
+/* Decodes a fetched stack. False if the value is not a stack. */
 static bool take_shared_stack(decoder *d)
 {
     mv_ref ref = take_get(d->m, d->entries, &d->at);
@@ -255,7 +257,7 @@ static bool take_shared_stack(decoder *d)
     return true;
 }
 
-/* A list of frames in place: a new call. */
+/* Decodes a list of frames that is written here: a new call. */
 HOT bool take_new_stack(decoder *d)
 {
     const uint8_t *at = d->at + 1, *after;
@@ -315,7 +317,7 @@ HOT const uint8_t *take_stack(decoder *d, const uint8_t *at)
     return (*at == MV_OP_EMPTY_LIST ? take_new_stack(d) : take_shared_stack(d)) ? d->at : NULL;
 }
 
-/* A pair of integers, remembered by MEMOIZE. */
+/* A pair of integers, stored by MEMOIZE. */
 static bool take_pool(decoder *d)
 {
     int64_t a, b;
@@ -364,8 +366,8 @@ HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
     }
 }
 
-/* The beginning of every event: MEMOIZE (or not), MARK. `*slot` is the entry that will refer to
- * it. */
+/* Decodes the beginning of every event: MARK, with or without MEMOIZE before it. *slot is the memo
+ * entry that will refer to the event. */
 HOT const uint8_t *begin_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     d->row = MV_EVENT_ROW;
@@ -379,8 +381,8 @@ HOT const uint8_t *begin_event(decoder *d, const uint8_t *at, uint64_t *slot)
     return *at == MV_OP_MARK ? at + 1 : NULL;
 }
 
-/* A dict with the keys of the last one. `at` is after its EMPTY_DICT; returns the byte after its
- * SETITEMS, or NULL. */
+/* Decodes a dict with the same keys as the last event. `at` is the byte after EMPTY_DICT. Returns
+ * the byte after SETITEMS, or NULL. */
 HOT const uint8_t *take_like_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     const mv_pickle_memory *memory = d->memory;
@@ -395,7 +397,7 @@ HOT const uint8_t *take_like_event(decoder *d, const uint8_t *at, uint64_t *slot
     return at && at < d->safe && *at == MV_OP_SETITEMS ? at + 1 : NULL;
 }
 
-/* A dict with other keys, which are remembered for the next one. */
+/* Decodes a dict with other keys, and remembers them for the next event. */
 static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     mv_pickle_memory *memory = d->memory;
@@ -424,7 +426,7 @@ static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *
     return at + 1;
 }
 
-/* Undoes the attempt completely: the machine makes the same entries and calls again. */
+/* Undoes the attempt completely, so that the machine can make the same entries and calls again. */
 static void undo(decoder *d, uint32_t calls)
 {
     while (d->entries > d->m->memo_count)
@@ -439,7 +441,7 @@ static bool make_room(mv_machine *m)
            mv_machine_full(m, 0);
 }
 
-/* Pushes the decoded event, and makes the memo refer to it. */
+/* Pushes the decoded event, and sets its memo entry. */
 HOT const uint8_t *finish_event(decoder *d, const uint8_t *at, uint64_t slot)
 {
     mv_value event = mv_value_of(MV_VALUE_EVENT, 0);

@@ -33,7 +33,7 @@ static mv_code read_inner(mv_arena *arena, mv_source *inner, const mv_read_opts 
     return mv_fail(err, MV_FORMAT, 0, "%s", "the page does not contain a pickle");
 }
 
-/* Errors have an offset in the pickle, but users have the page. */
+/* Converts the offset of an error from the pickle to the page, which is the user's file. */
 static void place_error(const mv_page_text *text, const mv_source *inner, mv_err *err)
 {
     if (text->failed || err->offset == MV_NO_OFFSET || inner->state == NULL ||
@@ -42,7 +42,7 @@ static void place_error(const mv_page_text *text, const mv_source *inner, mv_err
     err->offset = mv_page_offset(text, err->offset);
 }
 
-/* The first of several snapshots is read. */
+/* If there are several snapshots, the first is read. */
 static mv_code read_rest(mv_source *page, mv_trace *out, mv_err *err)
 {
     mv_note *note = &out->notes[MV_NOTE_LOOSE];

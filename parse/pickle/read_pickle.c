@@ -15,7 +15,8 @@ static const char *const opcode_names[256] = {
 #undef OPCODE_NAME
 };
 
-/* The longest operand of fixed length is 9 bytes; the source's window is padded by more. */
+/* The longest operand of fixed length has 9 bytes; the source's window has more padding than
+ * that. */
 enum { LONGEST_FIXED = 16, PROGRESS_BYTES = 4 << 20 };
 
 typedef struct {
@@ -37,7 +38,7 @@ static int64_t short_long(const uint8_t *at, unsigned length)
     return length ? (int64_t)(mv_load_u64(at) << shift) >> shift : 0;
 }
 
-/* Nine bytes hold an unsigned 64-bit number with its sign. */
+/* Nine bytes are enough for an unsigned 64-bit number and its sign. */
 static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 {
     if (length <= 8)
@@ -49,9 +50,10 @@ static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
                                    (unsigned long long)length);
 }
 
-/* ---- opcodes that are rare, or do much --------------------------------------------------- */
+/* ---- rare or complex opcodes ------------------------------------------------------------- */
 
-/* Whether people put objects of this module into snapshots: a count, an array, a time. */
+/* Whether users put objects of this module into snapshots, such as a counter, an array or a
+ * time. */
 static bool is_of_data(mv_machine *m, const mv_value *module)
 {
     static const char *const modules[] = {"collections", "torch", "numpy", "datetime", "pathlib"};
@@ -65,7 +67,7 @@ static bool is_of_data(mv_machine *m, const mv_value *module)
     return false;
 }
 
-/* An object that only Python can make. It is not constructed, so the rest cannot be read. */
+/* Refuses an object that only Python can construct: the values after it cannot be read. */
 static bool refuse_object(mv_machine *m, uint8_t op)
 {
     const mv_value *top = m->depth < 2 ? NULL : &m->stack[m->depth - 2];
@@ -120,7 +122,8 @@ static bool push_mark(mv_machine *m)
     return true;
 }
 
-/* Depth of the topmost mark, which is removed. A container must be below the items. */
+/* Removes the topmost mark and returns its depth. With a container, the container must be below the
+ * items. */
 static bool pop_mark(mv_machine *m, uint64_t below, uint64_t *from)
 {
     if (m->mark_count == 0)
@@ -140,7 +143,7 @@ static bool has_values(mv_machine *m, uint64_t count)
            mv_machine_fail(m, MV_CORRUPT, "%s", "the stack is too short");
 }
 
-/* LIST, DICT and TUPLE make their container from the values above the mark. */
+/* LIST, DICT and TUPLE: makes a container from the values above the mark. */
 static bool make_from_mark(mv_machine *m, uint8_t op)
 {
     uint64_t from = 0;
@@ -160,7 +163,7 @@ static bool make_from_mark(mv_machine *m, uint8_t op)
                             : mv_machine_set_items(m, from + 1);
 }
 
-/* Drops the values from `from` on. A memo entry may wait for a container there. */
+/* Drops the values from `from` on. Fails for a container to which a memo entry refers. */
 static bool drop(mv_machine *m, uint64_t from)
 {
     for (uint64_t at = from; at < m->depth; at++)
@@ -191,20 +194,20 @@ static bool discard(mv_machine *m)
     return has_values(m, 1) && drop(m, m->depth - 1);
 }
 
-/* Up to here opcodes run without checks: their operands are in the window. */
+/* Opcodes before this position run without checks: their operands are in the window. */
 static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
 {
     return source->end - at > LONGEST_FIXED ? source->end - LONGEST_FIXED : at;
 }
 
-/* Brings the `length` bytes at `at`, which may extend beyond the window, into it, and returns their
- * position; NULL if the stream ends before. */
+/* Makes sure that the `length` bytes at `at` are in the window, and returns their position, or NULL
+ * if the stream ends before. */
 static const uint8_t *bring(pickle *p, const uint8_t *at, uint64_t length)
 {
     mv_machine *m = &p->machine;
 
     if (at > p->source->end || length > (uint64_t)(p->source->end - at)) {
-        bool past = at > p->source->end; /* the length itself extended beyond the stream's end */
+        bool past = at > p->source->end; /* the length itself was cut by the end of the stream */
         p->source->at = past ? p->source->end : at;
         if (past || !mv_source_need(p->source, length)) {
             mv_machine_fail(m, MV_TRUNCATED, "%s", "the stream ends inside a string");
@@ -237,7 +240,7 @@ static const uint8_t *pass_over(pickle *p, const uint8_t *at, uint64_t length, c
     return bytes + length;
 }
 
-/* Bytes may be under a key of the user's own. */
+/* Pushes a refused value: bytes may occur under a user's own key. */
 static const uint8_t *push_bytes(pickle *p, uint8_t op, const uint8_t *at, uint64_t length,
                                  const uint8_t **safe)
 {
@@ -258,7 +261,7 @@ static bool run_set(mv_machine *m, uint8_t op)
     return pop_mark(m, 1, &from) && mv_machine_add_items(m, from);
 }
 
-/* Opcodes that occur once, or in few files; `*at` is the byte after the opcode. */
+/* Runs opcodes that occur once, or in few files; `*at` is the byte after the opcode. */
 static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
 {
     mv_machine *m = &p->machine;
@@ -270,7 +273,7 @@ static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
         p->protocol = *operand;
         return (*operand >= 2 && *operand <= 5) ||
                mv_machine_fail(m, MV_FORMAT, "pickle protocol %u; 2 to 5 are read", *operand);
-    case MV_OP_FRAME: /* framing by the writer; nothing depends on it */
+    case MV_OP_FRAME: /* framing, which is not needed for reading */
         *at += 8;
         return true;
     case MV_OP_NEWTRUE:
@@ -325,7 +328,7 @@ static void report_progress(pickle *p)
     p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
 }
 
-/* Bytes of fixed length after an opcode; the length of a text or number is one of them. */
+/* Number of operand bytes of fixed length, including the length of a text or number. */
 static unsigned fixed_operand(uint8_t op)
 {
     switch (op) {
@@ -357,11 +360,11 @@ static unsigned fixed_operand(uint8_t op)
     }
 }
 
-/* Brings more of the stream into the window, from `at` on. False if no opcode with its whole
- * operand follows: the padding is not an operand. */
+/* Reads more of the stream into the window, from `at` on. False if no complete opcode follows: the
+ * padding does not count. */
 static bool refill(pickle *p, const uint8_t *at)
 {
-    bool past = at > p->source->end; /* an operand extended past the end, into the padding */
+    bool past = at > p->source->end; /* an operand extended into the padding */
 
     p->source->at = past ? p->source->end : at;
     if (!past)
@@ -372,7 +375,8 @@ static bool refill(pickle *p, const uint8_t *at)
 }
 
 /* Runs the opcode before `at`, and returns the position of the next one. Operands of fixed length
- * are loaded without a check: the window is padded. The machine records failures. */
+ * are loaded without a check, because the window is padded. Failures are recorded in the
+ * machine. */
 static inline __attribute__((always_inline)) const uint8_t *
 run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
 {
@@ -454,9 +458,9 @@ run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
     }
 }
 
-/* One opcode after another until STOP; the stream's last bytes one by one. A text or number that
- * extends beyond the window is detected before the next opcode. On failure p->source->at is the
- * opcode that failed, or the stream's end. */
+/* Runs opcodes until STOP; the stream's last bytes one by one. A text or number that extends beyond
+ * the window is detected before the next opcode. On failure, p->source->at is the opcode that
+ * failed, or the end of the stream. */
 static bool run(pickle *p)
 {
     mv_machine *m = &p->machine;
@@ -483,7 +487,7 @@ static bool run(pickle *p)
     return false;
 }
 
-/* For its pages, _memory_viz fills a pickle up to a multiple of three bytes with NULs. */
+/* _memory_viz pads the pickle in its pages with NULs to a multiple of three bytes. */
 enum { MOST_FILL = 3 };
 
 static mv_code finish(pickle *p, mv_trace *out, mv_err *err)

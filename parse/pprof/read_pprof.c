@@ -1,5 +1,5 @@
-/* Reads JAX's device memory profile (docs/other-files.md): a pprof Profile, which is one message.
- * Field numbers: profile.proto of github.com/google/pprof. */
+/* Reads JAX's device memory profile (docs/other-files.md): a pprof Profile, which is one protobuf
+ * message. Field numbers: profile.proto of github.com/google/pprof. */
 #include <inttypes.h>
 
 #include "base/grow.h"
@@ -18,15 +18,15 @@ enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 enum {
-    MOST_FRAMES = 512,     /* of a stack */
-    MOST_BLOCKS = 1 << 20, /* buffers of all samples; above that, a sample is one block */
+    MOST_FRAMES = 512,     /* frames of a stack */
+    MOST_BLOCKS = 1 << 20, /* buffers of all samples; if there are more, each sample is one block */
     MOST_DEVICES = 128,
     MOST_TYPES = 16
 };
 
 typedef struct {
     mv_span bytes;
-    mv_string_id id; /* once used: further names for it do not read it again */
+    mv_string_id id; /* set on first use, so that the text is interned once */
 } named_text;
 
 typedef struct {
@@ -34,22 +34,22 @@ typedef struct {
 } function;
 
 typedef struct {
-    uint32_t first, count; /* of `frames` */
+    uint32_t first, count; /* rows of `frames` */
 } location;
 
 typedef struct {
-    mv_string_id device; /* MV_NO_STRING: not in the file */
+    mv_string_id device; /* MV_NO_STRING: no device in the file */
     uint32_t ordinal;
     uint64_t count, bytes;
     mv_stack_id stack;
 } sample;
 
-/* A sample while it is read. Its kind may follow its values. */
+/* A sample that is being read. Its kind may come after its values. */
 typedef struct {
     sample sample;
     uint32_t values;
     bool is_executable;
-    const uint8_t *negative; /* description of a negative size; NULL: none */
+    const uint8_t *negative; /* position of a negative size; NULL: none */
 } reading;
 
 typedef struct {
@@ -73,19 +73,19 @@ typedef struct {
     uint32_t sample_count, sample_capacity;
     device devices[MOST_DEVICES];
     uint32_t device_count;
-    bool is_jax;                              /* a type or a label is one of JAX's */
+    bool is_jax;                              /* a type or a label shows that JAX wrote the file */
     char type_names[64];                      /* "alloc_objects, alloc_space", cut */
     mv_map function_of, location_of;          /* rows by the file's ids */
-    uint32_t count_value, bytes_value, types; /* indexes among the values of a sample; MV_NO_ROW:
-                                               * none */
-    uint64_t executables, unsized;            /* their number, and how many have an unknown size */
-    mv_frame_id executable;                   /* the frame at the inner end of their stacks */
+    uint32_t count_value, bytes_value, types; /* positions in a sample's values; MV_NO_ROW: none */
+    uint64_t executables, unsized;            /* number of executables, and of those without a
+                                               * size */
+    mv_frame_id executable;                   /* the innermost frame of their stacks */
     mv_err *err;
 } profile;
 
-/* ---- recognising ------------------------------------------------------------------------- */
+/* ---- detection --------------------------------------------------------------------------- */
 
-/* The message begins with its types of values, two numbers each. */
+/* A profile begins with its value types, which have two numbers each. */
 bool mv_pprof_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head), inner;
@@ -117,7 +117,7 @@ static bool out_of_memory(profile *p)
     return false;
 }
 
-/* The text of a number; false, with the error, if there is none. */
+/* The text with this number. False if there is none, with the error set. */
 static bool text_of(profile *p, uint64_t number, const uint8_t *at, mv_span *out)
 {
     if (number >= p->text_count)
@@ -140,7 +140,7 @@ static bool string_of(profile *p, uint64_t number, const uint8_t *at, mv_string_
     return true;
 }
 
-/* The values of fields 1 to 4 of a message, if they are numbers; the last one wins. */
+/* The values of fields 1 to 4 of a message that are numbers; the last value of a field wins. */
 static bool take_numbers(profile *p, mv_span message, uint64_t out[5])
 {
     mv_cursor c = mv_cursor_over(message);
@@ -192,7 +192,7 @@ static bool add_frame(profile *p, mv_span line)
            out_of_memory(p);
 }
 
-/* The lines of a location are functions that were inlined, the innermost first. */
+/* The lines of a location are inlined functions, innermost first. */
 static bool add_location(profile *p, mv_span message)
 {
     mv_cursor c = mv_cursor_over(message);
@@ -242,7 +242,7 @@ static bool add_text(profile *p, mv_span bytes)
            out_of_memory(p);
 }
 
-/* Calls back for every field with that number, a message or a text. */
+/* Called for every field with a given number that is a message or a text. */
 typedef bool field_fn(profile *p, mv_span bytes);
 
 static bool each_field(profile *p, uint64_t number, field_fn *call)
@@ -264,7 +264,7 @@ static bool each_field(profile *p, uint64_t number, field_fn *call)
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-/* Adds the frames of the locations that a field names. */
+/* Adds the frames of the locations in a field. */
 static bool add_frames(profile *p, const mv_pb_field *f, mv_frame_id *frames, uint32_t *count)
 {
     uint64_t at = 0, id;
@@ -329,7 +329,8 @@ static mv_frame_id frame_of_executables(profile *p)
     return p->executable;
 }
 
-/* Runtimes that cannot give the size of a program, such as TPU runtimes, write -1 for each. */
+/* Runtimes that do not report the size of a program, such as TPU runtimes, write -1 for each
+ * program. */
 static bool settle_values(profile *p, const reading *r, mv_span message)
 {
     if (r->values != p->types)
@@ -348,7 +349,7 @@ static bool settle_values(profile *p, const reading *r, mv_span message)
 static bool add_sample(profile *p, mv_span message)
 {
     mv_cursor c = mv_cursor_over(message);
-    mv_frame_id frames[MOST_FRAMES + 1]; /* the first is for executables */
+    mv_frame_id frames[MOST_FRAMES + 1]; /* the first frame is for executables */
     reading r = {.sample = {.device = MV_NO_STRING, .count = 1}};
     uint32_t depth = 0;
     mv_pb_field f;
@@ -409,7 +410,7 @@ static uint32_t device_of(profile *p, mv_string_id label)
     return i < MOST_DEVICES ? i : MOST_DEVICES - 1;
 }
 
-/* Ordinals are the numbers in the labels, if each label has a different one. CPU devices follow the
+/* Ordinals are the numbers in the labels, if these are all different. CPU devices follow the
  * others. Returns the number of ordinals. */
 static uint32_t number_devices(profile *p)
 {
@@ -446,7 +447,7 @@ static uint32_t lowest_ordinal(const profile *p)
     return lowest;
 }
 
-/* Samples without a device count for the first device of the file. */
+/* Samples without a device belong to the first device of the file. */
 static uint32_t place_samples(profile *p)
 {
     uint32_t end, lowest;
@@ -466,7 +467,8 @@ static uint32_t place_samples(profile *p)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* All buffers of a sample have one size, as far as the file shows; the first gets the remainder. */
+/* Buffers of a sample are given equal sizes, because the file contains only their sum; the first
+ * buffer gets the remainder. */
 static bool add_blocks(profile *p, const sample *s, bool are_single, uint64_t *address)
 {
     uint64_t count = are_single || s->count == 0 || s->count > s->bytes ? 1 : s->count;

@@ -10,12 +10,13 @@ enum {
     MOST_COLUMN = 64, /* significant characters of a column */
     REPORT_LINES = 1 << 16,
     DAY_S = 24 * 60 * 60,
-    MOST_SET_BACK_S = 2 * 60 * 60 /* summer time ends by one hour at most places, two at some */
+    MOST_SET_BACK_S = 2 * 60 * 60 /* the end of summer time sets clocks back by one hour, in some
+                                   * places by two */
 };
 
 static const char header[] = "Thread,Time,Action,Pointer,Size,Stream";
 
-/* Some editors put this before a text: U+FEFF. */
+/* U+FEFF, which some editors put before a text. */
 static const char mark[] = "\xef\xbb\xbf";
 
 enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM };
@@ -25,16 +26,16 @@ typedef struct {
     mv_build build;
     mv_block_log log;
     mv_span file;
-    int64_t day_us;    /* since midnight, in the previous line */
-    int64_t days_us;   /* passed days minus backward steps of the clock */
-    uint64_t set_back; /* how often */
+    int64_t day_us;    /* the previous line's time since midnight */
+    int64_t days_us;   /* days passed, minus the steps by which the clock was set back */
+    uint64_t set_back; /* number of times that the clock was set back */
     bool has_clock;    /* a line had a time of day */
     uint64_t good, bad, failures;
-    uint64_t second;  /* byte of a header after log lines; 0: none */
-    bool are_several; /* logs: headers followed by lines */
+    uint64_t second;  /* position of a header after log lines; 0: none */
+    bool are_several; /* the file contains several logs: headers followed by lines */
     uint64_t last_thread;
-    mv_frame_id thread_frame;   /* of it */
-    mv_frame_id size_frame[64]; /* by the power of two */
+    mv_frame_id thread_frame;   /* frame of last_thread */
+    mv_frame_id size_frame[64]; /* by log2 of the size */
     bool has_size[64];
 } rmm;
 
@@ -80,7 +81,7 @@ static bool read_address(const char *text, uint64_t *out)
     return mv_number_take(&at, 16, out) && *at == 0;
 }
 
-/* Up to six digits after the point are microseconds; the rest is dropped. */
+/* Up to six digits after the point count as microseconds; the rest is dropped. */
 static bool take_fraction(const char **at, uint64_t *us)
 {
     uint64_t unit = 100000;
@@ -169,7 +170,7 @@ static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
     return (mv_span){from, length - (length > 0 && from[length - 1] == '\r')};
 }
 
-/* ---- recognising ------------------------------------------------------------------------- */
+/* ---- detection --------------------------------------------------------------------------- */
 
 /* The beginning of the first line, which may be the header. */
 static uint64_t begin_of(mv_span head)
@@ -184,8 +185,8 @@ static bool has_header(mv_span head)
     return begins_with((mv_span){head.data + at, head.length - at}, header);
 }
 
-/* A part of a log, or lines picked from another program's log, has no header, and its first line
- * may be cut. */
+/* A part of a log, or RMM's lines picked from another program's log, has no header, and its first
+ * line may be cut. */
 bool mv_rmm_probe(mv_span head)
 {
     uint64_t at = begin_of(head);
@@ -199,10 +200,10 @@ bool mv_rmm_probe(mv_span head)
 
 /* ---- times ------------------------------------------------------------------------------- */
 
-/* The clock has no date. A backward step of hours means that midnight has passed. A smaller one
- * means that the clock was set back, and time continues from where it was; a thread that is late by
- * less than a second is put in order later. A forward step of nearly a day is such a thread from
- * before midnight. */
+/* The log has times of day without a date. A backward step of hours means that midnight has passed.
+ * A smaller backward step means that the clock was set back, and time continues from where it was;
+ * steps of less than a second come from late threads, whose lines are sorted later. A forward step
+ * of nearly a day is a line of a late thread from before midnight. */
 static int64_t on_the_calendar(rmm *r, int64_t day_us)
 {
     const int64_t second = 1000000, day = DAY_S * second;
@@ -232,7 +233,7 @@ static mv_frame_id frame_of(rmm *r, const char *file, const char *function)
     return mv_build_frame(&r->build, &row);
 }
 
-/* "512 KiB to 1 MiB": more than half of a power of two, up to it. */
+/* A frame such as "512 KiB to 1 MiB": above half of a power of two, up to the power. */
 static mv_frame_id size_frame(rmm *r, uint32_t power)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -248,7 +249,8 @@ static mv_frame_id size_frame(rmm *r, uint32_t power)
     return r->size_frame[power];
 }
 
-/* The log has no stacks. It has the thread, and requests from one place often have one size. */
+/* Makes a stack from thread and size. The log has no stacks, but requests from one place often have
+ * the same size. */
 static mv_stack_id stack_of(rmm *r, uint64_t thread, uint64_t bytes)
 {
     char text[MV_DIGITS + 1];
@@ -282,8 +284,8 @@ static void read_line(rmm *r, const rmm_line *line)
         mv_block_log_free(&r->log, &entry);
 }
 
-/* Whether an unreadable line has, or may have, an alloc or a free in it: it contains the name of
- * one, or begins as they do, with a number and a time. */
+/* Whether an unreadable line may contain an alloc or a free: it contains the name of one, or begins
+ * with a number and a time, as they do. */
 static bool may_be_event(mv_span line)
 {
     static const char *const names[] = {",allocate,", ",free,", ",deallocate,"};
@@ -298,8 +300,8 @@ static bool may_be_event(mv_span line)
            line.data[at + 1] <= '9' && !memmem(line.data, line.length, ",allocate failure,", 18);
 }
 
-/* A log whose last line has no end was cut: a program that crashed, or is still running, has not
- * flushed everything. */
+/* If the last line has no end, the log was cut, because the program crashed or is still running and
+ * has not flushed everything. */
 static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 {
     rmm_line parsed;

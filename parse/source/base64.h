@@ -4,7 +4,8 @@
 
 #include "parse/source/sink.h"
 
-/* Ends with '=' if `length` is not a multiple of 3: allowed only for the last piece of a text. */
+/* Ends with '=' if `length` is not a multiple of 3, so all pieces of a text but the last must have
+ * a multiple of 3 bytes. */
 void mv_base64_write(mv_sink *sink, const uint8_t *data, uint64_t length);
 
 #endif

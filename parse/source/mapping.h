@@ -1,7 +1,7 @@
 /* Maps a file that may shrink while it is read.
  *
  * Reading a lost page raises SIGBUS, which would end the program. Here such pages become zeros, and
- * the mapping records it: check after reading whether the file was complete. */
+ * the mapping records the loss: check after reading whether the file was complete. */
 #ifndef MV_MAPPING_H
 #define MV_MAPPING_H
 
@@ -15,10 +15,10 @@ typedef struct {
 } mv_mapping;
 
 /* Maps the first `bytes` of a file for reading. False if that is impossible, or too many files are
- * mapped already: then it has to be read. From any thread. */
+ * mapped: the caller must read the file instead. Can be called from any thread. */
 bool mv_mapping_open(int fd, uint64_t bytes, mv_mapping *out);
 
-/* Whether a page was lost when it was read. */
+/* Whether a page was lost while the file was being read. */
 bool mv_mapping_is_torn(const mv_mapping *mapping);
 
 /* Safe on a zeroed or closed mapping. */

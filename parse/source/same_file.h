@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-/* By device and inode, so through links of either kind. "-" is standard input as `input`, and
- * standard output as `output`, which may name a descriptor as in mv_sink. Only regular files
- * matter: writing to a terminal, a pipe or /dev/null does no harm. */
+/* Compares device and inode, so that hard and symbolic links are found too. "-" is standard input
+ * as `input`, and standard output as `output`, which may name a descriptor as in mv_sink. Only
+ * regular files count: writing to a terminal, a pipe or /dev/null does no harm. */
 bool mv_is_same_file(const char *input, const char *output);
 
 #endif

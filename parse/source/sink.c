@@ -48,7 +48,8 @@ bool mv_sink_is_in_place(const char *path)
     return mv_sink_descriptor_of(path) >= 0 || mv_source_is_special(path);
 }
 
-/* Through a descriptor, output continues at its current position. */
+/* Opens an output that is written in place. With a descriptor, output continues at its current
+ * position. */
 static int open_in_place(const char *path)
 {
     int fd = mv_sink_descriptor_of(path);
@@ -56,8 +57,9 @@ static int open_in_place(const char *path)
     return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* A file without a name: if the program is killed, nothing remains. -1 if the file system has no
- * such files, or the machine no /proc, through which the file gets its name at the end. */
+/* Opens a file without a name: if the program is killed, nothing remains. -1 if the file system
+ * does not support such files, or there is no /proc, which is needed to name the file at the
+ * end. */
 static int open_nameless(const mv_sink *sink)
 {
 #ifdef MV_POSIX
@@ -76,8 +78,8 @@ static int open_nameless(const mv_sink *sink)
 #endif
 }
 
-/* Tries one name after another in the folder of the target, which only a rename can replace. A long
- * name is cut to leave space for the suffix. */
+/* Tries names in the target's folder until one is free, because only a rename within a file system
+ * can replace the target. A long name is cut to leave space for the suffix. */
 static int make_temporary(mv_sink *sink, int (*make)(const mv_sink *sink))
 {
     const char *name = name_of(sink), *slash = strrchr(name, '/');
@@ -134,7 +136,7 @@ static int open_replacement(mv_sink *sink)
     return fd;
 }
 
-/* The limit is from cli/program.c, or the user's. */
+/* The limit was set by cli/program.c or by the user. */
 static const char *reason(int why)
 {
     return why == EFBIG ? "File too large: over 1 GiB plus 1 KiB for each byte of input, or over "
@@ -170,7 +172,7 @@ static mv_code set_path(mv_sink *sink, int folder, const char *path, mv_err *err
     return MV_OK;
 }
 
-/* Or a link to one, which a file in its place would replace. */
+/* Whether a path is a folder, or a link to one, which a file in its place would replace. */
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -206,8 +208,8 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
     return start(sink, open_replacement(sink), err);
 }
 
-/* Moves the file into place, unless it has failed. A signal that would end the program waits until
- * the temporary's name is gone. False with errno. */
+/* Moves the file into place, unless a write has failed. A signal that would end the program waits
+ * until the temporary name is gone. False with errno. */
 static bool put_in_place(mv_sink *sink)
 {
     int why = sink->failed ? sink->why : 0;

@@ -15,15 +15,15 @@
 #define PAD           32
 #define STORED_BUFFER (128u << 10)
 
-/* Limit for zeros that take no disk space, but every reader's time. Recordings by memviz have holes
- * of 64 MiB at most, where space is reserved in advance. */
+/* Limit for holes, zeros that take no disk space, but every reader's time. Recordings by memviz
+ * have holes of at most 64 MiB, where space is reserved in advance. */
 #define MOST_HOLES (1u << 30)
 
 typedef enum { PLAIN, GZIP, ZSTD } compression;
 
 struct mv_source_state {
     mv_arena *arena;
-    int fd;                  /* -1: memory */
+    int fd;                  /* -1: in memory */
     mv_span memory;          /* stored bytes when fd is -1 */
     mv_source_fill_fn *fill; /* supplies the stored bytes instead; NULL: none */
     void *user;
@@ -57,7 +57,7 @@ static bool is_given_up(mv_source_state *s)
     return true;
 }
 
-/* Reads up to `room` stored bytes; 0 at the end or after a failure. */
+/* Reads up to `room` stored bytes. Returns 0 at the end or after a failure. */
 static uint64_t read_stored(mv_source_state *s, uint8_t *to, uint64_t room)
 {
     uint64_t left = s->memory.length - s->taken;
@@ -106,7 +106,7 @@ static uint64_t damaged(mv_source_state *s, uint64_t offset, const char *why)
     return 0;
 }
 
-/* Like zcat: members follow one another; bytes that do not begin a member end the data. */
+/* Works like zcat: members follow one another; bytes that do not begin a member end the data. */
 static uint64_t inflate_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64_t offset)
 {
     s->gzip.next_out = to;
@@ -151,7 +151,7 @@ static uint64_t unzstd_some(mv_source_state *s, uint8_t *to, uint64_t room, uint
     return out.pos;
 }
 
-/* Up to `room` decompressed bytes; 0 at the end or after a failure. */
+/* Reads up to `room` decompressed bytes. Returns 0 at the end or after a failure. */
 static uint64_t read_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64_t offset)
 {
     if (room > (1u << 30))
@@ -229,7 +229,8 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
     return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
 }
 
-/* pzstd and zstd's seekable format begin with a skippable frame, which has the size of the next. */
+/* pzstd files and zstd's seekable format begin with a skippable frame, which contains the size of
+ * the next frame. */
 static bool begins_zstd(const uint8_t *head)
 {
     uint32_t magic = mv_load_u32(head);
@@ -270,7 +271,7 @@ static mv_code start(mv_arena *arena, mv_source *source, mv_source_state *s, mv_
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input window");
     s->window_bytes = MV_SOURCE_WINDOW;
     source->at = source->end = s->window;
-    /* A pipe may deliver its first bytes one by one. */
+    /* A pipe may deliver its first bytes one at a time. */
     while (s->buffer_end < 64) {
         uint64_t got = read_stored(s, s->buffer + s->buffer_end, STORED_BUFFER - s->buffer_end);
         if (got == 0)
@@ -292,9 +293,9 @@ bool mv_source_is_special(const char *path)
            (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-enum { NOT_REGULAR = -2 }; /* no descriptor, and the reason is not an errno */
+enum { NOT_REGULAR = -2 }; /* no descriptor, but errno does not have the reason */
 
-/* Waits for neither a pipe's writer nor a device. */
+/* Opens a file without waiting for a pipe's writer or for a device. */
 static int open_regular(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -307,7 +308,7 @@ static int open_regular(const char *path)
     return fd;
 }
 
-/* Pipes are waited for, unless a file was there a moment ago. */
+/* Waits for pipes, unless the path was a regular file a moment ago. */
 static int open_any(const char *path)
 {
     struct stat st;
@@ -319,8 +320,8 @@ static int open_any(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Bytes of a file that were never written, up to MOST_HOLES and a hole; 0 if the file system cannot
- * report holes. */
+/* The number of bytes in holes; stops counting above MOST_HOLES. 0 if the file system cannot report
+ * holes. */
 static uint64_t holes_of(int fd, off_t bytes)
 {
     uint64_t holes = 0;

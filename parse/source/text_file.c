@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads up to `most` bytes; fewer if the file has become shorter. False with errno. */
+/* Reads up to `most` bytes; fewer if the file became shorter. False with errno. */
 static bool read_bytes(int fd, char *to, uint64_t most, uint64_t *got)
 {
     ssize_t more;
@@ -41,7 +41,7 @@ static mv_code read_open(mv_arena *arena, int fd, mv_span *out, mv_err *err)
     return MV_OK;
 }
 
-/* Opening a pipe that has no writer would wait forever. */
+/* Opening a pipe without a writer would wait forever. */
 static int open_quietly(const char *path)
 {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

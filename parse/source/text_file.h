@@ -14,8 +14,8 @@
  * name. */
 mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err);
 
-/* Whether a regular file begins with that text, of at most 64 bytes. Other files are not opened: a
- * pipe keeps its bytes. */
+/* Whether a regular file begins with a text of at most 64 bytes. Other files are not opened, so
+ * that a pipe keeps its bytes. */
 bool mv_text_file_begins(const char *path, const char *text);
 
 #endif

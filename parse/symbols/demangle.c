@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* Fedora installs it without the folder. */
+/* Fedora installs the header without this folder. */
 #if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
 #else
@@ -13,7 +13,7 @@
 enum { MOST_NAME = 4096 };
 
 typedef struct {
-    jmp_buf full; /* the exit from the demangler, which keeps everything on the stack */
+    jmp_buf full; /* exit from the demangler, which allocates only on the stack */
     size_t length;
     char text[MOST_NAME];
 } room;
@@ -23,14 +23,14 @@ static void put(const char *text, size_t length, void *context)
     room *r = context;
     size_t left = sizeof r->text - r->length;
 
-    if (length) /* else the text may be NULL */
+    if (length) /* if it is 0, the text may be NULL */
         memcpy(r->text + r->length, text, length < left ? length : left);
     r->length += length < left ? length : left;
     if (length > left)
         longjmp(r->full, 1);
 }
 
-/* False: not a mangled name. */
+/* False if the name is not mangled. */
 static bool demangle(const char *name, room *r)
 {
     enum { OPTIONS = DMGL_PARAMS | DMGL_ANSI };

@@ -2,20 +2,20 @@
 
 #include "parse/model/trace.h"
 
-/* A stretch of bytecode, [.., end), and its line. */
+/* A range of bytecode, which ends before `end`, and its line. */
 typedef struct {
     mv_cursor table;
-    uint64_t end;    /* first byte of code after the stretch */
+    uint64_t end;    /* first byte of code after the range */
     int64_t line;    /* sum of the deltas */
-    bool has_line;   /* false: code added by the compiler */
-    bool is_damaged; /* no further stretches */
+    bool has_line;   /* false: the compiler added the code */
+    bool is_damaged; /* there are no more ranges */
 } line_walk;
 
-/* Reads the next stretch of the table; false at its end. */
+/* Reads the next range of the table. False at its end. */
 typedef bool (*line_step)(line_walk *w);
 
-/* 3.8 and 3.9. A pair has the end of the previous stretch and the line's growth after it; the last
- * stretch has no end. */
+/* 3.8 and 3.9. A pair has the end of the previous range and the line difference after it; the last
+ * range has no end. */
 static bool step_lnotab(line_walk *w)
 {
     const uint8_t *pair;
@@ -57,7 +57,7 @@ static bool step_linetable(line_walk *w)
     return true;
 }
 
-/* Six bits a byte, lowest first; 64 when more follow. */
+/* Six bits in each byte, lowest first; 64 is set if more follow. */
 static uint32_t take_varint(line_walk *w)
 {
     uint32_t value = 0;
@@ -81,7 +81,7 @@ static int64_t take_signed(line_walk *w)
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* 3.11 and later: a byte with its highest bit set, then bytes without. */
+/* 3.11 and later: entries of one byte with the highest bit set, then bytes without it. */
 static bool step_locations(line_walk *w)
 {
     enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS = 13, LONG = 14, NONE = 15 };

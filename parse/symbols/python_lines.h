@@ -2,7 +2,7 @@
  * in a capture (capture/wire_live.h, CODE).
  *
  *     Python        table          form
- *     3.8, 3.9      co_lnotab      pairs: bytes of code, signed lines; what they add up to
+ *     3.8, 3.9      co_lnotab      pairs: bytes of code, signed line differences
  *     3.10          co_linetable   pairs: bytes of code, signed lines; -128: code without a line
  *     3.11 and on   co_linetable   entries of 1 to 8 code units, lines in one of 16 forms
  *
@@ -14,7 +14,7 @@
 #include "base/cursor.h"
 
 typedef struct {
-    uint32_t version;   /* of the interpreter, major << 8 | minor: determines the table's form */
+    uint32_t version;   /* version of the interpreter, major << 8 | minor */
     int32_t first_line; /* co_firstlineno */
     mv_span table;      /* untrusted */
 } mv_python_lines;
@@ -22,7 +22,7 @@ typedef struct {
 /* The line of each of `count` instructions, as in the interpreter's own tracebacks. `offsets` are
  * bytes from the beginning of the bytecode and do not decrease. lines[i] is MV_NO_LINE
  * (parse/model/trace.h) if the code has no line, or the table ends before it. One pass over the
- * table. False: the table is damaged, or of a version with none of the forms above; lines before
+ * table. False if the table is damaged, or its version has none of the forms above; lines before
  * the damage are correct, the others are MV_NO_LINE. */
 bool mv_python_lines_find(const mv_python_lines *code, const uint32_t *offsets, uint64_t count,
                           int64_t *lines);

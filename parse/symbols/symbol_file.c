@@ -17,17 +17,17 @@
 
 /* ---- functions, files and lines from DWARF ----------------------------------------------- */
 
-/* Hostile DWARF may nest without end, claim the same addresses repeatedly, or have an entry that is
- * its own sibling. */
+/* Limits, because hostile DWARF may nest without end, claim the same addresses repeatedly, or have
+ * an entry that is its own sibling. */
 enum {
     MOST_DEPTH = 128,
     MOST_INLINED = 64,
-    MOST_STEPS = 1 << 28, /* limit of entries and ranges examined */
+    MOST_STEPS = 1 << 28, /* entries and ranges to examine */
     SCOPES_PER_ADDRESS = 512,
     KEPT_TEXTS = 256
 };
 
-/* Copied texts of the file: every address of a function has the same name. */
+/* Cache of texts copied from the file: all addresses of a function have the same name. */
 typedef struct {
     const char *from, *copy;
 } kept_text;
@@ -36,15 +36,15 @@ typedef struct {
     mv_arena *arena;
     mv_symbol_answers *answers;
     Dwarf_Die unit;
-    Dwarf_Files *files; /* of the unit */
+    Dwarf_Files *files; /* files of the unit */
     size_t file_count;
-    uint64_t steps;  /* remaining frames */
-    uint64_t scopes; /* remaining ranges for addresses */
+    uint64_t steps;  /* entries that may still be examined */
+    uint64_t scopes; /* ranges that may still be compared with addresses */
     bool has_room;
     kept_text names[KEPT_TEXTS], paths[KEPT_TEXTS];
 } walk;
 
-/* A copy of a text in the file; NULL for NULL. */
+/* Returns a copy of a text in the file; NULL for NULL. */
 static const char *keep(walk *w, kept_text *kept, const char *from, bool is_name)
 {
     kept_text *slot = &kept[(uintptr_t)from * 0x9e3779b97f4a7c15u >> 56];
@@ -59,8 +59,8 @@ static const char *keep(walk *w, kept_text *kept, const char *from, bool is_name
     return slot->copy;
 }
 
-/* Its linkage name, demangled, if it has one; else the name in the source. Either may be in the
- * declaration, or in the function of which this is an inlined instance. */
+/* The linkage name, demangled, if there is one; else the name in the source. Either may be in the
+ * declaration, or, for an inlined instance, in the original function. */
 static const char *name_of(walk *w, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -107,7 +107,8 @@ static uint32_t inlined_in(const mv_symbol_frame *frame)
     return count;
 }
 
-/* A function, or one inlined into the function in which the address was last found. */
+/* Adds a function to the answer of an address, or a function inlined into the innermost one so
+ * far. */
 static void enter(walk *w, Dwarf_Die *die, uint64_t at, bool is_inlined)
 {
     mv_symbol_frame *outer = is_inlined ? w->answers->frame[at] : NULL;
@@ -120,7 +121,7 @@ static void enter(walk *w, Dwarf_Die *die, uint64_t at, bool is_inlined)
         w->has_room = false;
         return;
     }
-    if (outer) { /* its line is the call's line, which was replaced */
+    if (outer) { /* the outer function's line is the line of the inlined call */
         uint64_t line = number_of(die, DW_AT_call_line);
         outer->file = path_of(w, number_of(die, DW_AT_call_file));
         outer->line = line && line <= INT32_MAX ? (int64_t)line : MV_NO_LINE;
@@ -129,7 +130,7 @@ static void enter(walk *w, Dwarf_Die *die, uint64_t at, bool is_inlined)
     w->answers->frame[at] = frame;
 }
 
-/* Counts the addresses in the ranges of `die`, and enters each if it is a function. */
+/* Counts the addresses in the ranges of `die`. If it is a function, adds it to their answers. */
 static uint32_t cover(walk *w, Dwarf_Die *die, bool is_function, bool is_inlined)
 {
     const mv_symbol_answers *a = w->answers;
@@ -150,8 +151,8 @@ static uint32_t cover(walk *w, Dwarf_Die *die, bool is_function, bool is_inlined
     return covered;
 }
 
-/* Examines the children of a DIE that may contain functions. Recursion is as deep as scopes
- * nest. */
+/* Examines the children of a DIE that may contain functions. Recursion is as deep as scopes are
+ * nested. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static void walk_children(walk *w, Dwarf_Die *parent, unsigned depth)
 {
@@ -187,7 +188,7 @@ static void walk_children(walk *w, Dwarf_Die *parent, unsigned depth)
     } while (goes_on(w) && dwarf_siblingof(&die, &die) == 0);
 }
 
-/* The innermost function of each address is at the line of the instruction. */
+/* The innermost function's line is the line of the instruction. */
 static void add_lines(walk *w)
 {
     const mv_symbol_answers *a = w->answers;
@@ -242,7 +243,7 @@ static void close_elf(open_elf *e)
         close(e->file);
 }
 
-/* Whether its build id is the wanted one; if none is wanted, it must have none. */
+/* Whether the file has the wanted build id; if none is wanted, the file must have none. */
 static bool is_the_one(Elf *elf, mv_span build_id)
 {
     const void *bits;
@@ -253,7 +254,7 @@ static bool is_the_one(Elf *elf, mv_span build_id)
     return (uint64_t)length == build_id.length && memcmp(bits, build_id.data, build_id.length) == 0;
 }
 
-/* File systems whose files the kernel generates; reading one may have effects. */
+/* Whether the kernel generates the files of this file system: reading one may have effects. */
 static bool is_made_up(const char *path)
 {
     static const uint32_t kinds[] = {
@@ -271,8 +272,8 @@ static bool is_made_up(const char *path)
     return false;
 }
 
-/* The path comes from a capture, so it is untrusted. The file is checked before it is opened, since
- * opening a device has effects, and again afterwards. */
+/* The path comes from a capture, so it is untrusted. The file is checked before it is opened,
+ * because opening a device has effects, and again afterwards. */
 static int open_regular(const char *path)
 {
     struct stat before, now;
@@ -302,7 +303,7 @@ static bool open_one(const char *path, mv_span build_id, open_elf *out)
     return false;
 }
 
-/* usr/lib/debug/.build-id/ab/cdef0123.debug, the path of Debian's -dbgsym packages. */
+/* usr/lib/debug/.build-id/ab/cdef0123.debug, where Debian's -dbgsym packages install files. */
 static bool open_debug(mv_span build_id, open_elf *out)
 {
     char path[128];
@@ -320,14 +321,14 @@ static bool open_debug(mv_span build_id, open_elf *out)
 
 /* ---- symbol table ---- */
 
-/* The symbol that begins at or closest before an address. */
+/* The closest symbol at or before an address. */
 typedef struct {
     uint64_t value, size;
-    const char *name; /* in the file; NULL: none */
+    const char *name; /* points into the file; NULL: none */
 } nearest;
 
-/* A symbol goes to the first address at or after its beginning. Later addresses inherit it, unless
- * a symbol begins closer to them. */
+/* Assigns a symbol to the first address at or after its beginning. Later addresses inherit it,
+ * unless another symbol is closer. */
 static void offer(const mv_symbol_answers *answers, nearest *best, const GElf_Sym *symbol,
                   const char *name)
 {
@@ -361,7 +362,7 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
     }
 }
 
-/* Offers the symbols of every section of that type; false if there is none. */
+/* Offers the symbols of every section of this type. False if there is no such section. */
 static bool read_tables(Elf *elf, uint32_t type, const mv_symbol_answers *answers, nearest *best)
 {
     bool is_found = false;
@@ -404,8 +405,8 @@ static bool name_by_symbols(mv_arena *arena, Elf *elf, Elf *debug, mv_symbol_ans
 
 /* ---- debug information ---- */
 
-/* libdw searches the stored section for the end of a text. libelf converts sections of types with
- * numbers, so that texts there may be unterminated: such a file is not genuine. */
+/* libdw searches the stored section for the end of a text, but libelf converts sections whose types
+ * contain numbers, which may leave texts unterminated. No genuine file has such sections. */
 static bool has_plain_sections(Elf *elf)
 {
     size_t names;

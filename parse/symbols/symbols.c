@@ -7,25 +7,25 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* A query, to be sorted by module and address. */
+/* A query, for sorting by module and address. */
 typedef struct {
     uint64_t address;
     uint32_t module, query;
 } asked;
 
-/* The answer to a query: a chain of frames; one frame by its symbol if there is none. */
+/* The answer to a query: a chain of frames, or else a single frame for the symbol. */
 typedef struct {
     const mv_symbol_frame *frames;
     const char *symbol;
 } answer;
 
-/* The call is before the address that it returns to. */
+/* An address in the call instruction, which ends before the return address. */
 static uint64_t call_of(const asked *q)
 {
     return q->address - (q->address > 0);
 }
 
-/* Runs the sorted queries of [from, to) on the module's file. */
+/* Answers the sorted queries [from, to), which refer to the same module. */
 static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked *from,
                    const asked *to, answer *answers, uint32_t *missing, mv_err *err)
 {
@@ -74,7 +74,7 @@ static uint32_t frames_of(const answer *a)
     return count ? count : 1;
 }
 
-/* The rows of one query, from row `at` on. */
+/* Adds the rows of one query, from row `at` on. */
 static bool put_rows(mv_arena *arena, const mv_symbol_module *module, uint64_t address,
                      const answer *a, uint32_t at, mv_symbols *out)
 {
@@ -84,7 +84,7 @@ static bool put_rows(mv_arena *arena, const mv_symbol_module *module, uint64_t a
     for (; f; f = f->outer, at++) {
         const char *name = f->function;
         if (!name && !f->outer)
-            name = a->symbol; /* functions without a name in DWARF: assembler code */
+            name = a->symbol; /* assembler code has no name in DWARF */
         if (!name)
             name = spell_address(arena, module, address);
         if (!name)

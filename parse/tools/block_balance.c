@@ -9,16 +9,16 @@
 #include "base/sort.h"
 #include "parse/model/sums.h"
 
-/* ---- pairs of entries, and totals -------------------------------------------------------- */
+/* ---- matching allocs and frees; totals --------------------------------------------------- */
 
 enum { MOST_ALLOCATORS = 256 };
 
-/* The addresses at which blocks begin, and the blocks in use. */
+/* Addresses at which blocks begin, and the live blocks. */
 typedef struct {
-    uint64_t *addr; /* [count] rising, each once */
+    uint64_t *addr; /* [count] ascending, distinct */
     uint32_t count;
-    uint32_t *of;    /* [entries] its rank */
-    uint32_t *block; /* [count] the block at the address */
+    uint32_t *of;    /* [entries] rank of each entry's address */
+    uint32_t *block; /* [count] block at each address */
     mv_rankset used;
 } block_places;
 
@@ -28,15 +28,14 @@ typedef struct {
     mv_block_balance *out;
     mv_arena *arena;
     block_places places;
-    uint32_t *block_of; /* [count] the block of an alloc, or of a free */
-    uint32_t *birth_at; /* [count] the orphan that begins at a place with missing events;
-                         * MV_NO_ROW */
+    uint32_t *block_of; /* [count] block of each alloc and free */
+    uint32_t *birth_at; /* [count] the orphan that begins at this place; MV_NO_ROW: none */
     uint64_t *before;   /* [count] the allocator's total before the entry; MV_NO_BYTES: unknown */
-    uint32_t *frees_of; /* [stacks] blocks of a stack with a free in the log */
+    uint32_t *frees_of; /* [stacks] number of blocks with a free in the log */
     uint32_t stacks;
     struct {
-        bool is_known;   /* some entry has a total */
-        uint64_t before; /* the first entry */
+        bool is_known;   /* at least one entry has a total */
+        uint64_t before; /* total before the first entry */
     } allocators[MOST_ALLOCATORS];
 } block_pairs;
 
@@ -45,7 +44,7 @@ static inline uint64_t block_end(const mv_block *b)
     return b->bytes > UINT64_MAX - b->addr ? UINT64_MAX : b->addr + b->bytes;
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- addresses --------------------------------------------------------------------------- */
 
 static bool is_block(const block_pairs *p, uint32_t at)
 {
@@ -73,7 +72,7 @@ static bool find_places(block_pairs *p)
     return true;
 }
 
-/* The block in use that overlaps [addr, addr + bytes), or MV_NO_ROW. `rank` is addr's. */
+/* The live block that overlaps [addr, addr + bytes), or MV_NO_ROW. `rank` is the rank of `addr`. */
 static uint32_t overlapping_block(const block_pairs *p, uint32_t rank, uint64_t bytes)
 {
     const block_places *s = &p->places;
@@ -86,7 +85,7 @@ static uint32_t overlapping_block(const block_pairs *p, uint32_t rank, uint64_t 
     return above != MV_NO_RANK && s->addr[above] < end ? s->block[above] : MV_NO_ROW;
 }
 
-/* ---- halves ------------------------------------------------------------------------------ */
+/* ---- matching allocs and frees ----------------------------------------------------------- */
 
 static void count_free(block_pairs *p, mv_stack_id stack)
 {
@@ -123,8 +122,8 @@ static bool pair_alloc(block_pairs *p, uint32_t at, uint32_t *rank_of)
                      (mv_block){.stack = e->stack, .birth = at, .free_entry = MV_BLOCK_NEVER});
 }
 
-/* Whether the block at a rank is the one freed by an entry. XLA's allocator has its size in both
- * halves; RMM has the program's size, which may be wrong. */
+/* Whether an entry frees the block at a rank. XLA logs the allocator's size in allocs and frees;
+ * RMM logs the size that the program passes, which may be wrong. */
 static bool is_freed_by(block_pairs *p, uint32_t rank, const mv_block_entry *e)
 {
     mv_block *block;
@@ -138,7 +137,7 @@ static bool is_freed_by(block_pairs *p, uint32_t rank, const mv_block_entry *e)
     return !block->is_reused;
 }
 
-/* `seen` is one more than the last entry of the address, by its rank. */
+/* `seen` is 1 + the last entry of each address, by rank. */
 static bool pair_free(block_pairs *p, uint32_t at, const uint32_t *seen)
 {
     uint32_t rank = p->places.of[at];
@@ -159,7 +158,7 @@ static bool pair_free(block_pairs *p, uint32_t at, const uint32_t *seen)
 
 static bool pair_halves(block_pairs *p)
 {
-    uint32_t *rank_of = mv_push_array(p->arena, uint32_t, p->count); /* by block */
+    uint32_t *rank_of = mv_push_array(p->arena, uint32_t, p->count); /* rank of each block */
     uint32_t *seen = mv_push_array(p->arena, uint32_t, p->count);
     bool is_done = rank_of && seen;
 
@@ -190,14 +189,14 @@ static bool has_total(const mv_block_step *s)
            e->bytes < MV_SUM_LIMIT && (s->kind == MV_BLOCK_STEP_FREE || e->total >= e->bytes);
 }
 
-/* An entry's allocator before it, according to the entry. */
+/* The total of an entry's allocator before the entry, computed from the entry. */
 static uint64_t total_before(const mv_block_step *s)
 {
     return s->kind == MV_BLOCK_STEP_ALLOC ? s->entry.total - s->entry.bytes
                                           : s->entry.total + s->entry.bytes;
 }
 
-/* A place where events are missing, or a free whose alloc may be missing there. */
+/* A place where an alloc may be missing, or a free without an alloc. */
 typedef struct {
     uint64_t bytes;
     uint32_t allocator, at, block;
@@ -209,10 +208,10 @@ typedef struct {
     uint64_t count, capacity;
 } missing_halves;
 
-/* Sets `before` of each entry, and lists the places where totals rise by more than the entries. */
+/* Sets `before` of each entry, and lists the places where a total rises without an entry. */
 static bool compare_totals(block_pairs *p, missing_halves *list)
 {
-    uint64_t now[MOST_ALLOCATORS] = {0}; /* before the first total: from 0 on, modulo 2^64 */
+    uint64_t now[MOST_ALLOCATORS] = {0}; /* before the first total: counted from 0, modulo 2^64 */
     bool is_done = true;
 
     for (uint32_t i = 0; is_done && i < p->count; i++) {
@@ -243,8 +242,8 @@ static bool compare_totals(block_pairs *p, missing_halves *list)
 
 /* ---- orphans ----------------------------------------------------------------------------- */
 
-/* A free without an alloc, and the last place before it where that many bytes were allocated
- * without an entry, form one block. Rows are of one size and allocator. */
+/* Matches each free without an alloc with the last place before it where the total rose by the
+ * block's size. All rows have the same size and allocator. */
 static void match_orphans(block_pairs *p, const missing_half *rows, uint64_t count, uint32_t *open)
 {
     uint64_t open_count = 0;
@@ -287,16 +286,16 @@ static bool place_orphans(block_pairs *p, missing_halves *list)
     return true;
 }
 
-/* Whether an orphan may have existed before the first entry: nothing is known to have used its
- * bytes since then. */
+/* Whether an orphan may have existed before the first entry: no other block used its bytes since
+ * then. */
 static bool fits_before(const block_pairs *p, const mv_block *b, uint64_t room)
 {
     return b->is_orphan && b->birth == MV_BLOCK_NOWHERE && b->earliest == 0 && b->bytes <= room &&
            overlapping_block(p, p->places.of[b->free_entry], b->bytes) == MV_NO_ROW;
 }
 
-/* The other orphans existed before the first entry, as far as they fit into the allocator's total
- * at that time. The rest are bytes without an entry. */
+/* Places the remaining orphans before the first entry, as far as the allocator's total at that time
+ * allows. The rest of this total becomes bytes without a stack. */
 static bool place_before(block_pairs *p)
 {
     uint64_t room[MOST_ALLOCATORS];
@@ -329,8 +328,8 @@ static bool place_before(block_pairs *p)
     return true;
 }
 
-/* Fills in all of *p except steps, count, out and arena; p->out->blocks has a block for each alloc
- * and for each free without an alloc. False when memory is out. */
+/* Fills all of *p except steps, count, out and arena. p->out->blocks then has a block for each
+ * alloc and for each free without an alloc. False when out of memory. */
 static bool find_pairs(block_pairs *p, uint32_t stacks)
 {
     missing_halves list = {0};
@@ -348,10 +347,9 @@ static bool find_pairs(block_pairs *p, uint32_t stacks)
            place_orphans(p, &list) && place_before(p);
 }
 
-enum { MOST_LOOKED_AT = 1024 }; /* blocks that may have ended at one place */
+enum { MOST_LOOKED_AT = 1024 }; /* limit of blocks to examine at one place */
 
-/* Live blocks are in one of two lists of their allocator: blocks whose free is in the log, and the
- * others. */
+/* An allocator has two lists of live blocks: blocks whose free is in the log, and all others. */
 enum { WITHOUT_FREE, WITH_FREE };
 
 typedef struct {
@@ -427,7 +425,7 @@ static void end_block(balance *b, uint32_t row, uint32_t at, bool is_own)
     act(b, at, row, MV_BLOCK_ACTION_FREE, is_own);
 }
 
-/* Bytes without a stack, from an entry on. */
+/* Begins a block of bytes without a stack. */
 static void make_block(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     mv_block made = {.bytes = bytes,
@@ -459,8 +457,8 @@ static void format_bytes(balance *b, const char *what, uint64_t bytes)
     mv_build_note(b->build, MV_NOTE_LOST_EVENTS, "%s that were %s", size, what);
 }
 
-/* Blocks that overlap a new block have ended. If the total shows that as much is allocated as
- * before, another block began. */
+/* Ends the live blocks that overlap a new block. If the total shows that as many bytes as before
+ * are allocated, another block begins. */
 static void clear_place(balance *b, uint32_t rank, uint64_t bytes, uint32_t at)
 {
     uint32_t over;
@@ -490,15 +488,15 @@ static void begin_block(balance *b, uint32_t row, uint32_t at, bool is_own)
     act(b, at, row, MV_BLOCK_ACTION_ALLOC, is_own);
 }
 
-/* ---- what is missing --------------------------------------------------------------------- */
+/* ---- missing events ---------------------------------------------------------------------- */
 
 static uint32_t frees_of(const balance *b, const mv_block *block)
 {
     return block->stack.row < b->pairs.stacks ? b->pairs.frees_of[block->stack.row] : 0;
 }
 
-/* The block of that size whose free is missing; MV_NO_ROW if there is none. *is_sure: no other
- * stack has a block that could be it. */
+/* A block of this size whose free is missing; MV_NO_ROW if there is none. *is_sure: no block of
+ * another stack fits as well. */
 static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes, bool *is_sure)
 {
     uint32_t row = b->newest[allocator][WITHOUT_FREE], best = MV_NO_ROW, looked = 0;
@@ -521,7 +519,7 @@ static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes,
     return best;
 }
 
-/* The newest blocks whose sizes add up to `bytes`: ends them if they exist. */
+/* Ends the newest blocks whose sizes add up to `bytes`. False if there are none. */
 static bool end_several(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     uint32_t rows[MOST_LOOKED_AT], count = 0, looked = 0;
@@ -544,7 +542,7 @@ static bool end_several(balance *b, uint32_t allocator, uint64_t bytes, uint32_t
     return true;
 }
 
-/* Splits a made block in two, of which one has `bytes`. */
+/* Splits bytes without a stack into two blocks, the first of which has `bytes`. */
 static void cut_made(balance *b, uint32_t row, uint64_t bytes)
 {
     mv_block part = b->out->blocks[row];
@@ -561,7 +559,7 @@ static void cut_made(balance *b, uint32_t row, uint64_t bytes)
         act(b, part.birth, b->out->count - 1, MV_BLOCK_ACTION_ALLOC, false);
 }
 
-/* Ends bytes without a stack. Returns the shortfall. */
+/* Ends bytes without a stack. Returns how many bytes are still to be ended. */
 static uint64_t end_made(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     uint32_t row = b->newest[allocator][WITHOUT_FREE], looked = 0;
@@ -580,7 +578,7 @@ static uint64_t end_made(balance *b, uint32_t allocator, uint64_t bytes, uint32_
     return bytes;
 }
 
-/* Ends the newest blocks; their bytes beyond `bytes` become bytes without a stack. */
+/* Ends the newest blocks. Their bytes beyond `bytes` become bytes without a stack. */
 static void end_any(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     b->out->unsure++;
@@ -610,7 +608,7 @@ static void take_away(balance *b, uint32_t allocator, uint64_t bytes, uint32_t a
     }
 }
 
-/* Makes the sum of the live blocks equal to the total of the entry's allocator before the entry. */
+/* Makes the sum of the live blocks equal to the allocator's total before the entry. */
 static void follow_total(balance *b, uint32_t at)
 {
     uint32_t allocator = b->pairs.steps[at].entry.allocator;
@@ -633,12 +631,12 @@ static void follow_total(balance *b, uint32_t at)
     }
 }
 
-/* Without totals, the beginning of a block with only a free in the log is unknown unless it can
- * have been there before: it exists for a moment. */
+/* Without totals, it is unknown when a block began whose alloc is missing, unless it can have
+ * existed from the start: it begins and ends at its free. */
 static void end_lone(balance *b, uint32_t row, uint32_t at)
 {
     if (b->out->blocks[row].end != MV_BLOCK_NEVER)
-        return; /* its bytes were reused before */
+        return; /* its bytes were allocated again earlier */
     b->out->blocks[row].birth = at;
     begin_block(b, row, at, false);
     end_block(b, row, at, true);
@@ -663,7 +661,7 @@ static void apply(balance *b, uint32_t at)
     } else if (b->out->blocks[row].is_alive) {
         end_block(b, row, at, true);
     } else if (b->pairs.allocators[allocator].is_known) {
-        /* Another block was ended in its place because the allocator's total differed. */
+        /* Another block was ended in its place when the allocator's total differed. */
         report_half(b, "the alloc", step->entry.addr);
         take_away(b, allocator, step->entry.bytes, at);
     } else {

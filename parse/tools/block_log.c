@@ -5,7 +5,10 @@
 #include "parse/model/sums.h"
 #include "parse/tools/block_balance.h"
 
-enum { MOST_SKEW_US = 1000000 }; /* times of threads are put in order up to this difference */
+enum {
+    MOST_SKEW_US = 1000000
+}; /* times of different threads are put in order if they differ by no
+                                  * more than this */
 
 void mv_block_log_begin(mv_block_log *log, mv_build *build, mv_arena *scratch)
 {
@@ -89,7 +92,7 @@ static void write_failure(mv_block_log *log, const mv_block_entry *entry)
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
-/* Blocks outside the log have their own addresses. False: no address space is left. */
+/* Gives addresses to the blocks that are not in the log. False when no address space is left. */
 static bool place_made(mv_block_log *log, mv_block *blocks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -129,9 +132,9 @@ static void write_action(mv_block_log *log, const mv_block_balance *found,
         write_free(log, &entry);
 }
 
-/* ---- what is reserved ---------------------------------------------------------------------- */
+/* ---- reserved bytes ------------------------------------------------------------------------ */
 
-/* Reserved bytes beyond all blocks after an entry; MV_NO_BYTES: not in the entry. */
+/* Reserved bytes beyond the blocks after an entry; MV_NO_BYTES: unknown. */
 static uint64_t cached_after(const mv_block_entry *e)
 {
     if (!e->has_reserved || !e->has_total || e->reserved >= MV_SUM_LIMIT ||
@@ -140,8 +143,9 @@ static uint64_t cached_after(const mv_block_entry *e)
     return e->reserved > e->total ? e->reserved - e->total : 0;
 }
 
-/* Before the first entry with a figure as much was reserved as after it, so the bytes beyond the
- * blocks differed by the size of the entry itself; none, if nothing was allocated. */
+/* Sets the reserved bytes beyond the blocks before the first entry that has the figure. The same
+ * bytes are assumed to be reserved before and after this entry, so only its block makes a
+ * difference. They are 0 if nothing was allocated before. */
 static void begin_cache(mv_block_log *log)
 {
     const mv_block_step *s = log->steps, *end = s + log->step_count;
@@ -158,7 +162,7 @@ static void begin_cache(mv_block_log *log)
         log->cached -= log->cached < s->entry.bytes ? log->cached : s->entry.bytes;
 }
 
-/* Sets the bytes beyond the blocks; MV_NO_BYTES: unchanged. */
+/* Changes the reserved bytes beyond the blocks; MV_NO_BYTES: unchanged. */
 static void set_cache(mv_block_log *log, int64_t time_us, uint64_t cached)
 {
     bool is_more = cached > log->cached;
@@ -175,9 +179,9 @@ static void set_cache(mv_block_log *log, int64_t time_us, uint64_t cached)
     log->cached = cached;
 }
 
-/* The events of an entry. The segments never add up to more than is reserved before or after it:
- * reserved bytes shrink before blocks come, and grow after blocks went. With its own block, they
- * add up to the entry's figure. */
+/* Writes the events of an entry. The segments never add up to more than is reserved before or after
+ * the entry: reserved bytes shrink before blocks begin, and grow after blocks end. With the entry's
+ * own block, they add up to the entry's figure. */
 static uint64_t write_step(mv_block_log *log, const mv_block_balance *found, uint32_t at,
                            uint64_t next)
 {
@@ -205,7 +209,7 @@ static void hold_cache(mv_block_log *log)
         hold(log, &rest, 0, MV_NO_CALL);
 }
 
-/* Writes the list whose entries are complete. */
+/* Writes a list when all its entries are known. */
 static void write_list(mv_block_log *log)
 {
     mv_arena own;
@@ -293,7 +297,7 @@ void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t
     mv_build_segment(build, &segment);
 }
 
-/* The segment of the bytes reserved beyond the blocks. */
+/* Adds the segment of the reserved bytes beyond the blocks. */
 static void add_cache(mv_build *b, const mv_live_holding *h)
 {
     mv_segment_row segment = MV_SEGMENT_ROW;
@@ -328,7 +332,7 @@ static void add_final(mv_build *b, const mv_live_holding *h)
                        requested, stream, h->stack, h->call);
 }
 
-/* devices: the rows of the segments of all devices, which precede the host's. */
+/* devices: the segment rows of all devices, which come before the host's */
 static bool build_heap(mv_block_log *log, mv_build_ranges *out)
 {
     const mv_live_holdings *held = &log->held;

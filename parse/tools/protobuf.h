@@ -1,11 +1,11 @@
 /* The wire format of protocol buffers: the fields of a message, one after another, from untrusted
- * bytes. There are no schemas: a reader uses the numbers of its fields.
+ * bytes. There are no schemas: readers identify fields by number.
  *
  *     mv_cursor c = mv_cursor_over(message);
  *     mv_pb_field f;
  *     while (mv_pb_next(&c, &f))
  *         if (f.number == 2 && f.type == MV_PB_BYTES) ... f.bytes
- *     if (c.overrun) ...                         the message is damaged, or cut
+ *     if (c.overrun) ...                         the message is damaged or cut
  *
  * Nothing is copied: `bytes` points into the input. */
 #ifndef MV_PROTOBUF_H
@@ -23,12 +23,12 @@ typedef enum {
 typedef struct {
     uint64_t number;
     uint8_t type;   /* mv_pb_type */
-    uint64_t value; /* of all types except MV_PB_BYTES: the bits */
-    mv_span bytes;  /* of MV_PB_BYTES; else empty */
+    uint64_t value; /* the bits of any value except MV_PB_BYTES */
+    mv_span bytes;  /* for MV_PB_BYTES; else empty */
 } mv_pb_field;
 
-/* The next field; false at the end, and with c->overrun if the next bytes are not a field. Groups,
- * obsolete for long, are not fields. */
+/* The next field. False at the end, and with c->overrun if the next bytes are not a field. Groups
+ * are not supported, because they have long been obsolete. */
 static inline bool mv_pb_next(mv_cursor *c, mv_pb_field *f)
 {
     uint64_t key;
@@ -51,8 +51,8 @@ static inline bool mv_pb_next(mv_cursor *c, mv_pb_field *f)
     return !c->overrun;
 }
 
-/* The next number of a repeated field, which is packed into bytes or alone. `*at` is 0 at first.
- * False after the last; *is_damaged is set if the bytes end inside a number. */
+/* The next number of a repeated field, which is either packed into bytes or a single number. `*at`
+ * must be 0 at first. False after the last; *is_damaged is set if the bytes end inside a number. */
 static inline bool mv_pb_number(const mv_pb_field *f, uint64_t *at, uint64_t *out, bool *is_damaged)
 {
     mv_cursor c = {.span = f->bytes, .at = *at};
@@ -69,7 +69,7 @@ static inline bool mv_pb_number(const mv_pb_field *f, uint64_t *at, uint64_t *ou
     return !c.overrun;
 }
 
-/* Whether the text equals this one. */
+/* Whether a text equals `word`. */
 static inline bool mv_pb_is(mv_span text, const char *word)
 {
     return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;

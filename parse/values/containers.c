@@ -22,7 +22,8 @@ static bool new_call(mv_machine *m, mv_stack_id stack, mv_value *v)
     return true;
 }
 
-/* A frame, or a text instead of one: forward_frames and cpp_frames are lists of strings. */
+/* The frame for a value: a frame, or a text, since forward_frames and cpp_frames are lists of
+ * strings. */
 static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
 {
     mv_frame_row row = MV_FRAME_ROW;
@@ -43,7 +44,7 @@ bool mv_machine_reserve_frames(mv_machine *m, uint64_t count)
     return mv_room_for(m->scratch, m->frames, count, m->frame_capacity) || mv_machine_full(m, 0);
 }
 
-/* ---- being put into something ------------------------------------------------------------ */
+/* ---- settling ---------------------------------------------------------------------------- */
 
 static bool settle_table(mv_machine *m, uint64_t at);
 
@@ -88,7 +89,7 @@ static bool settle_all(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* The failed container is stack[at], which stays open and accepts anything. */
+/* Makes the container at stack[at] a refused value. It stays open and accepts anything. */
 static bool refuse_container(mv_machine *m, uint64_t at, mv_value_kind filled_as)
 {
     if (!mv_machine_defer(m, &m->stack[at]))
@@ -102,7 +103,7 @@ static bool refuse_container(mv_machine *m, uint64_t at, mv_value_kind filled_as
 
 static const char odd_key[] = "a key is not a string";
 
-/* The keys of `count` pairs from stack[from] on, as a set; settles their values. */
+/* Collects the keys of `count` pairs from stack[from] on into a set, and settles their values. */
 static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t *keys)
 {
     uint64_t set = 0;
@@ -128,7 +129,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
     return true;
 }
 
-/* Undoes the changes of a record that fails. */
+/* State to restore when making a record fails. */
 typedef struct {
     uint64_t unknown_keys, unknown_actions, unknown_states;
     uint64_t keys;
@@ -164,8 +165,8 @@ static void go_back(mv_machine *m, const before_record *before)
     memcpy(m->listed, before->listed, sizeof before->listed);
 }
 
-/* Makes the record that the keys of the dict stack[at] announce. A dict of the user's own may have
- * the same keys with other values: it is not a record then, and refused where one is needed. */
+/* Makes a record from the dict stack[at], as its keys determine. A user's own dict may have the
+ * same keys with other values: it is then not a record, and is refused where one is needed. */
 static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint64_t at)
 {
     before_record before;
@@ -195,14 +196,14 @@ static bool settle_table(mv_machine *m, uint64_t at)
     return !make || make_record(m, make, (mv_pairs){m->stack + from, chain.count}, at);
 }
 
-/* Whether items may be put into a dict, list or set that was opened as such. */
+/* Whether items may be put into a value that was opened as a dict, list or set. */
 static bool is_open(const mv_value *v, mv_value_kind filled_as)
 {
     return v->fresh &&
            (v->kind == filled_as || (v->kind == MV_VALUE_OTHER && v->rows_of == filled_as));
 }
 
-/* The items are dropped. */
+/* Drops the items. */
 static bool add_to_other(mv_machine *m, uint64_t from)
 {
     if (!settle_all(m, from, m->depth - from))
@@ -257,7 +258,7 @@ bool mv_machine_set_items(mv_machine *m, uint64_t from)
 
 /* ---- filling lists ----------------------------------------------------------------------- */
 
-/* The usual case: a whole list of frames. `*done` stays false when it is something else. */
+/* The usual case: a whole list of frames. *done stays false for anything else. */
 static bool append_frames(mv_machine *m, uint64_t from, uint64_t count, bool *done)
 {
     const mv_value *item = &m->stack[from];
@@ -282,9 +283,8 @@ static bool is_row(uint8_t kind)
     return kind >= MV_VALUE_EVENT && kind <= MV_VALUE_TENSOR;
 }
 
-/* A stack that gets more frames (PyTorch writes at most 1000 at a time) is a chain until it is
- * used.
- */
+/* Turns a stack that gets more frames into a chain until it is used: PyTorch writes at most 1,000
+ * frames at a time. */
 static bool reopen_stack(mv_machine *m, uint64_t at)
 {
     mv_stack_id stack = m->stack_of_call[m->stack[at].bits];
@@ -316,7 +316,8 @@ static bool append_links(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* Rows in another order than they were made, or with others between them. */
+/* Turns a range of rows into a chain: its rows are not in the order in which they were made, or
+ * others are between them. */
 static bool reopen_rows(mv_machine *m, uint64_t at)
 {
     mv_value *list = &m->stack[at], why = mv_value_of(MV_VALUE_OTHER, 0);
@@ -334,7 +335,7 @@ static bool reopen_rows(mv_machine *m, uint64_t at)
     return true;
 }
 
-/* Rows are made in file order, so a list of them is a range, except for a list of the root
+/* Rows are made in file order, so a list of rows is a range, unless it is one of the root's lists
  * (rows.c). */
 static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
 {
@@ -356,7 +357,7 @@ static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* A pool id is a pair of integers that are not negative. */
+/* A pool id: a pair of integers that are not negative. */
 static bool is_pair(const mv_value *item, uint64_t count)
 {
     return count == 2 && item[0].kind == MV_VALUE_INT && item[1].kind == MV_VALUE_INT &&
@@ -380,7 +381,7 @@ static const mv_value *find_refused(const mv_machine *m, uint64_t from, uint64_t
     return NULL;
 }
 
-/* A list that is dropped, except for the reason why an item was refused: then the list is refused,
+/* Drops a list, except for the reason why an item was refused, for which the list is refused
  * too. */
 static void make_other(mv_machine *m, mv_value *list, const mv_value *why)
 {

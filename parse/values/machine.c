@@ -32,7 +32,8 @@ bool mv_machine_fail(mv_machine *m, mv_code code, const char *format, ...)
 
 /* ---- refused values ---------------------------------------------------------------------- */
 
-/* Many values are refused for one reason, one after another. */
+/* Shares the text with the previous refusal: often many values in a row are refused for one
+ * reason. */
 static const char *keep_detail(mv_machine *m)
 {
     uint32_t count = m->refusal_count;
@@ -239,7 +240,8 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
     if (m->depth == 0)
         return mv_machine_fail(m, MV_CORRUPT, "%s", "nothing to remember");
     if (slot >= m->memo_capacity) {
-        /* Writers number entries densely: a much higher index is wrong, and would cost memory. */
+        /* Writers number entries without gaps, so a much higher index is wrong, and would cost
+         * memory. */
         if (slot > m->memo_count + (1u << 20))
             return mv_machine_fail(m, MV_RANGE, "memo index %llu", (unsigned long long)slot);
         if (!mv_room_for(m->scratch, m->memo, slot + 1, m->memo_capacity))
@@ -260,9 +262,9 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
     return m->code == MV_OK;
 }
 
-/* A container that is still on the stack is complete if it is beside the one that is being filled:
- * the empty list that a segment without a stack shares with its blocks. The one directly below a
- * mark is being filled itself. */
+/* Pushes a container that is still on the stack, such as the empty list that a segment without a
+ * stack shares with its blocks. The container directly below a mark is being filled; any other is
+ * complete. */
 static bool get_open(mv_machine *m, uint64_t slot)
 {
     uint64_t at = m->memo[slot] & MV_REF_MASK;

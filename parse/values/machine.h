@@ -1,31 +1,32 @@
 /* Converts values to rows, for the pickle reader and the plain msgpack reader.
  *
  * Both formats write a snapshot as nested lists and dicts. A reader feeds this machine one value at
- * a time, in the order of a stack machine: an empty container, then its items, then "put the items
- * in". When a dict is full, its keys identify it, and it becomes a row of the trace; a list of
- * frames becomes a stack, a list of events a range of rows. Nothing else is kept, so there is never
- * a tree of the file:
+ * a time, in the order of a stack machine: an empty container, then its items, then the order to
+ * add the items. When a dict is full, its keys identify it, and it becomes a row of the trace; a
+ * list of frames becomes a stack, a list of events a range of rows. Nothing else is kept, so there
+ * is never a tree of the file:
  *
- *     stack:  {}  |  "action" "alloc"  "addr" 1234  "frames" stack 7        put items in
+ *     stack:  {}  |  "action" "alloc"  "addr" 1234  "frames" stack 7        add the items
  *         →   event 812
  *
  * References: a value that a reader may see again (a pickle's memo) is remembered as a 32-bit
- * mv_ref. So sharing costs four bytes an object, and a shared list stays one object (its `call`).
- * An unreadable value may be the user's own, next to PyTorch's keys, which is known only when the
- * dict around it is full. So a reader of pickles continues with such a value as OTHER, which keeps
- * the reason for the refusal: a record, a list or the root that needs it fails with that, and a key
- * that memviz does not know does not.
+ * mv_ref. Sharing therefore costs four bytes per object, and a shared list stays one object (its
+ * `call`). An unreadable value may be the user's own, next to PyTorch's keys. Whether it is, is
+ * known only when the dict around it is full. So the pickle reader continues with such a value as
+ * OTHER, which keeps the reason for the refusal: a record, a list or the root that needs the value
+ * fails with this reason, but under an unknown key the value does no harm.
  *
  * A container may be filled only while it is fresh: before it is put into another or fetched again.
- * So objects form no cycles, and shared references cost no more than their size in the file. */
+ * Therefore objects cannot form cycles, and shared references cost no more than their size in the
+ * file. */
 #ifndef MV_MACHINE_H
 #define MV_MACHINE_H
 
 #include "base/grow.h"
 #include "parse/model/build.h"
 
-/* Every word with a meaning in some place. Keys come first; there are at most 64, so that a set of
- * them is one integer. The action names are in the order of mv_action. */
+/* Every word that has a meaning somewhere. Keys come first; there are at most 64, so that a set of
+ * keys fits in one integer. Action names are in the order of mv_action. */
 #define MV_WORD_LIST(X)                             \
     X(ACTION, "action")                             \
     X(ADDR, "addr")                                 \
@@ -105,11 +106,11 @@ typedef enum {
 /* The kind of a value. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
 typedef enum {
     MV_VALUE_UNSET,      /* no value: an empty memo entry */
-    MV_VALUE_OPEN,       /* only in references: bits: stack position of an undecided container */
+    MV_VALUE_OPEN,       /* only in references; bits: stack position of an undecided container */
     MV_VALUE_WORD,       /* bits: mv_word */
     MV_VALUE_STRING,     /* bits: mv_string_id */
     MV_VALUE_FRAME,      /* bits: mv_frame_id */
-    MV_VALUE_STACK,      /* bits: call; mv_machine.stack_of_call has the stack */
+    MV_VALUE_STACK,      /* bits: call; its stack is in mv_machine.stack_of_call */
     MV_VALUE_EVENT,      /* bits: row of the builder's events */
     MV_VALUE_BLOCK,      /* bits: row */
     MV_VALUE_SEGMENT,    /* bits: row */
@@ -120,7 +121,7 @@ typedef enum {
     MV_VALUE_EMPTY,      /* an empty list or dict that is no longer fresh */
     MV_VALUE_OTHER,      /* a value without meaning in a snapshot; bits: row of the machine's
                           * refusals + 1, or 0 if it was not refused */
-    MV_VALUE_BOXED,      /* only in references: bits: row of mv_machine.boxes */
+    MV_VALUE_BOXED,      /* only in references; bits: row of mv_machine.boxes */
     MV_VALUE_DICT = 16,  /* fresh and empty */
     MV_VALUE_LIST,       /* fresh and empty */
     MV_VALUE_INT,        /* bits: int64_t */
@@ -128,9 +129,9 @@ typedef enum {
     MV_VALUE_FLOAT,      /* bits: double */
     MV_VALUE_BOOL,       /* bits: 0 or 1 */
     MV_VALUE_NONE,       /* None, nil */
-    MV_VALUE_ROWS,       /* a list of rows of one kind: bits: count << 32 | first; see `rows_of` */
-    MV_VALUE_TABLE,      /* a dict without its own row: bits: chain */
-    MV_VALUE_CHAIN       /* a list of anything: bits: chain */
+    MV_VALUE_ROWS,       /* a list of rows of one kind; bits: count << 32 | first; see `rows_of` */
+    MV_VALUE_TABLE,      /* a dict without its own row; bits: chain */
+    MV_VALUE_CHAIN       /* a list of anything; bits: chain */
 } mv_value_kind;
 
 #define MV_NO_SLOT  UINT32_MAX
@@ -139,9 +140,9 @@ typedef enum {
 
 typedef struct {
     uint8_t kind;    /* mv_value_kind */
-    uint8_t fresh;   /* a container that may still be filled */
-    uint8_t rows_of; /* MV_VALUE_ROWS: kind of the rows; MV_VALUE_OTHER that is fresh:
-                      * MV_VALUE_LIST, _DICT, or MV_VALUE_UNSET for a set */
+    uint8_t fresh;   /* it may still be filled */
+    uint8_t rows_of; /* MV_VALUE_ROWS: kind of the rows; fresh MV_VALUE_OTHER: MV_VALUE_LIST, _DICT,
+                      * or MV_VALUE_UNSET for a set */
     uint32_t slot;   /* memo entry that refers to this fresh container, or MV_NO_SLOT */
     uint64_t bits;
 } mv_value;
@@ -152,24 +153,24 @@ typedef uint32_t mv_ref; /* kind << MV_REF_BITS | bits */
 typedef struct {
     mv_value key;
     mv_value value;
-    uint32_t next; /* row + 1; 0 ends the chain */
+    uint32_t next; /* row + 1 of the next link; 0: last */
 } mv_link;
 
 typedef struct {
-    uint32_t first, last; /* rows of links + 1 */
+    uint32_t first, last; /* row + 1 of a link */
     uint32_t count;
-    uint32_t why; /* of a list of rows in another order than they were made: row of the machine's
-                   * refusals + 1, the reason where that order is not allowed; else 0 */
+    uint32_t why; /* for rows that are not in the order in which they were made: why that may be
+                   * refused, as row of the machine's refusals + 1; else 0 */
 } mv_chain;
 
-/* The reason why PyTorch cannot have written a value. */
+/* Why PyTorch cannot have written a value. */
 typedef struct {
     mv_code code;
     uint64_t offset; /* byte of the input */
     const char *detail;
 } mv_refusal;
 
-/* A bit for each row. */
+/* A set of rows, one bit for each. */
 typedef struct {
     uint64_t *words;
     uint64_t capacity;
@@ -177,35 +178,36 @@ typedef struct {
 
 enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };
 
-/* Recently seen strings of up to 8 bytes: their bytes and their values. */
+/* A recently seen string of up to 8 bytes, and its value. */
 typedef struct {
     uint64_t bytes;
-    uint32_t length; /* + 1; 0: empty entry */
+    uint32_t length; /* length + 1; 0: empty entry */
     mv_ref ref;
 } mv_short_string;
 
 typedef struct {
     mv_build build;
     mv_arena *scratch;
-    mv_code code;       /* MV_OK until a failure; then all calls do nothing */
-    char detail[160];   /* why it failed */
+    mv_code code;       /* MV_OK until a failure; all later calls then do nothing */
+    char detail[160];   /* reason for the failure */
     uint64_t failed_at; /* MV_NO_OFFSET: the reader's position */
 
-    uint64_t (*offset)(const void *reader); /* byte of the input at the reader's position */
+    uint64_t (*offset)(const void *reader); /* the reader's position in the input */
     const void *reader;
     mv_refusal *refusals;
     uint32_t refusal_count, refusal_capacity;
 
     mv_value *stack;
     uint64_t depth;    /* values on the stack */
-    uint64_t capacity; /* of stack */
-    uint64_t *marks;   /* [mark_count] depths */
+    uint64_t capacity; /* capacity of `stack` */
+    uint64_t *marks;   /* [mark_count] stack depths */
     uint32_t mark_count;
 
     mv_ref *memo;
-    uint64_t memo_count; /* number of entries that may be set */
+    uint64_t memo_count; /* entries from here on are not set */
     uint64_t memo_capacity;
-    uint64_t overwrites; /* entries set again: caches made from their old value are invalid */
+    uint64_t overwrites; /* number of entries that were set again: caches made from their old values
+                          * are invalid */
     mv_value *boxes;
     uint32_t box_count, box_capacity;
 
@@ -219,16 +221,16 @@ typedef struct {
     mv_chain *chains;
     uint32_t chain_count, chain_capacity;
 
-    /* A record may be in one list only: else a small file could describe a huge heap by sharing a
-     * list. Rows below these numbers are in a list within a record, by mv_value_kind. */
+    /* A record may be in only one list; otherwise a small file could describe a huge heap by
+     * sharing a list. Rows below these numbers are in a list within a record, by mv_value_kind. */
     uint32_t listed[MV_VALUE_TENSOR + 1];
-    mv_row_set taken[MV_VALUE_TENSOR + 1]; /* rows of lists of the root that are in one */
-    uint64_t copied[MV_VALUE_TENSOR + 1];  /* rows that are there twice, in order the 2nd time */
+    mv_row_set taken[MV_VALUE_TENSOR + 1]; /* rows that are in one of the root's lists */
+    uint64_t copied[MV_VALUE_TENSOR + 1];  /* rows that were copied to put them in order */
 
     mv_intern words;
     mv_string_id word_string[MV_WORD_COUNT]; /* MV_NO_STRING until the word is used as data */
     mv_short_string *short_strings;          /* [MV_SHORT_CACHE] */
-    mv_tag_row last_tag;                     /* the tag of the last event, and its row */
+    mv_tag_row last_tag;                     /* the last event's tag, and its row */
     mv_tag_id last_tag_id;
 } mv_machine;
 
@@ -236,7 +238,7 @@ typedef struct {
  * caller releases after mv_machine_finish. The caller sets `offset` and `reader`. */
 void mv_machine_init(mv_machine *m, mv_arena *arena, mv_arena *scratch, mv_trace *out);
 
-/* Fails the machine (unless it has failed before). Always false. */
+/* Fails the machine, unless it has failed before. Always returns false. */
 bool mv_machine_fail(mv_machine *m, mv_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -266,32 +268,32 @@ static inline mv_value mv_value_fresh(mv_value_kind kind)
 /* The value of a text: a word, or an interned string. */
 mv_value mv_machine_string(mv_machine *m, const char *text, uint64_t length);
 
-/* Pushes a value that is refused where it is needed. */
+/* Pushes a value that is refused wherever it is needed. */
 bool mv_machine_push_refused(mv_machine *m, mv_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- filling ----------------------------------------------------------------------------- */
 
-/* Puts the values from stack[from] on into the container below them and drops them from the stack.
- * A dict takes pairs of key and value. `from` is at least 1 and at most `depth`. */
+/* Adds the values from stack[from] on to the container below them, and pops them. For a dict, keys
+ * and values alternate. `from` is at least 1 and at most `depth`. */
 bool mv_machine_set_items(mv_machine *m, uint64_t from);
 bool mv_machine_append_items(mv_machine *m, uint64_t from);
 
-/* The dict below stack[from] is refused where it is needed: one of its keys is not a string. For
- * readers that find this before the dict's items are put in. */
+/* Refuses the dict below stack[from] wherever it is needed, because a key is not a string. For
+ * readers that find this out before the items are added. */
 bool mv_machine_refuse_dict(mv_machine *m, uint64_t from);
 
 /* Replaces the values from stack[from] on by one tuple of them. */
 bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
 
-/* A set, and the items put into it: refused where it is needed. */
+/* A set, and its items. Sets are refused wherever they are needed. */
 bool mv_machine_push_set(mv_machine *m);
 bool mv_machine_add_items(mv_machine *m, uint64_t from);
 bool mv_machine_make_frozen_set(mv_machine *m, uint64_t from);
 
 /* ---- memo -------------------------------------------------------------------------------- */
 
-/* Remembers the top of the stack as entry `slot`. */
+/* Stores the top of the stack as entry `slot`. */
 bool mv_machine_put(mv_machine *m, uint64_t slot);
 
 bool mv_machine_get_slow(mv_machine *m, uint64_t slot);
@@ -309,8 +311,8 @@ static inline bool mv_machine_get(mv_machine *m, uint64_t slot)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* The stack's only value is the snapshot: makes the trace. Then `out` is complete, except for
- * `origin`. */
+/* Makes the trace from the snapshot, which must be the only value on the stack. `out` is then
+ * complete, except for `origin`. */
 mv_code mv_machine_finish(mv_machine *m, mv_err *err);
 
 #endif

@@ -26,7 +26,7 @@ static bool take_int(mv_machine *m, mv_word key, const mv_value *v, int64_t *out
     return true;
 }
 
-/* Code objects without line numbers write -1, the Python writer 2^64 - 1. */
+/* Code objects without line numbers write -1, and PyTorch's Python writer 2^64 - 1. */
 static bool take_line(mv_machine *m, const mv_value *v, int64_t *out)
 {
     if (v->kind == MV_VALUE_UINT) {
@@ -104,7 +104,7 @@ static mv_word word_of(const mv_value *key)
     return key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
 }
 
-/* One pair of a dict, into the row that the dict becomes. */
+/* Stores one pair of a dict in the dict's future row. */
 typedef bool field_fn(mv_machine *m, const mv_value *key, const mv_value *v, void *row);
 
 static bool take_pairs(mv_machine *m, mv_pairs p, field_fn *take, void *row)
@@ -123,7 +123,7 @@ static void take_action(mv_machine *m, const mv_value *v, mv_event_row *row, mv_
         return;
     }
     row->action = MV_ACTION_OTHER;
-    /* A lost name is written as "other". */
+    /* memviz writes a lost name as "other". */
     tag->action = strcmp(mv_machine_quote(m, v), mv_action_name(MV_ACTION_OTHER)) == 0
                       ? MV_NO_STRING
                       : mv_machine_text(m, v);
@@ -435,7 +435,7 @@ static bool tensor_field(mv_machine *m, const mv_value *key, const mv_value *v, 
     }
 }
 
-/* A dict becomes a row of its table. */
+/* Makes a row from a dict. */
 #define MAKE_ROW(name, NAME)                                          \
     static bool make_##name(mv_machine *m, mv_pairs p, mv_value *out) \
     {                                                                 \
@@ -452,12 +452,12 @@ MAKE_ROW(history, HISTORY)
 MAKE_ROW(annotation, ANNOTATION)
 MAKE_ROW(tensor, TENSOR)
 
-/* ---- which record ------------------------------------------------------------------------ */
+/* ---- record types ------------------------------------------------------------------------ */
 
 #define BIT(word) (1ull << MV_WORD_##word)
 
-/* The record type with these keys, or NULL. No record has the keys of the root, which may have a
- * "state" or "stage" of the user's own. */
+/* The record type with these keys, or NULL. The root is not a record, even if the user added a
+ * "state" or "stage". */
 mv_record_make_fn *mv_record_maker(uint64_t keys)
 {
     if (keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES)))

@@ -1,12 +1,12 @@
 #include "parse/values/records.h"
 
-/* Rows are made in file order, so a list of them is a range, and a list within a record comes after
- * those before it. The root may differ: if a list of the user's own came first, such as the largest
- * events, the rows were made in its order, and PyTorch's list refers to them. */
+/* Rows are made in file order, so a list of rows is a range, and a list within a record comes after
+ * the lists in earlier records. The root's lists may differ: if a user's own list came first, such
+ * as the largest events, the rows were made in its order, and PyTorch's list refers to them. */
 
 static const char expected[] = "a list of its records";
 
-/* The table of rows in lists of the root; 0: others. */
+/* The table for rows in the root's lists; 0 for other kinds. */
 static uint16_t table_of(mv_value_kind rows_of)
 {
     switch (rows_of) {
@@ -25,10 +25,11 @@ static uint16_t table_of(mv_value_kind rows_of)
 
 static uint32_t rows_made(mv_machine *m, uint16_t kind)
 {
-    return *(const uint32_t *)mv_build_rows(&m->build, mv_table_find(kind)); /* all begin so */
+    return *(const uint32_t *)mv_build_rows(&m->build, mv_table_find(kind)); /* every table begins
+                                                                              * with `count` */
 }
 
-/* False if the row is in a list already. */
+/* False if the row is already in a list. */
 static bool mark(mv_row_set *taken, uint64_t row)
 {
     uint64_t *word = &taken->words[row >> 6], bit = (uint64_t)1 << (row & 63);
@@ -46,8 +47,8 @@ static bool is_shared(mv_machine *m, mv_word key)
         mv_word_text(key));
 }
 
-/* Rows in another order are copied to the end of their table, in the list's order: at most one row
- * per item, since no row is in two lists. */
+/* Copies rows that are not in file order to the end of their table, in the order of the list. There
+ * is at most one copy per row, because a row cannot be in two lists. */
 static bool take_links(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
                        mv_range *out)
 {

@@ -8,15 +8,15 @@ enum { LINE_TIME = 3, LINE_EVENT };
 enum { EVENT_NAME = 1, EVENT_OFFSET, EVENT_DURATION, EVENT_STAT };
 
 enum {
-    MOST_FRAMES = 128, /* of a stack */
+    MOST_FRAMES = 128, /* frames of a stack */
     MOST_ALLOCATORS = 256,
-    MOST_NAME = 256 /* bytes of an allocator's name, which each of its events refers to */
+    MOST_NAME = 256 /* bytes of an allocator's name, which each event of it contains */
 };
 
-/* Times of a line below this are relative to the profile's start, others to the epoch. */
+/* A line's time below this is relative to the profile's start, any other to the epoch. */
 #define EPOCH_NS ((int64_t)100000000000000000) /* March 1973 */
 
-/* An event of a line. */
+/* An event in a line. */
 typedef struct {
     uint64_t start_ps, end_ps; /* relative to the line's time */
     uint32_t name;             /* row of the plane's events */
@@ -29,7 +29,7 @@ typedef struct {
     mv_arena *scratch;
     line_event *events;
     uint64_t count, capacity;
-    uint64_t *open; /* events that contain the current one, or have ended above one that does */
+    uint64_t *open; /* a stack of events: some below the top may have ended */
     uint64_t open_count, open_capacity;
     int64_t time_ns;
     bool has_memory;
@@ -57,7 +57,7 @@ static mv_code read_stats(const xline *l, mv_span event, mv_xstats *out)
     return code;
 }
 
-/* Both ends of a step, whose number is in its name. */
+/* Adds the beginning and the end of a step; the event's name contains the step's number. */
 static mv_code add_step(xline *l, const line_event *e, uint64_t number)
 {
     mv_span name = l->plane->events[e->name].name;
@@ -115,8 +115,8 @@ static mv_code add_event(xline *l, mv_span event)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* "$core.py:735 bind" is a Python function with its file and first line, "PjitFunction(update)" a
- * function compiled by JAX. Others are ranges of XLA. */
+/* A frame from an event's name: "$core.py:735 bind" is a Python function with its file and first
+ * line, "PjitFunction(update)" a function compiled by JAX. Other names are ranges of XLA. */
 static mv_frame_row frame_row(mv_build *b, mv_span name)
 {
     static const char jit[] = "PjitFunction(";
@@ -174,7 +174,7 @@ static const char *type_name(uint64_t type)
     return type < sizeof names / sizeof *names && names[type] ? names[type] : "";
 }
 
-/* "dense/MatMul float32[128,512] output": TensorFlow's description of a request. */
+/* TensorFlow's description of a request, such as "dense/MatMul float32[128,512] output". */
 static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
 {
     mv_span op = s->text[MV_XSTAT_OPERATION], shape = s->text[MV_XSTAT_SHAPE];
@@ -199,8 +199,8 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
     return 1;
 }
 
-/* XLA's name for the range in which it gets the buffers of any program; outer ranges are more
- * specific. */
+/* Whether an event is the range in which XLA allocates the buffers of any program: outer ranges are
+ * more specific. */
 static bool says_nothing(const xline *l, const line_event *e)
 {
     return mv_pb_is(l->plane->events[e->name].name, "Build buffer allocations");
@@ -218,7 +218,7 @@ static mv_stack_id stack_at(xline *l, const line_event *e, const mv_xstats *stat
             (i > 1 && says_nothing(l, around)))
             continue;
         frame = frame_of(l, around->name);
-        /* JAX has two ranges of one name for a call of a compiled function. */
+        /* JAX has two ranges with the same name for a call of a compiled function. */
         if (count == 0 || frames[count - 1].row != frame.row)
             frames[count++] = frame;
     }
@@ -235,7 +235,7 @@ static bool has_word(mv_span text, const char *word)
     return false;
 }
 
-/* "GPU_1_bfc" is device 1, "xla_gpu_host_bfc" the host. */
+/* Finds the device in an allocator's name: "GPU_1_bfc" is device 1, "xla_gpu_host_bfc" the host. */
 static uint32_t list_of(mv_span name)
 {
     uint64_t at = 0, number = 0;
@@ -249,8 +249,8 @@ static uint32_t list_of(mv_span name)
     return number < MV_BLOCK_LOG_HOST ? (uint32_t)number : MV_BLOCK_LOG_HOST - 1;
 }
 
-/* Sets *at to the row of an allocator; MV_NO_ROW if there are too many. False when memory is
- * out. */
+/* Sets *at to the row of an allocator, or to MV_NO_ROW if there are too many. False when out of
+ * memory. */
 static bool find_allocator(mv_xlines *all, const mv_xstats *s, uint32_t *at)
 {
     mv_span name = s->text[MV_XSTAT_ALLOCATOR];
@@ -311,7 +311,7 @@ static mv_code add_memory(xline *l, const line_event *e)
                : MV_NOMEM;
 }
 
-/* Walks the events in order of time; an event that contains others comes first. */
+/* Visits the events in order of time; an event that contains others comes before them. */
 static mv_code sweep(xline *l)
 {
     mv_code code = MV_OK;

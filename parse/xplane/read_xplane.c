@@ -16,9 +16,9 @@ typedef struct {
     mv_err *err;
 } xspace;
 
-/* ---- recognising ------------------------------------------------------------------------- */
+/* ---- detection --------------------------------------------------------------------------- */
 
-/* The first field of an XSpace is a plane, which begins with its number, if any, and its name. */
+/* An XSpace begins with a plane, which begins with its number, if any, and its name. */
 bool mv_xspace_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);
@@ -85,8 +85,8 @@ static mv_code read_lines(xspace *x, mv_xplane *plane, mv_span bytes)
     return code;
 }
 
-/* First the statistics of planes, since times depend on them; then the lines of planes with
- * memory. */
+/* Reads a plane's statistics in a first pass, because times depend on them, and with `with_lines`
+ * the lines of a plane with memory events. */
 static bool read_plane(xspace *x, mv_span bytes, bool with_lines)
 {
     mv_arena own;
@@ -151,11 +151,11 @@ static void add_event(xspace *x, const mv_xmemory *m)
 
 /* ---- limits ------------------------------------------------------------------------------ */
 
-/* An allocator's own figures, in its events of a list. */
+/* An allocator's own figures, from its events in a list. */
 typedef struct {
-    uint64_t limit;       /* at its first event */
-    uint64_t peak;        /* the most that it had at once, from its last event */
-    uint64_t peak_before; /* the same at its first event, if from before it; else 0 */
+    uint64_t limit;       /* from its first event */
+    uint64_t peak;        /* most bytes allocated at once, from its last event */
+    uint64_t peak_before; /* the same from its first event, if the peak was before it; else 0 */
     bool is_seen;
 } own_words;
 
@@ -179,8 +179,8 @@ static void add_device_fact(xspace *x, const char *key, uint32_t device, uint64_
         mv_live_fact_add_number(&x->build, text, value);
 }
 
-/* A device may have several allocators: their limits add up. Their peaks may be at different times,
- * so the highest is the lower bound of the device's. */
+/* A device may have several allocators. Their limits add up, but their peaks may be at different
+ * times, so the highest peak is a lower bound for the device. */
 static void add_limits(xspace *x, uint64_t first, uint64_t end)
 {
     own_words of[UINT8_MAX + 1] = {{0}};

@@ -1,9 +1,9 @@
 /* XLA's profile: an XSpace of planes, lines and events (xplane.proto of github.com/openxla/xla).
  * docs/other-files.md describes the result.
  *
- *     planes.c       a plane's names of events and statistics
- *     lines.c        a line: its memory events, with the events around them as stacks; its steps
- *     read_xplane.c  all memory events, in order, to a trace */
+ *     planes.c       a plane's event and statistic names
+ *     lines.c        a line's memory events, with the events around them as stacks, and its steps
+ *     read_xplane.c  converts all memory events, in order, to a trace */
 #ifndef MV_XPLANE_H
 #define MV_XPLANE_H
 
@@ -37,10 +37,10 @@ typedef enum {
     MV_XSTAT_LIST(MV_XSTAT_ENUM) MV_XSTAT_COUNT
 } mv_xstat_role;
 
-/* The statistics of an event, or of a plane: those with a role. */
+/* The known statistics of an event or a plane. */
 typedef struct {
     bool has[MV_XSTAT_COUNT];
-    uint64_t number[MV_XSTAT_COUNT]; /* bits of the value, also if signed */
+    uint64_t number[MV_XSTAT_COUNT]; /* bits of the value, even if it is signed */
     mv_span text[MV_XSTAT_COUNT];    /* empty for numbers */
 } mv_xstats;
 
@@ -60,19 +60,19 @@ typedef struct {
 
 typedef struct {
     mv_arena *arena;
-    mv_map event_of, stat_of; /* rows by the file's ids */
+    mv_map event_of, stat_of; /* row of each file id */
     mv_xevent_name *events;
     mv_xstat_name *stats;
     uint32_t event_count, event_capacity, stat_count, stat_capacity;
-    mv_xstats own; /* of the plane itself */
+    mv_xstats own; /* statistics of the plane itself */
     bool has_memory;
 } mv_xplane;
 
 /* An event of an allocator. */
 typedef struct {
     int64_t time_ns;
-    uint32_t ps;        /* of the nanosecond, for the order */
-    uint32_t list;      /* form of block logs */
+    uint32_t ps;        /* picoseconds within the nanosecond, for the order */
+    uint32_t list;      /* list of the block log (MV_BLOCK_LOG_HOST or device) */
     uint32_t allocator; /* row of mv_xlines.allocators */
     bool is_alloc, has_total;
     uint64_t addr, requested, bytes;
@@ -83,7 +83,7 @@ typedef struct {
 typedef struct {
     mv_string_id name;
     uint32_t list;
-    uint32_t plane; /* plane of its events */
+    uint32_t plane; /* the plane that contains its events */
 } mv_xallocator;
 
 typedef struct {
@@ -103,11 +103,11 @@ typedef struct {
     uint64_t step_count, step_capacity;
     mv_xallocator *allocators;
     uint32_t allocator_count, allocator_capacity;
-    uint32_t plane;   /* the current one */
-    bool are_several; /* profiles: two planes have events of one allocator */
+    uint32_t plane;   /* the current plane */
+    bool are_several; /* the file has several profiles: two planes have events of one allocator */
 } mv_xlines;
 
-/* Each returns MV_OK, MV_CORRUPT if the bytes are invalid, or MV_NOMEM. */
+/* Return MV_OK, MV_CORRUPT if the bytes are invalid, or MV_NOMEM. */
 mv_code mv_xplane_read(mv_arena *arena, mv_span plane, mv_xplane *out);
 mv_code mv_xline_read(mv_xlines *lines, mv_xplane *plane, mv_span line);
 

@@ -1,4 +1,4 @@
-"""GPU memory: record what PyTorch allocates, mark what the program does, read it with memviz.
+"""GPU memory: record what PyTorch allocates, mark what the program does, and view the result with memviz.
 
     import memviz
 
@@ -6,7 +6,7 @@
         train()
     memviz.show("run.pickle")              # the viewer, in a notebook or a browser
 
-Everything here is glue: the analysis is the program `memviz`, which `python -m memviz` runs."""
+The analysis itself is done by the program `memviz`, which `python -m memviz` runs."""
 
 from .dry_run import dry_run
 from .marks import Heap, heap, mark, pause, pop, push, range, resume

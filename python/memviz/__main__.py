@@ -1,4 +1,4 @@
-"""`python -m memviz ARGUMENTS` is `memviz ARGUMENTS`: the process becomes the program."""
+"""`python -m memviz ARGUMENTS` replaces the process with `memviz ARGUMENTS`."""
 
 import os
 import sys

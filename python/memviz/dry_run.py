@@ -1,4 +1,4 @@
-"""memviz.dry_run: how much memory of a GPU a function would take, without the GPU and without computing."""
+"""memviz.dry_run: predicts a function's GPU memory, without a GPU and without computing anything."""
 
 import json, os, sys, traceback
 from typing import Any, Callable, Dict, Optional
@@ -8,14 +8,15 @@ from .torch_memory import imported
 
 def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] = None, steps: int = 1,
             ranks: int = 0) -> Dict[str, Any]:
-    """Calls a function `steps` times in a process of its own, a copy of this one, in which tensors on the GPU take no
-    memory and nothing is computed. The function makes its model and data itself, or uses what it keeps between calls;
-    it must not use tensors that this process has on a GPU.
-    path   the snapshot that is written, in PyTorch's format; empty: none
-    gpu    a name such as "h100-80gb", or its memory in MiB
+    """Calls a function `steps` times in a forked copy of this process, in which tensors on the GPU take no memory and
+    nothing is computed. The function must create its model and data itself; it may keep them between calls. It must not
+    use tensors that this process has on a GPU.
+    path   file for a snapshot in PyTorch's format; empty: none is written
+    gpu    a name such as "h100-80gb", or the GPU's memory in MiB
 
-    Returns the peaks in bytes, allocated and reserved; reserved_least and reserved_most, its bounds by the driver's addresses
-    and the GPU's time; at_least (something was not known), about (something was rough); verdict, a sentence; notes."""
+    Returns a dict: allocated and reserved, the peaks in bytes; reserved_least and reserved_most, bounds of the reserved
+    peak, which depends on addresses from the driver and on the GPU's speed; at_least (True if something was unknown) and
+    about (True if something was estimated); verdict, a sentence; notes."""
     imported("memviz.dry_run")
     reading, writing = os.pipe()
     child = os.fork()
@@ -42,7 +43,7 @@ def dry_run(function: Callable[[], Any], path: Path = "", *, gpu: Optional[str] 
     with os.fdopen(reading) as file:
         text = file.read()
     os.waitpid(child, 0)
-    found: Dict[str, Any] = json.loads(text) if text else {"error": "its process ended early"}
+    found: Dict[str, Any] = json.loads(text) if text else {"error": "the child process ended early"}
     if "error" in found:
         raise Error(f"memviz.dry_run: {found['error']}")
     return found

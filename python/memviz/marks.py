@@ -12,8 +12,8 @@ def nothing(*_: Any) -> int:
 
 
 def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """A function of the library that `memviz run` preloads. It is called without releasing the
-    interpreter's lock: a mark must not cause a thread switch."""
+    """A function of the library that `memviz run` preloads. Calls do not release the interpreter's
+    lock, because a mark must not cause a thread switch."""
     try:
         found = getattr(LIBRARY, name)
     except AttributeError:
@@ -34,7 +34,7 @@ ALLOC = function("memviz_alloc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_
 FREE = function("memviz_free", None, ctypes.c_uint, ctypes.c_void_p)
 
 
-# The maker of PyTorch's annotations, while record() is on: its file has no other ranges.
+# While record() is active: creates PyTorch's annotations, the only ranges in PyTorch's snapshots.
 annotating: List[Callable[[str], ContextManager[Any]]] = []
 
 
@@ -49,14 +49,14 @@ def encoded(text: str) -> bytes:
 
 
 def mark(text: str) -> None:
-    """Names this moment: `--from @TEXT` in reports."""
+    """Names this moment, for `--from @TEXT` in reports."""
     MARK(encoded(text))
     with annotation(text):
         pass
 
 
 def pause() -> None:
-    """Until resume(), a recording of `memviz run` keeps only blocks that are alive outside, too."""
+    """Until resume() is called, `memviz run` records only blocks that outlive the pause."""
     PAUSE()
 
 
@@ -65,7 +65,7 @@ def resume() -> None:
 
 
 def push(name: str) -> None:
-    """Begins a range on this thread, under `memviz run`; pop() ends the latest one."""
+    """Begins a range on this thread, under `memviz run`; pop() ends the innermost one."""
     PUSH(encoded(name))
 
 
@@ -86,21 +86,21 @@ def range(name: str) -> Iterator[None]:
 
 class Heap:
     """An allocator of the program, whose blocks `--level NAME` shows. Blocks are charged to the
-    caller of the function that calls these: make the calls in one function of your allocator."""
+    caller of the function that calls alloc(): make the calls in one function of your allocator."""
 
     alloc: Callable[[int, int], None]  # alloc(address, bytes), after the block was taken
     free: Callable[[int], None]  # free(address), before it may be taken again
-    is_recorded: bool  # under `memviz run`: else the two do nothing
+    is_recorded: bool  # whether `memviz run` is recording; otherwise alloc and free do nothing
 
     def __init__(self, name: str) -> None:
         self.name = name
         number = HEAP(encoded(name))
-        # Not methods: a function of Python between the allocator and memviz would be charged.
+        # Not methods, because blocks would be charged to a Python function between the allocator and memviz.
         self.alloc = partial(ALLOC, number)
         self.free = partial(FREE, number)
         self.is_recorded = number != 0
 
 
 def heap(name: str) -> Heap:
-    """The same name is the same heap."""
+    """Registers a heap. The same name always gives the same heap."""
     return Heap(name)

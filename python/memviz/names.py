@@ -1,24 +1,24 @@
 """Names of tensors in snapshots: the tensors of modules and optimizers, and any that the program names.
 
-Nothing is hooked and nothing happens while the program runs. When a snapshot is written, modules
-and optimizers list their tensors: address, bytes, shape, type. Neither they nor named tensors are
-kept alive for it."""
+Nothing is hooked, and nothing happens while the program runs. When a snapshot is written, the tensors
+of modules and optimizers are listed: address, bytes, shape, type. Modules, optimizers and named
+tensors are not kept alive."""
 
 import gc
 import sys
 import weakref
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
-KEY = "memviz_tensors"  # of the snapshot's dict; PyTorch's own tools pass over keys that they do not know
+KEY = "memviz_tensors"  # key in the snapshot's dict; PyTorch's own tools ignore unknown keys
 
 BRIEF = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
          "int16": "i16", "int8": "i8", "uint8": "u8", "complex64": "c64", "complex128": "c128"}
 
 Row = Dict[str, Any]
 
-sources: List["Names"] = []  # of the recordings that are on
-given: List["Named"] = []  # by name()
-prune_at = 1024  # names, when those whose memory is gone are dropped
+sources: List["Names"] = []  # of active recordings
+given: List["Named"] = []  # tensors named by name()
+prune_at = 1024  # number of names at which those without memory are dropped
 
 
 def name(tensor: Any, text: str) -> Any:
@@ -26,8 +26,8 @@ def name(tensor: Any, text: str) -> Any:
 
         logits = memviz.name(model(x), "logits")
 
-    The name goes with the memory: it stays as long as a view of it or the backward pass needs that.
-    Tensors that are not on a CUDA device are left alone."""
+    The name belongs to the memory: it stays as long as a view or the backward pass needs the memory.
+    Tensors that are not on a CUDA device get no name."""
     global prune_at
     torch = sys.modules["torch"]
     given.extend(Named(text + inner, part) for inner, part in parts_of(tensor) if is_on_device(torch, part))
@@ -38,7 +38,7 @@ def name(tensor: Any, text: str) -> Any:
 
 
 class Named:
-    """A named part of a storage, which a weak reference of PyTorch's own does not keep alive."""
+    """A named part of a storage. The storage is not kept alive: PyTorch has its own kind of weak reference."""
 
     def __init__(self, text: str, tensor: Any) -> None:
         storage = tensor.untyped_storage()
@@ -48,7 +48,7 @@ class Named:
         self.row = row_of(text, "tensor", tensor)
 
     def storage(self) -> Any:
-        """None when its memory was freed."""
+        """The storage; None if its memory was freed."""
         if self.reference.expired():
             return None
         return sys.modules["torch"].UntypedStorage._new_with_weak_ptr(self.reference.cdata)
@@ -61,13 +61,13 @@ class Named:
 
 
 class Names:
-    """What names= was given: a module, an optimizer, a tensor, or a list or dict of them. The names
-    of a dict's values begin with their keys, those of several modules, and of tensors, in a list with
-    their numbers. A function without arguments is called when a snapshot is written, and returns any
-    of these: for a model that is made later."""
+    """The value of names=: a module, an optimizer, a tensor, or a list or dict of these. In a dict, names
+    begin with the key; in a list, names of tensors, and of modules if there are several, begin with the
+    position. A function without arguments is called when a snapshot is written and returns one of the
+    above, for a model that does not exist yet."""
 
     def __init__(self, value: Any) -> None:
-        self.things: List[Tuple[str, Any]] = []  # beginnings of names, and weak references
+        self.things: List[Tuple[str, Any]] = []  # prefix of the names, and a weak reference
         self.tensors: List[Named] = []
         self.later = value if callable(value) and not is_module(value) and not is_optimizer(value) else None
         if isinstance(value, Mapping):
@@ -89,10 +89,10 @@ class Names:
             self.things.append((key + "." if key else "", weakref.ref(thing)))
         else:
             raise TypeError(f"memviz.record: names= takes a module, an optimizer, a tensor, a list or dict of them, "
-                            f"or a function that returns them, and {type(thing).__name__} is none of these")
+                            f"or a function that returns them, not {type(thing).__name__}")
 
     def now(self) -> "Names":
-        """A function that fails, since there is no model yet, names nothing."""
+        """The names at this moment. A function may fail because there is no model yet: there are no names then."""
         try:
             return Names(self.later()) if self.later else self
         except Exception:
@@ -113,12 +113,12 @@ def is_optimizer(thing: Any) -> bool:
     return hasattr(thing, "param_groups") and hasattr(thing, "state")
 
 
-# ---- where a tensor is ----------------------------------------------------------------------------
+# ---- the memory of a tensor -----------------------------------------------------------------------
 
 
 def parts_of(tensor: Any, inner: str = "", depth: int = 4) -> Iterator[Tuple[str, Any]]:
-    """The plain tensors that a tensor consists of: the local one of a DTensor, those inside a
-    quantized one, which it names itself."""
+    """The plain tensors that a tensor consists of: the local tensor of a DTensor, or the components of a
+    quantized tensor, with their names."""
     local = getattr(tensor, "_local_tensor", None)
     if local is not None and depth:
         yield from parts_of(local, inner, depth - 1)
@@ -134,7 +134,7 @@ def is_on_device(torch: Any, tensor: Any) -> bool:
 
 
 def row_of(text: str, role: str, tensor: Any, slot: Optional[str] = None) -> Optional[Row]:
-    """None for a tensor without memory, such as a parameter that FSDP has given away."""
+    """A row for the snapshot; None for a tensor without memory, such as a parameter that FSDP has freed."""
     if not tensor.numel() or not tensor.untyped_storage().nbytes():
         return None
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
@@ -147,17 +147,17 @@ def row_of(text: str, role: str, tensor: Any, slot: Optional[str] = None) -> Opt
     return row
 
 
-# ---- all of them ----------------------------------------------------------------------------------
+# ---- all tensors ----------------------------------------------------------------------------------
 
 
 class Collection:
     def __init__(self, torch: Any) -> None:
         self.torch = torch
-        self.rows: Dict[Tuple[Any, ...], Row] = {}  # what has the same bytes and the same role once
-        self.names: Dict[int, str] = {}  # of parameters, by identity
+        self.rows: Dict[Tuple[Any, ...], Row] = {}  # by bytes and role, so each appears once
+        self.names: Dict[int, str] = {}  # parameter names, by identity
 
     def add(self, text: str, role: str, tensor: Any, slot: Optional[str] = None) -> None:
-        """A tensor that cannot be asked has no name: the snapshot is written all the same."""
+        """A tensor that cannot be inspected gets no name, so that the snapshot is written in any case."""
         try:
             for inner, part in parts_of(tensor):
                 if is_on_device(self.torch, part):
@@ -182,7 +182,7 @@ class Collection:
             self.add(key + text, "buffer", tensor)
 
     def optimizer(self, key: str, optimizer: Any, has_modules: bool) -> None:
-        """Parameters that no module has are copies of the optimizer's own, if there are modules."""
+        """If there are modules, parameters that no module has are copies made by the optimizer."""
         kind = type(optimizer).__name__
         for number, group in enumerate(optimizer.param_groups):
             texts = group.get("param_names") or []
@@ -206,7 +206,7 @@ class Collection:
 
 
 def unwrapped(optimizer: Any) -> Any:
-    """Accelerate and others put an optimizer around PyTorch's."""
+    """PyTorch's own optimizer: Accelerate and others wrap it."""
     for _ in range(4):
         inner = getattr(optimizer, "optimizer", None)
         if inner is None or not is_optimizer(inner):
@@ -216,8 +216,8 @@ def unwrapped(optimizer: Any) -> Any:
 
 
 def optimizers_of(torch: Any, names: Mapping[int, str]) -> Iterator[Any]:
-    """Those of the program that have one of these parameters: whoever gives a module alone gets its
-    optimizer's state, too."""
+    """The program's optimizers that have one of these parameters, so that users who pass only a module
+    also get the state of its optimizer."""
     for thing in gc.get_objects():
         if issubclass(type(thing), torch.optim.Optimizer) and hasattr(thing, "param_groups"):
             if any(id(tensor) in names for group in thing.param_groups for tensor in group["params"]):
@@ -225,7 +225,7 @@ def optimizers_of(torch: Any, names: Mapping[int, str]) -> Iterator[Any]:
 
 
 def rows_of(torch: Any, more: Any = None) -> List[Row]:
-    """What all recordings that are on name, and `more`, and name() did, as it is now."""
+    """The current rows of everything named by active recordings, by `more` and by name()."""
     watched = [names.now() for names in [*sources, Names(more)]]
     found = Collection(torch)
     things = [pair for names in watched for pair in names.alive()]

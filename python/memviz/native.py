@@ -7,14 +7,14 @@ from typing import Any, Dict, List, Union
 
 Path = Union[str, "os.PathLike[str]"]
 
-# Contents of a wheel: bin/memviz, lib/memviz/libmemviz_capture.so, share/memviz/memviz.html.
+# In a wheel: bin/memviz, lib/memviz/libmemviz_capture.so, share/memviz/memviz.html.
 NATIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
 
 
 class Error(RuntimeError):
-    """A failure of memviz, in one line."""
+    """A failure of memviz, described in one line."""
 
-    __module__ = "memviz"  # the name in tracebacks
+    __module__ = "memviz"  # name in tracebacks
 
 
 def program() -> str:
@@ -38,7 +38,7 @@ def not_started(path: str, why: OSError) -> Error:
 
 
 def is_ours(path: str) -> bool:
-    """Whether this is the script that pip makes for this package, which would start itself forever."""
+    """Whether this is the script that pip installs for this package, which would start itself forever."""
     with open(path, "rb") as file:
         return b"memviz.__main__" in file.read(1024)
 
@@ -70,8 +70,8 @@ def shown(text: Path) -> str:
 
 
 def report(command: str, *arguments: Path) -> Dict[str, Any]:
-    """A report in the form of `--json`: report("peak", "run.pickle")["sites"]. A first argument that
-    names a file is that file, even if it begins like an option."""
+    """A report as `--json` prints it: report("peak", "run.pickle")["sites"]. If the first argument names a
+    file, it is taken as the file, even if it begins like an option."""
     words: List[Path] = [command, *arguments, "--json"]
     if arguments and os.path.exists(arguments[0]):
         words[1] = named(arguments[0])

@@ -14,7 +14,7 @@ from .recording import record
 
 
 class Options(argparse.ArgumentParser):
-    """Reports errors like a magic, instead of ending the interpreter."""
+    """Raises errors, so that a magic can report them, instead of ending the interpreter."""
 
     def error(self, message: str) -> NoReturn:
         from IPython.core.error import UsageError
@@ -43,7 +43,7 @@ def record_cell(shell: Any, line: str, cell: str) -> None:
             shell.run_cell(cell)
         if recording.is_told:
             return
-        # After an out-of-memory error, show that moment.
+        # After an out-of-memory error, show the moment of the error.
         page = show((recording.oom_paths or [recording.path])[-1], height=given.height)
         if shell_of_notebook():
             display(page)

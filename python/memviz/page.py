@@ -20,7 +20,7 @@ class Page:
         return f"<memviz.Page of {len(self.html)} bytes>"
 
     def _repr_html_(self) -> str:
-        # The page needs its own scripts, and no access to the notebook.
+        # The page needs to run its scripts, but no access to the notebook.
         text = self.html.replace("&", "&amp;").replace('"', "&quot;")
         return (f'<iframe srcdoc="{text}" sandbox="allow-scripts allow-downloads" allowfullscreen '
                 f'style="width: 100%; height: {self.height}px; border: 0"></iframe>')
@@ -35,8 +35,8 @@ def shell_of_notebook() -> Any:
 
 def show(path: Path, *options: str, height: int = 720) -> Page:
     """Shows a snapshot in the viewer. `options` are those of `memviz trace_plot`, such as "--filter",
-    "leak". In a notebook the page is in the output; else it is written to PATH.html, and the browser
-    opens it if there is a display."""
+    "leak". In a notebook the page appears in the output; otherwise it is written to PATH.html, and
+    opened in the browser if there is a display."""
     name = os.fspath(path)
     if shell_of_notebook():
         with tempfile.TemporaryDirectory(prefix="memviz-") as folder:

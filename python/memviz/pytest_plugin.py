@@ -1,4 +1,4 @@
-"""pytest's plug-in: limits the GPU memory of a test, and checks it for leaks.
+"""Plug-in for pytest: limits the GPU memory of tests, and checks tests for leaks.
 
     pytest --memviz-max-peak 2GiB --memviz-no-leaks
 
@@ -9,8 +9,8 @@
         ...
         assert memviz.peak < 2 << 30
 
-Peaks are PyTorch's own counters. A test that fails leaves a snapshot of itself, and has the report
-of it as its message."""
+Peaks are PyTorch's own counters. A test that exceeds a limit leaves a snapshot, and its message
+contains a report about the snapshot."""
 
 import gc
 import importlib
@@ -39,7 +39,7 @@ def size(text: Union[str, int]) -> int:
 
 
 def limits_of(marker: Any) -> Dict[str, Any]:
-    """The limits in the marker; a misspelt limit would check nothing, so it fails the test."""
+    """The limits in the marker. A misspelt limit fails the test, because it would check nothing."""
     limits = dict(marker.kwargs)
     try:
         if marker.args or not limits.keys() <= {"max_peak", "no_leaks"}:
@@ -53,7 +53,7 @@ def limits_of(marker: Any) -> Dict[str, Any]:
 
 
 class Watch:
-    """A test's memory. The fixture `memviz` is one."""
+    """A test's memory, which the fixture `memviz` returns."""
 
     def __init__(self, item: Any) -> None:
         marker = item.get_closest_marker("memviz")
@@ -90,7 +90,7 @@ class Watch:
         return max(map(self.peak_of, range(self.torch.cuda.device_count())), default=0)
 
     def snapshot(self, path: Optional[str] = None) -> str:
-        """Writes the test's recording so far; returns the file's path."""
+        """Writes the test's recording so far, and returns the file's path."""
         if path is None:
             if self.folder:
                 os.makedirs(self.folder, exist_ok=True)

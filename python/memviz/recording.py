@@ -1,4 +1,4 @@
-"""memviz.record: PyTorch's recorder around a piece of a program, with snapshots on out-of-memory."""
+"""memviz.record: records a part of a program with PyTorch's recorder, and writes snapshots on out-of-memory."""
 
 import contextlib
 import os
@@ -14,25 +14,26 @@ MOST_OOM_SNAPSHOTS = 10  # per recording: programs that search for a batch size 
 RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # in the order of `memviz run`
 
 active: List["record"] = []  # active recordings, the innermost last
-observed: List[Any] = []  # torch modules with our observer, which PyTorch never releases
+observed: List[Any] = []  # torch modules with our observer; PyTorch never removes observers
 
 
 class record(contextlib.ContextDecorator):
     """Records PyTorch's allocations while a `with` block or a decorated function runs, and writes a
-    snapshot when it ends, also by an exception.
+    snapshot at the end, even after an exception.
 
-    path         %p in it becomes the process's id, %r its rank (0 without one), %h the host, %% a %
-    max_entries  the newest events that are kept; each takes 0.3 to 1 KB of host memory, by its stack
+    path         %p becomes the process's id, %r its rank (0 if it has none), %h the host, %% a %
+    max_entries  the number of events to keep, the newest; each takes 0.3 to 1 KB of host memory,
+                 depending on its stack
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
                  run-oom1.pickle, run-oom2.pickle, ... for run.pickle
     names        a module, an optimizer, a list or dict of them, or a function that returns these:
-                 snapshots say which parameter, gradient, buffer or optimizer state is where, by name,
-                 shape and type. A module's optimizers are found. They are asked when a snapshot is
-                 written, and not kept alive
+                 snapshots then contain the address, name, shape and type of each parameter, gradient,
+                 buffer and optimizer state. A module's optimizers are found automatically. The tensors
+                 are listed when a snapshot is written, and not kept alive
 
-    If PyTorch is recording already, as within another record(), its recorder stays as it is. Where PyTorch
-    sees no CUDA device the block runs without a recording, and a line on standard error says so."""
+    If PyTorch is recording already, as within another record(), its recorder is not changed. If PyTorch sees
+    no CUDA device, the block runs without a recording, which a line on standard error reports."""
 
     def __init__(self, path: Path = "memviz.%p.pickle", *, max_entries: int = 1_000_000,
                  stacks: Optional[str] = "python", on_oom: bool = True, names: Any = None) -> None:
@@ -41,8 +42,8 @@ class record(contextlib.ContextDecorator):
         self.max_entries, self.stacks = max_entries, stacks
         self.names = naming.Names(names)
         self.oom_paths: List[str] = []  # snapshots written at an out-of-memory
-        self.histories: List[Optional[History]] = []  # one for each unfinished entry; None: no device
-        self.is_told = False  # that there is no device
+        self.histories: List[Optional[History]] = []  # one for each active entry; None: no device
+        self.is_told = False  # the missing device was reported
 
     @property
     def path(self) -> str:
@@ -103,7 +104,7 @@ def rank() -> str:
 
 
 def host() -> str:
-    """The host as part of a file's name, as `memviz run -o` writes it."""
+    """The host as part of a file name, as in `memviz run -o`."""
     return re.sub("[^A-Za-z0-9.-]|^[.]", "_", os.uname().nodename)
 
 

@@ -13,11 +13,11 @@ from .native import Error, Path
 
 
 class NoDevice(Error):
-    """PyTorch sees no GPU: nothing can be recorded, and nothing is wrong with the program."""
+    """PyTorch sees no GPU: nothing can be recorded, but this is not a fault of the program."""
 
 
 def torch_with_cuda(what: str) -> Any:
-    """The module torch, which is imported if the program has not done so, if it sees a device."""
+    """The module torch, imported if the program has not done so. Raises NoDevice if PyTorch sees no device."""
     torch = sys.modules.get("torch") or imported(what)
     if not torch.cuda.is_available():
         raise NoDevice(f"{what}: PyTorch {torch.__version__} sees no CUDA device here")
@@ -64,8 +64,8 @@ def snapshot(path: Path, named: Any = None) -> str:
 
 
 def pack(value: Any, write: Callable[[bytes], Any], stacks: Dict[int, bytes]) -> None:
-    """Writes dicts, lists and scalars as msgpack. `stacks`: lists of frames that were packed before, by
-    identity, since PyTorch gives all events of one call the same list."""
+    """Writes dicts, lists and scalars as msgpack. `stacks` contains the packed lists of frames by identity,
+    because PyTorch uses the same list for all events of a call."""
     if isinstance(value, Mapping):
         write(length(0x80, 16, (0xDE, 0xDF), len(value)))
         for key, item in value.items():
@@ -105,10 +105,10 @@ def length(small: int, most: int, codes: Tuple[int, int], count: int) -> bytes:
 
 
 class History:
-    """PyTorch's recorder is on from start() to stop(). Overlapping recordings share it, and the last one
-    stops it; a recorder started by the program itself stays as it is."""
+    """Switches PyTorch's recorder on with start() and off with stop(). Overlapping recordings share it, and
+    the last one switches it off; a recorder that the program itself has started is not changed."""
 
-    running = 0  # of ours
+    running = 0  # number of our recordings
 
     def __init__(self, max_entries: int, stacks: Optional[str]) -> None:
         self.options = {"enabled": "all", "context": "all" if stacks else None, "stacks": stacks or "python",

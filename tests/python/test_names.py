@@ -97,7 +97,7 @@ class Modules(Case):
                          [("a", "parameter", None, "[8]", 4096, 32), ("b", "parameter", None, "[8]", 4128, 32)])
 
     def test_other_things_are_refused(self):
-        self.assertRaisesRegex(TypeError, "names= takes a module.*int is none of these", memviz.record, names=3)
+        self.assertRaisesRegex(TypeError, "names= takes a module.*, not int", memviz.record, names=3)
 
     def test_a_function_is_called_when_a_snapshot_is_written(self):
         made = []

@@ -1,1 +1,1 @@
-"""A dry run: a program's GPU memory, without the GPU and without computing."""
+"""A dry run: predicts a program's GPU memory, without a GPU and without computing anything."""

@@ -1,25 +1,25 @@
-"""PyTorch's caching allocator, as arithmetic: which segments a program would have reserved, by the rules of
+"""A simulation of PyTorch's caching allocator: computes the segments that a program would reserve, by the rules of
 c10/cuda/CUDACachingAllocator.cpp (docs/dry-run.md)."""
 
 import bisect, math, random, re, time
 from typing import Any, Dict, List, Optional, Tuple
 
 ROUND, SMALL, SMALL_SEGMENT, LARGE, ROUND_LARGE = 512, 1 << 20, 2 << 20, 10 << 20, 2 << 20
-LAST_ADDRESS, SLOT = 0x7F0000000000, 32 << 20  # of the driver
-SPACE = 13107 * (20 << 20)  # addresses of an expandable segment, 256 GiB: PyTorch takes more than the GPU's memory
-TRIES = 8  # of addresses by chance
+LAST_ADDRESS, SLOT = 0x7F0000000000, 32 << 20  # of the driver's address space
+SPACE = 13107 * (20 << 20)  # address space of an expandable segment, 256 GiB: more than the GPU's memory, as in PyTorch
+TRIES = 8  # simulations with random addresses
 FREE, USED, UNMAPPED = "inactive", "active_allocated", "unmapped"
-IGNORED = re.compile("pin|graph_capture|garbage_collection_threshold|release_lock_on|throw_on|backend$")  # they need a limit
+IGNORED = re.compile("pin|graph_capture|garbage_collection_threshold|release_lock_on|throw_on|backend$")  # effective only with a memory limit
 Stack = List[Dict[str, Any]]
-Key = Tuple[bool, int]  # small?, stream
+Key = Tuple[bool, int]  # is small, stream
 
 def up(n: int, to: int) -> int:
     return -(-n // to) * to
 
 class Settings:
-    """PYTORCH_CUDA_ALLOC_CONF, as CUDAAllocatorConfig.cpp and AcceleratorAllocatorConfig.h read it."""
+    """PYTORCH_CUDA_ALLOC_CONF, parsed as in CUDAAllocatorConfig.cpp and AcceleratorAllocatorConfig.h."""
     def __init__(self, text: str = "") -> None:
-        self.text, self.divisions = text, [0] * 16  # of sizes from 1 MiB, 2 MiB, 4 MiB ... on
+        self.text, self.divisions = text, [0] * 16  # divisions for sizes from 1 MiB, 2 MiB, 4 MiB ... on
         found: Dict[str, str] = dict(re.findall(r"(\w+):(\[[^]]*\]|[^,]*)", re.sub(r"\s", "", text)))
         self.large = int(found.pop("large_segment_size_mb", "20")) << 20
         self.slack = int(found.pop("max_non_split_rounding_mb", str(self.large >> 20))) << 20
@@ -37,42 +37,42 @@ class Settings:
     def rounded(self, size: int) -> int:  # round_size()
         parts = self.divisions[min(15, max(0, size.bit_length() - 21))]
         return up(size, max(1, (1 << (size.bit_length() - 1)) // parts) if parts > 1 and size > ROUND * parts else ROUND)
-    def snapshot(self) -> Dict[str, Any]:  # as torch.cuda.memory._snapshot() has them
+    def snapshot(self) -> Dict[str, Any]:  # in the form of torch.cuda.memory._snapshot()
         return {"PYTORCH_CUDA_ALLOC_CONF": self.text, "garbage_collection_threshold": 0.0, "expandable_segments": self.expandable,
                 "max_split_size": -1 if self.split_limit == math.inf else self.split_limit,
                 "roundup_power2_divisions": {str(1 << n): value for n, value in enumerate(self.divisions)}}
 
 class Block:
-    """`segment` is the stack that reserved it, `origin` the first address of its expandable segment, or 0."""
+    """`segment` is the stack that reserved the block, `origin` the first address of its expandable segment, or 0."""
     __slots__ = ("address", "size", "requested", "key", "before", "after", "state", "stack", "segment", "origin")
     def __init__(self, address: int, size: int, key: Key, segment: Stack, origin: int, state: str = FREE) -> None:
         self.address, self.size, self.key, self.state, self.requested = address, size, key, state, 0
         self.segment, self.origin, self.stack = segment, origin, []  # type: Stack, int, Stack
         self.before = self.after = None  # type: Optional[Block]
-    def reach(self) -> int:  # bytes that it could grow to
+    def reach(self) -> int:  # the size to which the block could grow
         return self.size + (self.after.size if self.after and self.after.state == UNMAPPED else 0)
-    def room(self, size: int) -> bool:  # whether it and the free and unmapped blocks after it are large enough
+    def room(self, size: int) -> bool:  # whether this and the free and unmapped blocks after it have `size` bytes
         block: Optional[Block] = self
         while block and block.state != USED and size > 0:
             size, block = size - block.size, block.after
         return size <= 0
 
 class OutOfMemory(Exception):
-    """The limit does not allow the segment."""
+    """A segment would exceed the limit."""
 class Allocator:
-    """One device. `limit` is what may be reserved; without it nothing ever fails."""
+    """The allocator of one device. `limit` is the most bytes that may be reserved; without a limit nothing fails."""
     def __init__(self, device: int = 0, limit: Optional[int] = None, records: bool = True, settings: Optional[Settings] = None,
                  seed: Optional[int] = None) -> None:
         self.chance = None if seed is None else random.Random(seed)
         self.device, self.limit, self.records, self.settings = device, limit, records, settings or Settings()
         self.lists: Dict[Tuple[Key, str], List[Tuple[int, int, Block]]] = {}  # free blocks by size, unmapped ones by address
-        self.first: List[Block] = []  # of each segment
+        self.first: List[Block] = []  # first block of each segment
         self.events: List[Dict[str, Any]] = []
         self.lowest = LAST_ADDRESS + (device << 44)
         self.rests: List[Tuple[int, int]] = []  # addresses and sizes of free parts of slots
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
-        self.late: Dict[int, float] = {}  # events that free a block: when it is free if the GPU is slow, as an index of events
-        self.pending: List[int] = []  # those whose time has not come
+        self.late: Dict[int, float] = {}  # by event that frees a block: the event at which the block is free if the GPU is slow
+        self.pending: List[int] = []  # events whose blocks the GPU may still use
     def note(self, action: str, address: int, size: int, stream: int, stack: Optional[Stack]) -> None:
         if action not in ("alloc", "free_requested", "free_completed"):
             self.reserved += size if action in ("segment_alloc", "segment_map") else -size
@@ -87,14 +87,14 @@ class Allocator:
     def drop(self, block: Block) -> None:
         blocks = self.lists[block.key, block.state]
         del blocks[bisect.bisect_left(blocks, (block.size if block.state == FREE else 0, block.address))]
-    def split(self, block: Block, size: int) -> None:  # the rest of a block becomes a block, if there is any
+    def split(self, block: Block, size: int) -> None:  # cuts a block to `size`; the rest, if any, becomes another block
         if size < block.size:
             tail = Block(block.address + size, block.size - size, block.key, block.segment, block.origin, block.state)
             tail.before, tail.after, block.after, block.size = block, block.after, tail, size
             if tail.after:
                 tail.after.before = tail
             self.put(tail)
-    def settle(self, block: Block) -> Block:  # merges a block with neighbours of its state, and puts it into its list
+    def settle(self, block: Block) -> Block:  # merges a block with neighbours in the same state, and puts it into its list
         for other in (block.before, block.after):
             if other and other.state == block.state:
                 self.drop(other)
@@ -122,8 +122,8 @@ class Allocator:
             raise OutOfMemory(total)
         return self.segment(key, total, stack, FREE)
     def address(self, size: int) -> int:
-        """The driver's: cudaMalloc() takes the lowest rest of a slot that is large enough, else a new slot below all others,
-        as recordings on an H200 show, once it has filled what the context left free."""
+        """An address as the driver chooses it: cudaMalloc() takes the lowest rest of a slot that is large enough, else a new
+        slot below all others. Recordings on an H200 show this rule, after the free memory of the context has been used."""
         if self.chance:
             self.lowest += 1
             return self.chance.randrange(1 << 25) << 48 | self.lowest
@@ -175,7 +175,7 @@ class Allocator:
         block.state, block.segment = FREE, stack
         self.note("segment_map", block.address, size, block.key[1], stack)
         return self.settle(block)
-    def unmap(self, block: Block) -> None:  # the whole pages of a free block go back
+    def unmap(self, block: Block) -> None:  # releases the whole pages of a free block
         page = self.page(block.key)
         low = block.origin + up(block.address - block.origin, page)
         high = block.origin + (block.address + block.size - block.origin) // page * page
@@ -191,7 +191,7 @@ class Allocator:
         block.state = UNMAPPED
         self.note("segment_unmap", low, high - low, block.key[1], None)
         self.settle(block)
-    def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:  # none for no bytes: a null pointer and no event
+    def alloc(self, requested: int, stream: int, stack: Stack) -> Optional[Block]:  # None for 0 bytes: a null pointer, and no event
         if not requested:
             return None
         size = self.settings.rounded(requested)
@@ -213,10 +213,10 @@ class Allocator:
         self.note("free_completed", block.address, block.requested, block.key[1], None)
         block.state, block.stack, block.requested = FREE, [], 0
         self.settle(block)
-    def waited(self, until: float = math.inf) -> None:  # the program has waited for what the GPU was given before an event
+    def waited(self, until: float = math.inf) -> None:  # the program has waited for the work given to the GPU before an event
         self.late.update((at, len(self.events)) for at in self.pending if at < until)
         self.pending = [at for at in self.pending if at >= until]
-    def release(self) -> None:  # empty_cache(): segments without a live block go back, large ones first
+    def release(self) -> None:  # empty_cache(): releases segments without a live block, large ones first
         for key, state in sorted(self.lists):
             for _, _, block in self.lists[key, state][:] if state == FREE else ():
                 if block.origin:
@@ -226,7 +226,7 @@ class Allocator:
                     self.first.remove(block)
                     bisect.insort(self.rests, (block.address, up(block.size, ROUND_LARGE)))
                     self.note("segment_free", block.address, block.size, key[1], None)
-    def segments(self) -> List[Dict[str, Any]]:  # as torch.cuda.memory_snapshot() has them
+    def segments(self) -> List[Dict[str, Any]]:  # in the form of torch.cuda.memory_snapshot()
         found: List[Dict[str, Any]] = []
         for first in sorted(self.first, key=lambda block: block.address):
             block: Optional[Block] = first
@@ -246,7 +246,7 @@ class Allocator:
         return found
 
 def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = False, seed: Optional[int] = None) -> Allocator:
-    """What a program took: under a limit, with blocks free as late as they may be, or with addresses by chance."""
+    """Repeats a program's requests: under a limit, with blocks that become free as late as possible, or with random addresses."""
     found = Allocator(limit=limit, records=False, settings=source.settings, seed=seed)
     live, due = {}, {}  # type: Dict[int, Any], Dict[float, List[Block]]
     for at, event in enumerate(source.events):
@@ -262,18 +262,18 @@ def replayed(source: Allocator, limit: Optional[int] = None, is_late: bool = Fal
                 found.free(freed)
     return found
 
-def fits(source: Allocator, limit: int) -> bool:  # whether a program that allocates so would run if no more could be reserved
+def fits(source: Allocator, limit: int) -> bool:  # whether the program would run if no more than this could be reserved
     try:
         return bool(replayed(source, limit))
     except OutOfMemory:
         return False
 
-def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:  # "probably" if `off` of reserved more or less would change it
+def side(source: Allocator, room: int, least: int, most: int, off: float) -> str:  # "probably" if the answer changes with an error of `off`
     if most * (1 + off) <= room or not least <= room < most and fits(source, int(room / (1 + off))):
         return "fits" if room >= most else "fits without its cache"
     return ("does not fit" if least > room * (1 + off) and not fits(source, int(room * (1 + off))) else
             "may not fit" if least <= room < most else "probably fits" if fits(source, room) else "probably does not fit")
 
-def others(source: Allocator) -> List[Allocator]:  # what it may take as well, by the GPU's time and the driver's addresses
+def others(source: Allocator) -> List[Allocator]:  # other possible results, depending on the GPU's speed and the driver's addresses
     return ([replayed(source, is_late=True)] if source.late or source.pending else []) + \
         [replayed(source, seed=seed) for seed in (() if source.settings.expandable else range(TRIES))]

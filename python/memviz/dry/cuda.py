@@ -1,4 +1,4 @@
-"""torch.cuda, and what else of PyTorch asks for a GPU, as a program sees it that has one."""
+"""Replaces torch.cuda, and other parts of PyTorch that need a GPU, so that they behave as if there were one."""
 
 import bisect, contextlib, functools, importlib, itertools, os, types
 from typing import Any, Callable, Dict, List, Tuple
@@ -17,12 +17,12 @@ def always(value: Any) -> Callable[..., Any]:
     return lambda *_, **__: value
 
 class Stream:
-    """A stream is its number. Each has blocks of its own in the allocator; nothing waits."""
+    """A stream is only a number. Each stream has its own blocks in the allocator; nothing waits."""
     new, device_type, query, wait_stream, wait_event = itertools.count(16, 16), 1, always(True), nothing, nothing
     def __init__(self, device: Any = None, priority: int = 0, stream_id: Any = None, **_: Any) -> None:
         self.stream_id = self.cuda_stream = next(Stream.new) if stream_id is None else stream_id
         self.device, self.priority, self.device_index = torch.device("cuda", index_of(device)), priority, index_of(device)
-        self.outer: List[Tuple[int, int]] = []  # streams that were current, as it became so, and autograd's number
+        self.outer: List[Tuple[int, int]] = []  # for each entry: the stream that was current before, and autograd's number
     def synchronize(self) -> None:
         active.each("waited")
     def record_event(self, event: Any = None) -> Any:
@@ -67,11 +67,11 @@ def index_of(device: Any) -> int:
 def allocator(device: Any = None) -> Any:
     return active.allocators[index_of(device)]
 
-def exchange(index: int) -> int:  # another device becomes the current one, but for -1; returns the one before
+def exchange(index: int) -> int:  # sets the current device, unless it is -1, and returns the previous one
     before, active.device = active.device, index if index >= 0 else active.device
     return before
 
-def statistics(device: Any = None) -> Any:  # memory_allocated() and the others look here
+def statistics(device: Any = None) -> Any:  # used by memory_allocated() and similar functions
     a = allocator(device)
     return {"num_alloc_retries": 0, "num_ooms": 0, **{
         f"{kind}_bytes.all.{what}": getattr(a, prefix + ("reserved" if kind == "reserved" else "allocated"))
@@ -117,7 +117,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     c.memory._set_allocator_settings = lambda text: active.configure(text)
     c.memory._snapshot = lambda device=None: take()
     c.CUDAGraph, c.make_graphed_callables = type("CUDAGraph", (), {"__getattr__": always(nothing)}), lambda callables, *_, **__: callables
-    c.graph = lambda *_, **__: getattr(active, "note")("rough", "a CUDA graph has no pool of its own") or contextlib.nullcontext()
+    c.graph = lambda *_, **__: getattr(active, "note")("rough", "CUDA graphs are given no memory pool of their own") or contextlib.nullcontext()
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
     c.cudart = always(types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing, cudaMemGetInfo=c.mem_get_info))
     torch.Generator = Generator
@@ -129,7 +129,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     torch.backends.cuda.is_built = torch.backends.cudnn.is_available = always(True)
     torch.backends.cudnn.version, torch.backends.cudnn.is_acceptable = always(91000), lambda tensor: tensor.is_cuda
 
-def functions(gpu: kernels.Gpu) -> None:  # what decides by the GPU in C++, before operators are dispatched
+def functions(gpu: kernels.Gpu) -> None:  # functions that choose by GPU in C++, before operators are dispatched
     F = torch.nn.functional
     F.scaled_dot_product_attention = chosen(F.scaled_dot_product_attention, functools.partial(kernels.attention, gpu))
     torch._C._nn.scaled_dot_product_attention = F.scaled_dot_product_attention
@@ -147,7 +147,7 @@ def chosen(plain: Any, fake: Any) -> Any:
         return (fake if on_gpu(next(iter((*args, *more.values())))) else plain)(*args, **more)
     return run
 
-def flatten(module: Any) -> None:  # cuDNN wants all weights of an RNN in one buffer: torch.backends.cudnn.is_acceptable()
+def flatten(module: Any) -> None:  # cuDNN needs all weights of an RNN in one buffer: torch.backends.cudnn.is_acceptable()
     weights = module._flat_weights
     is_one = len({w.untyped_storage()._cdata for w in weights}) == 1 < len(weights)
     if not is_one and all(on_gpu(w) and w.dtype != torch.bfloat16 for w in weights):
@@ -185,13 +185,13 @@ def modules() -> None:  # parameters are fake from the start, and keep their ide
     torch.nn.DataParallel.forward = lambda self, *args, **kwargs: self.module(*args, **kwargs)
     plain = torch.nn.Module._apply.__code__
     apply.__code__ = apply.__code__.replace(co_name="_apply", co_filename=plain.co_filename, co_firstlineno=plain.co_firstlineno)
-    torch.nn.Module._apply = apply  # reports know parameters by its name in stacks
+    torch.nn.Module._apply = apply  # reports identify parameters by this name in stacks
     torch.utils.data.DataLoader.__init__ = loader
 
 def tensors() -> None:
     load, data, numpy, resize = torch.load, torch.Tensor.data, torch.Tensor.numpy, torch.UntypedStorage.resize_
     def loaded(file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """The file is mapped, so that nothing of it is read before it is used; then moved as the program wants."""
+        """Maps the file, so that nothing is read before it is used; then moves the tensors as the program requests."""
         with no_fake(), torch.utils._python_dispatch._disable_current_modes():
             try:
                 found = load(file, "cpu", *args, **{**kwargs, "mmap": isinstance(file, (str, os.PathLike))})
@@ -200,24 +200,24 @@ def tensors() -> None:
         is_moved = "cuda" in str(map_location)
         return torch.utils._pytree.tree_map(lambda t: t.to("cuda") if is_moved and isinstance(t, torch.Tensor) else t, found)
     def array(self: Any, *args: Any, **kwargs: Any) -> Any:
-        value = active.value(self)  # the tensor, if it is real
+        value = active.value(self)  # the tensor's values, if they are real
         with no_fake():
             return numpy(torch.zeros(self.size(), dtype=self.dtype) if value is None else value, *args, **kwargs)
-    def resized(self: Any, size: int) -> Any:  # FSDP frees parameters that it has gathered so, and takes their memory again
+    def resized(self: Any, size: int) -> Any:  # FSDP frees gathered parameters, and allocates their memory again, with this function
         resize(self, size)
         active.resized(self)
         return self
-    def moved(self: Any, new: Any) -> None:  # the device of a fake tensor is an attribute
+    def moved(self: Any, new: Any) -> None:  # a fake tensor's device is an attribute
         data.__set__(self, new)
         self.fake_device = getattr(new, "fake_device", self.fake_device)
     FakeTensor.data = property(data.__get__, moved)
     FakeTensor.__format__ = lambda self, spec: format(str(self) if self.dim() else self.item(), spec)
-    fake_tensor.FakeTensorMode.__deepcopy__ = lambda self, _: self  # a copied tensor has a copy of what it refers to
+    fake_tensor.FakeTensorMode.__deepcopy__ = lambda self, _: self  # deep copies of a tensor must not copy the mode
     torch.UntypedStorage.resize_, torch.load, torch.Tensor.numpy = resized, loaded, array
     torch.save = lambda *_, **__: active.note("assumed", "torch.save() writes nothing", False)
     torch.Tensor.pin_memory, torch.Tensor.is_pinned = (lambda self, *_: self), always(False)
     torch.Tensor.record_stream = lambda self, stream: active.used_by(self, stream.stream_id)
-    # Optimizers: foreach is the default on the GPU, for tensors of the types that these lists know.
+    # Optimizers: foreach is the default on the GPU, for tensors of the types in these lists.
     optimizer, foreach, clip = (importlib.import_module(f"torch.{name}") for name in
                                 ("optim.optimizer", "utils._foreach_utils", "nn.utils.clip_grad"))
     optimizer._foreach_supported_types.append(FakeTensor)
@@ -225,28 +225,28 @@ def tensors() -> None:
         setattr(module, "_has_foreach_support", lambda _, device: device.type in foreach._get_foreach_kernels_supported_devices())
 
 def reduced(_, bucket):  # type: ignore[no-untyped-def]  # DDP checks annotations
-    """A bucket of gradients, reduced in place, as the default does it; NCCL's watchdog gives it up (docs/dry-run.md, a range)."""
+    """Reduces a bucket of gradients in place, as the default does. NCCL's watchdog releases the bucket (docs/dry-run.md, a range)."""
     active.streams.add(bucket.buffer().untyped_storage()._cdata)
     future: Any = torch.futures.Future()
     future.set_result(bucket.buffer())
     return future
 
-def processes(ranks: int) -> None:  # one rank of several, whose collectives do nothing: PyTorch's own fake process group
+def processes(ranks: int) -> None:  # makes this process one of several ranks, with PyTorch's fake process group, whose collectives do nothing
     if ranks:
         os.environ.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks),
                            "MASTER_ADDR": "localhost", "MASTER_PORT": "1", **os.environ})
     torch._C._get_accelerator = always(torch.device("cuda"))
     if not torch.distributed.is_available():
         return
-    setattr(torch.distributed, "_verify_params_across_processes", nothing)  # it reads what others sent
-    setattr(torch.distributed.Reducer, "prepare_for_forward", nothing)  # it starts DDP's timers, which are the GPU's
+    setattr(torch.distributed, "_verify_params_across_processes", nothing)  # it reads data that other ranks have sent
+    setattr(torch.distributed.Reducer, "prepare_for_forward", nothing)  # it starts DDP's timers, which need a GPU
     ddp = importlib.import_module("torch.nn.parallel.distributed").DistributedDataParallel
     c10d: Any = importlib.import_module("torch.distributed.distributed_c10d")
     make, init = ddp.__init__, c10d.init_process_group
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
         self.register_comm_hook(None, reduced)
-        self.logger = type("Silent", (), {"__getattr__": always(nothing)})()  # DDP's own wants the GPU's timers
+        self.logger = type("Silent", (), {"__getattr__": always(nothing)})()  # DDP's own logger needs a GPU's timers
     def fake(backend: Any = "", init_method: Any = "", timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
         store = importlib.import_module("torch.testing._internal.distributed.fake_pg").FakeStore()
         init("fake", store=store, rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
@@ -259,7 +259,7 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     getattr(torch._C, "_set_only_lift_cpu_tensors", nothing)(True)  # torch.tensor(..., device="cuda") goes through the dispatcher
     torch.autograd.set_multithreading_enabled(False)
     engine = torch.autograd.Variable._execution_engine
-    def run_backward(*args: Any, **kwargs: Any) -> Any:  # in the calling thread, but with handles of its own, as the real threads
+    def run_backward(*args: Any, **kwargs: Any) -> Any:  # in the calling thread, but with separate library handles, as in the real threads
         mode.backward += 1
         try:
             return engine.run_backward(*args, **kwargs)
@@ -274,6 +274,6 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     tensors()
     processes(ranks)
     def compiled(model: Any = None, **_: Any) -> Any:
-        mode.note("rough", "torch.compile() fuses operators; this is the code without it")
+        mode.note("rough", "torch.compile() fuses operators; this prediction is for the code without it")
         return model if model is not None else (lambda f: f)
     torch.compile = compiled

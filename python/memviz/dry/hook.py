@@ -1,10 +1,10 @@
-"""Starts a dry run when a program imports torch: what `memviz dry-run` asks for is in the environment."""
+"""Starts a dry run when a program imports torch. The options of `memviz dry-run` are in the environment."""
 
 import importlib.abc, importlib.util, os, sys
 from types import ModuleType
 from typing import Any, Optional
 
-def start() -> None:  # but not in a process that starts those of the ranks, with this environment: each of them is a dry run
+def start() -> None:  # not in a process that only starts the ranks: each of those inherits the environment and is a dry run
     words = [*getattr(sys, "orig_argv", [])[1:4], *sys.argv[:1]]
     if any(os.path.basename(word) in ("torchrun", "torch.distributed.run", "torch.distributed.launch") for word in words):
         return

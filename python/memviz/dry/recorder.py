@@ -15,18 +15,18 @@ no_fake = unset_fake_temporarily
 PLAIN = torch.Tensor.__torch_dispatch__
 DEVICE, PINNED = torch.ops.prim.device.default, torch.ops.aten.is_pinned.default
 FAKE = torch._C._TorchDispatchModeKey.FAKE
-MOST_REAL = 4 << 20  # bytes of a CPU tensor that is made for real; larger ones are weights, not data
-MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are kept
-MOST_NOTES = 20  # lines that are named for one reason
-NONE = None, None, 0  # the block of a storage that is not on a GPU
+MOST_REAL = 4 << 20  # largest CPU tensor, in bytes, that is real; larger ones are weights, not data
+MOST_KNOWN = 1 << 20  # most elements of an integer GPU tensor whose values are kept
+MOST_NOTES = 20  # most lines to list for a reason
+NONE = None, None, 0  # entry of a storage that is not on a GPU
 OWN = __file__.rsplit("/", 1)[0]
 HIDDEN = (OWN, "/torch/_subclasses/", "/torch/utils/_python_dispatch.py", "/torch/_ops.py", "/torch/_decomp",
           "/torch/_prims", "/torch/_dynamo/", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
 CUDA, META = 1, 14  # c10::DeviceType
 GET_DEVICE, STREAMS = 2, (5, 6, 9)  # getStream, getDefaultStream, exchangeStream of c10::impl::DeviceGuardImplInterface
 WORDS = ctypes.POINTER(ctypes.c_void_p)
-# The code of deviceCount(), the first method after the events' that returns 1, of x86-64 (mov) and aarch64.
-# getStream(): stream 0 of its argument, a device. It is machine code, since ctypes cannot return 16 bytes.
+# RETURNS_ONE: machine code of deviceCount(), the first method after those about events that returns 1.
+# STREAM_OF: machine code for getStream(), which returns stream 0 of a device; ctypes cannot return 16 bytes.
 STREAM_OF = {"x86_64": b"\x0f\xb7\xc6\x31\xd2\xc3", "aarch64": b"\x20\x3c\x00\x12\x01\x00\x80\xd2\xc0\x03\x5f\xd6"}
 RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
 
@@ -43,11 +43,11 @@ def library(name: str) -> Any:
         return ctypes.CDLL(next(line.split(None, 5)[5].strip() for line in maps if f"/{name}.so" in line))
 
 def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
-    """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's throws or is missing: it becomes a copy of
-    the one for `meta`, which does nothing, with one stream for each device; its getDevice(), by which "cuda" becomes "cuda:0",
-    answers with the current device (an int8 of its type and one of its index). CUDA's hooks, which throw "hasPrimaryContext
-    expects a valid device index", answer yes: in newer releases isBuilt(), which returns true, and isAvailable() come before
-    that method. Returns what must stay alive."""
+    """Autograd gets streams from the guard of a tensor's device. Without a GPU, CUDA's guard throws or is missing. It is replaced
+    by a copy of the guard for `meta`, which does nothing, with one stream for each device. Its getDevice(), which makes "cuda:0"
+    from "cuda", returns the current device (int8 type, int8 index). The method of CUDA's hooks that throws "hasPrimaryContext
+    expects a valid device index" is made to return true; in newer releases it comes after isBuilt(), which returns true, and
+    isAvailable(). Returns the objects that must stay alive."""
     table = (ctypes.c_void_p * 21).in_dll(library("libc10"), "_ZN3c104impl26device_guard_impl_registryE")
     plain = ctypes.cast(ctypes.cast(table[META] or 0, WORDS)[0] or 0, WORDS)
     count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(plain[n], 16))), None)
@@ -71,7 +71,7 @@ def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
         hooks[0] = ctypes.addressof(kept[-1]) + 16
     return kept
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # a change of tensors and devices, wherever they are in arguments
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:  # applies a change to all tensors and devices in arguments
     if isinstance(value, (torch.Tensor, torch.device)):
         return change(value)
     if isinstance(value, dict):
@@ -90,21 +90,21 @@ class Recorder(TorchDispatchMode):
     def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
         super().__init__()
         self.fake, self.gpu = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True), gpu
-        # Limits of the answer: reason, then lines of the program. The first makes it "at least", the second "about".
+        # Reasons why the result is limited, each with lines of the program. "not known" makes it "at least", "rough" makes it "about".
         self.notes: Dict[str, Dict[str, List[str]]] = {"not known": {}, "rough": {}, "assumed": {}}
         self.allocators = [Allocator(device) for device in range(devices)]
-        self.live: Dict[int, Any] = {}  # by storage: the reference that frees its block
-        self.streams: Set[int] = set()  # storages that another stream uses: free when the GPU is done with them
-        self.values: Dict[int, Any] = {}  # by id of a fake tensor: its values, if they are known
+        self.live: Dict[int, Any] = {}  # by storage: a weak reference that frees the block, the block, and its device
+        self.streams: Set[int] = set()  # storages that another stream uses: they are free when the GPU is done with them
+        self.values: Dict[int, Any] = {}  # known values, by id of the fake tensor
         self.frames: Dict[Tuple[Any, int], Dict[str, Any]] = {}
         self.stacks: Dict[Tuple[Any, ...], Stack] = {}
         self.workspaces: Set[Tuple[int, int, bool, str]] = set()
-        self.device, self.stream = 0, 0  # the current ones
-        self.sides: List[Tuple[int, float, int]] = []  # autograd's numbers of operators on other streams: from, to, stream
-        self.is_configured = self.guesses = False  # guesses: indices were made up
-        self.backward = self.ignores = 0  # depths: in autograd's engine, which has threads of its own; where nothing is recorded
+        self.device, self.stream = 0, 0  # current device and stream
+        self.sides: List[Tuple[int, float, int]] = []  # operators on other streams, as ranges of autograd's numbers: from, to, stream
+        self.is_configured = self.guesses = False  # guesses: indices were invented
+        self.backward = self.ignores = 0  # depths: within autograd's engine, which has its own threads; within code that is not recorded
         self.engine: Any = None  # the code that calls autograd's engine
-        self.sole = -1  # references to a gradient that only the engine holds
+        self.sole = -1  # number of references to a gradient that only the engine holds
     def stack(self) -> Stack:
         frame, keys = sys._getframe(2), []  # type: Any, List[Any]
         while frame:
@@ -116,12 +116,12 @@ class Recorder(TorchDispatchMode):
                 self.frames.setdefault((code, line), {"name": code.co_name, "filename": code.co_filename, "line": line})
                 for code, line in keys if not any(h in code.co_filename for h in HIDDEN)]
         return found
-    def note(self, kind: str, reason: str, is_here: bool = True) -> None:  # a reason, and the line of the program that has it
+    def note(self, kind: str, reason: str, is_here: bool = True) -> None:  # adds a reason, and the line of the program that causes it
         lines, stack = self.notes[kind].setdefault(reason, []), self.stack() if is_here else []
         user = [f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]]
         where = [f"{frame['filename']}:{frame['line']}" for frame in (user or stack)[:1]]
         lines += [line for line in where if len(lines) < MOST_NOTES and line not in lines]
-    def configure(self, text: str) -> None:  # settings of the allocator, in the form of PYTORCH_CUDA_ALLOC_CONF
+    def configure(self, text: str) -> None:  # sets the allocator's settings, in the form of PYTORCH_CUDA_ALLOC_CONF
         try:
             settings = Settings(text)
         except ValueError:
@@ -130,19 +130,19 @@ class Recorder(TorchDispatchMode):
         for each in self.allocators:
             each.settings = settings
         for setting in settings.unknown:
-            self.note("assumed", f"the allocator's setting {setting} is left out", False)
+            self.note("assumed", f"the allocator setting {setting} is ignored", False)
     def take(self, device: int, size: int) -> Optional[Block]:
         if not self.is_configured:  # a program may set the variable after it imports torch
             self.configure(next((os.environ[v] for v in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF") if v in os.environ), ""))
         return self.allocators[device].alloc(size, self.stream or self.forward_stream(), self.stack())
-    def forward_stream(self) -> int:  # of the operator whose gradient is computed: the engine makes it the current one
+    def forward_stream(self) -> int:  # stream of the operator whose gradient is being computed: the engine makes it current
         node = torch._C._current_autograd_node() if self.backward and self.sides else None
         number = node._sequence_nr() if node else -1
         _, end, stream = self.sides[bisect.bisect(self.sides, (number, math.inf, 0)) - 1] if node else (0, 0, 0)
         return stream if number < end else 0
     def hold(self, tensor: Any) -> None:
         if tensor.layout != torch.strided:
-            return self.note("not known", "of a sparse tensor only the parts that are tensors are counted")
+            return self.note("not known", "only the component tensors of a sparse tensor are counted")
         storage, device = tensor.untyped_storage(), tensor.device.index or 0
         if storage._cdata not in self.live:
             self.watch(storage, self.take(device, storage.nbytes()), device)
@@ -160,13 +160,13 @@ class Recorder(TorchDispatchMode):
         _, block, _ = self.live.get(tensor.untyped_storage()._cdata, NONE)
         if block and block.key[1] != stream:
             self.streams.add(tensor.untyped_storage()._cdata)
-    def resized(self, storage: Any) -> None:  # the new memory is taken before the old one goes
+    def resized(self, storage: Any) -> None:  # the new memory is allocated before the old memory is freed
         ref, old, device = self.live.get(storage._cdata, NONE)
         if ref is not None and (old.requested if old else 0) != storage.nbytes():
             self.live[storage._cdata] = ref, self.take(device, storage.nbytes()), device
             self.free(storage._cdata, old, device)
     def temporaries(self, device: int, sizes: List[int]) -> None:
-        """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
+        """Allocates an operator's temporaries and frees them, the last one first; -N: the N-th is freed at this point."""
         blocks: List[Optional[Block]] = []
         for size in (*sizes, *range(-sum(size >= 0 for size in sizes), 0)):
             if size >= 0:
@@ -174,7 +174,7 @@ class Recorder(TorchDispatchMode):
             else:
                 self.free(-1, blocks[-size - 1], device)
                 blocks[-size - 1] = None
-    def workspace(self, device: int, kind: str, size: int) -> None:  # what a library keeps for each thread and stream
+    def workspace(self, device: int, kind: str, size: int) -> None:  # memory that a library keeps for each thread and stream
         if (device, self.stream, self.backward > 0, kind) not in self.workspaces:
             self.workspaces.add((device, self.stream, self.backward > 0, kind))
             self.take(device, size)
@@ -185,7 +185,7 @@ class Recorder(TorchDispatchMode):
         if isinstance(tensor, FakeTensor) and isinstance(value, torch.Tensor) and value.numel() <= MOST_KNOWN:
             key = id(tensor)
             self.values[key] = weakref.ref(tensor, lambda _: self.values.pop(key, None)), value
-    def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:  # for real, if all values are known
+    def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:  # runs the operator on the CPU if all values are known
         known = {id(t): self.value(t) for t in tensors}
         if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN or known[id(t)] is None for t in tensors) or \
                 not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
@@ -194,18 +194,18 @@ class Recorder(TorchDispatchMode):
         try:
             with no_fake():
                 return func(*args, **kwargs)
-        except Exception:  # an operator that the CPU does not have: its values are not known
+        except Exception:  # the CPU does not have this operator, so the values are unknown
             return None
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is DEVICE and isinstance(args[0], FakeTensor):
             return args[0].fake_device
         if torch._C._get_dispatch_mode(FAKE) not in (None, self.fake):
-            return func(*args, **(kwargs or {}))  # a DTensor works out a shape
+            return func(*args, **(kwargs or {}))  # a DTensor is computing a shape
         if any(kind.__torch_dispatch__ != PLAIN and not issubclass(kind, FakeTensor) for kind in types):
-            return NotImplemented  # a DTensor, say, whose operators on its parts come here
+            return NotImplemented  # for example a DTensor: the operators on its parts come here later
         if func is PINNED:
-            return True  # DDP insists
-        if torch.is_inference_mode_enabled():  # where autograd does not take composed operators apart
+            return True  # DDP requires it
+        if torch.is_inference_mode_enabled():  # then autograd does not decompose composite operators
             with self:
                 out = func.decompose(*args, **(kwargs or {}))
             if out is not NotImplemented:
@@ -221,18 +221,19 @@ class Recorder(TorchDispatchMode):
         if func is kernels.LOCAL_SCALAR:
             return self.scalar(args[0])
         if func is kernels.SLICE_BACKWARD and (args[3], args[5]) == (0, 1) and args[4] >= args[1][args[2]]:
-            return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
+            return kernels.ALIAS(args[0])  # x[:] is an alias of x, but tensor subclasses copy it
         takes = self.backward > 0 and (func in kernels.FILLED or func is kernels.ADD and self.is_sole(*args[:2])) and self.is_engines()
         return self.faked(func, tensors, args, kwargs, takes)
     def is_engines(self) -> bool:
-        """Whether autograd's engine calls, and not a formula of PyTorch's in Python: newer releases wrap dispatch."""
+        """Whether the caller is autograd's engine, not a PyTorch formula in Python; newer releases wrap dispatch."""
         frame: Any = sys._getframe(2)
         while frame and ("/torch/_dynamo/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith("/torch/_compile.py")):
             frame = frame.f_back
         return frame is not None and frame.f_code is self.engine
     def is_sole(self, first: Any, second: Any) -> bool:
-        """The engine adds a second gradient in place if no one else holds the first (input_buffer.cpp, can_accumulate_inplace()), but
-        not to a subclass, as fake tensors are. The first call sees a gradient that it alone holds: see DryRun.calibrate()."""
+        """Whether only the engine holds the first gradient. The engine then adds the second in place (input_buffer.cpp,
+        can_accumulate_inplace()), but not for subclasses such as fake tensors. The first call, from DryRun.calibrate(), is for a
+        gradient that only the engine holds."""
         if first.size() != second.size() or first._is_view():
             return False
         self.sole = first._use_count() if self.sole < 0 else self.sole
@@ -246,13 +247,13 @@ class Recorder(TorchDispatchMode):
     def faked(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, takes: bool = False) -> Any:
         values = None if func in kernels.RANDOM else self.computed(func, tensors, args, kwargs)
         if func in kernels.SCALED:
-            self.note("rough", "no step is skipped: a GradScaler may skip the first ones, which then take less")
+            self.note("rough", "a GradScaler may skip the first steps, which then take less; here none is skipped")
         elif func._schema.is_mutable and values is None and tensors:
             self.forget(tensors[0])
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
         if func in kernels.MASKED and any(i is not None and i.dtype == torch.bool for i in args[1]):
-            args = (args[0], [part for i in args[1] for part in  # x[mask] is x[mask.nonzero()]: a size that depends on values
+            args = (args[0], [part for i in args[1] for part in  # x[mask] is x[mask.nonzero()], whose size depends on values
                               (self.__torch_dispatch__(kernels.NONZERO, (), (i,)).unbind(1)
                                if i is not None and i.dtype == torch.bool else (i,))], *args[2:])
             tensors = leaves(args)
@@ -268,9 +269,9 @@ class Recorder(TorchDispatchMode):
             with no_fake():
                 values = kernels.balanced(func, args, found)
             self.guesses = self.guesses or "rand" not in func.__name__
-            self.note("assumed", "indices by chance, and those that depend on computed values, are spread evenly")
+            self.note("assumed", "random indices, and indices that depend on computed values, are spread evenly")
         if values is None and found and func in kernels.ANSWERS and kernels.answer(func, args) is not None:
-            self.note("assumed", "computed values are finite, and what all() asks of them is true")
+            self.note("assumed", "computed values are finite, and all() of a condition on them is true")
             with no_fake():
                 values = torch.full(found[0].size(), kernels.answer(func, args)) if found[0].numel() <= MOST_KNOWN else None
         if values is not None:
@@ -292,7 +293,7 @@ class Recorder(TorchDispatchMode):
                     self.hold(t)
         if device >= 0 and func in kernels.RULES:
             self.temporaries(device, kernels.RULES[func](self, device, args, kwargs, found))
-    def forget(self, tensor: Any) -> None:  # after an in-place write of unknown values neither the tensor nor its views are known
+    def forget(self, tensor: Any) -> None:  # after an in-place write of unknown values, the values of the tensor and of its views are unknown
         storage = tensor.untyped_storage()._cdata if isinstance(tensor, FakeTensor) and tensor.layout == torch.strided else None
         for key, (ref, _) in list(self.values.items()) if storage else ():
             other = ref()
@@ -309,13 +310,13 @@ class Recorder(TorchDispatchMode):
         elif not tensor.is_floating_point() and not tensor.is_complex():
             self.note("not known", "an integer that depends on computed values is taken as 1")
         return False if tensor.dtype == torch.bool else 1.0 if tensor.is_floating_point() or tensor.is_complex() else 1
-    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:  # a size depends on values
+    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:  # an operator whose result size depends on values
         if values is None:
-            self.note("not known", f"{func}: a size that depends on computed values; half is taken")
+            self.note("not known", f"{func}: the size depends on computed values; half of the maximum is taken")
             with no_fake():
                 values = kernels.half(func, args, kwargs)
         elif self.guesses:
-            self.note("rough", "a size follows from indices that are taken as spread evenly")
+            self.note("rough", "a size depends on indices that are taken as spread evenly")
         made = []
         for value in leaves(values):
             made.append(torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=args[0].device))
@@ -324,7 +325,7 @@ class Recorder(TorchDispatchMode):
                 self.hold(made[-1])
         return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
     def unsupported(self, func: Any, tensors: List[Any], why: Exception) -> Any:
-        """An operator without a fake kernel. One that only alters its arguments can be skipped, but for its temporaries."""
+        """Handles an operator without a fake kernel. If it only changes its arguments, it is skipped; temporaries are not counted."""
         may_skip = func._schema.is_mutable and not func._schema.returns
         if not type(why).__name__.startswith(("Unsupported", "DataDependent", "DynamicOutput")) or not tensors and not may_skip:
             raise why

@@ -5,14 +5,14 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from . import allocator, kernels
 
-CONTEXT = 756 << 20  # the CUDA context and the code of kernels: seen on an H100 after a bf16 matrix product and a convolution
-NCCL = 840 << 20  # a group and its first collective: seen on two H200s with NVLink, NCCL 2.28.9 (bench/dry_run/nccl_memory.py)
+CONTEXT = 756 << 20  # CUDA context and kernel code, measured on an H100 after a bf16 matrix product and a convolution
+NCCL = 840 << 20  # a group and its first collective, measured on two H200s with NVLink, NCCL 2.28.9 (bench/dry_run/nccl_memory.py)
 STEPS = 3
-OFF, OFF_ROUGH = 0.01, 0.15  # of reserved bytes: more than any of 72 exact and 51 rough predictions was off (docs/dry-run.md, accuracy)
-KEEP: List[Any] = []  # what C++ has pointers to
+OFF, OFF_ROUGH = 0.01, 0.15  # largest error of reserved bytes: above all of 72 exact and 51 rough predictions (docs/dry-run.md, accuracy)
+KEEP: List[Any] = []  # objects to which C++ has pointers
 
 class DryRun:
-    """One for each process, which it changes for good. `path` may be empty: nothing is written."""
+    """The dry run of a process, which it changes for good. If `path` is empty, no snapshot is written."""
     def __init__(self, path: str, gpu: Optional[str] = None, steps: int = STEPS, ranks: int = 0, expect: bool = False) -> None:
         from . import recorder
         from ..recording import host, rank
@@ -21,8 +21,8 @@ class DryRun:
         self.steps, self.ranks, self.expect, self.is_done = steps, ranks, expect, False
         self.gpu = chosen_gpu(gpu or kernels.DEFAULT_GPU)
         self.recorder = recorder.Recorder(int(os.environ.get("LOCAL_RANK", "0")) + 1, self.gpu)
-        self.counts: Dict[int, int] = {}  # of steps, by optimizer
-        self.peaks = 0, 0, 0  # events, least and most reserved bytes after them
+        self.counts: Dict[int, int] = {}  # number of steps, by optimizer
+        self.peaks = 0, 0, 0  # number of events, and least and most reserved bytes up to then
     def start(self, ends_process: bool) -> None:
         import torch
         from . import cuda, recorder
@@ -36,7 +36,7 @@ class DryRun:
             self.count_steps()
             atexit.register(self.finish)
     def calibrate(self, torch: Any) -> None:
-        """Runs a backward pass in which two gradients are added: whether one works, and Recorder.sole."""
+        """Runs a backward pass that adds two gradients, to check that backward passes work and to set Recorder.sole."""
         self.recorder.ignores += 1
         x = torch.ones(4, device="cuda", requires_grad=True)
         y = x * 2
@@ -44,7 +44,7 @@ class DryRun:
         self.recorder.ignores -= 1
         if self.recorder.sole < 0:
             raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
-    def count_steps(self) -> None:  # the end of the N-th step of each optimizer is the end of the program: it has nothing to save
+    def count_steps(self) -> None:  # ends the program after the N-th step of each optimizer: there is nothing to save
         def stepped(optimizer: Any, *_: Any) -> None:
             self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
             if min(self.counts.values()) >= self.steps:
@@ -74,7 +74,7 @@ class DryRun:
             os.replace(part, self.path)
         if self.expect and not is_empty:
             return print(self.verdict())
-        for line in ["the program took no memory of a GPU: nothing to predict"] if is_empty else self.report():
+        for line in ["the program allocated no GPU memory: nothing to predict"] if is_empty else self.report():
             print(f"memviz: {line}", file=sys.stderr)
     def report(self) -> List[str]:
         lines = [f"{word}: {reason}{': ' * bool(where)}{', '.join(where[:3])}{' ...' * (len(where) > 3)}"
@@ -87,7 +87,7 @@ class DryRun:
         return lines + [self.verdict()] + [events] * bool(self.path)
     def worst(self) -> allocator.Allocator:
         return max(self.recorder.allocators, key=lambda a: a.peak_reserved)
-    def reserved(self) -> Tuple[int, int]:  # bytes at the peak, at least and at most
+    def reserved(self) -> Tuple[int, int]:  # least and most bytes at the peak
         worst = self.worst()
         if self.peaks[0] != len(worst.events):
             peaks = [a.peak_reserved for a in (worst, *allocator.others(worst))]
@@ -102,7 +102,7 @@ class DryRun:
         part, found = "what is known " if notes["not known"] else "", self.side(room)
         fits = {"fits": f"{part}fits {name} with {size(room - most)} to spare", "may not fit": f"may not fit {name}, which has a size in this range",
                 "does not fit": f"does not fit {name}, by {size(self.worst().peak_reserved - room)}",
-                "fits without its cache": f"{part}fits {name} only because PyTorch gives its cache back"}.get(
+                "fits without its cache": f"{part}fits {name} only because PyTorch releases its cache"}.get(
                     found, f"{part}{found} {name}: such a prediction is up to {self.off():.0%} off")
         return (f"needs {least}{between(low, most)} reserved "
                 f"({between(low + beside, most + beside)} with the context{' and NCCL' * several}): {fits}")
@@ -111,16 +111,16 @@ class DryRun:
     def side(self, room: int) -> str:
         return allocator.side(self.worst(), room, *self.reserved(), self.off())
 
-def size(count: int, like: int = 0) -> str:  # in the unit of the larger one
+def size(count: int, like: int = 0) -> str:  # in the unit that suits the larger number
     gib, most = count / (1 << 30), max(count, like) / (1 << 30)
     return f"{gib:.1f} GiB" if most >= 10 else f"{gib:.2f} GiB" if most >= 1 else f"{count / (1 << 20):.0f} MiB"
 def between(low: int, most: int) -> str:
     return size(most) if size(low, most) == size(most) else f"{size(low, most)} to {size(most)}"
 
-def chosen_gpu(name: str) -> kernels.Gpu:  # a name of kernels.GPUS, or its memory in MiB
+def chosen_gpu(name: str) -> kernels.Gpu:  # by name in kernels.GPUS, or by memory in MiB
     if name.lower() in kernels.GPUS:
         return kernels.GPUS[name.lower()]
     if name.isdigit():
         base = kernels.GPUS[kernels.DEFAULT_GPU]
         return kernels.Gpu(f"a GPU of {name} MiB", int(name) / 1024, base.major, base.minor, base.processors)
-    sys.exit(f"memviz: --gpu {name}: not known; it is one of {', '.join(kernels.GPUS)}, or a number of MiB")
+    sys.exit(f"memviz: --gpu {name}: unknown GPU; use one of {', '.join(kernels.GPUS)}, or a number of MiB")

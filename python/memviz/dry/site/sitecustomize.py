@@ -1,5 +1,5 @@
-"""Python imports this first where `memviz dry-run` has put its folder on PYTHONPATH. It starts the dry run as soon as
-the program has imported torch, and lets the next sitecustomize run."""
+"""Python imports this module first, because `memviz dry-run` has put its folder on PYTHONPATH. It starts the dry run as soon
+as the program has imported torch, and runs the next sitecustomize."""
 
 import importlib
 import importlib.util
@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def chain() -> None:
-    """The sitecustomize that this one hides."""
+    """Runs the sitecustomize that this one hides."""
     kept = sys.path[:]
     sys.path[:] = [folder for folder in kept if os.path.abspath(folder or ".") != HERE]
     own = sys.modules.pop("sitecustomize", None)
@@ -25,7 +25,7 @@ def chain() -> None:
 
 
 if "MEMVIZ_DRY_RUN" in os.environ:
-    root = os.path.dirname(os.path.dirname(HERE))  # this memviz, whether or not the program's Python has one
+    root = os.path.dirname(os.path.dirname(HERE))  # this memviz, even if the program's Python has another one
     spec = importlib.util.spec_from_file_location("memviz", os.path.join(root, "__init__.py"), submodule_search_locations=[root])
     assert spec and spec.loader
     sys.modules["memviz"] = importlib.util.module_from_spec(spec)
