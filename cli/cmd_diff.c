@@ -165,7 +165,7 @@ static mv_value device_value(uint32_t device)
     return device == MV_NO_DEVICE ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(device);
 }
 
-/* MV_HISTORY_COUNT: of no device, or of several. */
+/* Null for MV_HISTORY_COUNT: no device, or several. */
 static mv_value history_value(mv_history_kind history)
 {
     return history == MV_HISTORY_COUNT ? mv_value_of(MV_VALUE_NULL)
@@ -304,7 +304,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("lines", &line_table, mv_value_rows(NULL)) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-/* The moments and devices of a single pair; several have none in common. */
+/* The moments and devices of a single pair; several pairs have no moment in common. */
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
     const diff_report *c = all;
@@ -371,7 +371,7 @@ static void put_verdict(const diff_report *c)
                  row->stack[side_of(row)], c->cli->options.all_frames, 6);
 }
 
-/* Parts of equal size keep the order of the list. */
+/* Parts of equal size stay in list order. */
 static uint32_t next_part(const mv_reserved reserved[2], uint32_t shown)
 {
     uint32_t best = MV_RESERVED_PARTS;
@@ -387,7 +387,8 @@ static uint32_t next_part(const mv_reserved reserved[2], uint32_t shown)
     return best;
 }
 
-/* Whether the compared events contain the whole need before the peak. */
+/* Whether the need before the peak is known: all compared histories are complete, from event 0
+ * on. */
 static bool is_need_known(const diff_report *c)
 {
     bool is_known = true;

@@ -27,7 +27,7 @@ static bool find_hook(char *path, size_t size)
            access(path, F_OK) == 0;
 }
 
-/* The program's Python imports the hook first. */
+/* Puts the hook first in PYTHONPATH: the program's Python then imports it at its start. */
 static bool set_python_path(const char *hook)
 {
     const char *rest = getenv("PYTHONPATH");

@@ -26,7 +26,7 @@
 #define TEXT_ROWS   10
 #define OTHER_LINES 5
 
-/* The difference between the final heap and the events. */
+/* The difference between the final heap and the events, if they disagree. */
 typedef struct {
     int64_t bytes;
     const char *text; /* one line; "" if they agree */
@@ -502,7 +502,7 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_out_char(out, '\n');
 }
 
-/* Blocks that pile up and are freed all at once: no leak, but part of the peak. */
+/* Blocks that pile up and are freed all at once: not a leak, but part of the peak. */
 static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
 {
     mv_out *out = r->out;

@@ -148,7 +148,7 @@ static void put_failures(const run *r, uint32_t failed)
                        failed - shown == 1 ? "" : "es");
 }
 
-/* No process reported a reason. */
+/* Called if no process reported a reason. */
 static void explain_nothing(const run *r, mv_run_counts counts)
 {
     const char *why = mv_launch_obstacle(r->cli->options.file[0]), *folder;

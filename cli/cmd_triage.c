@@ -374,7 +374,7 @@ static void find_capacity(const mv_triage_device *d, device_row *row)
         row->below = limit->limit_most + 1;
 }
 
-/* The floor that whatif found, if it is about the same peak. False when memory is out. */
+/* The floor that whatif found, if it belongs to the same peak. False: out of memory. */
 static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *row)
 {
     const mv_minimum *f = &d->whatif.floor;

@@ -301,7 +301,7 @@ static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
     return out;
 }
 
-/* Likewise of the segments. */
+/* Why the segments are unknown; NULL: they are known. */
 static const char *segments_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_allocator(trace) || reserved_doubt(trace, out))

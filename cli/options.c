@@ -111,7 +111,7 @@ static int index_in(const char *word, const char *text)
     return -1;
 }
 
-/* The position of `text` among the words that the option has in any command, or -1. */
+/* The position of `text` among the words that the option accepts in any command, or -1. */
 static int word_index(mv_option_id id, const char *text)
 {
     return index_in(mv_option_table[id].words, text);

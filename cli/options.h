@@ -271,10 +271,10 @@ static inline bool mv_option_given(const mv_options *options, mv_option_set bits
 }
 
 /* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
- * but not --limit=5, -n5 or --json. Unknown options take no argument. */
+ * but not --limit=5, -n5 or --json. Unknown options are assumed to take none. */
 bool mv_option_takes_next(const char *word);
 
-/* Whether it takes an argument in some commands and none in others: --cpu. */
+/* Whether the option takes an argument in some commands and none in others: --cpu. */
 bool mv_option_may_take_next(const char *word);
 
 /* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong

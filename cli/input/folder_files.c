@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "parse/readers.h"
 
-/* Stored bytes that are examined: a file without 64 bytes of content in them is not a snapshot. */
+/* Stored bytes that are examined: a snapshot has at least 64 bytes of content in them. */
 #define MOST_LOOKED_AT (1u << 20)
 
 typedef struct {

@@ -41,7 +41,7 @@ typedef struct {
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err);
 mv_code mv_out_close(mv_out *out, mv_err *err);
 
-/* Writes the buffer, for readers while the command continues. From then on no pager is used. */
+/* Writes the buffer, for readers that follow a running command. From then on no pager is used. */
 void mv_out_flush(mv_out *out);
 
 /* A write has failed, or the user has quit the pager: the rest need not be produced. */

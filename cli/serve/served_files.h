@@ -10,7 +10,7 @@
 
 #include "analyze/totals/bounds.h"
 
-#define MV_SERVED_MOST 4096 /* files beyond this number are not listed */
+#define MV_SERVED_MOST 4096 /* maximum number of listed files */
 
 typedef struct mv_served_files mv_served_files;
 
@@ -37,8 +37,8 @@ typedef struct {
     const char *name; /* the path, without the folder common to all files of the list */
     uint64_t bytes, version;
     int64_t modified_ms;
-    bool is_live; /* being written: its version changes when there is something new, and not while
-                     the current one is being read, nor for ten times as long as that took */
+    bool is_live; /* being written: its version changes when there is new data, but not while it is
+                   * being read, nor for ten times as long afterwards */
     mv_served_verdict verdict;
 } mv_served_files_file;
 
