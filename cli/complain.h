@@ -18,8 +18,9 @@ int mv_complain_of(const char *file, const char *format, ...) __attribute__((for
 int mv_complain_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Called when a program could not be started with this status (record/launch.h). Whether its name
- * is a file that a shell would not run either; then prints how to run it. */
+/* Explains a program that could not be started with this status (record/launch.h), if its name is a
+ * file that a shell would not run either: a script, or a file outside the PATH. False: no
+ * message. */
 bool mv_complain_of_start(const char *command, const char *name, int status);
 
 #endif

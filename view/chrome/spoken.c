@@ -49,7 +49,7 @@ static bool is_before(const word *a, const word *b)
     return a->y < b->y - 2 || (a->y < b->y + 2 && a->x < b->x);
 }
 
-/* Of the overlay, or of what it covers; in reading order; at most MOST_WORDS. */
+/* The texts of the overlay, or of what it covers; in reading order; at most MOST_WORDS. */
 static uint32_t words_in(const spoken *s, mv_box box, bool is_over, word words[MOST_WORDS])
 {
     uint32_t count = 0;
@@ -154,7 +154,7 @@ static char *line_of(const spoken *s, const mv_zone *zone)
                            is_chosen(view, zone), (double)x, (double)y, text);
 }
 
-/* What is announced when it changes: the moment, or the step of the tour. */
+/* The texts announced when they change: the moment, or the step of the tour. */
 static const char *status_in(const spoken *s, char text[MOST_TEXT])
 {
     const mv_chrome *c = s->view->chrome;

@@ -30,7 +30,7 @@ static bool is_item(mv_span item, const char *text)
     return item.length == strlen(text) && memcmp(item.data, text, item.length) == 0;
 }
 
-/* The bytes of a setting's key, with the colon; 0: the item is a change. */
+/* The length of a setting's key, with the colon; 0: the item is a change. */
 static size_t key_bytes(const char *item)
 {
     size_t length = strcspn(item, " :\n");
@@ -253,7 +253,7 @@ typedef struct {
     const char *conf;
     uint32_t count;
     mv_code_change changes[MOST_CHANGES];
-    bool is_apart[MOST_CHANGES]; /* a DROP, for its rows: they get a pool instead */
+    bool is_apart[MOST_CHANGES]; /* listed as a DROP, but its rows get their own pool */
     const char *stage, *ranks;   /* of ZeRO; NULL: not ticked */
     const char *why;             /* an item that cannot be used; "" */
 } ticked_items;
@@ -350,8 +350,8 @@ static bool take_items(ticked_items *t, const char *items)
     return take_zero(t);
 }
 
-/* Their own pool instead of none, but for blocks from before the trace, which stay where they are;
- * false: out of memory. */
+/* Gives the rows their own pool instead of dropping them, except for blocks from before the trace,
+ * which stay where they are; false: out of memory. */
 static bool set_apart(mv_arena *arena, const ticked_items *items, const mv_alloc_lives *allocs,
                       mv_code_changes *changes)
 {

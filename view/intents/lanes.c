@@ -1,5 +1,5 @@
-/* Commands for the lanes of the ranks: pinned, folded, in another order, of all levels. Their number
- * names the lane, from 1 on; 0: the lane at the keyboard, or else the shown device's. */
+/* Commands for the lanes of the ranks: pin, fold, order, levels. Their number is that of the lane,
+ * from 1 on; 0: the lane at the keyboard, or else the shown device's. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"

@@ -178,7 +178,7 @@ static uint32_t device_of(const mv_trace *trace, uint32_t row)
     return 0;
 }
 
-/* After the last remaining event at or before `event`. */
+/* The moment after the last remaining event at or before `event`. */
 static uint32_t moment_at(const mv_thinned *t, uint32_t device, uint32_t event)
 {
     uint32_t before = event == MV_BEFORE ? 0 : mv_thinned_before(t, device, event + 1);

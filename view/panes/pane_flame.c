@@ -288,7 +288,7 @@ static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
                  (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = colour, .width = width});
 }
 
-/* The text in a box, in as many lines as it has room for. */
+/* The text in a box, in as many lines as fit. */
 static void label_box(const flame_frame *p, const mv_icicle_box *box, mv_icicle_shape *shape)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
@@ -414,7 +414,7 @@ static mv_box paint_key(flame_frame *p, mv_box line)
     return line;
 }
 
-/* In the window: in the head if the whole key fits there, or in an empty line below the boxes, or
+/* In a window: in the head if the whole key fits there, else in an empty line below the boxes, else
  * the part that fits in the head. */
 static void paint_live_key(flame_frame *p, mv_box room_in_head)
 {

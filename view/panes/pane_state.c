@@ -12,14 +12,15 @@
 
 enum {
     LINE = 16,    /* for the texts above the rows, in pixels at scale 1 */
-    WIDE = 1800,  /* from this width on, the event's effect has one line, otherwise two */
-    NARROW = 700, /* below, the event has three, and each of the sums two; the buttons have one */
+    WIDE = 1800,  /* from this width on, the event's effect has one line; below, two */
+    NARROW = 700, /* below this width, the event has three lines, and each of the sums two; the
+                   * buttons have one */
     BUTTON = 118,
     BUTTON_IDEAL = 56,
     ROW = 15,          /* height of a row, approximately */
     EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
-    MOST_EVENTS = 560, /* at least and at most */
-    LEAST_ROWS = 560,  /* width of the rows beside it */
+    MOST_EVENTS = 560, /* within these limits */
+    LEAST_ROWS = 560,  /* minimum width of the segments beside the list */
     EVENT_ACTION = 96,
     EVENT_SIZE = 70
 };
@@ -384,8 +385,8 @@ static void paint_event(state_frame *p, mv_box line, uint32_t event, float numbe
     mv_ui_zone(p->ui, whole, MV_DO_go_to_event, event, "");
 }
 
-/* The first row of a list of `room` calls: the cursor's stays in the middle, as far as there are calls
- * around it. Where events are not parts of calls, each is one. */
+/* The first row of a list of `room` calls, with the cursor's call in the middle if there are enough
+ * calls around it. Events that are not part of calls count as calls. */
 static uint32_t first_call(const state_frame *p, uint32_t room)
 {
     const mv_trace *trace = &p->document->trace;

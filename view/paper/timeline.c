@@ -56,7 +56,7 @@ static const char *history_figure(const mv_lives *lives, bool has_hatch)
     }
 }
 
-/* The history shows that there may have been more before it. */
+/* Whether the history shows that there may have been more before it. */
 static const char *bound_words(mv_bound bound)
 {
     return bound == MV_BOUND_LEAST ? "" : mv_bound_words(bound);

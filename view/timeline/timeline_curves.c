@@ -31,7 +31,8 @@ static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t column
     return true;
 }
 
-/* Cut where no replay is needed: an error of less than a column is not visible in motion. */
+/* Rounds moments outward so that the pyramid answers directly: an error of less than a column is
+ * invisible in motion. */
 static mv_window rounded(const mv_pyramid *pyramid, mv_window moments)
 {
     uint32_t first = moments.first == MV_BEFORE ? 0 : moments.first, width = moments.end - first;
