@@ -37,7 +37,7 @@ typedef struct {
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
     mv_reserved reserved[2]; /* of all pairs together */
-    mv_bound bound[2][2];    /* of [before, after] for [ALLOCATED, RESERVED] */
+    mv_bound bound[2][2];    /* [before, after] of [ALLOCATED, RESERVED] */
     uint32_t missing[2];     /* the first device without data [before, after], or MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
@@ -85,7 +85,7 @@ static bool is_open(const diff_report *c, int measure)
     return is_open || (c->bound[0][measure] | c->bound[1][measure]) != MV_BOUND_EXACT;
 }
 
-/* The side whose stack a row shows: after, unless the row is gone there. */
+/* The side with the stack that a row shows: after, unless the row is gone there. */
 static int side_of(const mv_diff_row *row)
 {
     return row->bytes[1] != 0;

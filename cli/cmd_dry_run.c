@@ -1,5 +1,6 @@
-/* memviz dry-run: becomes a Python program whose GPU memory is predicted (docs/dry-run.md). The
- * work is done by python/memviz/dry, which the program's own Python loads at its start. */
+/* memviz dry-run: executes a Python program in this process and predicts its GPU memory
+ * (docs/dry-run.md). python/memviz/dry, which the program's own Python loads at its start, does the
+ * work. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -185,7 +185,8 @@ static void put_text(const fit_report *r)
                           has_range(f) ? "a range instead of a figure" : "no figures", f->refused);
     if (f->allocs) {
         mv_prose_put_item(
-            r->out, "exact functions of the size: %u of %u allocations; in %u of %u stacks all are",
+            r->out,
+            "exact functions of the size: %u of %u allocations, and in %u of %u stacks all of them",
             f->exact, f->allocs, f->exact_sites, f->sites);
     }
     if (*f->note)

@@ -1,4 +1,4 @@
-/* memviz oom: why each request for memory failed, and what would have helped. */
+/* memviz oom: why each request for memory failed, and how it could have succeeded. */
 
 #include "analyze/advice/remedies.h"
 #include "analyze/code/labels.h"

@@ -178,7 +178,7 @@ static const mv_table outlier_table = {MV_TABLE(OUTLIER_FIELDS, list_outliers)};
 /* One side of a divergence: the rank's allocation there, if its summary contains it. */
 typedef struct {
     const mv_summary *rank;
-    const mv_summary_point *point; /* NULL: it does not contain it */
+    const mv_summary_point *point; /* NULL: not in the summary */
     mv_stack_id stack;
 } rank_allocation;
 

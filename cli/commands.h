@@ -100,7 +100,7 @@ struct mv_command {
     bool writes_beside;   /* without -o, writes to a file next to its input */
     bool reads_summaries; /* also in folders */
     bool takes_words;     /* its arguments are not files */
-    bool takes_sizes;     /* its arguments are FILE=N; --at names sizes, too */
+    bool takes_sizes;     /* its arguments are FILE=N; --at also takes sizes */
     bool adds_nothing;    /* accepts files whose sums would overflow */
     uint8_t reads_part;   /* mv_part_use: mv_read_opts.part */
     bool reads_pieces;    /* the command goes through the pieces of a file (parse/pieces.h) */
@@ -109,7 +109,7 @@ struct mv_command {
     bool lists_notes;     /* its report contains the notes about damage */
     bool copies_tables;   /* exports the tables of a file as they are, without --level */
     const char *needs;    /* required data that only PyTorch's allocator records; or NULL */
-    const struct mv_table *report; /* what --json and --csv print; NULL: neither */
+    const struct mv_table *report; /* the report that --json and --csv print; NULL: neither */
     const char *arguments;         /* "FILE" */
     const char *summary;           /* for the list of commands */
     const char *help;    /* paragraphs, which are wrapped, and lines that begin with blanks */

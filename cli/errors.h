@@ -1,4 +1,4 @@
-/* Errors about memory in a text, which take a snapshot's place: `memviz oom TEXT`, `memviz oom -`,
+/* Errors about memory in a text, which may replace a snapshot: `memviz oom TEXT`, `memviz oom -`,
  * `memviz error.log`. Their sentences come from analyze/oom_text. */
 #ifndef MV_CLI_ERRORS_H
 #define MV_CLI_ERRORS_H

@@ -301,7 +301,7 @@ static bool is_missing_unit(const char *text, uint64_t bytes)
            isdigit((unsigned char)text[strlen(text) - 1]);
 }
 
-/* whatif --target oom: what the request that failed needed. */
+/* whatif --target oom: the need of the failed request. */
 static char shortfall[] = "oom";
 
 static bool may_be_shortfall(mv_option_set allowed, int id)

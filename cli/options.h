@@ -116,7 +116,7 @@
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "output format: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(PAGE, "format", 0, "WHICH", "md junit",                                                      \
-      "the gates and the report as Markdown (md) for summaries of CI, or as JUnit XML (junit)")    \
+      "the gates and the report as Markdown (md) for CI summaries, or as JUnit XML (junit)")       \
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations tensors api_calls heap_calls " \
       "samples "                                                                                   \
@@ -175,8 +175,7 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_MOST_CHANGES_GIVEN 32
 #define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=SIZE, fit --at SIZE */
 
-/* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
- * words. */
+/* The pictures (cli/pictures/pictures.h): first the words of --view, in their order. */
 typedef enum {
     MV_PICTURE_ACTIVE,
     MV_PICTURE_SEGMENTS,

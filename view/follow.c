@@ -8,7 +8,7 @@ enum {
     SHARE = 10      /* a reading is followed by a pause of this many times its length */
 };
 
-/* A hash of what the live files contain; 0: no file is being written. *has_ended: there will be no
+/* A hash of the live files' contents; 0: no file is being written. *has_ended: there will be no
  * more data. */
 static uint64_t find_mark(const mv_view *view, bool *has_ended)
 {

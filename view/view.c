@@ -200,7 +200,7 @@ static float widest(mv_ui *ui, const char *text)
     return width;
 }
 
-/* Text with more lines, if the text is wider than the window. */
+/* Wraps the text into more lines if it is wider than the window. */
 static const char *tip_that_fits(mv_ui *ui, const char *text, float most)
 {
     uint32_t letters = (uint32_t)strlen(text);

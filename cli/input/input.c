@@ -115,7 +115,7 @@ static const char *part_begin(const mv_cli *cli)
     return names_place(cli) && !o->from && !o->to ? o->at : NULL;
 }
 
-/* Whether the report depends on all events: a picture, groups, or what matches a filter. */
+/* Whether the report depends on all events: a picture, groups, or a filter. */
 static bool shows_all(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;

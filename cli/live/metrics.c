@@ -128,9 +128,9 @@ void mv_metrics_put(FILE *out, const mv_top_report *report)
     put_libraries(out, report);
     put_help(out, "memviz_line_bytes", "Bytes of the lines of code that hold most.");
     put_lines(out, report, "memviz_line_bytes", false);
-    put_help(out, "memviz_line_grown_bytes", "Growth of that memory over the last five minutes.");
+    put_help(out, "memviz_line_grown_bytes", "Growth of these bytes over the last five minutes.");
     put_lines(out, report, "memviz_line_grown_bytes", true);
-    put_help(out, "memviz_leak", "1: memory leaks, 0: it does not; missing while it is unknown.");
+    put_help(out, "memviz_leak", "Verdict: 1 leak, 0 clean; missing while it is unknown.");
     for (uint32_t i = 0; i < report->count; i++) {
         if (report->devices[i].verdict == MV_VERDICT_UNKNOWN)
             continue;

@@ -3,8 +3,8 @@
  * Everything is buffered here and numbers are written without printf, since `trace` and `dump`
  * print millions of lines. After a failed write further ones do nothing; closing reports it.
  *
- * With a `pager` nothing is written until it is known whether the whole output fits the terminal:
- * if not, it goes to the pager. Quitting the pager early is not a failure. */
+ * With a `pager` nothing is written until the output fills the terminal or ends: in the first case
+ * it goes to the pager. Quitting the pager early is not a failure. */
 #ifndef MV_OUT_H
 #define MV_OUT_H
 

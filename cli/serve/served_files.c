@@ -22,7 +22,7 @@
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* "byte 12: what is wrong" */
+/* Makes "byte 12: unknown opcode" of an error. */
 static void explain(const mv_err *err, char *why, size_t size)
 {
     char text[MV_ERR_TEXT], place[32] = "";
@@ -160,7 +160,7 @@ struct mv_served_files {
     pthread_mutex_t lock;
     pthread_cond_t wanted;
     bool ends;           /* under the lock, as the next three */
-    bool finds_verdicts; /* a client has asked for the list */
+    bool finds_verdicts; /* a client has requested the list */
     bool is_finding;     /* finding a verdict: a request for a container interrupts it */
     uint64_t clock;
     _Atomic uint32_t thousandths; /* of the running conversion */

@@ -36,8 +36,8 @@ static bool has_hidden(const char *text)
     return false;
 }
 
-/* $'...', as read by bash and zsh: pasting the line into a terminal pastes nothing that the
- * terminal obeys, such as an end-of-paste sequence. */
+/* $'...', as read by bash and zsh: the line contains no control characters, so pasting it cannot
+ * end the paste or run a command. */
 static void add_spelled(words *w, const char *text)
 {
     add(w, "$'");

@@ -49,7 +49,8 @@ static bool is_before(const word *a, const word *b)
     return a->y < b->y - 2 || (a->y < b->y + 2 && a->x < b->x);
 }
 
-/* The texts of the overlay, or of what it covers; in reading order; at most MOST_WORDS. */
+/* The texts of the overlay, or of the panes that it covers; in reading order; at most
+ * MOST_WORDS. */
 static uint32_t words_in(const spoken *s, mv_box box, bool is_over, word words[MOST_WORDS])
 {
     uint32_t count = 0;
@@ -139,7 +140,7 @@ static bool is_chosen(const mv_view *view, const mv_zone *zone)
     }
 }
 
-/* A line for a zone; NULL: it does nothing, something covers it, or memory ran out. */
+/* A line for a zone; NULL if the zone does nothing or is covered, or if memory ran out. */
 static char *line_of(const spoken *s, const mv_zone *zone)
 {
     mv_view *view = s->view;

@@ -6,7 +6,7 @@
 
 /* ---- available actions ------------------------------------------------------------------- */
 
-/* "7: what is wrong": the first key of a command, and a short text. */
+/* "7: problems": the first key of a command, and a short text. */
 static const char *hint_of(mv_view *view, mv_command_id id, const char *words)
 {
     const char *keys = view->keymap.keys[id];
@@ -59,7 +59,7 @@ static const char *hint(mv_view *view)
                                hint_of(view, MV_DO_zoom_interval, "zoom to the interval"),
                                hint_of(view, MV_DO_cancel, "clear the interval"));
     return mv_scene_format(
-        scene, "%s" DOT "%s" DOT "%s" DOT "%s", hint_of(view, MV_DO_show_reports, "what is wrong"),
+        scene, "%s" DOT "%s" DOT "%s" DOT "%s", hint_of(view, MV_DO_show_reports, "problems"),
         hint_of(view, MV_DO_peak_in_view, "peak"), hint_of(view, MV_DO_search, "search"), keys);
 }
 

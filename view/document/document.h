@@ -104,7 +104,7 @@ struct mv_document {
     bool is_sketch; /* `saved` was made from this run's events. Constant from then on, too */
     _Atomic bool has_saved;
     mv_err failure; /* of MV_DOCUMENT_FAILED */
-    char why[512];  /* `failure` as a sentence: "FILE: byte N: what is wrong" */
+    char why[512];  /* `failure` as a sentence: "FILE: byte N: unknown opcode" */
     mv_arena arena;
     mv_spilled spilled; /* used by the loader only */
     /* from MV_DOCUMENT_OPENED on */
@@ -136,8 +136,8 @@ mv_reports mv_document_reports(const mv_document *document, const mv_document_de
 
 void mv_document_release(mv_document *document);
 
-/* For a document of at least `least_events`: moves the data that the trace and a device have so far
- * to files (parse/model/spill.h), and releases memory of data that was moved before and read again
+/* For a document of at least `least_events`: moves the existing data of the trace and a device to
+ * files (parse/model/spill.h), and releases memory of data that was moved before and read again
  * since. A viewer shows little of a long trace at a time, so most of it need not be in memory.
  * Called after each stage of a device, by the caller of the stages. */
 void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);

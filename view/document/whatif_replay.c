@@ -205,7 +205,7 @@ static bool fill_facts(mv_whatif_facts *f, const mv_whatif_question *q)
            add_settings(f) && (add_program(f), add_lines(f));
 }
 
-/* NULL: out of memory; nothing is kept, so that the next question tries again. */
+/* NULL: out of memory; nothing is kept, so the next query tries again. */
 static const mv_whatif_facts *facts_of(mv_whatif_shared *shared, const mv_whatif_question *q)
 {
     mv_whatif_facts *f;
@@ -276,7 +276,7 @@ static bool is_change(const char *item, mv_code_change *out, bool *is_apart)
 /* Takes one item; false: out of memory. */
 static bool take_item(ticked_items *t, const char *item)
 {
-    char why[MV_FILTER_WHY] = "not a setting or a change of the code";
+    char why[MV_FILTER_WHY] = "not a setting or a code change";
     size_t key = key_bytes(item);
     mv_code_change change;
     mv_alloc_conf parsed;
@@ -320,7 +320,7 @@ static bool take_zero(ticked_items *t)
     if (!t->stage && !t->ranks)
         return true;
     if (!t->stage || !t->ranks) {
-        t->why = "ZeRO needs two ticks: what is divided, and among how many ranks";
+        t->why = "ZeRO needs two ticks: a stage and a number of ranks";
         return true;
     }
     if (t->count < MOST_CHANGES && mv_number_read(t->ranks, &change.ranks) &&

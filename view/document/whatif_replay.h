@@ -5,7 +5,7 @@
  *
  *     max_split_size_mb:128       a setting; "max_split_size_mb:" leaves the recorded one out
  *     drop site:train.py:62       a change, as `memviz whatif` takes it, without dashes
- *     apart site:train.py:62      these allocations come from a memory pool of their own
+ *     apart site:train.py:62      these allocations come from their own memory pool
  *     zero:2, ranks:8             both together: ZeRO stage 2 on 8 ranks */
 #ifndef MV_WHATIF_REPLAY_H
 #define MV_WHATIF_REPLAY_H

@@ -60,7 +60,7 @@ typedef struct {
     bool is_dark;
     bool is_threaded;    /* false: every frame is complete, for tests */
     bool is_cooperative; /* with is_threaded: a single thread, which calls mv_view_run_one_task */
-    bool tries_settings; /* reports say what other settings would save, once replayed */
+    bool tries_settings; /* reports include the savings of other settings, once replayed */
     float scale;         /* 0: 1 */
     uint64_t tile_bytes; /* limit for the memory of tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads: a new frame would look different */

@@ -149,7 +149,7 @@ static bool is_being_read(const mv_document *d)
     return stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_READING;
 }
 
-/* Files that are not shown must be readable, too. Waits until each file was read. */
+/* Files that are not shown must be readable as well. Waits until each file has been read. */
 static mv_code check_others(player *p, mv_err *err)
 {
     for (uint32_t i = 0; i < p->opts->file_count && i < p->view->document_count; i++) {

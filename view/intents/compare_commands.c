@@ -70,7 +70,7 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
     if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
         return;
     to = mv_rank_alignment(view, &row);
-    if (row.level) { /* which keeps the moment of the cursor */
+    if (row.level) { /* show_row keeps the moment of the cursor */
         mv_view_move_cursor(view, (uint32_t)place);
         show_row(view, &row);
         return;

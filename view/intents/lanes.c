@@ -62,7 +62,8 @@ void mv_do_lane_fold(mv_view *view, uint64_t arg)
     write_lanes(view, &c);
 }
 
-/* Swaps a lane with its neighbour, within the pinned or the other lanes; the keyboard stays at it. */
+/* Swaps a lane with its neighbour, within the pinned or the other lanes; the keyboard stays at the
+ * lane. */
 static void move_lane(mv_view *view, uint64_t arg, bool is_down)
 {
     lane_change c;

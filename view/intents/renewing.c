@@ -249,5 +249,5 @@ void mv_do_follow(mv_view *view, uint64_t arg)
     (void)arg;
     view->live.is_paused = !view->live.is_paused;
     mv_view_say(view, false, "%s",
-                view->live.is_paused ? "what is shown stays" : "newer data is shown as it comes");
+                view->live.is_paused ? "newer data is not shown" : "newer data is shown");
 }

@@ -265,7 +265,7 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
     if (!place)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
                        "memviz.html has no placeholder for a snapshot");
-    /* The page contains the whole file, whatever level the trace shows. */
+    /* The page contains the whole file, independent of the trace's level. */
     if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
     if (c.has_session && !(state = mv_session_line(scratch, &c.session)))

@@ -21,7 +21,7 @@ typedef struct {
 
 /* ---- the query --------------------------------------------------------------------------- */
 
-/* Segments and differences include all blocks, whatever is isolated. */
+/* Segments and differences include all blocks, even while hits are isolated. */
 static bool counts_hits(uint32_t source)
 {
     return source != MV_FLAMES_SEGMENTS && source != MV_FLAMES_CHANGE;
@@ -231,7 +231,7 @@ static const char *share_of(const flame_frame *p, uint64_t weight)
     return weight && share < 0.1 ? "<0.1 %" : mv_panel_say(p->view, "%.1f %%", share);
 }
 
-/* "\n71,303,168 bytes\n/home/me/train.py", as far as known. */
+/* "\n71,303,168 bytes\n/home/me/train.py": the parts that are known. */
 static const char *more_of(const flame_frame *p, const mv_flame_node *node)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? node->blocks : node->bytes;
@@ -388,7 +388,7 @@ static bool has_room(const flame_frame *p, float width)
     return count > 0 && width >= 0;
 }
 
-/* The meaning of the colours, as far as it fits; returns the rest of the line. */
+/* The meaning of the colours, or the part that fits; returns the rest of the line. */
 static mv_box paint_key(flame_frame *p, mv_box line)
 {
     mv_icicle_key keys[MV_ICICLE_KEYS];

@@ -300,7 +300,7 @@ static void paint_head(state_frame *p, mv_box head)
         "Hatched: freed, but a stream may still use it. Empty: free. Dark edge: lost to rounding. "
         "Grey bars: small blocks; the height shows how full they are.");
     event = mv_box_cut_top(&head, (float)most * mv_ui_px(p->ui, LINE));
-    if (most > 2) { /* the buttons have a line of their own */
+    if (most > 2) { /* the buttons have their own line */
         mv_box line = mv_box_cut_top(&event, mv_ui_px(p->ui, LINE));
         paint_button(p, &line);
         most--;
@@ -426,7 +426,7 @@ static void paint_events(state_frame *p, mv_box pane)
     if (box.w <= 0 || room == 0 || count == 0)
         return;
     mv_ui_text(p->ui, mv_box_cut_top(&box, h), MV_UI_SMALL, p->ui->theme->faint_text,
-               MV_ANCHOR_START, "events: click one, or turn the wheel");
+               MV_ANCHOR_START, "events: click one, or use the wheel");
     p->view->panels->heap_events = box;
     for (uint32_t event = first_call(p, room), row = 0; row < room; row++) {
         paint_event(p, mv_box_cut_top(&box, h), event, number);

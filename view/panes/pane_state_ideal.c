@@ -181,7 +181,7 @@ void mv_state_ideal_paint(mv_view *view, mv_box box)
     if (!a || a->ask.device != ask.device) {
         mv_panel_wrap(&lines, 0, box.w, view->ui.theme->faint_text, LINES,
                       a || !is_current ? "ideal: looking for the best placement ..."
-                                       : "ideal: memory is out");
+                                       : "ideal: out of memory");
         return;
     }
     mv_panel_wrap(&lines, 0, box.w, view->ui.theme->text, LINES, a->of->text);

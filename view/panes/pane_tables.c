@@ -210,7 +210,7 @@ static void follow_cursor(tables_frame *p)
         *first = row > p->room / 2 ? row - p->room / 2 : 0;
 }
 
-/* The row at the keyboard stays visible, too. */
+/* The row at the keyboard also stays visible. */
 static void follow_spot(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind], row;
@@ -228,7 +228,7 @@ static uint32_t event_of(const mv_listing *table, uint32_t row)
     return table->order ? table->order[row] : row;
 }
 
-/* Where hits of the search are allocated, beside the scroll bar of the events. */
+/* Marks the allocations of the search's hits beside the scroll bar of the events. */
 static void paint_hits(tables_frame *p, mv_box whole)
 {
     const mv_listing *t = &p->answer->table;

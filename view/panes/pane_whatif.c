@@ -164,8 +164,8 @@ static void paint_result(whatif_frame *p)
 
     if (!*p->view->now->whatif) {
         say(p, theme->faint_text,
-            "Tick settings and changes of the code: the run is replayed with them, and its curves "
-            "appear over the recorded ones in the timeline.");
+            "Tick settings and code changes: the run is replayed with them, and its curves appear "
+            "over the recorded curves in the timeline.");
         return;
     }
     if (strcmp(a->ask.items, p->view->now->whatif) != 0) {

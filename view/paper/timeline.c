@@ -174,7 +174,7 @@ static const char *reason(mv_view *view, const mv_headline *headline)
         return "";
     if (first->kind != MV_FINDING_LEAK)
         return first->why;
-    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline already names what is missing */
+    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline already names the missing data */
         mv_leaks_why(&mv_view_device(view)->leaks, line, sizeof line);
     else
         mv_verdict_line(&d->trace, d->sites.kinds, &mv_view_device(view)->leaks, line, sizeof line);

@@ -46,7 +46,8 @@ typedef struct {
 } mv_envelope;
 
 typedef struct {
-    uint64_t serial, colours, turn; /* of the tile; of its colours; of the last painting */
+    uint64_t serial, colours, turn; /* keys of the tile and of its colours; frame in which it was
+                                     * last painted */
     uint64_t capacity;              /* bytes of pixels */
     uint32_t *pixels;
     mv_pixels image;

@@ -154,7 +154,7 @@ void mv_plot_cuts(mv_plot *p);          /* pauses removed by the clock */
 void mv_plot_keep_off_cuts(mv_plot *p); /* keeps texts away from them */
 
 /* ---- timeline_select.c ---- */
-void mv_plot_veil(mv_plot *p); /* over everything outside the selection, below texts */
+void mv_plot_veil(mv_plot *p); /* a veil over everything outside the selection, below texts */
 void mv_plot_interval(mv_plot *p);
 void mv_plot_cursor(mv_plot *p);
 /* The x of the cursor; outside the plot if it is not in the window. */

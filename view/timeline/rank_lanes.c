@@ -146,7 +146,7 @@ bool mv_lanes_sort(mv_view *view, const mv_device_row *rows, const mv_lane_choic
     return keys != NULL;
 }
 
-/* ---- those of the last frame --------------------------------------------------------------- */
+/* ---- the lanes of the last frame ---------------------------------------------------------- */
 
 const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane)
 {

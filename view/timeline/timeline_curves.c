@@ -236,7 +236,8 @@ void mv_plot_curves(mv_plot *p)
         mv_curve_paint(p->ui, &p->at, e, MV_ALLOCATED, outline);
         if (p->has_pending)
             mv_curve_paint(p->ui, &p->at, e, MV_ACTIVE, active);
-        if (!p->rows->only && mv_level_reserves(p->trace)) /* not known for a part */
+        if (!p->rows->only && mv_level_reserves(p->trace)) /* reserved bytes of a part of the rows
+                                                            * are unknown */
             mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);
