@@ -414,7 +414,7 @@ static void evaluate_gate(ranks_report *r)
         mv_gate_evaluate_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->allocated, doubt, what);
         snprintf(what, sizeof what, "%s: peak reserved", name);
         if (s->reserved == MV_BOUND_EXACT && s->is_missing_reserved)
-            doubt = "the file does not record what was taken from the device";
+            doubt = "the file does not record the memory taken from the device";
         mv_gate_evaluate_bytes(gates, MV_GATE_RESERVED, s->peak_reserved,
                                s->is_missing_reserved ? s->reserved | MV_BOUND_LEAST : s->reserved,
                                doubt, what);

@@ -296,7 +296,7 @@ static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_is_missing_reserved(trace))
         return NULL;
-    snprintf(out, DOUBT, "%s does not record what was taken from the device",
+    snprintf(out, DOUBT, "%s does not record the memory taken from the device",
              mv_recorder_of(trace)->writer);
     return out;
 }
