@@ -147,7 +147,8 @@ static const struct {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* Neither notifications nor answers to requests, which this server never sends. */
+/* Whether the message needs an answer: notifications do not, nor do answers to requests, which this
+ * server never sends. */
 static bool wants_answer(const cJSON *message)
 {
     if (cJSON_GetObjectItemCaseSensitive(message, "method"))

@@ -62,7 +62,7 @@ static void add(mv_panels *panels, mv_report_row row)
         panels->reports[panels->report_count++] = row;
 }
 
-/* Whether a verdict about another level or device is worth a row here. */
+/* Whether a verdict on another level or device gets a row here. */
 static bool is_reported(const mv_view *view, const mv_verdict *v)
 {
     bool is_shown = strcmp(v->level, mv_view_level_name(view)) == 0 &&

@@ -347,7 +347,8 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the events around the cursor --------------------------------------------------------- */
 
-/* The last event of the cursor's call; before all events, of the first. */
+/* The last event of the call that contains the cursor's event; before the first event, that of the
+ * first call. */
 static uint32_t cursor_call(const state_frame *p)
 {
     uint32_t cursor = p->view->now->cursor;

@@ -70,7 +70,7 @@ const char *mv_plot_moment(mv_plot *p, uint32_t event);
 const char *mv_plot_time(const mv_plot *p,
                          uint32_t event); /* "2.948 s", or "" when there are no times */
 /* A text near a point of the plot that covers no other text, no part of the stack and no line; the
- * brief text if there is not enough room; left out if there is none at all. A line leads to it if
+ * brief text if there is not enough room; omitted if there is no room at all. A line leads to it if
  * it is not next to the point. */
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text,
                      const char *brief);
