@@ -387,7 +387,7 @@ static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *r
     row->lower = f->lower;
     row->separation = f->separation;
     row->placement = f->placement;
-    if (row->reserved == MV_BOUND_EXACT) /* else the peak of the run has other parts */
+    if (row->reserved == MV_BOUND_EXACT) /* otherwise the run's peak consists of other parts */
         row->floor = mv_minimum_verdict(arena, f);
     return row->floor != NULL;
 }

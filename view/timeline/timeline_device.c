@@ -91,7 +91,7 @@ static uint32_t paler(uint32_t colour, uint32_t ground)
     return out;
 }
 
-/* A free colour of a library: the one chosen by its name, if it is free. */
+/* An unused colour for a library: the one that its name selects, if unused. */
 static uint32_t library_colour(const char *name, uint32_t *used)
 {
     uint32_t libraries = MV_HOLDER_COLOURS - 1;
