@@ -1,10 +1,10 @@
-/* memviz completion: scripts for shells, which ask this program what may come next on a command
- * line:
+/* memviz completion: scripts for shells, which ask this program for the possible next words of a
+ * command line:
  *
  *     memviz completion words -- peak run.bin --at ""
  *
- * prints a candidate a line, with its help after a tab. A line that begins with a tab names other
- * candidates: files, commands, "program N" (the words from N on are another program's command
+ * prints one candidate per line, with its help after a tab. A line that begins with a tab names
+ * other candidates: files, commands, "program N" (the words from N on are another program's command
  * line), or "names TABLE" (a column of `memviz info --csv --table TABLE`). */
 #include "cli/complain.h"
 #include "cli/report/table.h"
@@ -30,7 +30,7 @@ static void offer(const line *l, const char *word, const char *help)
     mv_out_format(l->out, "%s%s%s%s\n", l->prefix, word, help ? "\t" : "", help ? help : "");
 }
 
-/* Words that `between` separates. */
+/* Offers the words separated by `between`. */
 static void offer_each(const line *l, const char *words, const char *between)
 {
     char word[64];
@@ -75,7 +75,7 @@ static mv_option_id option_of(const char *word)
     return (mv_option_id)i;
 }
 
-/* Offers the arguments of an option; false when the option takes none in this command. */
+/* Offers the arguments of an option; false if the option takes no argument in this command. */
 static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
 {
     char buffer[MV_TABLE_PATHS];

@@ -71,12 +71,12 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
 
 typedef struct {
     const char *path;
-    uint64_t events, bytes_in, bytes_out; /* events: in the trace */
+    uint64_t events, bytes_in, bytes_out; /* events: those of the trace */
     mv_page_gap gap;                      /* events missing from OUT */
 } written;
 
-/* The digests of a container, which make `info` quick. NULL, and the file is without them, if sums are
- * too large or memory is short: a conversion needs much less of it. */
+/* The digests of a container, which make `info` fast. NULL (the container then has none) if sums
+ * overflow or memory is short: a conversion needs much less of it. */
 static const mv_digest *find_digests(mv_cli *cli, const mv_trace *trace, write_fn *write,
                                      const mv_spans **spans)
 {

@@ -37,7 +37,7 @@ typedef struct {
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
     mv_reserved reserved[2]; /* of all pairs together */
-    mv_bound bound[2][2];    /* of [before, after] for [ALLOCATED, RESERVED] */
+    mv_bound bound[2][2];    /* [before, after] of [ALLOCATED, RESERVED] */
     uint32_t missing[2];     /* the first device without data [before, after], or MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
@@ -85,7 +85,7 @@ static bool is_open(const diff_report *c, int measure)
     return is_open || (c->bound[0][measure] | c->bound[1][measure]) != MV_BOUND_EXACT;
 }
 
-/* The side whose stack a row shows: after, unless the row is gone there. */
+/* The side with the stack that a row shows: after, unless the row is gone there. */
 static int side_of(const mv_diff_row *row)
 {
     return row->bytes[1] != 0;
@@ -165,7 +165,7 @@ static mv_value device_value(uint32_t device)
     return device == MV_NO_DEVICE ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(device);
 }
 
-/* MV_HISTORY_COUNT: of no device, or of several. */
+/* Null for MV_HISTORY_COUNT: no device, or several. */
 static mv_value history_value(mv_history_kind history)
 {
     return history == MV_HISTORY_COUNT ? mv_value_of(MV_VALUE_NULL)
@@ -304,7 +304,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("lines", &line_table, mv_value_rows(NULL)) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
-/* The moments and devices of a single pair; several have none in common. */
+/* The moments and devices of a single pair; several pairs have no moment in common. */
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
     const diff_report *c = all;
@@ -371,7 +371,7 @@ static void put_verdict(const diff_report *c)
                  row->stack[side_of(row)], c->cli->options.all_frames, 6);
 }
 
-/* Parts of equal size keep the order of the list. */
+/* Parts of equal size stay in list order. */
 static uint32_t next_part(const mv_reserved reserved[2], uint32_t shown)
 {
     uint32_t best = MV_RESERVED_PARTS;
@@ -387,7 +387,8 @@ static uint32_t next_part(const mv_reserved reserved[2], uint32_t shown)
     return best;
 }
 
-/* Whether the compared events contain the whole need before the peak. */
+/* Whether the need before the peak is known: all compared histories are complete, from event 0
+ * on. */
 static bool is_need_known(const diff_report *c)
 {
     bool is_known = true;

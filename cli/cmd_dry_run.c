@@ -1,5 +1,6 @@
-/* memviz dry-run: becomes a Python program whose GPU memory is predicted (docs/dry-run.md). The
- * work is done by python/memviz/dry, which the program's own Python loads at its start. */
+/* memviz dry-run: executes a Python program in this process and predicts its GPU memory
+ * (docs/dry-run.md). python/memviz/dry, which the program's own Python loads at its start, does the
+ * work. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ static bool find_hook(char *path, size_t size)
            access(path, F_OK) == 0;
 }
 
-/* The program's Python imports the hook first. */
+/* Puts the hook first in PYTHONPATH: the program's Python then imports it at its start. */
 static bool set_python_path(const char *hook)
 {
     const char *rest = getenv("PYTHONPATH");

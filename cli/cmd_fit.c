@@ -185,7 +185,8 @@ static void put_text(const fit_report *r)
                           has_range(f) ? "a range instead of a figure" : "no figures", f->refused);
     if (f->allocs) {
         mv_prose_put_item(
-            r->out, "exact functions of the size: %u of %u allocations; in %u of %u stacks all are",
+            r->out,
+            "exact functions of the size: %u of %u allocations, and in %u of %u stacks all of them",
             f->exact, f->allocs, f->exact_sites, f->sites);
     }
     if (*f->note)
@@ -194,7 +195,7 @@ static void put_text(const fit_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* A number from 1 to MV_MOST_SIZE up to `end`; returns what follows it, or NULL. */
+/* Parses a number from 1 to MV_MOST_SIZE; returns the text after it, or NULL. */
 static const char *read_number(const char *text, uint64_t *out)
 {
     char number[24];
@@ -204,7 +205,7 @@ static const char *read_number(const char *text, uint64_t *out)
     return mv_number_read(number, out) && *out >= 1 && *out <= MV_MOST_SIZE ? text + length : NULL;
 }
 
-/* "16,24", or "16x512,24x512"; returns how many sizes, 0: it is something else. */
+/* Parses "16,24", or "16x512,24x512". Returns the number of sizes; 0 if the text is invalid. */
 static uint32_t read_sizes(const char *text, mv_input *sizes, uint32_t most)
 {
     for (uint32_t i = 0; text && i < most; i++) {
@@ -230,7 +231,7 @@ static bool read_points(fit_report *r)
     return r->at_count;
 }
 
-/* The size of each file, or the sizes of the only one. */
+/* Reads the size of each file, or the sizes of the only file. */
 static bool read_file_sizes(fit_report *r)
 {
     const mv_options *o = &r->cli->options;
@@ -254,7 +255,7 @@ static bool read_file_sizes(fit_report *r)
     return true;
 }
 
-/* Sizes that are given twice say nothing about how bytes depend on them. */
+/* Rejects duplicate sizes: they do not show how bytes depend on the size. */
 static bool check_sizes(fit_report *r)
 {
     char text[MV_INPUT_TEXT];
@@ -270,7 +271,7 @@ static bool check_sizes(fit_report *r)
     return true;
 }
 
-/* The device of --device, else the only one in use in the first file. */
+/* The device in --device, else the only one in use in the first file. */
 static bool choose_device(fit_report *r)
 {
     uint32_t first, end;
@@ -301,7 +302,8 @@ static bool read_run(fit_report *r, int i)
         mv_complain(path, &err);
         return false;
     }
-    for (uint32_t k = (uint32_t)i; k < r->run_count; k++) /* all of one file; else again below */
+    for (uint32_t k = (uint32_t)i; k < r->run_count; k++) /* all runs of the only file; other files
+                                                           * overwrite theirs below */
         r->runs[k] = (mv_fit_run){&r->trace[i], &r->lives[i], r->sizes[k]};
     return true;
 }
@@ -315,7 +317,7 @@ int mv_cmd_fit(mv_cli *cli)
         return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     r->cli = cli;
     r->out = &cli->out;
-    cli->kept = NULL; /* it holds two files, and all are needed at once here */
+    cli->kept = NULL; /* it holds only two files, and all are needed here at once */
     if (!read_file_sizes(r) || !check_sizes(r) || !read_points(r))
         return MV_EXIT_USAGE;
     for (int i = 0; i < cli->options.files; i++)

@@ -1,4 +1,4 @@
-/* memviz fragmentation: memory reserved but not used: how much, why, and who pins it. */
+/* memviz fragmentation: memory reserved but not used: how much, why, and which lines pin it. */
 
 #include "analyze/code/labels.h"
 #include "analyze/floor/floor.h"
@@ -31,8 +31,8 @@ typedef struct {
     uint64_t limit;
 } fragmentation_report;
 
-/* The device that represents the file: a fragmented one first, then one that waits, then the one
- * with most bytes beyond the need, then the most reserved. */
+/* The device that represents the file: fragmented ones first, then waiting ones, then by bytes
+ * beyond the need, then by reserved bytes. */
 static uint32_t worst_device(const fragmentation_report *r)
 {
     uint32_t worst = 0;
@@ -384,7 +384,7 @@ static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
         mv_size_text(size[6], f->bytes.rounding));
 }
 
-/* Settings that did not help or could not be tried, and how far the replay can be trusted. */
+/* Settings that did not help or could not be tried, and the reliability of the replay. */
 static void put_note(const fragmentation_report *r, const char *note)
 {
     if (!*note)

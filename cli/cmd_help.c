@@ -155,7 +155,7 @@ void mv_help_overview(mv_out *out)
 
     mv_out_text(out, "memviz: GPU memory snapshots of PyTorch, offline\n");
     heading(out, "Usage");
-    mv_out_text(out, "  memviz FILE                  an overview: what is wrong\n"
+    mv_out_text(out, "  memviz FILE                  an overview of its problems\n"
                      "  memviz COMMAND [OPTION...] FILE\n"
                      "  memviz help COMMAND          explain a command, with an example\n"
                      "  memviz help terms            explain the words in the reports\n");

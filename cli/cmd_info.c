@@ -36,8 +36,8 @@ typedef struct {
 typedef struct {
     mv_cli *cli;
     mv_out *out;
-    const mv_trace *trace; /* as it was read */
-    const mv_trace *level; /* of the level that the reports are about */
+    const mv_trace *trace; /* the original trace */
+    const mv_trace *level; /* the trace of the reported level */
     uint32_t first, end;   /* devices */
     device_facts *devices; /* [count] */
     uint32_t count;
@@ -449,7 +449,7 @@ static void put_history(const facts *f)
                  why ? why : "", level ? "; of --level " : "", level ? level : "");
 }
 
-/* For a bounded recording: which events are gone, and why. */
+/* For a bounded recording: the removed events, and the reason. */
 static void put_folded(const facts *f)
 {
     const char *events = mv_fact_find(f->trace, MV_FACT_FOLDED);
@@ -475,7 +475,7 @@ static void put_folded(const facts *f)
                  mv_count_text(text, count), mv_plural(count), before, bound ? bound : "size");
 }
 
-/* If there is more than PyTorch's blocks: the values of --level. */
+/* The values of --level, if there is more than PyTorch's blocks. */
 static void put_levels(const facts *f)
 {
     mv_level_list levels = mv_levels_of(f->trace);
@@ -652,7 +652,7 @@ static void put_failures(const facts *f)
                  "%s of its requests; memviz peak --at oom shows who held memory%s", value, last);
 }
 
-/* Facts in a file from another tool, other than its events. */
+/* Other facts in a file from another tool, except its events. */
 static void put_tool_facts(const facts *f)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* memviz leaks: what grows step by step and is never freed, the culprit's line first. */
+/* memviz leaks: memory that grows step by step and is never freed, the culprit's line first. */
 #include <stdio.h>
 
 #include "analyze/code/culprit.h"
@@ -26,7 +26,7 @@
 #define TEXT_ROWS   10
 #define OTHER_LINES 5
 
-/* The difference between the final heap and the events. */
+/* The difference between the final heap and the events, if they disagree. */
 typedef struct {
     int64_t bytes;
     const char *text; /* one line; "" if they agree */
@@ -69,8 +69,8 @@ static mv_leak_verdict verdict_of_all(const leak_report *r)
     return verdict;
 }
 
-/* The device whose steps a report on all devices shows: the first that leaks, or the first with
- * steps. */
+/* The device with the steps that a report on all devices shows: the first that leaks, or the first
+ * with steps. */
 static const mv_leaks *first_of_all(const leak_report *r)
 {
     for (uint32_t i = 0; i < r->end - r->first; i++)
@@ -502,7 +502,7 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_out_char(out, '\n');
 }
 
-/* Blocks that pile up and are freed all at once: no leak, but part of the peak. */
+/* Blocks that pile up and are freed all at once: not a leak, but part of the peak. */
 static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
 {
     mv_out *out = r->out;
@@ -688,7 +688,7 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
     return true;
 }
 
-/* The gate of --fail-on: the first device that leaks, or whose verdict is unknown, decides. */
+/* The gate of --fail-on: decided by the first device that leaks or has an unknown verdict. */
 static void evaluate_gate(leak_report *r)
 {
     char where[MV_PLACE_TEXT];

@@ -1,4 +1,4 @@
-/* memviz ledger: where all memory of a device went, for every requester. */
+/* memviz ledger: all memory of a device, by requester. */
 
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
@@ -313,7 +313,7 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 
-/* Nothing for a use that was sampled only once. */
+/* Prints nothing if the use was sampled only once. */
 static void put_explanation(const ledger_report *r, const mv_ledger_series *series)
 {
     ledger_explanation explanation = {r, series, {series->first, series->peak, series->end}};
@@ -360,7 +360,7 @@ static int put_report(const ledger_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The last recorded event. */
+/* The time of the last recorded event. */
 static int64_t last_of(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;

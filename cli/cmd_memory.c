@@ -41,12 +41,12 @@ typedef struct {
 
 typedef struct {
     mv_cli *cli;
-    mv_drawing drawing; /* --filter, --top and the frames, as in flame graphs */
+    mv_drawing drawing; /* --filter, --top and --frames, as in flame graphs */
     uint32_t count;
     device_tree *devices; /* [count] */
     uint64_t limit;
-    bool is_grouped; /* --by, but for: */
-    bool by_module;  /* the tree is of modules */
+    bool is_grouped; /* --by */
+    bool by_module;  /* ... except --by module: the tree is of modules */
 } tree_report;
 
 static const char *group_name(const tree_report *r, const device_tree *d)

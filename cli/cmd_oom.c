@@ -1,4 +1,4 @@
-/* memviz oom: why each request for memory failed, and what would have helped. */
+/* memviz oom: why each request for memory failed, and how it could have succeeded. */
 
 #include "analyze/advice/remedies.h"
 #include "analyze/code/labels.h"
@@ -29,14 +29,15 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const mv_trace *read; /* as it was read; `trace` is of calls if the program has no PyTorch */
+    const mv_trace *read; /* the original trace; `trace` has the calls if the program has no
+                           * PyTorch */
     bool is_of_calls;
     mv_sites sites;
     int64_t start_us;
     uint32_t first, end;   /* devices */
     mv_lives *lives;       /* [end - first] */
     mv_ooms *found;        /* [end - first] */
-    mv_remedies *remedies; /* [end - first] for the last failure; `tried` is 0: not looked for */
+    mv_remedies *remedies; /* [end - first] for the last failure; `tried` 0: not searched */
     const char *more;      /* the command that shows all of them; "" */
     uint64_t limit;
     const mv_error_report *errors; /* in place of a snapshot; or NULL */
@@ -415,7 +416,8 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
                         err) == MV_OK;
 }
 
-/* Looks for the cheapest remedy of the last failure. A leak needs another one. */
+/* Searches for the cheapest remedy of the last failure. Not if there is a leak, which needs another
+ * remedy. */
 static bool find_remedies(oom_report *r, uint32_t index, mv_err *err)
 {
     const mv_ooms *found = &r->found[index];

@@ -64,7 +64,7 @@ static bool is_idle(const peak_report *r, const device_peak *d)
     return mv_trace_events(r->trace, d->device).count == 0 && d->found.at.bytes.reserved == 0;
 }
 
-/* The device for the single top-level answer: the one that holds most. */
+/* The device for the top-level answer: the one that holds most. */
 static const device_peak *fullest(const peak_report *r)
 {
     const device_peak *most = &r->devices[0];
@@ -252,7 +252,7 @@ static void format_layers(const mv_site_layers *split, uint32_t calls, layer_tex
     COLUMN(NULL, "by", 5, MV_UNIT_TEXT, 0,                                \
            mv_value_label(labels, i, r->trace, r->kinds, site->stack))
 
-/* How many shown sites are split by layer: those that hold most, unless all are shown. */
+/* The number of shown sites that are split by layer: the largest, unless all are shown. */
 static uint32_t split_rows(const peak_report *r, const device_peak *d)
 {
     uint32_t count = 0;
@@ -355,7 +355,7 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
     MEMBER("peak.allocated", found->peak)                   \
     LIST("sites", &site_table, mv_value_rows(d))
 
-/* Null: as far as recorded; neither reached nor missed. */
+/* Null: unknown, because the recording does not show whether the target is reached. */
 static mv_value reaches_value(const mv_peak_target *t)
 {
     return t->is_known ? mv_value_bool(t->reaches) : mv_value_of(MV_VALUE_NULL);

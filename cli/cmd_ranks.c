@@ -178,7 +178,7 @@ static const mv_table outlier_table = {MV_TABLE(OUTLIER_FIELDS, list_outliers)};
 /* One side of a divergence: the rank's allocation there, if its summary contains it. */
 typedef struct {
     const mv_summary *rank;
-    const mv_summary_point *point; /* NULL: it does not contain it */
+    const mv_summary_point *point; /* NULL: not in the summary */
     mv_stack_id stack;
 } rank_allocation;
 
@@ -414,7 +414,7 @@ static void evaluate_gate(ranks_report *r)
         mv_gate_evaluate_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->allocated, doubt, what);
         snprintf(what, sizeof what, "%s: peak reserved", name);
         if (s->reserved == MV_BOUND_EXACT && s->is_missing_reserved)
-            doubt = "the file does not record what was taken from the device";
+            doubt = "the file does not record the memory taken from the device";
         mv_gate_evaluate_bytes(gates, MV_GATE_RESERVED, s->peak_reserved,
                                s->is_missing_reserved ? s->reserved | MV_BOUND_LEAST : s->reserved,
                                doubt, what);

@@ -148,7 +148,7 @@ static void put_failures(const run *r, uint32_t failed)
                        failed - shown == 1 ? "" : "es");
 }
 
-/* No process reported a reason. */
+/* Called if no process reported a reason. */
 static void explain_nothing(const run *r, mv_run_counts counts)
 {
     const char *why = mv_launch_obstacle(r->cli->options.file[0]), *folder;
@@ -174,7 +174,7 @@ static void explain_nothing(const run *r, mv_run_counts counts)
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
-/* An mv_finalise_edit: what was paused, by a program, its user or an option. */
+/* An mv_finalise_edit: removes the pauses of a program, its user or an option. */
 static mv_code leave_out_pauses(void *user, mv_arena *arena, mv_trace *trace, mv_err *err)
 {
     const mv_options *o = user;
@@ -188,7 +188,8 @@ static mv_code leave_out_pauses(void *user, mv_arena *arena, mv_trace *trace, mv
     return MV_OK;
 }
 
-/* $MEMVIZ_... where the option is not given. False, with a message: it names no moment. */
+/* Uses $MEMVIZ_... if the option is not given. False, with a message, if it does not name a
+ * moment. */
 static bool read_moment(const char **moment, const char *variable, const char *option)
 {
     if (!*moment)
@@ -309,7 +310,7 @@ static bool take_conditions(const mv_options *o, mv_trigger_opts *t)
            take_number(o, MV_HAS(KEEP), "MEMVIZ_KEEP", &t->keep);
 }
 
-/* An mv_recording_kept: one line says what was written, and why. */
+/* An mv_recording_kept: prints one line with the name of the written file and the reason. */
 static void put_kept(void *user, const char *path, const char *why, uint64_t bytes,
                      const mv_err *err)
 {
@@ -322,7 +323,7 @@ static void put_kept(void *user, const char *path, const char *why, uint64_t byt
         mv_complain_of(NULL, "kept %s (%s): %s", path, mv_size_text(size, bytes), why);
 }
 
-/* Folded steps are not counted, so the number of a step may never come. */
+/* Folded steps are not counted, so a step number may never be reached. */
 static bool can_count(const char *moment, const mv_ring_bounds *bounds)
 {
     uint64_t step;

@@ -1,4 +1,4 @@
-/* memviz segments: reserved bytes by segment, what is in it, and stack, for flame graphs. */
+/* memviz segments: reserved bytes by segment, state and stack, for flame graphs. */
 #include "cli/pictures/pictures.h"
 
 int mv_cmd_segments(mv_cli *cli)

@@ -112,7 +112,7 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
 
     if (mv_server_open(&cli->arena, &s.port, &server, err) != MV_OK)
         return MV_EXIT_FAILED;
-    /* Before any thread starts, and before any file is read. */
+    /* Called before any thread starts and before any file is read. */
     if (cli->confine)
         cli->confine(cli);
     if (open_site(cli, site, &s, err) == MV_OK && mv_server_start(server, site, err) == MV_OK) {

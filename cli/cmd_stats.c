@@ -1,4 +1,4 @@
-/* memviz stats: totals now and at their peaks, by device and pool, and how far to trust them. */
+/* memviz stats: totals now and at their peaks, by device and pool, and how reliable they are. */
 
 #include "analyze/graphs/graphs.h"
 #include "analyze/oom/oom_failures.h"
@@ -282,7 +282,7 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
          t->peak.requested_event},
         {"reserved", now->reserved, peak->reserved, audit->peak.reserved, t->peak.reserved_event},
     };
-    bool is_unsaid = mv_trace_is_missing_reserved(trace); /* what is reserved */
+    bool is_unsaid = mv_trace_is_missing_reserved(trace); /* reserved bytes are missing */
     uint32_t count = mv_trace_events(trace, t->device).count;
     int64_t start = mv_position_start_us(trace);
     char text[MV_BOUND_TEXT], time[40];

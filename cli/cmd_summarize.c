@@ -1,4 +1,4 @@
-/* memviz summarize: snapshots as one small file that `ranks` reads in their place. */
+/* memviz summarize: snapshots as one small file that `ranks` reads instead of them. */
 
 #include "analyze/ranks/summary_bytes.h"
 #include "base/texts.h"

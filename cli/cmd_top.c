@@ -12,10 +12,11 @@
 #include "cli/report/terminal.h"
 #include "record/watched.h"
 
-/* Rows in text without --limit; other lines, of a device on a screen too. */
+/* Rows in text without --limit; other lines, also of a device on a screen. */
 enum { TEXT_ROWS = 20, OTHER_LINES = 8, LEAST_ROWS = 3, METRIC_ROWS = 10 };
 
-/* A screen is drawn this often; at most a fifth of a processor goes into it. */
+/* The interval between screens, and the pause as a multiple of the time that the last screen took:
+ * screens take at most a fifth of a processor. */
 enum { REFRESH_MS = 1000, SHARE = 4 };
 
 /* Kept from one report to the next. */
@@ -23,13 +24,14 @@ typedef struct {
     mv_cli *cli;
     mv_arena arena;
     mv_nvml nvml;
-    const bool *is_running; /* [options.files]; NULL: none is */
-    mv_followed *followed;  /* [options.files]; NULL: there is one report */
+    const bool *is_running; /* [options.files]; NULL: none is being recorded */
+    mv_followed *followed;  /* [options.files]; NULL: only one report is made */
     mv_top_order order;
-    uint64_t state; /* of the files, when they were read */
+    uint64_t state; /* of the files, at the last reading */
 } watch;
 
-/* An mv_nvml_is_ours: which processes are meant is known once the files are read. */
+/* An mv_nvml_is_ours that accepts every process: the processes are known only after the files are
+ * read. */
 static bool is_any(void *user, uint32_t pid)
 {
     (void)user;
@@ -37,7 +39,7 @@ static bool is_any(void *user, uint32_t pid)
     return true;
 }
 
-/* Which files are being written now. NULL: none is, or memory is out. */
+/* The files that are being written now. NULL: none, or out of memory. */
 static const bool *find_running(watch *w)
 {
     const mv_options *o = &w->cli->options;
@@ -102,7 +104,7 @@ static void draw(watch *w, mv_top_report *report)
     mv_out_flush(out);
 }
 
-/* False: the user has had enough. */
+/* False: the user quits. */
 static bool wait_for_key(watch *w, int64_t took_ms)
 {
     static char program[] = "/proc/self/exe", view[] = "view";
@@ -116,7 +118,7 @@ static bool wait_for_key(watch *w, int64_t took_ms)
     return key != 'q' && key != MV_SCREEN_END;
 }
 
-/* Changes with the files, as their names, sizes and times show. */
+/* A hash of the files' names, sizes and times: it changes when a file does. */
 static uint64_t find_state(const watch *w)
 {
     const mv_options *o = &w->cli->options;
@@ -222,8 +224,7 @@ int mv_cmd_top(mv_cli *cli)
 
     mv_arena_init(&w.arena, &cli->budget);
     if (mv_live_files_find(cli, &w.arena, false)) {
-        /* Neither processes nor the library's devices can be looked at once this one is
-         * confined. */
+        /* Once confined, this process cannot look at other processes or load NVML. */
         w.is_running = find_running(&w);
         if (w.is_running) {
             mv_nvml_open(&w.arena, is_any, NULL, &w.nvml);

@@ -374,7 +374,7 @@ static void find_capacity(const mv_triage_device *d, device_row *row)
         row->below = limit->limit_most + 1;
 }
 
-/* The floor that whatif found, if it is about the same peak. False when memory is out. */
+/* The floor that whatif found, if it belongs to the same peak. False: out of memory. */
 static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *row)
 {
     const mv_minimum *f = &d->whatif.floor;
@@ -387,7 +387,7 @@ static bool keep_floor(mv_arena *arena, const mv_triage_device *d, device_row *r
     row->lower = f->lower;
     row->separation = f->separation;
     row->placement = f->placement;
-    if (row->reserved == MV_BOUND_EXACT) /* else the peak of the run has other parts */
+    if (row->reserved == MV_BOUND_EXACT) /* otherwise the run's peak consists of other parts */
         row->floor = mv_minimum_verdict(arena, f);
     return row->floor != NULL;
 }

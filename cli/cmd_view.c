@@ -258,8 +258,8 @@ static int find_followed(mv_cli *cli)
     return mv_live_files_find(cli, &cli->arena, true) ? MV_EXIT_DONE : MV_EXIT_FAILED;
 }
 
-/* Names the first file that cannot be read: what a terminal was asked for is not only in a window, and
- * a missing display is not what is wrong. */
+/* Reports the first file that cannot be read, on the terminal and before the window opens:
+ * otherwise a missing display would be reported instead. */
 static int find_files(const mv_viewer_opts *opts)
 {
     for (uint32_t i = 0; i < opts->file_count; i++) {

@@ -411,7 +411,7 @@ static mv_code find_all(whatif_report *r, mv_err *err)
     return code;
 }
 
-/* Whether the target is that of a failed request, and there is none. */
+/* Whether --target requires a failed request, and there is none. */
 static bool is_missing_failure(const whatif_report *r)
 {
     const mv_options *o = &r->cli->options;

@@ -37,7 +37,7 @@ const mv_command mv_commands[] = {
         .arguments = "FILE|FOLDER...",
         .summary = "an overview of a file: the verdict of every report",
         .help =
-            "The first look at a file, and the default command: memviz FILE. One screen: what the "
+            "An overview of a file, and the default command: memviz FILE. One screen: what the "
             "file is, how full the device got, and the verdicts of all reports, the most serious "
             "first: out of memory, leaks, fragmentation, who holds the device's memory, savings "
             "with other settings, who holds the peak, missing data. Each verdict names the command "
@@ -153,8 +153,8 @@ const mv_command mv_commands[] = {
         .arguments = "BEFORE AFTER",
         .summary = "the difference between two snapshots",
         .help =
-            "Which lines of code hold more memory than before, less, for the first time or no "
-            "longer. The runs are compared at their peaks; --at names another moment. Lines are "
+            "Shows the lines of code that hold more memory than before, or less, are new or are "
+            "gone. The runs are compared at their peaks; --at names another moment. Lines are "
             "matched even if they moved within their file or the files are in another folder. The "
             "rows add up to the difference exactly. Reserved memory is compared at its own peak, "
             "and its difference is split into need, rounding, streams and pools, holes, and unused "
@@ -233,11 +233,12 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "memory reserved but not used: how much, why, who pins it",
         .help =
-            "Whether the allocator took far more memory than the run ever used at once; where the "
-            "free memory is; which lines pin it; why segments were added although memory was free; "
-            "and which setting helps. Each setting is replayed, and its gain is the figure that "
-            "whatif shows. If most of the memory was freed but waits for a stream: who freed it. "
-            "The moment is the peak of reserved memory unless --at names another.\n",
+            "Shows whether the allocator took far more memory than the run ever used at once, where"
+            " the free memory is, which lines pin it, why segments were added although memory was "
+            "free, and which setting helps. Each setting is replayed, and its gain is the figure "
+            "that whatif shows. If most of the memory was freed but waits for a stream, the report "
+            "names the lines that freed it. The moment is the peak of reserved memory unless --at "
+            "names another.\n",
         .example = "memviz fragmentation train.pickle\n"
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
     },
@@ -419,13 +420,13 @@ const mv_command mv_commands[] = {
         .arguments = "FILE=SIZE...",
         .summary = "the peaks at other batch sizes or sequence lengths, and which size fits",
         .help =
-            "Takes recordings of one program with two or more sizes of its input: a batch, a\n"
-            "sequence; three for both (8x512); or one whose steps have several (FILE=8,16). The\n"
-            "same allocations are matched, the bytes of each become a function of the size, and\n"
-            "the run is replayed with the bytes of the sizes in --at. A size that two\n"
-            "recordings do not decide has bounds, and figures only if these differ by at most\n"
-            "1 %; a third recording narrows them. --capacity limits the memory that may be\n"
-            "reserved, and finds the largest size that fits.\n",
+            "Takes recordings of one program with different input sizes: two if the batch or the "
+            "sequence varies, three if both do (8x512), or one whose steps have several sizes "
+            "(FILE=8,16). The allocations of the recordings are matched, the bytes of each become "
+            "a function of the size, and the run is replayed with the bytes of each size in --at. "
+            "If the recordings leave a size undecided, its peak has bounds, and a figure only if "
+            "the bounds differ by at most 2 %; another recording narrows them. --capacity limits "
+            "the memory that may be reserved, and finds the largest size that fits.\n",
         .example = "memviz fit batch8.pickle=8 batch16.pickle=16 --at 24,32 --capacity 80GiB\n"
                    "memviz fit a.pickle=8x512 b.pickle=16x512 c.pickle=8x1024 --at 16x2048\n"
                    "memviz fit --json --at 24 b8.pickle=8 b16.pickle=16 | jq '.points[0]'\n",
@@ -447,7 +448,7 @@ const mv_command mv_commands[] = {
         .summary = "several ranks or devices side by side",
         .help =
             "One row for each rank (or device of a file): its peaks, leak verdict, steps, and where"
-            " it first differs from most ranks. Then which ranks are outliers, and why. The stages "
+            " it first differs from most ranks. Then the outliers, with the reasons. The stages "
             "of a pipeline are found, and each rank is compared with its stage; --groups states the"
             " stages, for files whose names are in the order of the ranks. A file that cannot be "
             "read gets a row with the reason, and the exit status is 1. FILE can be a summary "
@@ -584,13 +585,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE|FOLDER...",
         .summary = "the viewer in the browser of another machine, over SSH",
         .help =
-            "Serves the viewer's page and the snapshots over HTTP, on 127.0.0.1 only, until\n"
-            "Ctrl+C. It prints the address, which cannot be guessed, and the ssh -L command with\n"
-            "which your own machine reaches it. Folders are listed; of several files choose one, "
-            "or\n"
-            "some ranks, or two to compare. Each file is sent as a .bin, far smaller than a "
-            "pickle\n"
-            "and made on request. Nothing is written.\n",
+            "Serves the viewer's page and the snapshots over HTTP, on 127.0.0.1 only, until "
+            "Ctrl+C. It prints the address, which cannot be guessed, and the ssh -L command with "
+            "which your own machine reaches it. Folders are listed; choose one file, some ranks, "
+            "or two files to compare. Each file is sent as a .bin, far smaller than a pickle and "
+            "made on request. Nothing is written.\n",
         .example = "memviz serve train.pickle\n"
                    "memviz serve --port 8100 /scratch/run7\n",
     },
@@ -652,10 +651,10 @@ const mv_command mv_commands[] = {
             "optimizers have made --steps N steps. Tensors on the GPU take no memory and nothing "
             "is computed; what the program would have allocated and reserved is written as a "
             "snapshot to -o F.pickle (default: memviz.dry-run.pickle; %p: pid, %r: rank, %h: "
-            "host), which every report reads. The last lines report what the answer is based on "
-            "and whether it fits --gpu, a name such as a100-40gb or a number of MiB. --ranks N "
-            "predicts for one of N ranks, whose collectives do nothing. It needs PyTorch 2.2 or "
-            "later.\n",
+            "host), which every report reads. The last lines report the basis of the prediction "
+            "and whether the program fits --gpu, a name such as a100-40gb or a number of MiB. "
+            "--ranks N predicts for one of N ranks, whose collectives do nothing. It needs PyTorch "
+            "2.2 or later.\n",
         .example = "memviz dry-run -- python train.py --batch 32\n"
                    "memviz dry-run --expect --gpu a100-40gb -- python train.py\n",
     },
@@ -702,10 +701,9 @@ const mv_command mv_commands[] = {
             "the last 5 minutes, and the age of its oldest block; and the leak verdict so far. PID "
             "is the program's process, or memviz run's for all processes of its run. FILE is a "
             "live file (NAME.PID.live) or a finished recording, which is shown as it was at its "
-            "end. --older 5m shows memory that is old and still alive, without a notion of steps. "
-            "On "
-            "a terminal the report is redrawn each second. --metrics serves the figures for "
-            "Prometheus. The program is not stopped or slowed down.\n",
+            "end. --older 5m shows only blocks that are at least this old, whether or not the "
+            "program has steps. On a terminal the report is redrawn each second. --metrics serves "
+            "the figures for Prometheus. The program is not stopped or slowed down.\n",
         .example = "memviz top 4711\n"
                    "memviz top --older 10m --json 4711 | jq '.devices[0].lines[0]'\n"
                    "memviz top --once run.*.live\n",

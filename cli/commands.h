@@ -43,15 +43,16 @@ struct mv_cli {
     mv_out out;                 /* open while the command runs */
     mv_gates gates;             /* the gates of --fail-on, and their answers */
     const char *level;          /* level of the reported memory; NULL: the command has no levels */
-    const struct mv_join *with; /* what was joined by --with; NULL: nothing */
+    const struct mv_join *with; /* the result of --with; NULL: not given */
     const mv_trace *as_read;    /* on levels other than pytorch: the original trace; else NULL */
-    int64_t start_us;           /* start time of these */
-    mv_error_texts *errors;     /* of a text given in place of a snapshot; NULL: rejected */
-    struct mv_pieces *pieces;   /* of the file (parse/pieces.h); NULL: it was read as a whole, */
-    bool reads_whole;           /* ... and always is: a piece is damaged */
+    int64_t start_us;           /* start time of the command */
+    mv_error_texts *errors;     /* in a text given instead of a snapshot; NULL: texts are
+                                 * rejected */
+    struct mv_pieces *pieces;   /* of the file (parse/pieces.h); NULL: it was read as a whole */
+    bool reads_whole;           /* the file must be read as a whole: a piece is damaged */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
     bool keeps_report;          /* the report is written even if the exit status is a failure */
-    mv_confine_fn *confine;     /* NULL: the process does other things too */
+    mv_confine_fn *confine;     /* NULL: not confined, because the process also does other work */
 };
 
 /* The heading for a command in the overview. */
@@ -84,31 +85,31 @@ struct mv_command {
     mv_command_group group;
     const char *also_tried;  /* words that people try for it, separated by spaces; or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; prints its messages */
-    mv_option_set options;   /* MV_HAS bits in addition to the common ones */
+    mv_option_set options;   /* MV_HAS bits, in addition to the common options */
     int least_files, most_files;
     uint32_t gates;       /* MV_GATES bits: the gates of --fail-on, if it is an option */
-    bool writes_file;     /* -o names another file than the report */
+    bool writes_file;     /* -o names a file other than the report */
     const char *pictures; /* other suffixes of -o for its report, or NULL */
     bool writes_last;     /* the last file is written, not read */
     bool takes_folders;   /* a folder means the snapshots in it */
-    bool confines_itself; /* it keeps more rights until its files are open */
-    bool starts_program;  /* SIGPIPE is left as it was, for that program */
+    bool confines_itself; /* confines itself later: it needs more rights until its files are open */
+    bool starts_program;  /* keeps SIGPIPE as it was, for the program that it starts */
     bool opens_window;    /* without -o and --headless */
-    bool is_interactive;  /* its output is not for a pager */
+    bool is_interactive;  /* its output is never paged */
     bool serves;          /* continues after a request that runs out of memory */
-    bool writes_beside;   /* without -o, next to its file */
-    bool reads_summaries; /* in folders, too */
+    bool writes_beside;   /* without -o, writes to a file next to its input */
+    bool reads_summaries; /* also in folders */
     bool takes_words;     /* its arguments are not files */
-    bool takes_sizes;     /* its arguments are FILE=N; --at names sizes, too */
+    bool takes_sizes;     /* its arguments are FILE=N; --at also takes sizes */
     bool adds_nothing;    /* accepts files whose sums would overflow */
     uint8_t reads_part;   /* mv_part_use: mv_read_opts.part */
     bool reads_pieces;    /* the command goes through the pieces of a file (parse/pieces.h) */
-    bool needs_no_events; /* a digest of them suffices: parse/model/digest.h */
-    bool needs_failures;  /* ... if it shows that no request failed */
+    bool needs_no_events; /* a digest of the events suffices: parse/model/digest.h */
+    bool needs_failures;  /* ... if the digest shows that no request failed */
     bool lists_notes;     /* its report contains the notes about damage */
     bool copies_tables;   /* exports the tables of a file as they are, without --level */
-    const char *needs;    /* missing in files of other allocators than PyTorch's; or NULL */
-    const struct mv_table *report; /* what --json and --csv print; NULL: neither */
+    const char *needs;    /* required data that only PyTorch's allocator records; or NULL */
+    const struct mv_table *report; /* the report that --json and --csv print; NULL: neither */
     const char *arguments;         /* "FILE" */
     const char *summary;           /* for the list of commands */
     const char *help;    /* paragraphs, which are wrapped, and lines that begin with blanks */
@@ -117,7 +118,7 @@ struct mv_command {
 
 extern const mv_command mv_commands[]; /* ends with a NULL name */
 
-/* By name or alias. NULL when there is none. */
+/* By name or alias; NULL if there is none. */
 const mv_command *mv_command_find(const char *name);
 
 /* The command that people try under this word, such as `tree`; NULL: none. */

@@ -18,8 +18,9 @@ int mv_complain_of(const char *file, const char *format, ...) __attribute__((for
 int mv_complain_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* After a program could not be started with this status (record/launch.h): whether its name is that
- * of a file which is not a program, as a shell decides it; then a line says how it is run. */
+/* Explains a program that could not be started with this status (record/launch.h), if its name is a
+ * file that a shell would not run either: a script, or a file outside the PATH. False: no
+ * message. */
 bool mv_complain_of_start(const char *command, const char *name, int status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Errors about memory in a text, which take a snapshot's place: `memviz oom TEXT`, `memviz oom -`,
+/* Errors about memory in a text, which may replace a snapshot: `memviz oom TEXT`, `memviz oom -`,
  * `memviz error.log`. Their sentences come from analyze/oom_text. */
 #ifndef MV_CLI_ERRORS_H
 #define MV_CLI_ERRORS_H
@@ -10,14 +10,15 @@
 typedef struct {
     const mv_error_texts *texts;
     mv_oom_text *rows; /* [texts->count] */
-    uint64_t limit;    /* of rows that are shown; set by whoever shows them */
+    uint64_t limit;    /* number of rows to show; set by the code that shows them */
 } mv_error_report;
 
-/* The `texts` of `oom`: its function gets an mv_error_report as `one`. */
+/* The table of `oom`'s `texts`: its function gets an mv_error_report as `one`. */
 extern const mv_table mv_error_table;
 
-/* Whether the command's file is a text itself: there is no such file, and it has an error in it or
- * more than one word. Without an error a message is printed, and `out` is empty. */
+/* Whether the command's file argument is the text itself: no such file exists, and the argument
+ * contains an error or more than one word. If it contains no error, prints a message, and `out` is
+ * empty. */
 bool mv_errors_are_given(mv_cli *cli, mv_error_texts *out);
 
 mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_report *out,
@@ -27,7 +28,7 @@ mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_rep
 #define MV_ERROR_TITLE 160
 const char *mv_error_title(const mv_error_text *error, char text[MV_ERROR_TITLE]);
 
-/* The gates that a text answers, or cannot. */
+/* Answers the gates for a text; those that a text cannot answer are unknown. */
 void mv_errors_evaluate(mv_cli *cli, const mv_error_texts *texts);
 
 /* The report as text. */

@@ -296,12 +296,12 @@ static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_is_missing_reserved(trace))
         return NULL;
-    snprintf(out, DOUBT, "%s does not record what was taken from the device",
+    snprintf(out, DOUBT, "%s does not record the memory taken from the device",
              mv_recorder_of(trace)->writer);
     return out;
 }
 
-/* Likewise of the segments. */
+/* Why the segments are unknown; NULL: they are known. */
 static const char *segments_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_allocator(trace) || reserved_doubt(trace, out))

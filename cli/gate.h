@@ -2,7 +2,7 @@
  *
  *     --fail-on leak            exit with 3 if there is one
  *     --fail-on 'peak>70GiB'    if the peak is above
- *     --fail-on 'delta>10%'     if memory grew by more than a tenth, where a gate is about growth
+ *     --fail-on 'delta>10%'     for gates about growth: if memory grew by more than a tenth
  *     --fail-on leak,unknown    several
  *     --fail-on any,known       all gates; unknown answers pass
  *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` the

@@ -111,7 +111,7 @@ static int index_in(const char *word, const char *text)
     return -1;
 }
 
-/* The position of `text` among the words that the option has in any command, or -1. */
+/* The position of `text` among the words that the option accepts in any command, or -1. */
 static int word_index(mv_option_id id, const char *text)
 {
     return index_in(mv_option_table[id].words, text);
@@ -301,7 +301,7 @@ static bool is_missing_unit(const char *text, uint64_t bytes)
            isdigit((unsigned char)text[strlen(text) - 1]);
 }
 
-/* whatif --target oom: what the request that failed needed. */
+/* whatif --target oom: the need of the failed request. */
 static char shortfall[] = "oom";
 
 static bool may_be_shortfall(mv_option_set allowed, int id)

@@ -116,7 +116,7 @@
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "output format: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(PAGE, "format", 0, "WHICH", "md junit",                                                      \
-      "the gates and the report as Markdown (md) for summaries of CI, or as JUnit XML (junit)")    \
+      "the gates and the report as Markdown (md) for CI summaries, or as JUnit XML (junit)")       \
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations tensors api_calls heap_calls " \
       "samples "                                                                                   \
@@ -175,8 +175,7 @@ const char *mv_option_words(mv_option_id id, mv_option_set allowed);
 #define MV_MOST_CHANGES_GIVEN 32
 #define MV_MOST_SIZE          INT32_MAX /* of an input: FILE=SIZE, fit --at SIZE */
 
-/* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
- * words. */
+/* The pictures (cli/pictures/pictures.h): first the words of --view, in their order. */
 typedef enum {
     MV_PICTURE_ACTIVE,
     MV_PICTURE_SEGMENTS,
@@ -271,10 +270,10 @@ static inline bool mv_option_given(const mv_options *options, mv_option_set bits
 }
 
 /* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
- * but not --limit=5, -n5 or --json. Unknown options take no argument. */
+ * but not --limit=5, -n5 or --json. Unknown options are assumed to take none. */
 bool mv_option_takes_next(const char *word);
 
-/* Whether it takes an argument in some commands and none in others: --cpu. */
+/* Whether the option takes an argument in some commands and none in others: --cpu. */
 bool mv_option_may_take_next(const char *word);
 
 /* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong

@@ -114,7 +114,7 @@ static bool ran_out_of_memory(const mv_cli *cli)
            !may_open_more(c, &cli->options);
 }
 
-/* A damaged piece shows before anything is printed. */
+/* A damaged piece is detected before anything is printed. */
 static int run_pieces(mv_cli *cli)
 {
     int status = cli->command->run(cli);

@@ -124,19 +124,20 @@ const mv_term mv_terms[] = {
                 "the steps and a replay. With the verdict unknown nothing more is known."},
     {"temporary", "As a category: a block that is freed soon after it was allocated, within the "
                   "same call or step."},
-    {"truncated", "A history whose oldest events were overwritten, since the recorder keeps "
-                  "max_entries of them."},
-    {"trust", "How reliable the figures of a replay are: exact, high, fair, low or none, according "
-              "to how much of the recorded run it reproduces."},
+    {"truncated",
+     "A history without its oldest events, which were overwritten because the recorder "
+     "keeps only max_entries events."},
+    {"trust", "The reliability of a replay's figures: exact, high, fair, low or none, according "
+              "to the share of the recorded run that it reproduces."},
     {"unexplained",
      "In ledger: memory that the device shows as used but no recorded call accounts for."},
     {"unknown",
-     "As a verdict: the file does not contain what the answer needs. The report names what is "
-     "missing and how to get it. As a category: the purpose of a block could not be determined."},
+     "As a verdict: the file does not contain the data for an answer. The report names the missing "
+     "data and how to get it. As a category: the purpose of a block could not be determined."},
     {"unused", "Segments without a block that is in use. PyTorch can return them to the device."},
     {"verdict",
-     "The answer of a report in one word. It is unknown if the file does not contain what "
-     "the answer needs."},
+     "The answer of a report in one word. It is unknown if the file does not contain the data for "
+     "an answer."},
     {"waiting", "As a verdict of fragmentation: most of the memory that is reserved but not "
                 "allocated was freed, but another stream may still use it."},
     {"window", "The events from --from to --to; without them the whole trace."},

@@ -3,12 +3,13 @@
 #include "parse/live/live_progress.h"
 
 enum {
-    LOOK_MS = 1000, /* between two looks at the files */
+    LOOK_MS = 1000, /* between two checks of the files */
     SOON_MS = 30,   /* while newer data is getting ready */
     SHARE = 10      /* a reading is followed by a pause of this many times its length */
 };
 
-/* 0: no file is being written. *has_ended: nothing more will come. */
+/* A hash of the live files' contents; 0: no file is being written. *has_ended: there will be no
+ * more data. */
 static uint64_t find_mark(const mv_view *view, bool *has_ended)
 {
     mv_live_progress progress;
@@ -40,7 +41,7 @@ static void begin(mv_follow *f, mv_view *view, uint64_t mark, double ms)
     f->is_reading = true;
 }
 
-/* A file that is gone belonged to a run that has ended: its launcher has written the result. */
+/* A missing file belonged to a run that has ended: its launcher has written the result. */
 static void look(mv_follow *f, mv_view *view, double ms)
 {
     bool has_ended;

@@ -28,14 +28,14 @@ static void give_up(mv_renewal *r)
     r->stage = MV_RENEWAL_FAILED;
 }
 
-/* The same files, without a place. NULL: out of memory. */
+/* A new view of the same files, at no particular place. NULL: out of memory. */
 static mv_view *open_again(const mv_view *view)
 {
     mv_view_opts opts = view->opts;
     mv_view *next;
 
     opts.offers_tour = false;
-    opts.files = NULL; /* the files are in its list already */
+    opts.files = NULL; /* the files are already in its list */
     next = mv_view_open(view->budget, &opts);
     if (!next)
         return NULL;
@@ -64,7 +64,7 @@ bool mv_renewal_begin(mv_renewal *r, mv_view *view)
     return true;
 }
 
-/* Threads finish their work first, so that nothing waits for them. */
+/* Threads finish their work first, so closing does not wait for them. */
 static void close_old(mv_renewal *r)
 {
     if (!r->old || (!r->old->opts.is_cooperative &&

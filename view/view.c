@@ -200,7 +200,7 @@ static float widest(mv_ui *ui, const char *text)
     return width;
 }
 
-/* With more lines where it is wider than the window. */
+/* Wraps the text into more lines if it is wider than the window. */
 static const char *tip_that_fits(mv_ui *ui, const char *text, float most)
 {
     uint32_t letters = (uint32_t)strlen(text);
@@ -337,8 +337,8 @@ bool mv_view_is_idle(const mv_view *view)
            mv_jobs_are_idle(view->jobs) && mv_timeline_is_idle(view) && !mv_view_is_animating(view);
 }
 
-/* The frame without overlays and buttons, and complete: other threads get time to finish missing
- * tiles and tables. */
+/* The frame without overlays and buttons, and complete: waits until other threads have finished
+ * missing tiles and tables. */
 static const mv_scene *bare_frame(mv_view *view)
 {
     float width = view->ui.scene.width, height = view->ui.scene.height;

@@ -21,7 +21,7 @@ typedef struct {
     uint64_t tile_bytes;    /* limit for the memory of kept pictures; 0: 64 MiB */
     const char *keys;       /* the user's key bindings (view/state/keymap.h); NULL: none */
     bool is_followed;       /* the files are being written: view/follow.h */
-    const char *renderer;   /* an SDL render driver, such as "opengl"; NULL: the best that works */
+    const char *renderer;   /* an SDL render driver, such as "opengl"; NULL: the best available */
 } mv_viewer_opts;
 
 /* Whether a window will probably open: SDL is installed, and the environment has a display. */

@@ -252,7 +252,7 @@ static void explain(adviser *a, uint32_t change, char *out, size_t size)
     } else if (change == MV_TRY_GARBAGE) {
         snprintf(
             out, size,
-            ". It only works within a memory limit:  torch.cuda.set_per_process_memory_fraction()");
+            ". It only works within a memory limit: torch.cuda.set_per_process_memory_fraction()");
     }
 }
 

@@ -319,7 +319,7 @@ static void refuse(filter *f, uint32_t call, int error)
     end(f, ANSWER((uint32_t)error));
 }
 
-/* The call with one of these values of an argument, and no other. */
+/* Allows a call only with one of these values of an argument. */
 static void allow_only(filter *f, uint32_t call, unsigned argument, const uint32_t *value,
                        uint8_t count)
 {

@@ -14,10 +14,10 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary);
 bool mv_is_named_as_snapshot(const char *name, bool or_summary);
 
 /* `paths` with each folder replaced by the snapshots directly in it (if `or_summary`, also
- * summaries), sorted by name: 2 < 10. Files with a snapshot's name are included, whatever they
- * contain: reading one reports its error. Hidden files are skipped. Other paths are unchanged. *out has *count
- * texts, in `arena` or from `paths`. Fails if a folder contains none or cannot be read, or memory
- * runs out. */
+ * summaries), sorted by name: 2 < 10. Files with a snapshot's name are always included: reading one
+ * reports its error. Hidden files are skipped. Other paths are unchanged. *out has *count texts, in
+ * `arena` or from `paths`. Fails if a folder contains none or cannot be read, or memory runs
+ * out. */
 mv_code mv_folder_files(mv_arena *arena, char **paths, int paths_count, bool or_summary,
                         char ***out, int *count, mv_err *err);
 

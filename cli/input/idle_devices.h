@@ -7,20 +7,20 @@
 
 #include "cli/commands.h"
 
-/* Whether a report on the devices [first, end) speaks of this one. O(devices * segments). */
+/* Whether a report on the devices [first, end) includes this one. O(devices * segments). */
 bool mv_device_is_reported(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);
 
-/* How many of them are in use. */
+/* The number of these devices that are in use. */
 uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end);
 
-/* "7 other devices are idle", if there are any, after a blank line if `is_apart`; or that the file
+/* Prints "7 other devices are idle", if any are, after a blank line if `is_apart`; or that the file
  * has no device. */
 void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
                         bool is_apart);
 
-/* A report on the devices [first, end): the table that is wanted (cli/report/table.h), else text, for
- * which it calls `put` for each device, with an empty line between two, and ends with the number of
- * idle ones. Returns the exit status. */
+/* Prints a report on the devices [first, end): the requested table (cli/report/table.h); or else
+ * text, by calling `put` for each device, with an empty line in between, and the number of idle
+ * ones. Returns the exit status. */
 int mv_devices_report(mv_cli *cli, const mv_trace *trace, uint32_t first, uint32_t end,
                       void (*put)(const void *all, uint32_t device), const void *all);
 

@@ -98,10 +98,10 @@ static bool names_place(const mv_cli *cli)
     return cli->options.at && mv_position_is_valid(cli->options.at);
 }
 
-/* The position from which on the events are needed; NULL: the first one. */
+/* The position from which on events are needed; NULL: from the first one. */
 static const char *part_begin(const mv_cli *cli)
 {
-    static const char last[] = "18446744073709551615"; /* the last part will do */
+    static const char last[] = "18446744073709551615"; /* past every event: selects the last part */
     const mv_options *o = &cli->options;
 
     if (cli->command->reads_part == MV_PART_DEVICE)
@@ -115,7 +115,7 @@ static const char *part_begin(const mv_cli *cli)
     return names_place(cli) && !o->from && !o->to ? o->at : NULL;
 }
 
-/* Whether the report depends on all events: a picture, groups, or what matches a filter. */
+/* Whether the report depends on all events: a picture, groups, or a filter. */
 static bool shows_all(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -125,7 +125,7 @@ static bool shows_all(const mv_cli *cli)
     return draws || mv_option_given(o, MV_HAS(BY) | MV_HAS(FILTER));
 }
 
-/* Whether only a part of the events is needed: none on other levels, and none of a joined file. */
+/* Whether only a part of the events is needed: never on other levels or with a joined file. */
 static bool needs_part(const mv_cli *cli, const char *path)
 {
     const mv_options *o = &cli->options;
@@ -140,8 +140,8 @@ static bool needs_part(const mv_cli *cli, const char *path)
            stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Whether a digest of the events may suffice for the command: not in a window of them, and not of a
- * file that is joined or kept. */
+/* Whether a digest of the events may suffice for the command: not for a window, and not with a
+ * joined or kept file. */
 static bool needs_digest(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -150,7 +150,7 @@ static bool needs_digest(const mv_cli *cli)
                           (cli->command->needs_failures && !o->with && !o->from && !o->to));
 }
 
-/* The event of a position, or with `trace` its time. False: only all events show it. */
+/* The event number of a position, or with `trace` its time. False: only all events can show it. */
 static bool find_place(const mv_trace *trace, const char *x, uint64_t *event, int64_t *time_us)
 {
     char why[MV_WHY];
@@ -181,7 +181,7 @@ static bool find_part(const mv_cli *cli, const mv_trace *trace, mv_read_part *pa
 }
 
 /* Reads only the events that are needed, where the file allows it. Times and annotations are found
- * in a first reading, of no events but the first and the last. */
+ * in a first pass that reads only the first and the last event. */
 static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read_opts opts,
                          mv_trace *trace, mv_err *err)
 {
@@ -201,7 +201,7 @@ static mv_code read_part(mv_cli *cli, mv_arena *arena, const char *path, mv_read
     return mv_trace_read(arena, path, &opts, trace, err);
 }
 
-/* Whether the command goes through all events, in pieces if the file has some. */
+/* Whether the command processes all events, and can do so in pieces. */
 static bool takes_pieces(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;

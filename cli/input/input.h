@@ -6,8 +6,8 @@
 #include "analyze/levels/levels.h"
 #include "cli/commands.h"
 
-/* Reads the command's first file. False, with a message, when that failed; without one if it is a
- * text in which cli->errors were found. */
+/* Reads the command's first file. False, with a message, if that failed; without a message if the
+ * file is a text that contains cli->errors. */
 bool mv_input_read(mv_cli *cli, mv_trace *trace);
 
 /* Reads another of its files. */

@@ -1,8 +1,8 @@
 /* Snapshots that were read, kept for the next command of the same process (memviz mcp): questions
  * about one file, or two that are compared, read it once.
  *
- * A file that has changed since is read again. Traces are read-only; a command that takes another
- * level of one makes it from a copy of the struct (mv_level_take). */
+ * A file that has changed since is read again. Traces are read-only: for another level, a command
+ * copies the struct first (mv_level_take). */
 #ifndef MV_KEPT_FILES_H
 #define MV_KEPT_FILES_H
 

@@ -5,11 +5,11 @@
 #include "cli/report/table.h"
 
 /* The moment of one device, within --from and --to: the one that --at names, or `otherwise`
- * ("peak") without --at. False, with a message, when there is no such moment or memory runs out. */
+ * ("peak") without --at. False, with a message, if there is no such moment or memory runs out. */
 bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
                 mv_moment *out);
 
-/* The same in another file than the first, which messages name. */
+/* The same in a file other than the first; messages name that file. */
 bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const mv_lives *lives,
                    const char *otherwise, mv_moment *out);
 

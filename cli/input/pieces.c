@@ -5,10 +5,10 @@
 #include "cli/input/input.h"
 #include "parse/pieces.h"
 
-/* A batch is found while the one before it is added. */
+/* One batch is read and analyzed while the previous one is added. */
 enum { BATCHES = 2, MOST_LANES = MV_PIECE_SLOTS / BATCHES };
 
-/* Memory of an event with its life, and what it takes to find it. */
+/* Memory of an event with its life, including temporary memory. */
 enum { EVENT_BYTES = 128 };
 
 typedef struct {
@@ -25,9 +25,9 @@ typedef struct {
     mv_add_piece_fn *add;
     void *user;
     uint32_t lanes; /* pieces of a batch */
-    uint32_t next;  /* first piece of the batch to find */
+    uint32_t next;  /* first piece of the next batch */
     piece pieces[BATCHES][MOST_LANES];
-    mv_err err; /* of what was added */
+    mv_err err; /* of `add` */
 } walk;
 
 static void find(walk *w, uint32_t nth)
@@ -45,7 +45,7 @@ static void find(walk *w, uint32_t nth)
         mv_lives_find(&p->arena, &p->trace, w->device, &p->lives, &p->err);
 }
 
-/* Adds the batch before the one that is found. */
+/* Adds the batch before the current one. */
 static void add(walk *w)
 {
     uint32_t first = w->next - w->lanes;
@@ -70,7 +70,7 @@ static void run_lane(void *user, uint32_t lane)
         find(w, lane - 1);
 }
 
-/* How many pieces at a time the rest of the memory has room for. */
+/* How many pieces fit the remaining memory at the same time. */
 static uint32_t lanes_for(const mv_cli *cli, uint32_t device, uint32_t count)
 {
     uint64_t left = cli->budget.limit - cli->budget.used;
@@ -102,7 +102,7 @@ mv_code mv_input_each_piece(mv_cli *cli, const mv_trace *trace, uint32_t device,
             find(w, 0);
         }
     if (w->err.code != MV_OK)
-        add(w); /* releases the batch that was found */
+        add(w); /* releases the current batch */
     if (w->err.code == MV_CORRUPT && cli->pieces)
         return mv_input_needs_whole(cli, err);
     if (w->err.code != MV_OK)

@@ -8,7 +8,9 @@
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
-/* Up to this many files, sequences are kept completely; with more, as in a summary file, in 40 KB, so that hundreds of ranks with 100,000 allocations fit into some tens of megabytes. */
+/* Up to this many files, sequences are kept completely. With more files they are kept as in a
+ * summary file, in 40 KB, so that hundreds of ranks with 100,000 allocations fit into some tens of
+ * megabytes. */
 #define FILES_IN_DETAIL 64
 
 typedef struct {

@@ -8,9 +8,9 @@
 #include "cli/input/input.h"
 #include "parse/model/sums.h"
 
-/* Of a verdict's cost, the time until the next one: at most a twentieth of a processor. Of the
- * records that it was found from, the part that has to be new for the next one: all verdicts
- * together then read each record 33 times at most. */
+/* JUDGE_SHARE: the pause after a verdict, as a multiple of its cost: verdicts take at most a
+ * twentieth of a processor. NEW_SHARE: a verdict is found again once a 32nd of its records are new,
+ * so all verdicts together read each record at most 33 times. */
 enum { JUDGE_SHARE = 19, NEW_SHARE = 32, WHY = 600 };
 
 int64_t mv_followed_now_ms(void)
@@ -57,7 +57,7 @@ static uint64_t count_rows(const mv_trace *read)
     return rows;
 }
 
-/* Reads the whole recording. A failure leaves the verdicts unknown. */
+/* Reads the whole recording and finds the verdicts. They stay unknown on failure. */
 static void judge(mv_cli *cli, mv_followed *f, const char *path)
 {
     int64_t start_ms = mv_followed_now_ms();
@@ -87,7 +87,7 @@ static void judge(mv_cli *cli, mv_followed *f, const char *path)
     f->next_ms = f->judged_ms + (f->judged_ms - start_ms) * JUDGE_SHARE;
 }
 
-/* A file that was replaced has fewer records. */
+/* False for a file that was replaced: it has fewer records. */
 static bool has_grown(const mv_followed *f)
 {
     return f->judged_ms == 0 || f->judged_found > f->state.found ||

@@ -4,9 +4,9 @@
 
 #include "cli/commands.h"
 
-/* Replaces the numbers of processes among the command's files by their live files, in `arena`. A file
- * with such a name comes first. False, with a message: a process has none; or, if they are to be
- * followed, a file is not a live file. */
+/* Replaces process numbers among the command's files by the live files of these processes, in
+ * `arena`. A file with such a name takes precedence. False, with a message, if a process has no
+ * live file, or, with `is_followed`, if a file is not a live file. */
 bool mv_live_files_find(mv_cli *cli, mv_arena *arena, bool is_followed);
 
 #endif

@@ -27,8 +27,8 @@ static void put_raw(FILE *out, const char *text, uint64_t length)
     }
 }
 
-/* A value between double quotes; hidden characters and invalid UTF-8 become \xNN, in which the
- * format wants the backslash doubled. */
+/* A value between double quotes; hidden characters and invalid UTF-8 become \xNN, with the
+ * backslash doubled, as the format requires. */
 static void put_label(FILE *out, const char *name, const char *value)
 {
     mv_span text = {(const uint8_t *)value, strlen(value)};
@@ -99,7 +99,7 @@ static void put_libraries(FILE *out, const mv_top_report *report)
         }
 }
 
-/* Lines with one label are one series. */
+/* Lines of code with the same label are one series. */
 static void put_lines(FILE *out, const mv_top_report *report, const char *name, bool is_growth)
 {
     for (uint32_t i = 0; i < report->count; i++) {
@@ -128,9 +128,9 @@ void mv_metrics_put(FILE *out, const mv_top_report *report)
     put_libraries(out, report);
     put_help(out, "memviz_line_bytes", "Bytes of the lines of code that hold most.");
     put_lines(out, report, "memviz_line_bytes", false);
-    put_help(out, "memviz_line_grown_bytes", "Growth of that memory over the last five minutes.");
+    put_help(out, "memviz_line_grown_bytes", "Growth of these bytes over the last five minutes.");
     put_lines(out, report, "memviz_line_grown_bytes", true);
-    put_help(out, "memviz_leak", "1: memory leaks, 0: it does not; missing while it is unknown.");
+    put_help(out, "memviz_leak", "Verdict: 1 leak, 0 clean; missing while it is unknown.");
     for (uint32_t i = 0; i < report->count; i++) {
         if (report->devices[i].verdict == MV_VERDICT_UNKNOWN)
             continue;
@@ -154,7 +154,7 @@ static mv_code fail_to_listen(const char *where, mv_err *err)
     return mv_fail(err, MV_IO, MV_NO_OFFSET, "--metrics %s: %s", where, strerror(errno));
 }
 
-/* A socket that its process has left, having been killed, is replaced. */
+/* Removes the socket of a process that was killed. */
 static void remove_left(const struct sockaddr_un *at)
 {
     int link = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -202,7 +202,7 @@ static mv_code listen_at_port(const char *where, uint16_t port, int *out, mv_err
     return MV_OK;
 }
 
-/* Whether a whole request for a page has come within the time of the socket. */
+/* Whether a complete request for a page arrived within the socket's timeout. */
 static bool read_request(int link)
 {
     char request[MOST_REQUEST];
@@ -229,7 +229,7 @@ static void send_all(int link, const char *data, size_t length)
     }
 }
 
-/* False: the text failed. */
+/* False if the text could not be written. */
 static bool answer(int link, mv_metrics_fn *text, void *user)
 {
     struct timeval second = {.tv_sec = 1};

@@ -11,8 +11,8 @@
 #include "parse/live/read_live.h"
 #include "record/add_samples.h"
 
-/* Growth counts over this time: some steps of the slowest trainings, and short enough to show a
- * change while one watches. */
+/* Growth is measured over this time: long enough for some steps of the slowest training runs, short
+ * enough to show a change to a user who is watching. */
 #define GROWN_US (5 * INT64_C(60000000))
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -274,7 +274,7 @@ void mv_top_report_sort(mv_top_report *r, mv_top_order order)
                      keys[order], MV_FALLING(mv_top_line, bytes));
 }
 
-/* In the model's times. */
+/* On the model's clock. */
 static int64_t now_of(const mv_top_file *file)
 {
     int64_t now_us = file->followed ? (int64_t)file->followed->state.now_us : mv_now_ms() * 1000;
@@ -284,7 +284,7 @@ static int64_t now_of(const mv_top_file *file)
     return now_us + mv_live_to_epoch_us(mv_trace_as_read(&file->trace));
 }
 
-/* The rows of the ledger, added up by library. */
+/* Adds up the ledger's rows by library. */
 static bool add_up_libraries(mv_cli *cli, mv_top_device *d)
 {
     mv_ledger_row *rows = mv_push_array(&cli->scratch, mv_ledger_row, d->ledger.count);
@@ -308,7 +308,7 @@ static bool add_up_libraries(mv_cli *cli, mv_top_device *d)
     return true;
 }
 
-/* `lives` is of the device on the file's level; the ledger is about the file as it was read. */
+/* `lives` is of the file's level; the ledger uses the original trace. */
 static mv_code find_ledger(mv_cli *cli, mv_top_device *d, const mv_lives *lives, mv_err *err)
 {
     const mv_trace *read = mv_trace_as_read(&d->file->trace);
@@ -354,7 +354,7 @@ static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
         mv_top_find(&cli->arena, trace, &lives, d->file->kinds, ask, &d->top, err) != MV_OK ||
         find_verdict(cli, d, &lives, err) != MV_OK)
         return err->code;
-    /* Events that no longer matter are not in the trace of a file that is followed. */
+    /* The trace of a followed file contains only the events that still matter. */
     if (d->file->followed && d->top.since_us == MV_NO_TIME && d->top.now_us != MV_NO_TIME &&
         mv_followed_has(&d->file->followed->state.before, trace, d->device))
         d->top.since_us = d->top.now_us - GROWN_US;
@@ -365,7 +365,7 @@ static mv_code find_device(mv_cli *cli, mv_top_device *d, mv_err *err)
     return find_ledger(cli, d, &lives, err);
 }
 
-/* A device that holds and did nothing is omitted if its file has others. */
+/* A device that holds nothing and did nothing: omitted if its file has others. */
 static bool is_idle(const mv_top_device *d)
 {
     const mv_trace *trace = &d->file->trace;
@@ -381,7 +381,7 @@ static bool add_device(mv_top_report *r, const mv_top_file *file, uint32_t devic
     mv_top_device *d = r->devices ? &r->devices[r->count] : NULL;
 
     if (!d)
-        return true; /* without files there are none */
+        return true; /* no files, no devices */
     *d = (mv_top_device){.file = file, .device = device};
     if (find_device(r->cli, d, err) != MV_OK)
         return false;
@@ -392,7 +392,7 @@ static bool add_device(mv_top_report *r, const mv_top_file *file, uint32_t devic
     return true;
 }
 
-/* Adds the use of the devices now to the original trace, from which a level is made. */
+/* Adds the current use of the devices to the original trace, from which levels are made. */
 static bool add_samples(const mv_top_report *r, mv_top_file *file, mv_err *err)
 {
     mv_trace *trace = &file->trace, *read = trace;

@@ -1,4 +1,4 @@
-/* The report of `memviz top`: what the recordings on the command line hold now. */
+/* The report of `memviz top`: the memory that the recordings on the command line hold now. */
 #ifndef MV_TOP_REPORT_H
 #define MV_TOP_REPORT_H
 
@@ -16,7 +16,7 @@ typedef struct {
     const uint8_t *kinds;        /* of frames */
     bool is_running;             /* its process is being recorded now */
     uint32_t first, end;         /* devices */
-    const mv_followed *followed; /* NULL: it was read whole */
+    const mv_followed *followed; /* NULL: the file was read as a whole */
 } mv_top_file;
 
 /* Bytes that the calls of one library hold. */
@@ -41,11 +41,11 @@ typedef struct {
 
 typedef struct {
     mv_cli *cli;
-    const mv_nvml *nvml; /* for programs that are running: their live files have no samples yet */
+    const mv_nvml *nvml; /* for running programs: their live files contain no samples yet */
     mv_top_order order;
     uint64_t limit;         /* rows of lines */
     const bool *is_running; /* [options.files]; NULL: none is */
-    mv_followed *followed;  /* [options.files] those that are running are followed; NULL: none is */
+    mv_followed *followed;  /* [options.files] state of the running ones; NULL: none is running */
     uint32_t file_count;
     mv_top_file *files; /* [file_count] */
     uint32_t count;

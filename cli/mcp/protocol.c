@@ -147,7 +147,8 @@ static const struct {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* Neither notifications nor answers to requests, which this server never sends. */
+/* Whether the message needs an answer: notifications do not, nor do answers to requests, which this
+ * server never sends. */
 static bool wants_answer(const cJSON *message)
 {
     if (cJSON_GetObjectItemCaseSensitive(message, "method"))
@@ -206,8 +207,8 @@ static uint32_t answer_all(mv_mcp *mcp, const cJSON *messages, mv_out *out)
     return answered;
 }
 
-/* The line as a tree, which the caller deletes. NULL if it is not JSON; *at is where it is wrong.
- */
+/* Parses the line into a tree, which the caller deletes. NULL if it is not JSON; *at is the place
+ * of the error. */
 static cJSON *read_line(mv_span line, uint64_t *at)
 {
     const char *text = (const char *)line.data, *end = text;

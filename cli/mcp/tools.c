@@ -303,8 +303,8 @@ const char *mv_mcp_number(char out[MV_MCP_NUMBER], const cJSON *number)
     return out;
 }
 
-/* The text of a string or a number, for the argument of this name. NULL, and rejected, if it is
- * anything else. */
+/* The text of a string or a number, for the argument of this name. NULL for anything else, which is
+ * rejected. */
 static const char *text_of(call *c, const cJSON *value, const char *name)
 {
     char number[MV_MCP_NUMBER];
@@ -367,7 +367,7 @@ static const char *one_of(const operand *o, char one[OPERAND_NAME])
     return one;
 }
 
-/* Of a tool that takes words instead of files. */
+/* For a tool that takes words instead of files. */
 static bool takes_words(const mv_mcp_tool *tool)
 {
     return mv_command_find(tool->command)->takes_words;
@@ -385,8 +385,8 @@ static bool is_operand(const mv_mcp_tool *tool, const cJSON *member)
     return is_key(member, "files") && !takes_words(tool);
 }
 
-/* The number-th file of a tool that names each of its files: its own name, else that place in
- * `files`. */
+/* The number-th file of a tool that names each of its files: the argument of that name, else that
+ * element of `files`. */
 static const cJSON *operand_value(const cJSON *arguments, const operand *o, int number)
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(arguments, o->name), *files;

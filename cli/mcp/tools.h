@@ -29,7 +29,7 @@ void mv_mcp_put_tools(mv_out *out);
 typedef struct {
     bool is_error;
     mv_span text;     /* the shown part of the report; or the error */
-    const char *note; /* what was omitted and how to request it; or NULL */
+    const char *note; /* the omitted part and how to request it; or NULL */
     mv_span picture;  /* a PNG; length 0: none */
 } mv_mcp_result;
 

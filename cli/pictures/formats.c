@@ -56,7 +56,7 @@ static mv_code write_png(mv_drawing *d, mv_err *err)
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
-/* A page contains everything about a device, whatever it opens on. */
+/* A page contains everything about a device, independent of its initial view. */
 static void count_page(mv_drawing *d, const mv_lives *lives, const mv_place *place)
 {
     mv_window w = place->window;

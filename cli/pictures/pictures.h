@@ -1,10 +1,10 @@
 /* The pictures of a snapshot: their contents, and the common driver.
  *
- *     picture   a row of mv_pictures: what is drawn of one device, and of which events
- *     format    a row of mv_picture_formats: what the devices become, by the ending of -o
+ *     picture   a row of mv_pictures: the contents for one device, and the events that it needs
+ *     format    a row of mv_picture_formats: the file format, by the ending of -o
  *
  * The driver (mv_picture_run) reads the file, goes through the devices, finds the moment of --at or
- * the window of --from and --to, lets the format add each device, and reports what was written.
+ * the window of --from and --to, lets the format add each device, and reports the written file.
  *
  * To add a picture: its name in mv_picture_view (cli/options.h), a row in pictures.c, and a
  * painter, a function that makes the scene of one device. To add a format: a row in formats.c. */
@@ -59,7 +59,7 @@ extern const mv_picture mv_pictures[MV_PICTURE_COUNT]; /* by mv_picture_view */
 
 typedef struct {
     const char *ending;
-    bool opens_at_moment;     /* --at has a meaning in pictures of a time range, too */
+    bool opens_at_moment;     /* --at also has a meaning in pictures of a time range */
     bool leaves_idle_devices; /* even if the picture draws idle devices */
     bool may_be_empty;        /* a file without any device is written */
     uint32_t figures;         /* MV_FIGURES bits; 0: the picture's own */

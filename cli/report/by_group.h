@@ -20,7 +20,7 @@ mv_group_by mv_by_what(const mv_cli *cli);
 mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const uint8_t *kinds,
                    uint32_t event, uint64_t limit, mv_grouped *out, mv_err *err);
 
-/* A row for each group, of the mv_grouped that the table's function gets, the largest first. */
+/* A row for each group of the mv_grouped that the table's function gets, the largest first. */
 extern const mv_table mv_group_table;
 
 #endif

@@ -229,8 +229,8 @@ static void put_caching(mv_out *out)
 {
     mv_captured_label(out, "caching");
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
-                 "off (PYTORCH_NO_CUDA_MEMORY_CACHING): each tensor is a cudaMalloc and a segment "
-                 "of its own; PyTorch's own counters are 0");
+                 "off (PYTORCH_NO_CUDA_MEMORY_CACHING): each tensor is a cudaMalloc and has its "
+                 "own segment; PyTorch's own counters are 0");
 }
 
 static void put_stacks(mv_out *out, const mv_trace *trace)

@@ -286,8 +286,8 @@ typedef enum {
 struct mv_table {
     const mv_field *fields;
     uint32_t count; /* at most MV_MOST_FIELDS */
-    /* Adds the rows. `all` is what mv_table_put or mv_table_print got, `one` what mv_value_rows
-     * did. */
+    /* Adds the rows. `all` is the argument of mv_table_put or mv_table_print, `one` the argument of
+     * mv_value_rows. */
     void (*list)(mv_rows *rows, const void *all, const void *one);
     mv_table_shape shape; /* in JSON */
     uint32_t named_by;    /* number of leading fields that identify the row: in CSV, nested tables

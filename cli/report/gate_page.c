@@ -18,7 +18,7 @@ bool mv_gate_page_begin(mv_gate_page *page, mv_cli *cli)
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-/* The worst kind of answer of a gate, and its first reason; false: it passes. */
+/* The worst answer of a gate, and the first reason for it; false: the gate passes. */
 static bool answer_of(const mv_gates *gates, mv_gate gate, mv_gate_outcome_kind *kind,
                       const char **first)
 {

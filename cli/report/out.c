@@ -146,7 +146,7 @@ void mv_out_style(mv_out *out, mv_style style)
         mv_out_bytes(out, codes[style], strlen(codes[style]));
 }
 
-/* ---- texts: nothing but mv_out_style steers the terminal ---------------------------------- */
+/* ---- texts: only mv_out_style sends control characters to the terminal -------------------- */
 
 void mv_out_escaped(mv_out *out, mv_span text, mv_escape manner)
 {

@@ -3,8 +3,8 @@
  * Everything is buffered here and numbers are written without printf, since `trace` and `dump`
  * print millions of lines. After a failed write further ones do nothing; closing reports it.
  *
- * With a `pager` nothing is written until it is known whether the whole output fits the terminal:
- * if not, it goes to the pager. Quitting the pager early is not a failure. */
+ * With a `pager` nothing is written until the output fills the terminal or ends: in the first case
+ * it goes to the pager. Quitting the pager early is not a failure. */
 #ifndef MV_OUT_H
 #define MV_OUT_H
 
@@ -41,7 +41,7 @@ typedef struct {
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err);
 mv_code mv_out_close(mv_out *out, mv_err *err);
 
-/* Writes the buffer, for readers while the command continues. From then on no pager is used. */
+/* Writes the buffer, for readers that follow a running command. From then on no pager is used. */
 void mv_out_flush(mv_out *out);
 
 /* A write has failed, or the user has quit the pager: the rest need not be produced. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct {
-    FILE *input; /* written data is shown; NULL: no pager */
+    FILE *input; /* data to show; NULL: no pager */
     int process;
 } mv_pager;
 

@@ -46,7 +46,7 @@ static bool is_unit(const char *word, size_t length, const char *next)
     return false;
 }
 
-/* The end of the word that no line may end in. */
+/* Length of the text that stays on one line: a word, and its unit. */
 static size_t word_length(const char *word)
 {
     size_t length = strcspn(word, " ");

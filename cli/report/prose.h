@@ -21,11 +21,11 @@ void mv_prose_put_item(mv_out *out, const char *format, ...) __attribute__((form
 uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Prints a name that ends such a sentence, in one piece: on a new line if the rest of this one is
+/* Prints a name that ends such a sentence, in one piece: on a new line if the rest of this line is
  * too short, and cut, as by mv_prose_put_cut, if the terminal is. Ends the line. */
 void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char *name);
 
-/* Appends to a text in a buffer of `size` bytes; the rest is cut. */
+/* Appends to a text in a buffer of `size` bytes; text that does not fit is cut. */
 void mv_prose_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

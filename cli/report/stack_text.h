@@ -12,9 +12,9 @@
 void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                   bool all, uint32_t indent);
 
-/* The most lines of a stack: a file can have as many stacks as events, each as deep as the file is
- * long, because a pickle stores a list once and then refers to it. The second function prints the
- * number of further frames, or nothing. */
+/* The most lines of a stack: a file can have as many stacks as events, each as deep as the whole
+ * file, because a pickle stores a list once and refers to it afterwards. The second function prints
+ * the number of further frames, or nothing. */
 enum { MV_STACK_LINES = 256 };
 void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent);
 

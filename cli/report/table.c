@@ -204,7 +204,7 @@ static size_t object_length(mv_span before, mv_span key)
     return length;
 }
 
-/* The members of one object; `before` is the last one so far. */
+/* The members of one object; `before` is the previous member. */
 static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
                         const char *separator)
 {

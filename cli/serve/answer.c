@@ -38,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static void add_header(mv_serve_answer *ou
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
-/* Begins a body that is written with site->out. False: out of memory. */
+/* Begins a body, which is written with site->out. False: out of memory. */
 static bool begin_text(mv_serve_site *site, char **bytes, size_t *length)
 {
     *bytes = NULL;

@@ -1,4 +1,4 @@
-/* The owner of the other end of a connection on this machine. */
+/* The owner of a connection's other end on this machine. */
 #ifndef MV_PEER_H
 #define MV_PEER_H
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- who asks ---------------------------------------------------------------------------- */
+/* ---- the sender ---------------------------------------------------------------------------- */
 
 /* In constant time, wherever they differ. */
 static bool is_token(const char *text, const char *token)
@@ -33,7 +33,7 @@ static bool is_this_machine(const char *host)
     return false;
 }
 
-/* The request comes from a page of this machine, or a client other than a browser. */
+/* Whether the request comes from a page of this machine, or from a client other than a browser. */
 static bool is_own_page(const char *origin)
 {
     static const char scheme[] = "http://";
@@ -42,7 +42,7 @@ static bool is_own_page(const char *origin)
                        is_this_machine(origin + sizeof scheme - 1));
 }
 
-/* ---- what ---------------------------------------------------------------------------------- */
+/* ---- the target ---------------------------------------------------------------------------- */
 
 /* A number in canonical form, without leading zeros, and the rest of the text. */
 static const char *take_number(const char *text, unsigned base, uint64_t most, uint64_t *out)

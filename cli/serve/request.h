@@ -3,7 +3,7 @@
  *     /TOKEN/                          the page
  *     /TOKEN/files                     the list, JSON
  *     /TOKEN/files/ID/VERSION          a snapshot as memviz's container
- *     /TOKEN/originals/ID/VERSION      the file as it is
+ *     /TOKEN/originals/ID/VERSION      the unchanged file
  *
  * ID is the number of a listed file, VERSION its state in the list: no path is taken from a
  * request. Paths are not unescaped: each has one form. */

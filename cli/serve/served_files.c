@@ -22,7 +22,7 @@
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* "byte 12: what is wrong" */
+/* Makes "byte 12: unknown opcode" of an error. */
 static void explain(const mv_err *err, char *why, size_t size)
 {
     char text[MV_ERR_TEXT], place[32] = "";
@@ -102,7 +102,7 @@ static mv_code find(mv_arena *arena, const char *path, mv_served_verdict *out, m
     return code;
 }
 
-/* Reads the whole file and runs the reports in this thread; all memory is returned to `budget`. */
+/* Reads the whole file and runs the reports in this thread; all memory returns to `budget`. */
 static void read_verdict(mv_budget *budget, const char *path, mv_served_verdict *out)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -134,15 +134,15 @@ typedef struct {
     uint64_t bytes, version;
     int64_t modified_ms;
     bool is_live;      /* a recording that is being written: from the last scan on */
-    uint64_t identity; /* of the file itself, whatever its contents */
-    int64_t due_ms;    /* the earliest next version of a live file */
+    uint64_t identity; /* of the file itself, independent of its contents */
+    int64_t due_ms;    /* time of the next possible version of a live file */
     /* Under the lock: */
     stage stage;
-    uint64_t asked;              /* the served's clock at its last request */
+    uint64_t asked;              /* value of `clock` at its last request */
     mv_container_file container; /* of MADE */
     char why[MV_ERR_TEXT + 32];  /* of FAILED */
     mv_served_verdict verdict;
-    uint64_t judged; /* its version */
+    uint64_t judged; /* the version with this verdict */
 } row;
 
 struct mv_served_files {
@@ -154,14 +154,14 @@ struct mv_served_files {
     uint32_t count;
     uint32_t by_path[MV_SERVED_MOST]; /* row + 1 of the first entry; 0: none */
     uint32_t left_out;
-    uint32_t next_gone; /* for this scan: earlier rows are not checked again for being free */
+    uint32_t next_gone; /* rows before this one were already checked in this scan */
     uint64_t most_kept;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wanted;
     bool ends;           /* under the lock, as the next three */
-    bool finds_verdicts; /* a client has asked for the list */
-    bool is_finding;     /* a verdict: a request for a container interrupts it */
+    bool finds_verdicts; /* a client has requested the list */
+    bool is_finding;     /* finding a verdict: a request for a container interrupts it */
     uint64_t clock;
     _Atomic uint32_t thousandths; /* of the running conversion */
     _Atomic uint32_t running;     /* its row */
@@ -211,14 +211,14 @@ static uint64_t version_of(const struct stat *st)
     return mv_mix(version, (uint64_t)st->st_mtim.tv_nsec);
 }
 
-/* A live file changes all the time: its version names what was read of it. */
+/* A live file changes all the time, so only its identity is compared. */
 static bool has_version(const row *r, const struct stat *st, uint64_t version)
 {
     return r->version == version &&
            (r->is_live ? r->identity == identity_of(st) : version_of(st) == version);
 }
 
-/* A reading of a live file is followed by a pause of ten times its length. */
+/* After a live file was read, it keeps its version for ten times as long as reading took. */
 static void note_time(row *r, int64_t began_ms)
 {
     int64_t now_ms = mv_now_ms();
@@ -232,7 +232,7 @@ static void show_progress(void *user, uint64_t done, uint64_t total)
                  (uint32_t)(total ? done * 1000 / total : 0));
 }
 
-/* The row with the oldest request; NULL: none. */
+/* The requested row that has waited longest; NULL: none. */
 static row *next_asked(mv_served_files *served)
 {
     row *first = NULL;
@@ -243,7 +243,7 @@ static row *next_asked(mv_served_files *served)
     return first;
 }
 
-/* Under the lock, except for the conversion itself. */
+/* Called with the lock, which is released during the conversion. */
 static void make(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
@@ -295,7 +295,7 @@ static void interrupt(mv_served_files *served)
     __atomic_store_n(&served->budget.limit, 0, __ATOMIC_RELAXED); /* the thread reads it */
 }
 
-/* Under the lock, except for the reading itself. */
+/* Called with the lock, which is released during the reading. */
 static void find_verdict(mv_served_files *served, row *r)
 {
     uint64_t version = r->version;
@@ -437,7 +437,8 @@ static row *find_row(mv_served_files *served, const char *path, uint32_t root)
     return r;
 }
 
-/* The version of a file at this scan. One of a live file stays while it is being read. */
+/* The version of a file at this scan. The version of a live file stays the same while the file is
+ * being read. */
 static uint64_t version_now(row *r, const char *path, const struct stat *st)
 {
     uint64_t version = version_of(st);
@@ -453,7 +454,7 @@ static uint64_t version_now(row *r, const char *path, const struct stat *st)
     return r->is_live ? progress.mark : version;
 }
 
-/* One regular file. Under the lock. */
+/* Scans one regular file. Under the lock. */
 static void look_at(mv_served_files *served, const char *path, uint32_t root, bool is_named)
 {
     uint64_t version;
@@ -477,7 +478,7 @@ static void look_at(mv_served_files *served, const char *path, uint32_t root, bo
         r->modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
         r->is_listed = is_named || mv_is_named_as_snapshot(path, false) ||
                        mv_is_snapshot_file(served->arena->budget, path, false);
-        if (!was_live) /* the verdict on what was read of a live file stays until there is another */
+        if (!was_live) /* the last verdict on a live file stays until there is a new one */
             r->verdict.stage = MV_SERVED_NOT_READ;
         drop(r);
     }
@@ -502,7 +503,7 @@ static void look_into(mv_served_files *served, const char *folder, uint32_t root
     closedir(dir);
 }
 
-/* A folder common to all rows is not part of their names. */
+/* Removes the folder common to all rows from their names. */
 static void shorten_names(mv_served_files_list *list)
 {
     const char *first = list->count ? list->files[0].name : "";

@@ -4,13 +4,13 @@
  * within a bound; the least recently requested containers are evicted first. In between it finds the
  * verdicts of listed files, the smallest first, and keeps them until the file changes.
  *
- * Apart from that thread, only one thread at a time may use the served. */
+ * Apart from that thread, only one thread at a time may use an mv_served_files. */
 #ifndef MV_SERVED_FILES_H
 #define MV_SERVED_FILES_H
 
 #include "analyze/totals/bounds.h"
 
-#define MV_SERVED_MOST 4096 /* files beyond this number are not listed */
+#define MV_SERVED_MOST 4096 /* maximum number of listed files */
 
 typedef struct mv_served_files mv_served_files;
 
@@ -37,8 +37,8 @@ typedef struct {
     const char *name; /* the path, without the folder common to all files of the list */
     uint64_t bytes, version;
     int64_t modified_ms;
-    bool is_live; /* being written: its version changes when there is something new, and not while
-                     the current one is being read, nor for ten times as long as that took */
+    bool is_live; /* being written: its version changes when there is new data, but not while it is
+                   * being read, nor for ten times as long afterwards */
     mv_served_verdict verdict;
 } mv_served_files_file;
 
@@ -50,7 +50,7 @@ typedef struct {
 } mv_served_files_list;
 
 /* Memory for traces comes from `budget`, as does the arena's. A missing file or folder is an error
- * with its name. `paths` must outlive the served. Up to `most_kept` bytes of containers are cached,
+ * with its name. `paths` must outlive the result. Up to `most_kept` bytes of containers are cached,
  * not counting the newest one. */
 mv_code mv_served_files_open(mv_arena *arena, const char *const *paths, uint32_t count,
                              uint64_t most_kept, mv_served_files **out, mv_err *err);
@@ -62,8 +62,8 @@ void mv_served_files_close(mv_served_files *served);
  * file again later. */
 void mv_served_files_find_verdicts(mv_served_files *served);
 
-/* Scans the files and folders again. The rows are in `arena`; names belong to the served, until the
- * next scan. If the list is full, new files take the places of deleted ones. */
+/* Scans the files and folders again. The rows are in `arena`; names stay valid until the next scan.
+ * If the list is full, new files take the places of deleted ones. */
 mv_code mv_served_files_look(mv_served_files *served, mv_arena *arena, mv_served_files_list *out,
                              mv_err *err);
 

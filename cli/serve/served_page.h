@@ -1,5 +1,5 @@
-/* memviz.html as `serve` sends it. The page itself may connect to nothing; the served page may
- * connect to its own address, and learns that from an element "served" (web/served.js). */
+/* memviz.html as `serve` sends it. The page itself must not connect anywhere; the served page may
+ * connect to its own address, and is recognized by an element "served" (web/served.js). */
 #ifndef MV_SERVED_PAGE_H
 #define MV_SERVED_PAGE_H
 

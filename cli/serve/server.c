@@ -128,9 +128,9 @@ static void *measure(void *user, const char *asked, struct MHD_Connection *conne
     return (void *)strlen(asked); // NOLINT: a number
 }
 
-/* A target that contains a NUL seems to end there. It and the version lie in one buffer, the line
- * of the request, with blanks between them of which one is a NUL now; where they do not, nothing is
- * known. */
+/* False if the target contains a NUL, where it seems to end. libmicrohttpd keeps the request line
+ * in one buffer, with a NUL after the target and blanks up to the version: any other character
+ * there belongs to the target. True if the two are not in one buffer. */
 static bool is_whole(const char *path, size_t length, const char *version)
 {
     uintptr_t from = (uintptr_t)path + length, to = (uintptr_t)version;

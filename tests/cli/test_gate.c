@@ -242,7 +242,7 @@ LongTest(gate, facts_that_other_tools_do_not_write_are_unknown)
          "--fail-on oom: device 0: XLA's profiler does not record whether a request failed"},
         {0, "--fail-on oom,known " TOOLS "jax.xplane.pb.gz", ""},
         {4, "--fail-on fragmented " TOOLS "jax.xplane.pb.gz",
-         "XLA's profiler does not record what was taken from the device"},
+         "XLA's profiler does not record the memory taken from the device"},
         {4, "--fail-on unknown " TOOLS "jax.xplane.pb.gz", "--fail-on unknown: "},
         {4, "--fail-on oom " TOOLS "jax_memory.prof",
          "JAX's device memory profile does not record"},

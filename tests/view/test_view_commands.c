@@ -71,6 +71,16 @@ Test(view_commands, are_described_and_found_by_name)
     cr_assert_eq(mv_view_command_find("no_such"), MV_DO_NOTHING);
 }
 
+/* The palette expects a number after a command without a key whose help has a semicolon. */
+Test(view_commands, the_palette_finds_commands_with_a_number_of_their_own)
+{
+#define MV_VIEW_COMMAND(name, keys, needs, past, title, help)
+#define MV_VIEW_COMMAND_AS(name, keys, needs, past, title, help, run, arg) \
+    cr_expect(*(keys) || !strchr(help, ';'), #name ": %s", help);
+#include "view/state/commands.def"
+#undef MV_VIEW_COMMAND
+}
+
 Test(view_commands, unavailable_commands_give_the_reason)
 {
     mv_view *view = mvt_view_new(&(mv_view_opts){0});

@@ -264,7 +264,7 @@ Test(view_whatif, a_wrong_item_is_named)
     snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "max_split_size_mb:1\nfly away");
     cr_expect(mvt_scene_says(mvt_view_frame(view), "'max_split_size_mb:1' cannot be replayed"));
     snprintf(mv_view_write(view)->whatif, MV_SEARCH_TEXT, "fly away");
-    cr_expect(mvt_scene_says(mvt_view_frame(view), "not a setting or a change of the code"));
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "not a setting or a code change"));
     mv_view_frame(view, 1280, 1000, 0); /* it is the last row */
     cr_expect(mvt_scene_says(mv_view_frame(view, 1280, 1000, 0), "also ticked"));
     tick(view, "fly away");

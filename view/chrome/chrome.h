@@ -18,21 +18,22 @@ typedef struct {
     mv_box toolbar, banner, main, minimap, splitter, tabs, lower, status;
 } mv_view_layout;
 
-/* The user's position before a switch to another level, which has other events. */
+/* The user's position before a switch to another level, which has different events. */
 typedef struct {
-    const mv_document_device *of; /* of these numbers */
+    const mv_document_device *of; /* the device that these event numbers belong to */
     double from, to;
     uint32_t cursor, a, b;
     bool has_interval;
 } mv_kept_events;
 
-/* Times of a level say the same on all levels; its events do not. */
+/* Times are valid on all levels, event numbers only on one. */
 typedef struct {
     bool is_kept, is_all, has_cursor, has_interval;
     uint32_t device; /* ordinal */
     int64_t from_us, to_us, cursor_us, a_us, b_us;
-    mv_kept_events chosen; /* where the user chose the position: going back there changes nothing */
-    mv_kept_events put;    /* what it became on the shown level: unchanged as long as it is this */
+    mv_kept_events chosen; /* the position that the user chose: restored on return to its device */
+    mv_kept_events put;    /* the position it became on the shown level: still `chosen` while the
+                            * position equals this one */
 } mv_kept_times;
 
 struct mv_chrome {
@@ -40,11 +41,12 @@ struct mv_chrome {
     mv_arena_mark frame_start;
 
     mv_text_field search, palette, export, go, bookmark;
-    uint32_t edited_bookmark; /* the row that the field is about; MV_NO_ROW: a new one */
+    uint32_t edited_bookmark; /* the edited note; MV_NO_ROW: a new one */
     mv_open_dialogue open;
     mv_box search_box;                    /* of the last frame */
-    mv_box tour_box;                      /* the card, likewise */
-    uint32_t overlay_zone, overlay_shape; /* the first ones of the overlay, likewise */
+    mv_box tour_box;                      /* of the tour's card in the last frame */
+    uint32_t overlay_zone, overlay_shape; /* number of zones and shapes painted before the overlay
+                                           * in the last frame */
     uint32_t row;    /* the selected row of an overlay's list: arrows move it */
     uint32_t first;  /* first row shown */
     bool only_panes; /* the frame is for a file: no overlay, no tooltip */
@@ -66,13 +68,14 @@ struct mv_chrome {
     uint32_t banners_closed; /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
     mv_kept_times kept; /* until the device of the next level is shown */
-    mv_kept_times last; /* of the shown level: with `put` */
+    mv_kept_times last; /* on the shown level, together with `put` */
     mv_view_start start;
     bool has_start;
-    bool has_bad_start; /* it does not exist in the file: the view's message says so */
+    bool has_bad_start; /* the position does not exist in the file: the view's message reports
+                         * that */
     struct {
         const mv_document *document;
-        double ms; /* when it was first seen being read; 0: no file is being read */
+        double ms; /* when the file was first seen being read; 0: no file is being read */
     } reading;
 };
 
@@ -120,7 +123,7 @@ void mv_go_paint(mv_view *view, mv_box box);
 void mv_bookmark_paint(mv_view *view, mv_box box);
 void mv_search_paint(mv_view *view);
 
-/* The tour (tour.c): a card beside the part of the window that a step is about. The panes stay in
+/* The tour (tour.c): a card beside the part of the window that the step explains. The panes stay in
  * use. */
 enum { MV_TOUR_STEPS = 5 };
 void mv_tour_paint(mv_view *view, mv_box box);
@@ -128,10 +131,10 @@ void mv_tour_paint(mv_view *view, mv_box box);
 /* The selected row of the command list, its number, and the number of rows; MV_DO_NOTHING: none. */
 mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count);
 
-/* Paints an overlay's sheet with a title in the middle of `box`; returns the box for its content.
- */
+/* Paints an overlay's sheet, with a title, in the middle of `box`; returns the box for its
+ * content. */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
-/* Words of help at its top; returns the rest. */
+/* Paints help text at the top of the box; returns the rest. */
 mv_box mv_chrome_help(mv_ui *ui, mv_box sheet, uint32_t colour, const char *text);
 
 /* Scrolls the list so that its selected row is one of the `shown` rows. */
@@ -146,8 +149,8 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out);
 /* The arguments of a command line that shows the same view; in `arena`. NULL: out of memory. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
 
-/* The members of a session that differ from what the open files show at first, and the notes, in one
- * line: "main state;cursor 77"; "" if none does. NULL when out of memory. */
+/* The members of a session that differ from the open files' initial view, and the notes, in one
+ * line: "main state;cursor 77"; "" if there is no difference. NULL when out of memory. */
 const char *mv_view_link(const mv_view *view, mv_arena *arena);
 
 #endif

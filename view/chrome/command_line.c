@@ -36,8 +36,8 @@ static bool has_hidden(const char *text)
     return false;
 }
 
-/* $'...', as read by bash and zsh: pasting the line into a terminal pastes nothing that the
- * terminal obeys, such as an end-of-paste sequence. */
+/* $'...', as read by bash and zsh: the line contains no control characters, so pasting it cannot
+ * end the paste or run a command. */
 static void add_spelled(words *w, const char *text)
 {
     add(w, "$'");
@@ -98,7 +98,7 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out)
     return out->files != NULL;
 }
 
-/* What the open files show at first: so far as it depends on them. */
+/* The initial view of the open files, where it depends on the files. */
 static mv_session first_session(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -111,7 +111,7 @@ static mv_session first_session(const mv_view *view)
     return first;
 }
 
-/* Marks the members that differ; false: none does. */
+/* Marks the members that differ; false: there is no difference. */
 static bool give_differing(mv_session *session, const mv_session *said)
 {
     bool differs = false;
@@ -175,7 +175,7 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
     said->desk.is_dark = view->desk->is_dark;
 }
 
-/* The members that the options do not express go into --state. */
+/* The members that the options cannot express go into --state. */
 static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_session *said)
 {
     bool differs = give_differing(session, said);

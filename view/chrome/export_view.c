@@ -28,8 +28,8 @@ void mv_export_paint(mv_view *view, mv_box box)
 {
     paint_field(
         view, box, "Export this view", &view->chrome->export,
-        "The ending selects the format: .png or .svg the picture, .html the viewer with this file, "
-        ".tsv the table, .session.");
+        "The ending selects the format: .png or .svg for the picture, .html for the viewer with "
+        "this file, .tsv for the table, or .session.");
 }
 
 void mv_go_paint(mv_view *view, mv_box box)
@@ -48,7 +48,7 @@ void mv_bookmark_paint(mv_view *view, mv_box box)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* Sets *left_out to a sentence about anything missing from the file, if anything is. */
+/* Sets *left_out to a sentence about the parts missing from the file, if there are any. */
 typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
                          mv_err *err);
 

@@ -147,7 +147,7 @@ static void paint_key(mv_ui *ui, mv_box box, key_kind kind)
     }
 }
 
-/* Row 0 is the title of these rows. */
+/* Row 0 is the heading. */
 static void paint_picture_row(mv_view *view, mv_box box, uint32_t row)
 {
     mv_ui *ui = &view->ui;

@@ -141,7 +141,7 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
 
 /* ---- the outline from the last run ------------------------------------------------------- */
 
-/* Whether this device will be shown: the command line's, or the one with the most events. */
+/* Whether this device will be shown: the device in --device, or the one with the most events. */
 static bool is_better(const mv_view *view, const mv_saved_device *s, const mv_saved_device *than)
 {
     uint32_t wish = view->chrome->has_start ? view->chrome->start.device : MV_NO_ROW;

@@ -81,7 +81,7 @@ static uint32_t clock_rows(mv_view *view, mv_menu_row *rows)
     return count;
 }
 
-/* The text of a note has lines of so many letters in tips. */
+/* Maximum letters in a line of a note's text, in tips. */
 enum { NOTE_LINE = 60 };
 
 static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
@@ -186,7 +186,7 @@ static mv_box place_of(mv_view *view, mv_box all, uint32_t rows, float width)
     return box;
 }
 
-/* All of it, its first sentence, or nothing: none is cut. */
+/* The whole text, its first sentence, or nothing: sentences are never cut. */
 static const char *help_that_fits(mv_ui *ui, const char *help, float width)
 {
     const char *end = strstr(help, ". ");
@@ -218,7 +218,7 @@ static void paint_row(mv_view *view, mv_box line, const mv_menu_row *row, bool i
                      row->arg, "edit");
     }
     width = mv_ui_px(ui, TITLE);
-    if (is_of_note) /* its place and its buttons need the rest */
+    if (is_of_note) /* the note's place and buttons take the rest of the row */
         width = fmaxf(line.w - mv_ui_text_width(ui, MV_UI_TEXT, row->help) - mv_ui_px(ui, 16),
                       line.w / 2);
     title = mv_box_cut_left(&line, fminf(width, line.w));

@@ -8,7 +8,7 @@
 typedef struct {
     mv_command_id command;
     uint64_t arg;
-    bool is_on; /* it is shown now */
+    bool is_on; /* shown now */
     const char *title, *help;
 } mv_menu_row;
 

@@ -49,7 +49,8 @@ static bool is_before(const word *a, const word *b)
     return a->y < b->y - 2 || (a->y < b->y + 2 && a->x < b->x);
 }
 
-/* Of the overlay, or of what it covers; in reading order; at most MOST_WORDS. */
+/* The texts of the overlay, or of the panes that it covers; in reading order; at most
+ * MOST_WORDS. */
 static uint32_t words_in(const spoken *s, mv_box box, bool is_over, word words[MOST_WORDS])
 {
     uint32_t count = 0;
@@ -139,7 +140,7 @@ static bool is_chosen(const mv_view *view, const mv_zone *zone)
     }
 }
 
-/* A line for a zone; NULL: it does nothing, something covers it, or memory ran out. */
+/* A line for a zone; NULL if the zone does nothing or is covered, or if memory ran out. */
 static char *line_of(const spoken *s, const mv_zone *zone)
 {
     mv_view *view = s->view;
@@ -154,7 +155,7 @@ static char *line_of(const spoken *s, const mv_zone *zone)
                            is_chosen(view, zone), (double)x, (double)y, text);
 }
 
-/* What is announced when it changes: the moment, or the step of the tour. */
+/* The texts announced when they change: the moment, or the step of the tour. */
 static const char *status_in(const spoken *s, char text[MOST_TEXT])
 {
     const mv_chrome *c = s->view->chrome;

@@ -6,7 +6,7 @@
 
 /* ---- available actions ------------------------------------------------------------------- */
 
-/* "7: what is wrong": the first key of a command, and a short text. */
+/* "7: problems": the first key of a command, and a short text. */
 static const char *hint_of(mv_view *view, mv_command_id id, const char *words)
 {
     const char *keys = view->keymap.keys[id];
@@ -59,7 +59,7 @@ static const char *hint(mv_view *view)
                                hint_of(view, MV_DO_zoom_interval, "zoom to the interval"),
                                hint_of(view, MV_DO_cancel, "clear the interval"));
     return mv_scene_format(
-        scene, "%s" DOT "%s" DOT "%s" DOT "%s", hint_of(view, MV_DO_show_reports, "what is wrong"),
+        scene, "%s" DOT "%s" DOT "%s" DOT "%s", hint_of(view, MV_DO_show_reports, "problems"),
         hint_of(view, MV_DO_peak_in_view, "peak"), hint_of(view, MV_DO_search, "search"), keys);
 }
 
@@ -73,7 +73,7 @@ static const char *time_text(mv_view *view, const mv_document_device *d, uint32_
     return *time ? mv_scene_format(&view->ui.scene, " \xc2\xb7 %s", time) : "";
 }
 
-/* "event 2,150 of 6,562 · 2.948 s", or without the sum. */
+/* "event 2,150 of 6,562 · 2.948 s", or without the total. */
 static const char *event_text(mv_view *view, const mv_document_device *d, bool is_brief)
 {
     uint32_t event = view->now->cursor, count = d->lives.events.count;
@@ -89,7 +89,7 @@ static const char *event_text(mv_view *view, const mv_document_device *d, bool i
                            mv_axis_exact(count, all), time_text(view, d, event));
 }
 
-/* As long as `room` pixels allow. */
+/* The text, cut to `room` pixels. */
 static const char *cursor_text(mv_view *view, const mv_document_device *d, float room)
 {
     mv_levels levels = mv_pyramid_at(&view->levels, view->now->cursor);
@@ -133,7 +133,7 @@ static const char *work_text(mv_view *view)
     return "";
 }
 
-/* "live \xc2\xb7 12 s ago": how old what is shown of a followed recording is. */
+/* "live · 12 s ago": the age of the shown data of a followed recording. */
 static const char *live_text(mv_view *view)
 {
     const mv_view_live *live = &view->live;

@@ -7,9 +7,10 @@
 
 enum {
     WIDE = 1240,  /* from this width on, one row is enough for a file with one level and device, */
-    LEVEL = 120,  /* and with the button of levels */
-    RANKS = 64,   /* or the button of ranks */
-    NARROW = 620, /* below, three rows: the views and the search have no room beside the rest */
+    LEVEL = 120,  /* plus the levels button */
+    RANKS = 64,   /* or the ranks button */
+    NARROW = 620, /* below this width, three rows: the views and the search do not fit beside the
+                   * rest */
     ROW = 32,
     ITEM = 24,
     GAP = 4,
@@ -19,7 +20,7 @@ enum {
 /* Items from left to right, and from right to left, in one row. */
 typedef struct {
     mv_view *view;
-    mv_box left; /* of the row */
+    mv_box left; /* the rest of the row */
 } bar;
 
 static int rows_of(mv_view *view, float width)
@@ -144,7 +145,8 @@ static void search(bar *b)
 
     if (*view->now->search) {
         button(b, true, view->now->show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
-        if (b->left.w > mv_ui_px(ui, SEARCH_AND_HIGHLIGHT)) /* otherwise only its key works */
+        if (b->left.w > mv_ui_px(ui, SEARCH_AND_HIGHLIGHT)) /* otherwise the search opens only by
+                                                             * its key */
             button(b, true, view->now->show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
     }
     box = take(b, b->left.w, false);
@@ -214,7 +216,7 @@ static void level(bar *b)
                                shown < levels->count ? levels->name[shown] : b->view->now->level));
 }
 
-/* The choices alone where their names have no room. */
+/* Shows only the choices if their names do not fit. */
 static void looks(bar *b)
 {
     mv_ui *ui = &b->view->ui;

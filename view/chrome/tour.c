@@ -1,4 +1,4 @@
-/* The tour: what the parts of the window are for, one step after the other. */
+/* The tour: the purpose of the window's parts, one step after the other. */
 #include <math.h>
 
 #include "view/chrome/chrome.h"
@@ -45,7 +45,7 @@ static mv_box zones_of(const mv_ui *ui, mv_command_id command)
     return all;
 }
 
-/* The part of the window that a step is about; empty: it is not shown. */
+/* The part of the window that a step explains; empty: it is not shown. */
 static mv_box target_of(const mv_view *view, uint32_t step)
 {
     const mv_view_layout *l = &view->chrome->layout;
@@ -67,7 +67,8 @@ static mv_box target_of(const mv_view *view, uint32_t step)
     }
 }
 
-/* Above or below a target that leaves room there, otherwise in the middle of it; within `box`. */
+/* The card's place: above or below the target if there is room, otherwise over its middle; within
+ * `box`. */
 static mv_box card_of(const mv_ui *ui, mv_box box, mv_box target)
 {
     float gap = mv_ui_px(ui, 12);

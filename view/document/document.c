@@ -203,7 +203,7 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 
 /* ---- data for a picture ------------------------------------------------------------------ */
 
-/* Pieces of a device's work, short even for a long trace. A piece that is not finished sets
+/* Work on a device is done in pieces that are short even for a long trace. An unfinished piece sets
  * *again. */
 enum { SOME_EVENTS = 1 << 18 /* at most 40 ms in a browser */ };
 

@@ -50,7 +50,7 @@ typedef enum {
 typedef struct {
     uint32_t device; /* ordinal */
     uint32_t events;
-    bool has_lives; /* from the start: lives belong to the caller of mv_loader_borrow */
+    bool has_lives; /* the caller of mv_loader_borrow owns the lives */
     _Atomic int stage;
     _Atomic bool is_unevaluated;
     mv_arena arena;
@@ -65,7 +65,8 @@ typedef struct {
     uint32_t peak_event;
     mv_site_colours site_colours;
     mv_trace_marks trace_marks;
-    uint32_t calls; /* of which the events are parts (level_calls.h); 0: they are not */
+    uint32_t calls; /* number of calls, if the events are parts of calls (level_calls.h); 0: they
+                     * are not */
     /* from MV_DEVICE_REPORTED on */
     mv_leaks leaks;
     mv_leak_outlook outlook;
@@ -74,7 +75,8 @@ typedef struct {
     mv_attribution attribution; /* empty if has_lives; at the peak, without curve and parts; its
                                    categories cover all allocations */
     mv_headline headline;       /* of all reports */
-    uint32_t pieces; /* finished: of the picture, then of the reports; used by the loader only */
+    uint32_t pieces; /* number of finished pieces: of the picture, then of the reports; used by the
+                      * loader only */
     mv_lives_search *lives_search;   /* used by the loader only, while it exists */
     mv_leak_search *leak_search;     /* used by the loader only, while it exists */
     mv_growth_search *growth_search; /* used by the loader only, while it exists */
@@ -102,7 +104,7 @@ struct mv_document {
     bool is_sketch; /* `saved` was made from this run's events. Constant from then on, too */
     _Atomic bool has_saved;
     mv_err failure; /* of MV_DOCUMENT_FAILED */
-    char why[512];  /* `failure` as a sentence: "FILE: byte N: what is wrong" */
+    char why[512];  /* `failure` as a sentence: "FILE: byte N: unknown opcode" */
     mv_arena arena;
     mv_spilled spilled; /* used by the loader only */
     /* from MV_DOCUMENT_OPENED on */
@@ -134,8 +136,8 @@ mv_reports mv_document_reports(const mv_document *document, const mv_document_de
 
 void mv_document_release(mv_document *document);
 
-/* For a document of at least `least_events`: moves the data that the trace and a device have so far
- * to files (parse/model/spill.h), and releases memory of data that was moved before and read again
+/* For a document of at least `least_events`: moves the existing data of the trace and a device to
+ * files (parse/model/spill.h), and releases memory of data that was moved before and read again
  * since. A viewer shows little of a long trace at a time, so most of it need not be in memory.
  * Called after each stage of a device, by the caller of the stages. */
 void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);

@@ -1,6 +1,6 @@
-/* The verdicts about a whole file, on all devices and levels, as `memviz FILE` prints them, whatever
- * is shown. A worker computes them if a file has several levels; if it has one, the loader judges
- * its devices anyway. view/frame/file_badge.h asks for them. */
+/* The verdicts on a whole file, for all devices and levels, as `memviz FILE` prints them,
+ * independent of the shown level. A worker computes them if a file has several levels; for one
+ * level, the loader evaluates all devices anyway. Requested by view/frame/file_badge.h. */
 #ifndef MV_FILE_VERDICTS_H
 #define MV_FILE_VERDICTS_H
 

@@ -17,7 +17,7 @@ typedef struct {
 
 struct mv_slot {
     mv_jobs *jobs;
-    mv_slot *next; /* of all slots */
+    mv_slot *next; /* in the list of all slots */
     mv_job_fn *fn;
     void *context;
     uint32_t ask_bytes;
@@ -40,7 +40,7 @@ struct mv_jobs {
     pthread_cond_t work;
     mv_slot *slots;
     bool is_closing;
-    uint64_t missed; /* queries without their result */
+    uint64_t missed; /* queries that have no result yet */
 };
 
 static void drop(result *r)

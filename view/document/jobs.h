@@ -42,8 +42,8 @@ bool mv_jobs_run_one_task(mv_jobs *jobs);
 /* No query waits and no worker is running. */
 bool mv_jobs_are_idle(mv_jobs *jobs);
 
-/* How many queries did not get their result so far: a frame that adds none shows all results, even
- * if workers finished before it ended. */
+/* The number of queries that did not get their result so far. A frame that adds none shows all
+ * results, even if workers finished before it ended. */
 uint64_t mv_jobs_missed(mv_jobs *jobs);
 
 #endif

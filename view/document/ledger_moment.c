@@ -23,7 +23,7 @@ mv_ledger_question mv_ledger_question_at(const mv_document *document,
     return q;
 }
 
-/* Events of other levels than PyTorch's are not in the file; only their times are. */
+/* On levels other than PyTorch's, event numbers mean nothing in the file: their times are used. */
 static mv_ledger_query ask_of(const mv_ledger_question *q, const mv_trace *read)
 {
     const mv_events *e = &q->device->lives.events;

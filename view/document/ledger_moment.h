@@ -1,5 +1,5 @@
 /* The ledger of the shown device at a moment, for panes: the result of `memviz ledger --at`,
- * whatever memory level is shown. A worker computes it. */
+ * independent of the shown memory level. A worker computes it. */
 #ifndef MV_LEDGER_MOMENT_H
 #define MV_LEDGER_MOMENT_H
 

@@ -27,7 +27,7 @@ MV_PLAIN_END
 static_assert(sizeof(head) == 40, "bump VERSION");
 static_assert(sizeof(mv_saved_device) == 32 + 24 * MV_SAVED_COLUMNS, "bump VERSION");
 
-/* ---- where ------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------- */
 
 static bool has_fitted(int length)
 {
@@ -98,7 +98,7 @@ bool mv_saved_key_of(mv_arena *arena, const char *path, mv_saved_key *out)
     return is_known;
 }
 
-/* ---- what -------------------------------------------------------------------------------- */
+/* ---- the outline ------------------------------------------------------------------------- */
 
 void mv_saved_device_fill(uint32_t device, const mv_pyramid *pyramid, mv_saved_device *out)
 {

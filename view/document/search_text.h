@@ -14,7 +14,7 @@ enum { MV_SEARCH_LINE = 512 };
  * so do frames with the same beginning. "" for MV_NO_FRAME. Returns `out`. */
 const char *mv_search_of_frame(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
-/* Which lines of code are named by a frame alone: of_group[g] is the frame that is the culprit of
+/* The lines of code that a frame alone identifies: of_group[g] is the frame that is the culprit of
  * all stacks of that group of `sites` and of no other; MV_NO_FRAME: none. NULL when out of memory.
  * O(frames of all stacks). */
 const mv_frame_id *mv_frames_of_groups(mv_arena *arena, const mv_trace *trace,

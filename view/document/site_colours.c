@@ -121,7 +121,7 @@ static uint64_t hash_of(const mv_trace *t, uint32_t stack)
     return hash;
 }
 
-/* The stacks with the most bytes at the peak, most first; returns how many there are. */
+/* The stacks with the most bytes at the peak, most first; returns their number. */
 static uint32_t find_largest(mv_arena *scratch, const mv_trace *t, const mv_index *index,
                              uint32_t peak_event, uint32_t largest[MV_NAMED_STACKS])
 {
@@ -149,7 +149,7 @@ static uint32_t find_largest(mv_arena *scratch, const mv_trace *t, const mv_inde
     return count;
 }
 
-/* The largest stacks have colours of their own, all others a paler one that several may share. */
+/* The largest stacks have their own colours; all others have a paler one that several may share. */
 static void colour_by_content(mv_arena *scratch, const mv_trace *t, const mv_index *index,
                               uint32_t peak_event, mv_site_colours *out)
 {

@@ -30,7 +30,7 @@ static bool is_item(mv_span item, const char *text)
     return item.length == strlen(text) && memcmp(item.data, text, item.length) == 0;
 }
 
-/* The bytes of a setting's key, with the colon; 0: the item is a change. */
+/* The length of a setting's key, with the colon; 0: the item is a change. */
 static size_t key_bytes(const char *item)
 {
     size_t length = strcspn(item, " :\n");
@@ -205,7 +205,7 @@ static bool fill_facts(mv_whatif_facts *f, const mv_whatif_question *q)
            add_settings(f) && (add_program(f), add_lines(f));
 }
 
-/* NULL: out of memory; nothing is kept, so that the next question tries again. */
+/* NULL: out of memory; nothing is kept, so the next query tries again. */
 static const mv_whatif_facts *facts_of(mv_whatif_shared *shared, const mv_whatif_question *q)
 {
     mv_whatif_facts *f;
@@ -253,7 +253,7 @@ typedef struct {
     const char *conf;
     uint32_t count;
     mv_code_change changes[MOST_CHANGES];
-    bool is_apart[MOST_CHANGES]; /* a DROP, for its rows: they get a pool instead */
+    bool is_apart[MOST_CHANGES]; /* listed as a DROP, but its rows get their own pool */
     const char *stage, *ranks;   /* of ZeRO; NULL: not ticked */
     const char *why;             /* an item that cannot be used; "" */
 } ticked_items;
@@ -276,7 +276,7 @@ static bool is_change(const char *item, mv_code_change *out, bool *is_apart)
 /* Takes one item; false: out of memory. */
 static bool take_item(ticked_items *t, const char *item)
 {
-    char why[MV_FILTER_WHY] = "not a setting or a change of the code";
+    char why[MV_FILTER_WHY] = "not a setting or a code change";
     size_t key = key_bytes(item);
     mv_code_change change;
     mv_alloc_conf parsed;
@@ -320,7 +320,7 @@ static bool take_zero(ticked_items *t)
     if (!t->stage && !t->ranks)
         return true;
     if (!t->stage || !t->ranks) {
-        t->why = "ZeRO needs two ticks: what is divided, and among how many ranks";
+        t->why = "ZeRO needs two ticks: a stage and a number of ranks";
         return true;
     }
     if (t->count < MOST_CHANGES && mv_number_read(t->ranks, &change.ranks) &&
@@ -350,8 +350,8 @@ static bool take_items(ticked_items *t, const char *items)
     return take_zero(t);
 }
 
-/* Their own pool instead of none, but for blocks from before the trace, which stay where they are;
- * false: out of memory. */
+/* Gives the rows their own pool instead of dropping them, except for blocks from before the trace,
+ * which stay where they are; false: out of memory. */
 static bool set_apart(mv_arena *arena, const ticked_items *items, const mv_alloc_lives *allocs,
                       mv_code_changes *changes)
 {

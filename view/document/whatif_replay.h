@@ -1,11 +1,11 @@
-/* A run replayed with ticked settings and changes of the code (docs/whatif.md): for the What-if tab
- * and the curves over the timeline. view/frame/whatif_asked.c queries it.
+/* A run replayed with ticked settings and code changes (docs/whatif.md): for the What-if tab and
+ * the curves over the timeline. view/frame/whatif_asked.c queries it.
  *
  * The ticked items are lines of a text:
  *
  *     max_split_size_mb:128       a setting; "max_split_size_mb:" leaves the recorded one out
  *     drop site:train.py:62       a change, as `memviz whatif` takes it, without dashes
- *     apart site:train.py:62      these allocations come from a memory pool of their own
+ *     apart site:train.py:62      these allocations come from their own memory pool
  *     zero:2, ranks:8             both together: ZeRO stage 2 on 8 ranks */
 #ifndef MV_WHATIF_REPLAY_H
 #define MV_WHATIF_REPLAY_H
@@ -24,7 +24,8 @@ enum { MV_WHATIF_ITEMS = 8 };
 /* A row of the tab: the values of one setting, or the changes of one group of allocations. */
 typedef struct {
     const char *title;
-    uint64_t bytes; /* that the line of code holds at the peak; 0: the row is not about a line */
+    uint64_t bytes; /* bytes that the line of code holds at the peak; 0: the row is not for a
+                     * line */
     uint32_t count;
     const char *items[MV_WHATIF_ITEMS]; /* [count] */
     const char *names[MV_WHATIF_ITEMS]; /* [count] of the boxes to tick: "128", "drop" */
@@ -59,14 +60,14 @@ MV_PLAIN_END
 typedef struct {
     mv_whatif_question ask;
     const mv_whatif_facts *facts; /* NULL: this memory cannot be replayed */
-    const char *why; /* why nothing was replayed, without a full stop; "": it was, or nothing is
+    const char *why; /* why nothing was replayed, without a full stop; "": replayed, or nothing is
                       * ticked */
     bool has_run;
     mv_trial trial;
     mv_code_changes changes;
     mv_replay_curve curve;
     const char *verdict; /* "saves 239 MiB of 1.19 GiB ..."; "" without a run */
-    const char *notes;   /* how far it can be trusted; "" */
+    const char *notes;   /* how reliable it is; "" */
 } mv_whatif_answer;
 
 /* The most columns of a curve: in a longer trace each has several events. */
@@ -77,7 +78,7 @@ void *mv_whatif_replay(mv_arena *arena, void *shared, const void *ask);
 
 void mv_whatif_release(mv_whatif_shared *shared);
 
-/* The changes of the allocations of a filter; false: out of memory. */
+/* The possible changes of a filter's allocations; false: out of memory. */
 bool mv_whatif_row_of(mv_arena *arena, const char *title, const char *filter, mv_whatif_row *out);
 
 /* Whether an item is ticked. */
@@ -87,8 +88,8 @@ bool mv_whatif_has(const char *items, const char *item);
  * and nothing changes. */
 bool mv_whatif_toggle(char items[MV_SEARCH_TEXT], const char *item);
 
-/* The highest levels after the events [first, end), where the replay reached them; false: it did
- * not. MV_BEFORE counts as the first event. */
+/* The highest levels after the events [first, end), if the replay reached them; else false.
+ * MV_BEFORE counts as the first event. */
 bool mv_whatif_most(const mv_whatif_answer *answer, uint32_t first, uint32_t end, mv_levels *out);
 
 #endif

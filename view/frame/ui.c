@@ -167,7 +167,7 @@ static float line_size(const mv_ui *ui, const mv_ui_lines *l)
     return l->size * ui->scale * (l->is_bold ? 1.1f : 1); /* bold letters are wider */
 }
 
-/* Bytes of `text` that fit a line: to the end, or up to a gap; at least the first part. */
+/* Bytes of `text` that fit a line: up to its end or a gap; at least the first part. */
 static size_t fitting(mv_ui *ui, const mv_ui_lines *l, float width, const char *text)
 {
     const char *end = strstr(text, l->gap);

@@ -41,7 +41,8 @@ typedef struct {
     bool has_no_buttons;        /* the frame is for a file: clickable-only elements are omitted */
     bool is_animating;          /* a pane needs another frame soon */
     mv_box caret;               /* of the last painted field with the keyboard */
-    bool ran_out_of_memory; /* a part of the frame is missing, and will not come: out of memory */
+    bool ran_out_of_memory;     /* a part of the frame is missing and will stay missing: out of
+                             * memory */
 } mv_ui;
 
 static inline bool mv_box_has(mv_box box, float x, float y)
@@ -88,7 +89,7 @@ float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
 const char *mv_ui_longest(const mv_ui *ui, float size, float width, const char *const *texts,
                           uint32_t count);
 
-/* Lines of a text, broken where it contains `gap`. */
+/* A text in lines, broken at `gap`. */
 typedef struct {
     float size, line; /* of letters, and from line to line, at scale 1 */
     uint32_t colour;

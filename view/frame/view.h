@@ -60,7 +60,7 @@ typedef struct {
     bool is_dark;
     bool is_threaded;    /* false: every frame is complete, for tests */
     bool is_cooperative; /* with is_threaded: a single thread, which calls mv_view_run_one_task */
-    bool tries_settings; /* reports say what other settings would save, once replayed */
+    bool tries_settings; /* reports include the savings of other settings, once replayed */
     float scale;         /* 0: 1 */
     uint64_t tile_bytes; /* limit for the memory of tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads: a new frame would look different */
@@ -68,7 +68,7 @@ typedef struct {
     const char *(*paste)(void *user); /* pastes from it; valid until the next call; may be NULL */
     void *user;
     const mv_file_system *files;    /* for the dialogue that opens files; NULL: without a list */
-    const mv_source_files *sources; /* of the recorded program; NULL: none are looked for */
+    const mv_source_files *sources; /* of the recorded program; NULL: source is never shown */
     const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: none */
     bool offers_tour;               /* the tour begins with the first device shown */
 } mv_view_opts;
@@ -94,12 +94,12 @@ struct mv_level_files {
     mv_document **documents; /* [count] */
 };
 
-/* What is known about files that are being written, if the view follows them (view/follow.h). */
+/* The state of files that are being written, if the view follows them (view/follow.h). */
 typedef struct {
     bool is_followed;
     bool is_paused;  /* by the user */
-    bool has_ended;  /* nothing more will come: what is shown is all */
-    double fresh_ms; /* there was nothing newer at this time */
+    bool has_ended;  /* the recordings have ended: everything is shown */
+    double fresh_ms; /* time of the last check that found no newer data */
 } mv_view_live;
 
 /* The names of the devices of all files (device_rows.h). */
@@ -143,13 +143,12 @@ struct mv_view {
 
     mv_slot *verdict_slot;
     const mv_file_verdicts
-        *verdicts; /* of a file with several levels; NULL: none yet. Valid for one
-                                         frame */
+        *verdicts; /* of a file with several levels; NULL: not known yet. Valid for one frame */
     mv_slot *whatif_slot;
     mv_whatif_shared whatif_shared;
     const mv_whatif_answer
-        *whatif; /* of now.whatif; NULL: not asked for, not ready, or without memory.
-                                     * Valid for one frame */
+        *whatif; /* for now.whatif; NULL: nothing ticked, not ready, or out of memory. Valid for one
+                  * frame */
     bool is_whatif_without_memory;
     mv_slot *search_slot;
     /* The matches of now.search on the shown device; NULL: no search, an invalid search, or no
@@ -162,7 +161,7 @@ struct mv_view {
     mv_ui ui;
     mv_pyramid_reader levels;                /* for the shown device, on this thread only */
     const mv_document_device *levels_of;     /* the pyramid that `levels` reads */
-    bool is_incomplete;                      /* some results were not ready for the last frame */
+    bool is_incomplete;                      /* some results were not ready in the last frame */
     double ms;                               /* time of the frame, for animations; 0 in tests */
     mv_box main_box, minimap_box, lower_box; /* in the last frame */
 
@@ -210,7 +209,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms);
 enum { MV_VIEW_TITLE = 300 };
 void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE]);
 
-/* Whether the next frame would look different even without an input: something moves. */
+/* Whether the next frame would look different even without input: something moves. */
 bool mv_view_is_animating(const mv_view *view);
 
 /* With opts.is_cooperative: runs one piece of pending work: a tile, a query, a loading stage. False:
@@ -280,7 +279,7 @@ void mv_search_update(mv_view *view);
 const mv_filter_bits *mv_search_matches(mv_view *view, mv_slot **slot, const mv_document *document,
                                         const mv_document_device *device);
 
-/* Finds view->whatif: once a frame. */
+/* Sets view->whatif: once a frame. */
 bool mv_whatif_open(mv_view *view);
 void mv_whatif_update(mv_view *view);
 

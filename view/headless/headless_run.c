@@ -149,7 +149,7 @@ static bool is_being_read(const mv_document *d)
     return stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_READING;
 }
 
-/* Files that are not shown must be readable, too. Waits until each file was read. */
+/* Files that are not shown must be readable as well. Waits until each file has been read. */
 static mv_code check_others(player *p, mv_err *err)
 {
     for (uint32_t i = 0; i < p->opts->file_count && i < p->view->document_count; i++) {
@@ -320,7 +320,7 @@ static mv_code open_all(player *p, mv_err *err)
     p->view = mv_view_open(o->budget, &opts);
     if (!p->view || !p->raster)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
-    mv_view_begin_at(p->view, &o->start); /* first: a small file is ready at once */
+    mv_view_begin_at(p->view, &o->start); /* before adding files: a small file is ready at once */
     for (uint32_t i = 0; i < o->file_count; i++)
         mv_view_add(p->view, o->files[i]);
     return MV_OK;
@@ -350,7 +350,7 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         code = mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", p.view->message);
     }
     if (code == MV_OK)
-        code = check_others(&p, err); /* first: a failure leaves no picture */
+        code = check_others(&p, err); /* before the picture: a failure must leave none */
     if (code == MV_OK && play->script)
         code = run_script(&p, play, err);
     if (code == MV_OK && play->bench_frames)

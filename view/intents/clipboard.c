@@ -45,7 +45,7 @@ static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, s
             snprintf(line, sizeof line, ":%lld ", (long long)trace->frames.line[row]);
         at += (size_t)snprintf(out ? out + at : NULL, out ? size - at : 0, "%s%s%s", file, line,
                                function);
-        if (out) { /* one line for each frame, without characters that a terminal obeys */
+        if (out) { /* one line for each frame, without control characters */
             mv_utf8_sanitize(out + from);
             at = from + strlen(out + from);
             out[at] = '\n';

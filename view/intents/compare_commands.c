@@ -3,8 +3,8 @@
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"
 
-/* Whether this alignment could lay another device over the shown one; the compared device, if there
- * is one. */
+/* Whether another device can be laid over the shown one in this alignment: the compared device, if
+ * there is one, else any. */
 static bool is_possible(mv_view *view, mv_align by)
 {
     const mv_document_device *here = mv_view_device(view), *compared = mv_view_other(view);
@@ -70,7 +70,7 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
     if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
         return;
     to = mv_rank_alignment(view, &row);
-    if (row.level) { /* which keeps the moment of the cursor */
+    if (row.level) { /* show_row keeps the moment of the cursor */
         mv_view_move_cursor(view, (uint32_t)place);
         show_row(view, &row);
         return;

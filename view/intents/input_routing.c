@@ -219,7 +219,7 @@ static void capture(mv_view *view, mv_pane pane, mv_box box, uint8_t button)
     mv_change_begin(view);
 }
 
-/* The right button chooses what is under the pointer, and lists what can be done with it. */
+/* The right button selects the item under the pointer, and lists the actions for it. */
 static void press_right(mv_view *view, const mv_input *input, const mv_zone *zone)
 {
     bool is_row = zone && (zone->command == MV_DO_table_row || zone->command == MV_DO_report_row);

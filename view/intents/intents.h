@@ -36,9 +36,9 @@ bool mv_intents_open(mv_view *view);
 /* Shows a device of a file completely; rows of view->documents and of its devices. */
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 
-/* For a view of newer data of the same files (view/renewal.h). The first opens the files of the view
- * that is shown, at its level; false: something was missing, and has to be read first. The second
- * takes its state over, with the numbers that its events and blocks have there; false: as above. */
+/* For a view of newer data of the same files (view/renewal.h). The first opens the files of `from`
+ * at its level; false: data was missing, and must be read first. The second takes over the state of
+ * `from`, with event and block numbers of the newer data; false: as above. */
 bool mv_view_catch_up(mv_view *to, const mv_view *from);
 bool mv_view_take_over(mv_view *to, const mv_view *from);
 
@@ -68,8 +68,8 @@ bool mv_go_to(mv_view *view, const char *where);
 bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *event, char *why,
                   uint32_t why_size);
 
-/* A note at the cursor, with its window and interval; false: no text, or no room. The second takes
- * the text from its field, for the note that it is about. */
+/* Writes a note at the cursor, with its window and interval; false: no text, or no room. The second
+ * takes the text from the field, for the note that the field edits. */
 bool mv_bookmark_set(mv_view *view, const char *text);
 bool mv_bookmark_typed(mv_view *view);
 
@@ -137,14 +137,15 @@ void mv_tour_offer(mv_view *view);
 /* Enter and arrows step through the tour, Escape ends it. False: no tour, or another key. */
 bool mv_tour_input(mv_view *view, const mv_input *input);
 
-/* Keyboard navigation in the window (view/state/spot.h): uses arrows, Enter and similar keys; a
- * click moves it too, without a mark. */
+/* Keyboard navigation in the window (view/state/spot.h): uses arrows, Enter and similar keys. A
+ * click moves the position too, but does not mark it. */
 bool mv_spot_input(mv_view *view, const mv_input *input);
 void mv_spot_clicked(mv_view *view, const mv_zone *zone);
 
-/* Gives an input to a pane, as below. A key without a command, such as an arrow, goes to the pane
- * that has the keyboard outside its zones (view->spot.command is MV_DO_NOTHING), or after the last
- * zone: a pane that uses it keeps and marks its own position. */
+/* Gives an input to a pane, as described below. A key without a command, such as an arrow, goes to
+ * the pane if the keyboard is inside the pane but not in one of its zones (view->spot.command is
+ * MV_DO_NOTHING), or after its last zone: a pane that uses the key keeps and marks its own
+ * position. */
 bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input);
 
 /* Pointer handling of a pane: events in its box and, after a press inside, all events until the

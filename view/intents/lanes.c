@@ -1,5 +1,5 @@
-/* Commands for the lanes of the ranks: pinned, folded, in another order, of all levels. Their number
- * names the lane, from 1 on; 0: the lane at the keyboard, or else the shown device's. */
+/* Commands for the lanes of the ranks: pin, fold, order, levels. Their number is that of the lane,
+ * from 1 on; 0: the lane at the keyboard, or else the shown device's. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"
@@ -62,7 +62,8 @@ void mv_do_lane_fold(mv_view *view, uint64_t arg)
     write_lanes(view, &c);
 }
 
-/* Swaps a lane with its neighbour, within the pinned or the other lanes; the keyboard stays at it. */
+/* Swaps a lane with its neighbour, within the pinned or the other lanes; the keyboard stays at the
+ * lane. */
 static void move_lane(mv_view *view, uint64_t arg, bool is_down)
 {
     lane_change c;

@@ -137,8 +137,8 @@ static bool has_same_interval(const mv_kept_events *a, const mv_kept_events *b)
     return a->has_interval == b->has_interval && a->a == b->a && a->b == b->b;
 }
 
-/* A level has events at few times: what the user has not changed since the last switch stays where
- * it was chosen, whatever event of this level is nearest. */
+/* Levels have few events: a position that the user has not changed since the last switch keeps the
+ * chosen time, not the time of this level's nearest event. */
 static mv_kept_times times_of(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);

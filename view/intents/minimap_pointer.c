@@ -1,5 +1,6 @@
-/* The pointer in the minimap: below the allocator's state it moves the moment; else it drags the timeline's window or one of its edges; a drag outside the
- * window, or when everything is shown, makes a new window. */
+/* The pointer in the minimap. Below the allocator's state it moves the moment. Otherwise it drags
+ * the timeline's window or one of its edges; a drag outside the window, or while everything is
+ * shown, makes a new window. */
 #include <math.h>
 
 #include "view/intents/intents.h"

@@ -121,7 +121,7 @@ void mv_view_go(mv_view *view, const mv_listing_place *place, const char *only)
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/* Whether such a device exists, as far as is known. */
+/* Whether such a device exists, if that is known yet. */
 static bool is_there(const mv_view *view, uint32_t file, uint32_t device)
 {
     const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
@@ -189,8 +189,8 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
         mv_level_write(view, start->level ? start->level : start->session->now.level);
 }
 
-/* The command line requested something that cannot be shown: the window reports it; without a
- * window the viewer ends. */
+/* Called if the command line requested something that cannot be shown: a window reports it; without
+ * a window the viewer ends. */
 static void say_start(mv_view *view, const char *why)
 {
     mv_view_say(view, true, "%s", why);

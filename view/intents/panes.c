@@ -52,7 +52,8 @@ void mv_do_details_fold(mv_view *view, uint64_t arg)
     now->unfolded ^= (uint64_t)1 << arg;
 }
 
-/* A verdict about another level or device: it is shown, and its own reports name the place. */
+/* A verdict on another level or device: shows that level or device, whose own reports name the
+ * place. */
 static void show_elsewhere(mv_view *view, const mv_report_row *row)
 {
     char level[MV_SEARCH_TEXT];

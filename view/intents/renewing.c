@@ -1,7 +1,7 @@
-/* Takes the state of a view over into a view of newer data of the same files: every event, block and
- * segment gets the number that it has there. Numbers stay while a recording only grows; they change
- * when a call that took long is added to earlier events, when old events are folded
- * (docs/recorder.md), and when the file is replaced. */
+/* Takes the state of a view over into a view of newer data of the same files: every event, block
+ * and segment gets its number in the newer data. Numbers stay the same while a recording only
+ * grows; they change when a call that took long is added to earlier events, when old events are
+ * folded (docs/recorder.md), and when the file is replaced. */
 #include <math.h>
 
 #include "view/document/moment_text.h"
@@ -119,7 +119,7 @@ static void move_window(const pair *p, double *from, double *to, uint32_t *a, ui
     *b = (uint32_t)edge_in(p, *b);
 }
 
-/* As mv_view_choose for a device that is not known yet. */
+/* Resets the position, as mv_view_choose does for a device that is not known yet. */
 static void forget_place(mv_view_state *s)
 {
     s->device = s->pinned = s->pinned_segment = s->unfolded_of = MV_NO_ROW;
@@ -128,7 +128,7 @@ static void forget_place(mv_view_state *s)
     s->has_interval = false;
 }
 
-/* Numbers of another level than the shown one are not known here. */
+/* Numbers of levels other than the shown one cannot be converted here. */
 static void move_state(const mv_view *to, const mv_view *from, mv_view_state *s)
 {
     pair p;
@@ -166,8 +166,8 @@ static void move_bookmarks(const mv_view *to, const mv_view *from, mv_bookmarks 
     }
 }
 
-/* A window that reached to the last event, and a cursor on it, do so again. The window keeps its
- * width, as its clock shows it; one that showed everything does so again. */
+/* A window that reached to the last event, or a cursor on it, follows the new end. The window keeps
+ * its width on its clock; a window that showed everything shows everything again. */
 static void follow_end(const mv_view *from, const pair *p, mv_view_state *s)
 {
     const mv_events *was = &p->was->events, *is = &p->is->events;
@@ -249,5 +249,5 @@ void mv_do_follow(mv_view *view, uint64_t arg)
     (void)arg;
     view->live.is_paused = !view->live.is_paused;
     mv_view_say(view, false, "%s",
-                view->live.is_paused ? "what is shown stays" : "newer data is shown as it comes");
+                view->live.is_paused ? "newer data is not shown" : "newer data is shown");
 }

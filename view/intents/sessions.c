@@ -85,7 +85,7 @@ bool mv_view_add_file(mv_view *view, const char *path)
 {
     mv_document *document = NULL;
 
-    if (!*path) { /* no session could name this file */
+    if (!*path) { /* a session could not name this file */
         mv_view_say(view, true, "%s", "not opened: the file name is empty");
         return false;
     }

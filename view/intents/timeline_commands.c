@@ -281,7 +281,7 @@ void mv_do_select_range(mv_view *view, uint64_t arg)
 
 /* ---- the cursor --------------------------------------------------------------------------- */
 
-/* From call to call, where events are parts of calls. */
+/* Moves from call to call if events are parts of calls. */
 static int64_t call_at(const mv_view *view, int64_t at, int64_t by)
 {
     const mv_trace *trace = &mv_view_document(view)->trace;

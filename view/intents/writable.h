@@ -63,7 +63,7 @@ void mv_level_open_lanes(mv_view *view);
 /* Shows another level at the same time. */
 void mv_level_go(mv_view *view, const char *level);
 
-/* Before a frame: no moment is in the middle of a call (view/document/level_calls.h). */
+/* Before a frame: moves a moment that is in the middle of a call (view/document/level_calls.h). */
 void mv_level_settle_cursor(mv_view *view);
 
 /* Moves to the time shown on the previous level, once the device is ready. */

@@ -3,7 +3,7 @@
  *
  * The bits of the bytes, lowest first, form 13-bit numbers, lowest bit first; each is written as
  * its remainder modulo 91 and its quotient. The last number is padded with zeros: up to 6 bits
- * become one letter. web/shell.js decodes them; web/make_page.py encodes them, too. */
+ * become one letter. web/shell.js decodes them; web/make_page.py also encodes them. */
 #ifndef MV_LETTERS_H
 #define MV_LETTERS_H
 

@@ -178,7 +178,7 @@ static uint32_t device_of(const mv_trace *trace, uint32_t row)
     return 0;
 }
 
-/* After the last remaining event at or before `event`. */
+/* The moment after the last remaining event at or before `event`. */
 static uint32_t moment_at(const mv_thinned *t, uint32_t device, uint32_t event)
 {
     uint32_t before = event == MV_BEFORE ? 0 : mv_thinned_before(t, device, event + 1);
@@ -265,7 +265,7 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
     if (!place)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
                        "memviz.html has no placeholder for a snapshot");
-    /* The page contains the whole file, whatever level the trace shows. */
+    /* The page contains the whole file, independent of the trace's level. */
     if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
     if (c.has_session && !(state = mv_session_line(scratch, &c.session)))

@@ -41,7 +41,7 @@ static void find_window(const mv_finding *f, uint32_t events, mv_finding_place *
     out->to = events - last > around ? last + around : events;
 }
 
-/* Whether a block is one of those that the finding counts; pins are listed already. */
+/* Whether the finding counts a block; pins are listed already. */
 static bool is_waiting(const mv_lives *lives, uint32_t row, uint32_t event)
 {
     return mv_alloc_is_active(lives, row, event) && !mv_alloc_is_allocated(lives, row, event);
@@ -116,8 +116,8 @@ static bool find_search(mv_arena *arena, const mv_document *document, const mv_d
 
 /* ---- other settings ---------------------------------------------------------------------- */
 
-/* The items that turn the recorded settings into the advised ones: one, or for the defaults all
- * that leave a recorded one out. NULL when out of memory. */
+/* The items that change the recorded settings into the advised ones: one item; or for the defaults,
+ * all items that remove a recorded setting. NULL when out of memory. */
 static const char *ticks_of_setting(mv_arena *arena, const char *recorded, const char *setting)
 {
     const char *defaults = "", *before = "";
@@ -139,7 +139,7 @@ static const char *ticks_of_setting(mv_arena *arena, const char *recorded, const
     return *setting ? "" : defaults;
 }
 
-/* What the first advice changes. */
+/* The items of the first advice. */
 static const char *find_ticks(mv_arena *arena, const mv_document *document,
                               const mv_frame_id *frames, const mv_whatif *whatif)
 {

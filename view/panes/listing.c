@@ -66,7 +66,7 @@ const char *mv_listing_words(const mv_trace *trace, const mv_listing_place *plac
     rest += *rest == ' ' && !*line;
     length = snprintf(out, MV_SEARCH_TEXT, "%s%s%s%s", only, *only && (*line || *rest) ? " " : "",
                       line, rest);
-    if (length >= MV_SEARCH_TEXT) /* a part of a filter would be another filter */
+    if (length >= MV_SEARCH_TEXT) /* a truncated filter would be another filter */
         *out = 0;
     return out;
 }
@@ -91,7 +91,7 @@ static int by_cell(const void *left, const void *right, const void *context)
     case MV_CELL_TEXT:
         order = strcmp(x.text, y.text);
         break;
-    case MV_CELL_EVENT: /* MV_BEFORE is the least */
+    case MV_CELL_EVENT: /* MV_BEFORE is the smallest */
         order = ((uint32_t)(x.number + 1) > (uint32_t)(y.number + 1)) -
                 ((uint32_t)(x.number + 1) < (uint32_t)(y.number + 1));
         break;

@@ -65,23 +65,23 @@ typedef union {
 /* The place of a row in the picture. */
 typedef struct {
     bool has_event;
-    uint32_t event; /* to move the cursor to */
+    uint32_t event; /* where to move the cursor */
     uint32_t alloc; /* to pin, or MV_NO_ROW */
     bool has_window;
-    uint32_t from, to; /* events to show */
-    /* A filter for the row's blocks: of the line, then `search`. Only mv_listing_words joins them,
-     * since a term for a line takes time. */
+    uint32_t from, to; /* events to show in the window */
+    /* A filter for the row's blocks: `line`, then `search`. Only mv_listing_words joins them,
+     * because finding a line's term takes time. */
     const char *search; /* "": none */
     const char *level;  /* memory level, to be shown first; NULL: any */
     uint64_t hole;      /* address of free memory, to be shown in the allocator's state; 0: none */
-    uint32_t segment;   /* that contains it: to pin */
+    uint32_t segment;   /* the segment with the hole, to pin */
     bool has_line;
-    mv_frame_id line;  /* blocks of this line of code; MV_NO_FRAME: */
-    mv_stack_id stack; /* of the stacks that are one line with this */
+    mv_frame_id line;  /* filter by this line of code; MV_NO_FRAME: by `stack` */
+    mv_stack_id stack; /* filter by the stacks with the same line as this one */
 } mv_listing_place;
 
-/* The filter of a place; `only`: the filter whose hits alone the table counts, "" for all. "": there
- * is none. O(frames) with a line. Returns `out`. */
+/* The filter of a place. `only`: the only hits that the table counts; "": it counts all blocks. ""
+ * without a filter. O(frames) with a line. Returns `out`. */
 const char *mv_listing_words(const mv_trace *trace, const mv_listing_place *place, const char *only,
                              char out[MV_SEARCH_TEXT]);
 
@@ -95,8 +95,8 @@ typedef struct {
     mv_cell *cells;           /* [count][column_count]; NULL: events */
     mv_listing_place *places; /* [count]; NULL: events */
     uint32_t
-        *order;   /* [count] rows in sorted order; for events, those that pass the filter of rows,
-                      * and of a call the last. NULL: all */
+        *order;   /* [count] rows in sorted order. Events: only those that pass the filter of rows,
+                   * and of each call only the last event. NULL: all */
     uint32_t all; /* rows without a filter of rows */
     const mv_cell *total; /* [column_count] a last row that is not sorted; NULL: none */
     const char *note;     /* one line: the content of the table, and its sums */
@@ -134,8 +134,8 @@ typedef struct {
     const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
     const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS], filtered by `only` */
     const mv_filter_bits *only;  /* by row of lives->allocs: only these are counted; NULL: all */
-    const char *rows; /* only rows that contain this text, in letters of either case, in a
-                                  * cell as it is shown; NULL, "": all */
+    const char *rows; /* only rows with this text in a cell as shown, ignoring case; NULL, "":
+                       * all */
 } mv_listing_query;
 
 /* O(rows alive, sorted); LINES and CATEGORIES also read the events of the interval. Everything is

@@ -510,7 +510,7 @@ uint32_t mv_details_alloc(const mv_view *view)
     return mv_details_question(view).alloc;
 }
 
-/* Rows of a device that is no longer shown have no story. */
+/* Rows of a device that is no longer shown have no description. */
 static bool is_question(const mv_explanation_question *q)
 {
     const mv_lives *lives = &q->device->lives;

@@ -21,7 +21,7 @@ typedef struct {
 
 /* ---- the query --------------------------------------------------------------------------- */
 
-/* Segments and differences include all blocks, whatever is isolated. */
+/* Segments and differences include all blocks, even while hits are isolated. */
 static bool counts_hits(uint32_t source)
 {
     return source != MV_FLAMES_SEGMENTS && source != MV_FLAMES_CHANGE;
@@ -231,7 +231,7 @@ static const char *share_of(const flame_frame *p, uint64_t weight)
     return weight && share < 0.1 ? "<0.1 %" : mv_panel_say(p->view, "%.1f %%", share);
 }
 
-/* "\n71,303,168 bytes\n/home/me/train.py", as far as known. */
+/* "\n71,303,168 bytes\n/home/me/train.py": the parts that are known. */
 static const char *more_of(const flame_frame *p, const mv_flame_node *node)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? node->blocks : node->bytes;
@@ -288,7 +288,7 @@ static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
                  (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = colour, .width = width});
 }
 
-/* The text in a box, in as many lines as it has room for. */
+/* The text in a box, in as many lines as fit. */
 static void label_box(const flame_frame *p, const mv_icicle_box *box, mv_icicle_shape *shape)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
@@ -388,7 +388,7 @@ static bool has_room(const flame_frame *p, float width)
     return count > 0 && width >= 0;
 }
 
-/* The meaning of the colours, as far as it fits; returns the rest of the line. */
+/* The meaning of the colours, or the part that fits; returns the rest of the line. */
 static mv_box paint_key(flame_frame *p, mv_box line)
 {
     mv_icicle_key keys[MV_ICICLE_KEYS];
@@ -414,7 +414,7 @@ static mv_box paint_key(flame_frame *p, mv_box line)
     return line;
 }
 
-/* In the window: in the head if the whole key fits there, or in an empty line below the boxes, or
+/* In a window: in the head if the whole key fits there, else in an empty line below the boxes, else
  * the part that fits in the head. */
 static void paint_live_key(flame_frame *p, mv_box room_in_head)
 {

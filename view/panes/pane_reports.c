@@ -9,10 +9,10 @@
 enum {
     KIND = 124, /* pixels at scale 1 */
     LEAST_CULPRIT = 120,
-    NARROW = 600,            /* below, a row has its words under its line of code, */
-    INDENT = 12,             /* this far from its kind */
+    NARROW = 600,            /* below this width, a row's text is under its line of code, */
+    INDENT = 12,             /* indented by this much */
     MOST_LINES = 16,         /* of a sentence */
-    MOST_COOPERATIVE = 20000 /* events: the replays of more would take a page's thread too long */
+    MOST_COOPERATIVE = 20000 /* events: replaying more would block a page's thread for too long */
 };
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     mv_panel_lines lines;
 } reports_frame;
 
-/* First without the replays of other settings, then with them. */
+/* The findings: first without the replays of other settings, then with them. */
 static const mv_findings_answer *ask(mv_view *view)
 {
     const mv_findings_answer *a = view->panels->findings_shown;
@@ -45,7 +45,7 @@ static const mv_findings_answer *ask(mv_view *view)
         a = NULL;
     view->panels->findings_shown = a;
     if (a && can_try && !q.tries)
-        view->ui.is_animating = true; /* the next frame asks for more */
+        view->ui.is_animating = true; /* the next frame requests more */
     return a;
 }
 
@@ -62,7 +62,7 @@ static void add(mv_panels *panels, mv_report_row row)
         panels->reports[panels->report_count++] = row;
 }
 
-/* Whether a verdict about another level or device is worth a row here. */
+/* Whether a verdict on another level or device gets a row here. */
 static bool is_reported(const mv_view *view, const mv_verdict *v)
 {
     bool is_shown = strcmp(v->level, mv_view_level_name(view)) == 0 &&
@@ -137,7 +137,7 @@ static void find_rows(mv_view *view, const mv_findings *findings)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* A verdict about leaks is of the shown level alone. */
+/* The title names the level if it is a verdict on leaks, which is about the shown level only. */
 static const char *title_of(reports_frame *p, const mv_report_row *row)
 {
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
@@ -152,7 +152,7 @@ static const char *title_of(reports_frame *p, const mv_report_row *row)
     return mv_panel_say(p->view, "%s: %s", *memory ? memory : "the whole device", row->text);
 }
 
-/* The column is as wide as its texts, within what the titles leave. */
+/* The column of lines of code is as wide as its texts, but leaves room for the titles. */
 static void measure(reports_frame *p)
 {
     float room, titles = 0;
@@ -173,13 +173,13 @@ static void measure(reports_frame *p)
     p->culprit = p->is_narrow ? room : fminf(p->culprit, fmaxf(room - titles, room / 2));
 }
 
-/* Where words begin in lines of their own. */
+/* The left edge of text that has its own lines. */
 static float text_left(const reports_frame *p)
 {
     return (p->is_narrow ? mv_ui_px(p->ui, INDENT) : p->kind) + mv_ui_px(p->ui, MV_UI_PAD + 4);
 }
 
-/* Whether the line of code has its column; one that is too long is among the words. */
+/* Whether the line of code is in its column; one that is too long becomes part of the text. */
 static bool has_column(const reports_frame *p, const mv_report_row *row)
 {
     return *row->where && mv_ui_text_width(p->ui, MV_UI_TEXT, row->where) <=
@@ -193,8 +193,7 @@ static const char *words_of(reports_frame *p, const mv_report_row *row)
     return mv_panel_say(p->view, "%s: %s", row->where, title_of(p, row));
 }
 
-/* Whether the words of the row have lines of their own, since they do not fit beside the line of
- * code. */
+/* Whether the row's text has its own lines, because it does not fit beside the line of code. */
 static bool is_stacked(reports_frame *p, const mv_report_row *row)
 {
     float room = p->lines.box.w - p->kind - mv_ui_px(p->ui, 2 * MV_UI_PAD + 4);
@@ -205,7 +204,7 @@ static bool is_stacked(reports_frame *p, const mv_report_row *row)
     return mv_ui_text_width(p->ui, MV_UI_TEXT, words_of(p, row)) > room - (has ? p->culprit : 0);
 }
 
-/* What a click on the row does; NULL: nothing. */
+/* The tooltip for a click on the row; NULL: a click does nothing. */
 static const char *hint_of(const reports_frame *p, const mv_report_row *row)
 {
     const mv_finding *f = row->finding == MV_NO_ROW ? NULL : &p->findings->rows[row->finding];
@@ -258,7 +257,7 @@ static void paint_more(reports_frame *p, const mv_report_row *row, bool is_visib
         mv_panel_wrap(&p->lines, left, width, theme->faint_text, 1, hint);
 }
 
-/* The place of the next line, if it can be seen, without taking it. */
+/* The box of the next line if it is visible; does not use up the line. */
 static mv_box next_line(const reports_frame *p)
 {
     const mv_panel_lines *l = &p->lines;
@@ -274,7 +273,7 @@ static void paint_finding(reports_frame *p, uint32_t i)
     const mv_report_row *row = &p->rows[i];
     bool is_shown = i == p->view->now->report_row, is_over = is_stacked(p, row);
     float top = p->lines.y, left = text_left(p);
-    /* Without a line of code the words begin beside the kind, if its column is theirs. */
+    /* Without a line of code, the text begins beside the kind, if it fills that column too. */
     bool is_beside = is_over && !p->is_narrow && !has_column(p, row);
     mv_box line = is_beside ? next_line(p) : mv_panel_line(&p->lines);
 

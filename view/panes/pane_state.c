@@ -12,14 +12,15 @@
 
 enum {
     LINE = 16,    /* for the texts above the rows, in pixels at scale 1 */
-    WIDE = 1800,  /* from this width on, the event's effect has one line, otherwise two */
-    NARROW = 700, /* below, the event has three, and each of the sums two; the buttons have one */
+    WIDE = 1800,  /* from this width on, the event's effect has one line; below, two */
+    NARROW = 700, /* below this width, the event has three lines, and each of the sums two; the
+                   * buttons have one */
     BUTTON = 118,
     BUTTON_IDEAL = 56,
     ROW = 15,          /* height of a row, approximately */
     EVENTS = 330,      /* width of the list of events: a quarter of the pane, */
-    MOST_EVENTS = 560, /* at least and at most */
-    LEAST_ROWS = 560,  /* width of the rows beside it */
+    MOST_EVENTS = 560, /* within these limits */
+    LEAST_ROWS = 560,  /* minimum width of the segments beside the list */
     EVENT_ACTION = 96,
     EVENT_SIZE = 70
 };
@@ -299,7 +300,7 @@ static void paint_head(state_frame *p, mv_box head)
         "Hatched: freed, but a stream may still use it. Empty: free. Dark edge: lost to rounding. "
         "Grey bars: small blocks; the height shows how full they are.");
     event = mv_box_cut_top(&head, (float)most * mv_ui_px(p->ui, LINE));
-    if (most > 2) { /* the buttons have a line of their own */
+    if (most > 2) { /* the buttons have their own line */
         mv_box line = mv_box_cut_top(&event, mv_ui_px(p->ui, LINE));
         paint_button(p, &line);
         most--;
@@ -346,7 +347,8 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the events around the cursor --------------------------------------------------------- */
 
-/* The last event of the cursor's call; before all events, of the first. */
+/* The last event of the call that contains the cursor's event; before the first event, that of the
+ * first call. */
 static uint32_t cursor_call(const state_frame *p)
 {
     uint32_t cursor = p->view->now->cursor;
@@ -384,8 +386,8 @@ static void paint_event(state_frame *p, mv_box line, uint32_t event, float numbe
     mv_ui_zone(p->ui, whole, MV_DO_go_to_event, event, "");
 }
 
-/* The first row of a list of `room` calls: the cursor's stays in the middle, as far as there are calls
- * around it. Where events are not parts of calls, each is one. */
+/* The first row of a list of `room` calls, with the cursor's call in the middle if there are enough
+ * calls around it. Events that are not part of calls count as calls. */
 static uint32_t first_call(const state_frame *p, uint32_t room)
 {
     const mv_trace *trace = &p->document->trace;
@@ -425,7 +427,7 @@ static void paint_events(state_frame *p, mv_box pane)
     if (box.w <= 0 || room == 0 || count == 0)
         return;
     mv_ui_text(p->ui, mv_box_cut_top(&box, h), MV_UI_SMALL, p->ui->theme->faint_text,
-               MV_ANCHOR_START, "events: click one, or turn the wheel");
+               MV_ANCHOR_START, "events: click one, or use the wheel");
     p->view->panels->heap_events = box;
     for (uint32_t event = first_call(p, room), row = 0; row < room; row++) {
         paint_event(p, mv_box_cut_top(&box, h), event, number);

@@ -158,7 +158,7 @@ static void paint_bar(mv_view *view, mv_box bar, const ideal_answer *a)
     mv_ui_zone(
         &view->ui, bar, MV_DO_NOTHING, 0,
         "The blocks in use at this moment in the best placement found for the whole run. Dark "
-        "frame: what it needs. Grey frame: what was reserved at the peak.");
+        "frame: the memory that it needs. Grey frame: the memory reserved at the peak.");
 }
 
 void mv_state_ideal_paint(mv_view *view, mv_box box)
@@ -181,7 +181,7 @@ void mv_state_ideal_paint(mv_view *view, mv_box box)
     if (!a || a->ask.device != ask.device) {
         mv_panel_wrap(&lines, 0, box.w, view->ui.theme->faint_text, LINES,
                       a || !is_current ? "ideal: looking for the best placement ..."
-                                       : "ideal: memory is out");
+                                       : "ideal: out of memory");
         return;
     }
     mv_panel_wrap(&lines, 0, box.w, view->ui.theme->text, LINES, a->of->text);

@@ -22,7 +22,7 @@ typedef struct {
     const mv_listing_answer *answer;
     mv_box box;        /* box of the rows, without the scroll bar */
     float rest;        /* width of columns without a fixed width */
-    uint32_t left_out; /* columns, a bit each: they have no room */
+    uint32_t left_out; /* one bit for each column that does not fit */
     uint32_t room;     /* rows that fit */
 } tables_frame;
 
@@ -69,7 +69,7 @@ static const mv_listing_answer *ask(mv_view *view)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Leaves out columns from the right until the texts have room. Returns the width of the rest. */
+/* Drops columns from the right until the texts fit. Returns the width of the rest. */
 static float leave_out(tables_frame *p, float used, float room, bool only_places)
 {
     const mv_listing *t = &p->answer->table;
@@ -210,7 +210,7 @@ static void follow_cursor(tables_frame *p)
         *first = row > p->room / 2 ? row - p->room / 2 : 0;
 }
 
-/* The row at the keyboard stays visible, too. */
+/* The row at the keyboard also stays visible. */
 static void follow_spot(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind], row;
@@ -228,7 +228,7 @@ static uint32_t event_of(const mv_listing *table, uint32_t row)
     return table->order ? table->order[row] : row;
 }
 
-/* Where hits of the search are allocated, beside the scroll bar of the events. */
+/* Marks the allocations of the search's hits beside the scroll bar of the events. */
 static void paint_hits(tables_frame *p, mv_box whole)
 {
     const mv_listing *t = &p->answer->table;
@@ -304,7 +304,7 @@ static void paint_filter(tables_frame *p, mv_box box)
     mv_ui_zone(p->ui, box, MV_DO_filter_rows, 0, NULL);
 }
 
-/* Buttons for the tables, the filter of rows, and the note with the button to copy; returns the
+/* Paints buttons for the tables, the filter of rows, and the note with the copy button; returns the
  * rest of the pane. */
 static mv_box paint_head(tables_frame *p, mv_box pane)
 {

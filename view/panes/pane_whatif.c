@@ -1,5 +1,5 @@
-/* Settings and changes of the code to tick, and the memory that the replayed run needs. The
- * timeline shows the replayed curves (timeline_whatif.c). */
+/* Settings and code changes to tick, and the memory that the replayed run needs. The timeline shows
+ * the replayed curves (timeline_whatif.c). */
 #include <math.h>
 
 #include "view/panes/panels.h"
@@ -17,7 +17,7 @@ typedef struct {
     mv_ui *ui;
     const mv_whatif_answer *answer;
     mv_panel_lines lines;
-    mv_box line; /* the line of the row that is being painted, from the next box on */
+    mv_box line; /* the rest of the row's current line */
     float left;  /* x of the boxes */
     bool has_come, is_narrow;
     uint32_t wanted; /* the item that the keyboard moved to, */
@@ -51,7 +51,7 @@ static void paint_box(whatif_frame *p, mv_box box, const char *item, const char 
     mv_ui_text(p->ui, box, MV_UI_TEXT, theme->text, MV_ANCHOR_START, name);
 }
 
-/* A box at the end of the row's line, or at the begin of the next one. */
+/* A box at the end of the row's line, or at the beginning of the next line. */
 static void add_box(whatif_frame *p, const char *item, const char *name)
 {
     mv_panels *panels = p->view->panels;
@@ -164,8 +164,8 @@ static void paint_result(whatif_frame *p)
 
     if (!*p->view->now->whatif) {
         say(p, theme->faint_text,
-            "Tick settings and changes of the code: the run is replayed with them, and its curves "
-            "appear over the recorded ones in the timeline.");
+            "Tick settings and code changes: the run is replayed with them, and its curves appear "
+            "over the recorded curves in the timeline.");
         return;
     }
     if (strcmp(a->ask.items, p->view->now->whatif) != 0) {
@@ -185,14 +185,15 @@ static void paint_result(whatif_frame *p)
                          a->changes.assumed[i]));
 }
 
-/* The boxes stay where they are while short results come and go; a low pane has less room for that. */
+/* Reserves lines for the result, so that the boxes do not move while results come and go; fewer in
+ * a low pane. */
 static void keep_lines(whatif_frame *p, uint32_t room)
 {
     while (p->lines.count < LEAST_RESULT && p->lines.count < room / 3)
         mv_panel_line(&p->lines);
 }
 
-/* The button that unticks everything, at the right of the first line. */
+/* Paints the button that unticks everything, at the right of the first line. */
 static void paint_clear(whatif_frame *p, mv_box *box)
 {
     float width = mv_ui_px(p->ui, 90);

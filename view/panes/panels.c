@@ -200,7 +200,7 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
     return mv_listing_find(arena, &a->ask, &a->table, &err) == MV_OK ? a : NULL;
 }
 
-/* Who holds the memory of the whole device; false when out of memory. */
+/* The holders of the whole device's memory; false when out of memory. */
 static bool find_device_report(mv_arena *arena, const mv_findings_question *q, mv_reports *reports)
 {
     const mv_trace *read = mv_trace_as_read(&q->document->trace);
@@ -225,7 +225,7 @@ static bool find_device_report(mv_arena *arena, const mv_findings_question *q, m
     return true;
 }
 
-/* What other settings would have saved: only of PyTorch's own trace. */
+/* The savings of other settings: only for PyTorch's own trace. */
 static bool find_whatif(mv_arena *arena, const mv_findings_question *q, mv_reports *reports)
 {
     mv_whatif *whatif = mv_push_struct(arena, mv_whatif);
@@ -255,7 +255,8 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     a->ask = *q;
     if (!find_device_report(arena, q, &reports))
         return NULL;
-    /* Without memory for the replays the other findings are shown: no answer would ask again. */
+    /* If the replays run out of memory, the other findings are still shown: without a result
+     * nothing would query again. */
     if (q->tries && !find_whatif(arena, q, &reports))
         reports.whatif = NULL;
     if (mv_findings_find(arena, &reports, &a->findings, &err) != MV_OK)

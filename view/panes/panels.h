@@ -130,7 +130,7 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint64_t tries; /* 1: other settings, too */
+    uint64_t tries; /* 1: including other settings */
 } mv_findings_question;
 MV_PLAIN_END
 
@@ -160,7 +160,8 @@ typedef struct {
 typedef struct {
     uint32_t finding;    /* row of findings, or MV_NO_ROW: */
     const char *level;   /* text of --level; NULL: the shown one */
-    uint32_t device_row; /* of the document, with the level shown; MV_NO_ROW: as on the level */
+    uint32_t device_row; /* row of the document's devices on the shown level; MV_NO_ROW: as on
+                          * `level` */
     const char *where;   /* "pinned memory", "device 1" */
     mv_finding_kind kind;
     uint64_t bytes;
@@ -315,8 +316,8 @@ const mv_event_explanation *mv_panels_cursor_explanation(mv_view *view);
  * else the cursor's event. */
 mv_explanation_question mv_details_question(const mv_view *view);
 
-/* The story for a query, as far as it is immediately available: without the previous and next users
- * of the address. NULL: out of memory. Valid for this frame. */
+/* The part of the story that is available immediately: without the previous and next users of the
+ * address. NULL: out of memory. Valid for this frame. */
 const mv_event_explanation *mv_panels_explain(mv_view *view,
                                               const mv_explanation_question *question);
 
@@ -325,7 +326,8 @@ const mv_event_explanation *mv_details_explanation(mv_view *view);
 
 mv_heap_query mv_state_question(const mv_view *view, mv_box box);
 
-/* The ideal placement above the allocator's state: its height, 0 if it is not shown; its job. */
+/* The ideal placement above the allocator's state: its height, 0 if it is not shown; and its
+ * job. */
 float mv_state_ideal_height(const mv_view *view);
 void mv_state_ideal_paint(mv_view *view, mv_box box);
 void *mv_state_ideal_find(mv_arena *arena, void *panels, const void *ask);

@@ -23,7 +23,7 @@ uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y);
 /* The segment in the allocator's state, and the allocation or MV_NO_ROW; false: no segment. */
 bool mv_state_at(mv_view *view, float x, float y, uint32_t *alloc, uint32_t *segment);
 
-/* The item of a box to tick in the last frame; "": there is none. */
+/* What the check box with this number stood for in the last frame; "": there is none. */
 const char *mv_whatif_item(const mv_view *view, uint64_t number);
 
 /* All rows of the shown table as tab-separated lines; NULL: no table, or out of memory. */

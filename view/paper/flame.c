@@ -61,7 +61,7 @@ static const char *heaviest_note(mv_view *view, const mv_flame_tree *tree)
                            100.0 * (double)most / (double)tree->nodes[0].bytes);
 }
 
-/* A note about anything the picture cannot show; otherwise the result. */
+/* A note about data that the picture cannot show; otherwise the result. */
 static const char *note_of(mv_view *view, const char *measure)
 {
     const mv_flame_tree *tree = view->sheet->opts.flame;

@@ -9,8 +9,8 @@ enum {
     MARGIN = 20 /* below the last shape of a cropped picture */
 };
 
-/* Texts and paddings are as large as in a window on a screen of that size: integer factors only, so
- * that lines stay sharp. */
+/* The scale of texts and paddings: as in a window on a screen of that size, but an integer, so that
+ * lines stay sharp. */
 static float scale_of(const mv_scene *scene, bool has_height)
 {
     float x = scene->width / MV_PAPER_WIDTH, y = has_height ? scene->height / MV_PAPER_HEIGHT : 1;

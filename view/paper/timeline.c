@@ -56,7 +56,7 @@ static const char *history_figure(const mv_lives *lives, bool has_hatch)
     }
 }
 
-/* The history shows that there may have been more before it. */
+/* Whether the history shows that there may have been more before it. */
 static const char *bound_words(mv_bound bound)
 {
     return bound == MV_BOUND_LEAST ? "" : mv_bound_words(bound);
@@ -174,7 +174,7 @@ static const char *reason(mv_view *view, const mv_headline *headline)
         return "";
     if (first->kind != MV_FINDING_LEAK)
         return first->why;
-    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline already names what is missing */
+    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline already names the missing data */
         mv_leaks_why(&mv_view_device(view)->leaks, line, sizeof line);
     else
         mv_verdict_line(&d->trace, d->sites.kinds, &mv_view_device(view)->leaks, line, sizeof line);

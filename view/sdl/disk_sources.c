@@ -12,19 +12,19 @@
 #include "view/document/source_files.h"
 
 enum {
-    MOST_BYTES = 4 << 20, /* of a source file: longer ones are not looked at */
-    LINES = 64,           /* kept: more than a pane shows */
+    MOST_BYTES = 4 << 20, /* of a source file: longer files are not read */
+    LINES = 64,           /* in the cache: more than a pane shows */
     PATH = 4096,
     MOST_WORDS = 16, /* of an editor's command */
-    EDITORS = 16     /* started ones whose end has not been seen */
+    EDITORS = 16     /* running editors whose status is still awaited */
 };
 
 extern char **environ;
 
 /* ---- a line ------------------------------------------------------------------------------ */
 
-/* Reads up to the end of a line; `out` gets the line without the blanks around it. False: the file is
- * not text. */
+/* Reads up to the end of a line; `out` gets the line without the blanks around it. False: not a
+ * text file. */
 static bool scan(int file, int64_t number, char out[MV_SOURCE_LINE])
 {
     char part[4096];
@@ -86,7 +86,7 @@ static const char *line(const char *path, int64_t number)
 
 /* ---- the editor -------------------------------------------------------------------------- */
 
-/* How an editor takes a place. */
+/* How an editor accepts a line number. */
 typedef enum { WITH_PLUS, WITH_COLON, WITH_GOTO } place_form;
 
 static place_form form_of(const char *editor)
@@ -116,7 +116,7 @@ static uint32_t split(char *command, char *words[MOST_WORDS])
     return count;
 }
 
-/* Takes the status of editors that have ended, so that they do not stay as zombies. */
+/* Collects the status of editors that have ended, so that they do not stay as zombies. */
 static void start_watching(pid_t new)
 {
     static pid_t started[EDITORS];
@@ -143,7 +143,7 @@ static bool start(char *words[], char why[MV_SOURCE_WHY])
     return failed == 0;
 }
 
-/* A whole path cannot be an option of the editor, whatever the recording says. */
+/* An absolute path cannot be an option of the editor, whatever the recording contains. */
 static bool find_file(const char *path, char whole[PATH_MAX], char why[MV_SOURCE_WHY])
 {
     struct stat st;

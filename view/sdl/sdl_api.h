@@ -1,6 +1,6 @@
 /* The SDL2 functions that the window needs, looked up when it is opened: memviz itself is not
  * linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for every command, 13
- * ms each time, and a copy of memviz would not start on a machine without them. */
+ * ms each time, and memviz copied alone would not start on a machine without them. */
 #ifndef MV_SDL_API_H
 #define MV_SDL_API_H
 

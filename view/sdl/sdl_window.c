@@ -288,7 +288,7 @@ static void draw_frame(shell *s)
     follow_title(s);
 }
 
-/* Newer data is shown, and its age, also when nothing else happens. */
+/* Shows newer data and its age, even if nothing else happens. */
 static void follow(shell *s)
 {
     double ms = (double)s->sdl.GetTicks64();

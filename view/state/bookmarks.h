@@ -1,4 +1,5 @@
-/* Notes of the user, each at a place: plain data, part of a session. Back and Forward do not change them. */
+/* The user's notes, each at a place: plain data, part of a session. Back and Forward do not change
+ * them. */
 #ifndef MV_BOOKMARKS_H
 #define MV_BOOKMARKS_H
 

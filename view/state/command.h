@@ -45,7 +45,7 @@ typedef struct {
     const char *name; /* "zoom_in": in scripts */
     const char *keys; /* "W", "Ctrl+F", "Shift+P"; several are separated by spaces; "": none */
     uint32_t needs;
-    uint32_t past;     /* mv_change_kind: its effect on going back */
+    uint32_t past;     /* mv_change_kind: how the command affects going back */
     const char *title; /* "Zoom in" */
     const char *help;  /* one sentence */
 } mv_view_command;

@@ -18,11 +18,10 @@
  * texts of fields (the search text counts as confirmed: it is `search`), rows selected in open
  * lists, and the position of the keyboard's mark, which depends on the last frame and its window
  * size. A session opens with every list and field closed and the keyboard in the lower pane, like a
- * new window. The history of Back starts anew, too: one step leads out of a session.
+ * new window. The history of Back also starts anew: one step leads out of a session.
  *
  * --state contains the same lines, separated by ';', without the first line, the paths and the last
- * line.
- */
+ * line. */
 #ifndef MV_SESSION_H
 #define MV_SESSION_H
 

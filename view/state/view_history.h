@@ -23,7 +23,7 @@ typedef enum {
 typedef struct {
     uint32_t past_count, future_count;
     mv_view_state past[MV_MOST_PAST], future[MV_MOST_PAST];
-    uint8_t run; /* the kind of the last change, if another of that kind would be the same step */
+    uint8_t run; /* kind of the last change, which the next change of the same kind continues */
 } mv_view_history;
 
 /* The state was `before`, and is `now`. Does nothing if they are equal. */

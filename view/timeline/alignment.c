@@ -210,7 +210,8 @@ bool mv_alignment_shows(const mv_alignment *a, uint32_t event)
 
 /* ---- the best one ------------------------------------------------------------------------- */
 
-/* At least half of its events must be visible, and at least half of the places must have some. */
+/* At least half of the other recording's events must be visible, and at least half of the places
+ * must show some. */
 static bool is_mostly_shown(const mv_alignment *a)
 {
     uint32_t begin, seen = 0;

@@ -82,7 +82,7 @@ static mv_device_part part_of(const mv_ledger_series *s, uint32_t library)
                                     : MV_DEVICE_OTHERS - MV_DEVICE_LIBRARY);
 }
 
-/* Splits PyTorch's memory into blocks and the rest: its calls hold at least that. */
+/* Splits PyTorch's memory into blocks and the rest: its calls hold at least the rest. */
 static void split(mv_device_parts *parts, uint64_t unused)
 {
     int64_t *b = parts->bytes;

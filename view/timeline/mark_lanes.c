@@ -5,7 +5,8 @@
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
-/* Threads may interleave: a range that began inside the last one begins after it here. */
+/* Ranges of several threads may interleave: a range that began inside the last one then begins
+ * after it here. */
 static void put(mv_lane *lane, const mv_mark *mark)
 {
     uint32_t from = mark->from;

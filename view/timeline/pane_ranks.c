@@ -14,11 +14,11 @@ enum {
     OUTLINED = 30,
     PEAK_COLUMN = 70,
     VALUE_COLUMN = 96,
-    LEAST_SHORT = 60,    /* of a name: otherwise the value at the cursor makes room for it */
-    LEAST_VERDICT = 180, /* of the sentence above: otherwise buttons make room for it */
+    LEAST_SHORT = 60,    /* of a name: below, the value at the cursor is dropped */
+    LEAST_VERDICT = 180, /* of the sentence above: below, buttons are dropped */
     LEAST_NAME = 150,
     MARK = 4,
-    HITS = 5, /* height of their ticks */
+    HITS = 5, /* height of the hits' ticks */
     GAP = 3,
     MOST_EVENTS_OOM = 1000,
     FIRST_COLUMNS = 60000, /* for all lanes, in the first frame of a window */
@@ -30,15 +30,16 @@ typedef struct {
     mv_ranks_pane *pane;
     mv_device_row *rows;
     mv_lane_choice *choices; /* [count] of rows */
-    uint32_t count, shown;   /* shown: of the shown level */
-    uint32_t pinned, folded; /* lanes among them; folded ones do not count as pinned */
-    uint32_t judged;         /* devices among them with finished reports */
+    uint32_t count, shown;   /* total; of these, on the shown level */
+    uint32_t pinned, folded; /* of these lanes; folded lanes do not count as pinned */
+    uint32_t judged;         /* devices of these lanes with finished reports */
     mv_align by;
     float high;         /* of a lane */
     uint32_t room;      /* lanes that fit */
     double top;         /* bytes at the top of the common scale */
-    uint32_t *outlier;  /* [count] the first reason why a row is an outlier; or MV_NO_ROW */
-    const char **names; /* of the lanes that may be shown, from the top, cut to their column */
+    uint32_t *outlier;  /* [count] first reason why a row is an outlier; or MV_NO_ROW */
+    const char **names; /* names of the lanes that may be shown, from the top, cut to their
+                         * column */
     uint32_t left;      /* columns that this frame may still make exact */
     double place;       /* place of the displayed values: the pointer, or else the cursor */
     const mv_compared_ranks *found;
@@ -227,7 +228,7 @@ typedef struct {
     ranks_frame *f;
     uint32_t index; /* of the lane */
     const mv_device_row *row;
-    const char *name; /* that fits */
+    const char *name; /* as it fits the column */
     mv_rank_lane *lane;
     const mv_lane_choice *choice;
     mv_alignment to;
@@ -307,7 +308,7 @@ static void paint_hits(lane_frame *l)
                         (mv_box){l->plot.x, l->plot.y + l->plot.h - high, l->plot.w, high});
 }
 
-/* It begins before this picture, or continues after it: a triangle points there. */
+/* A triangle at the edge where the recording continues outside this picture. */
 static void paint_more(const lane_frame *l, bool is_left)
 {
     mv_ui *ui = l->f->p.ui;
@@ -422,7 +423,7 @@ static const char *tip_of(lane_frame *l)
     return mv_scene_format(scene, "%s\nclick: show it", text);
 }
 
-/* The second line: the difference, or the reserved bytes; first, that the lane is pinned. */
+/* The second line: whether the lane is pinned, then the difference or the reserved bytes. */
 static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
 {
     char reserved[MV_SIZE_TEXT];
@@ -438,8 +439,8 @@ static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
                            mv_size_text(reserved, l->all.most.reserved));
 }
 
-/* A reason that is too long for its line continues on the next line after its colon; in a lane
- * without room for that, the part between a comma and the colon is omitted. */
+/* A reason that is too long for its line continues on the next line after its colon; if the lane
+ * has no room for another line, the part between a comma and the colon is omitted. */
 static void paint_note(lane_frame *l, mv_box box, const char *text)
 {
     mv_ui *ui = l->f->p.ui;

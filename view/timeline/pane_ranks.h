@@ -6,7 +6,7 @@
  *     └  name         peak       cursor  │     │         share its window, clock and cursor
  *                                            cursor
  *
- * Lanes get thinner until they have MV_RANK_LEAST pixels; then they scroll, but for pinned ones. The
+ * Lanes get thinner, down to MV_RANK_LEAST pixels; then they scroll, except pinned lanes. The
  * user's arrangement is in rank_lanes.h. */
 #ifndef MV_PANE_RANKS_H
 #define MV_PANE_RANKS_H
@@ -48,7 +48,8 @@ typedef struct {
 
 struct mv_ranks_pane {
     mv_slot *judged;
-    mv_rank_lane *lanes; /* [MV_RANK_LANES] pinned ones, then lane i at i % the rest */
+    mv_rank_lane *lanes; /* [MV_RANK_LANES] the pinned lanes; then lane i at i % the number of the
+                          * rest */
     uint32_t first;      /* the lane at the top, below the pinned ones */
     uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] the row of each lane in the last frame */
     uint32_t ordered;    /* number of lanes in `order` */

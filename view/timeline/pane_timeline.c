@@ -17,8 +17,8 @@ enum {
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
-    LEAST_PLOT = 60,   /* height that the device's lane leaves, */
-    LEAST_DEVICE = 60, /* and its own */
+    LEAST_PLOT = 60,   /* minimum height of the plot above the device's lane, */
+    LEAST_DEVICE = 60, /* and of that lane */
     PAPER_LEGEND = 26, /* percent of the width, within limits */
     PAPER_LEAST_LEGEND = 236,
     PAPER_MOST_LEGEND = 340,
@@ -157,8 +157,8 @@ static void set_goal(mv_plot *p, bool is_new)
     pane->start = pane->shown;
     pane->start_y_from = pane->y_from;
     pane->start_y_to = pane->y_to;
-    /* Moves by one frame even when the target has just changed: otherwise a constantly turning
-     * wheel would never arrive. */
+    /* Moves by one frame even if the target has just changed: otherwise the window would stand
+     * still while the wheel turns. */
     pane->start_ms = p->view->ms - FRAME_MS;
     pane->goal = goal;
     pane->goal_y_from = y_from;
@@ -218,8 +218,8 @@ static float spikes_height(const mv_plot *p)
     return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
 }
 
-/* At the bottom, with its legend next to it, or below. The timeline comes first: without room, the
- * legend below goes, then the lane gets lower, then it goes. */
+/* Below the plot, with its legend beside it or below. The timeline has priority: if there is no
+ * room, the lane first loses its legend below, then height, then it is dropped. */
 static void place_device(mv_plot *p, mv_box *rest)
 {
     const mv_ui *ui = p->ui;
@@ -240,7 +240,7 @@ static void place_device(mv_plot *p, mv_box *rest)
         p->device_legend = mv_box_cut_bottom(&p->legend, height);
 }
 
-/* The picture with its axes and lanes, in what the legend leaves. */
+/* The picture with its axes and lanes, in the space beside the legend. */
 static void place_plot(mv_plot *p, mv_box rest)
 {
     const mv_ui *ui = p->ui;
@@ -371,7 +371,7 @@ static void paint_waiting(mv_plot *p)
                                            : "preparing the picture\xe2\x80\xa6");
 }
 
-/* On paper a heap without events is a bar, with this text next to it. */
+/* On paper, a heap without events is a bar with this text next to it. */
 static void paint_no_events(mv_plot *p)
 {
     const char *const lines[] = {

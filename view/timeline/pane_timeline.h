@@ -46,7 +46,8 @@ typedef struct {
 } mv_envelope;
 
 typedef struct {
-    uint64_t serial, colours, turn; /* of the tile; of its colours; of the last painting */
+    uint64_t serial, colours, turn; /* keys of the tile and of its colours; frame in which it was
+                                     * last painted */
     uint64_t capacity;              /* bytes of pixels */
     uint32_t *pixels;
     mv_pixels image;
@@ -122,8 +123,8 @@ typedef struct {
     uint32_t allocs, frees;
     uint64_t held; /* bytes allocated in it and still alive at its end */
     uint32_t held_blocks;
-    uint64_t most; /* the highest level (allocated, for segments reserved) from the moment before it
-                      on */
+    uint64_t most; /* highest level from the moment before the interval on: allocated, or reserved
+                    * for segments */
     uint32_t most_event;
 } mv_interval_sums;
 
@@ -172,8 +173,8 @@ struct mv_timeline_pane {
 
     mv_legend legend, counting; /* the shown legend; the legend being counted */
     mv_legend_rows legend_rows; /* of the last frame: a click selects one of them */
-    uint32_t legend_lines;      /* that the last one would fill, or 0: it decides how many columns
-                                 * a legend below the picture has */
+    uint32_t legend_lines;      /* lines that the last legend would fill, or 0: determines the
+                                 * number of columns of a legend below the picture */
     mv_drag drag;
     mv_box plot, map; /* of the last frame */
     mv_viewport at, map_at;

@@ -70,7 +70,7 @@ const char *mv_plot_moment(mv_plot *p, uint32_t event);
 const char *mv_plot_time(const mv_plot *p,
                          uint32_t event); /* "2.948 s", or "" when there are no times */
 /* A text near a point of the plot that covers no other text, no part of the stack and no line; the
- * brief text if there is not enough room; left out if there is none at all. A line leads to it if
+ * brief text if there is not enough room; omitted if there is no room at all. A line leads to it if
  * it is not next to the point. */
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text,
                      const char *brief);
@@ -102,14 +102,16 @@ void mv_plot_other_find(mv_plot *p); /* before the others: sets p->other and p->
 uint64_t mv_plot_other_most(mv_plot *p, mv_stretch shown);
 void mv_plot_other(mv_plot *p);
 void mv_plot_other_peak(mv_plot *p);
-void mv_plot_other_key(mv_plot *p, mv_box *box); /* its rows of the legend, cut off the box */
+void mv_plot_other_key(mv_plot *p, mv_box *box); /* paints the device's legend rows, cut off the
+                                                  * box */
 const char *mv_plot_other_tip(mv_plot *p, uint32_t event); /* "rank1.pickle: 120 MiB", or NULL */
 
 /* ---- timeline_whatif.c: the replayed run; without one they do nothing ---- */
 uint64_t mv_plot_whatif_most(const mv_plot *p, mv_stretch window); /* highest level in a window */
 void mv_plot_whatif(mv_plot *p);
-void mv_plot_whatif_key(mv_plot *p, mv_box *box); /* its rows of the legend, cut off the box */
-const char *mv_plot_whatif_tip(const mv_plot *p, uint32_t event); /* NULL: nothing to say */
+void mv_plot_whatif_key(mv_plot *p, mv_box *box); /* paints the run's legend rows, cut off the
+                                                   * box */
+const char *mv_plot_whatif_tip(const mv_plot *p, uint32_t event); /* NULL: no text */
 
 /* ---- timeline_stack.c, timeline_segments.c ---- */
 void mv_plot_stack(mv_plot *p);
@@ -130,9 +132,9 @@ void mv_plot_requested(mv_plot *p); /* also sets view->requested */
 uint64_t mv_plot_requested_at(mv_plot *p, float x);
 
 /* ---- timeline_device.c: the lane of the whole device ---- */
-/* Its height in a pane of height `pane`; 0: it is not shown. */
+/* The lane's height in a pane of height `pane`; 0: not shown. */
 float mv_plot_device_height(const mv_plot *p, float pane);
-/* The height of its legend in columns below it, in a pane of that width. */
+/* The height of the lane's legend if it is below the lane, in a pane of that width. */
 float mv_plot_device_keys(const mv_plot *p, float width);
 void mv_plot_device(mv_plot *p); /* after the legend, since it uses the legend's moment */
 
@@ -140,7 +142,7 @@ void mv_plot_device(mv_plot *p); /* after the legend, since it uses the legend's
 void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);
 /* The name of an allocation in a part of its shape, in letters readable on `fill`, if it fits. */
 void mv_plot_label(mv_plot *p, uint32_t rank, mv_box part, uint32_t fill);
-/* Lower shapes have no room for a name. */
+/* The minimum height of a shape with a name. */
 float mv_plot_label_height(const mv_plot *p);
 
 /* ---- timeline_lanes.c ---- */
@@ -152,7 +154,7 @@ void mv_plot_cuts(mv_plot *p);          /* pauses removed by the clock */
 void mv_plot_keep_off_cuts(mv_plot *p); /* keeps texts away from them */
 
 /* ---- timeline_select.c ---- */
-void mv_plot_veil(mv_plot *p); /* over everything outside the selection, below texts */
+void mv_plot_veil(mv_plot *p); /* a veil over everything outside the selection, below texts */
 void mv_plot_interval(mv_plot *p);
 void mv_plot_cursor(mv_plot *p);
 /* The x of the cursor; outside the plot if it is not in the window. */
@@ -187,7 +189,7 @@ bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT]);
  * right. */
 float mv_legend_width(const mv_view *view, float pane);
 /* Cuts the legend off a pane: a column at the right, or a strip of some columns at the bottom of a
- * narrow pane; empty in one that is low, too. */
+ * narrow pane; empty in a pane that is also low. */
 mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns);
 /* The legend alone: for panes whose blocks have the same colours. Uses only the view and the device
  * of `p`. */

@@ -14,7 +14,7 @@ static const char *key_of(const mv_device_row *row, char key[KEY])
 
 /* ---- which lanes there are ----------------------------------------------------------------- */
 
-/* The rows of a level, up to `room`; `rows` NULL: they are counted. */
+/* The rows of a level, up to `room`; `rows` NULL: only counts them. */
 static uint32_t list_level(mv_view *view, const char *level, mv_device_row *rows, uint32_t room)
 {
     const mv_level_files *files = view->all_level_files;
@@ -119,7 +119,7 @@ void mv_lanes_write(char list[MV_SEARCH_TEXT], const mv_device_row *rows, const 
 /* ---- their order --------------------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t height; /* the highest lane comes first */
+    uint64_t height; /* peak of the lane, for the order by peak */
     uint32_t row;
     uint32_t place; /* in the user's order */
     uint8_t is_pinned;
@@ -146,7 +146,7 @@ bool mv_lanes_sort(mv_view *view, const mv_device_row *rows, const mv_lane_choic
     return keys != NULL;
 }
 
-/* ---- those of the last frame --------------------------------------------------------------- */
+/* ---- the lanes of the last frame ---------------------------------------------------------- */
 
 const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane)
 {

@@ -188,7 +188,7 @@ static void raise_columns(mv_stack *s)
 
 /* ---- visible areas ----------------------------------------------------------------------- */
 
-/* Whether levels of some column exceed others by most of a pixel. */
+/* Whether the levels of some column are above the lower levels by most of a pixel. */
 static bool is_seen_above(const mv_stack *s, const uint64_t *levels, const uint64_t *below)
 {
     for (uint32_t c = 0; c < s->layout.column_count; c++)

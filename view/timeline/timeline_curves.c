@@ -31,7 +31,8 @@ static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t column
     return true;
 }
 
-/* Cut where no replay is needed: an error of less than a column is not visible in motion. */
+/* Rounds moments outward so that the pyramid answers directly: an error of less than a column is
+ * invisible in motion. */
 static mv_window rounded(const mv_pyramid *pyramid, mv_window moments)
 {
     uint32_t first = moments.first == MV_BEFORE ? 0 : moments.first, width = moments.end - first;
@@ -235,7 +236,8 @@ void mv_plot_curves(mv_plot *p)
         mv_curve_paint(p->ui, &p->at, e, MV_ALLOCATED, outline);
         if (p->has_pending)
             mv_curve_paint(p->ui, &p->at, e, MV_ACTIVE, active);
-        if (!p->rows->only && mv_level_reserves(p->trace)) /* not known for a part */
+        if (!p->rows->only && mv_level_reserves(p->trace)) /* reserved bytes of a part of the rows
+                                                            * are unknown */
             mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);

@@ -91,7 +91,7 @@ static uint32_t paler(uint32_t colour, uint32_t ground)
     return out;
 }
 
-/* A free colour of a library: the one chosen by its name, if it is free. */
+/* An unused colour for a library: the one that its name selects, if unused. */
 static uint32_t library_colour(const char *name, uint32_t *used)
 {
     uint32_t libraries = MV_HOLDER_COLOURS - 1;
@@ -300,8 +300,8 @@ static void paint_head(device_frame *f, mv_box head)
 
 /* ---- the legend -------------------------------------------------------------------------- */
 
-/* The name, or what fits of it: "context, code (estimate)", "context, code", "context"; "PyTorch: not in
- * use", "not in use". */
+/* The name, or the longest part that fits: "context, code (estimate)", "context, code", "context";
+ * "PyTorch: not in use", "not in use". */
 static const char *short_name(const mv_ui *ui, mv_scene *scene, const char *name, float width)
 {
     const char *end = strstr(name, ": ");
@@ -313,7 +313,7 @@ static const char *short_name(const mv_ui *ui, mv_scene *scene, const char *name
     return mv_ui_longest(ui, MV_UI_SMALL, width, texts, sizeof texts / sizeof *texts);
 }
 
-/* `box` is the rest of a column, and becomes the next one when that is full. */
+/* `box` is the rest of a column; when it is full, it becomes the next column. */
 static void paint_row(device_frame *f, mv_box *box, const char *name, const char *bytes,
                       uint32_t colour, bool is_line)
 {
@@ -450,7 +450,7 @@ void mv_plot_device(mv_plot *p)
     if (f.box.h <= 0)
         return;
     mv_box_cut_top(&f.box, mv_ui_px(ui, GAP));
-    mv_box_cut_bottom(&f.box, mv_ui_px(ui, BELOW)); /* half of the lowest label */
+    mv_box_cut_bottom(&f.box, mv_ui_px(ui, BELOW)); /* room for half of the lowest label */
     head = mv_box_cut_top(&f.box, mv_ui_px(ui, HEAD));
     mv_box_cut_top(&f.box, mv_ui_px(ui, TICK));
     f.box.w = p->plot.w;

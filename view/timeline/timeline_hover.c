@@ -200,7 +200,7 @@ static void describe_alloc(mv_plot *p, uint32_t rank, tip *t)
     say(t, life(p, rank));
 }
 
-/* The callers of the line that allocated, as far as they are the user's own code. */
+/* The callers of the allocating line in the user's own code, up to TIP_CALLERS. */
 static void describe_callers(mv_plot *p, uint32_t rank, tip *t)
 {
     const uint8_t *kinds = p->document->sites.kinds;

@@ -23,9 +23,9 @@ enum {
     USUAL = 262,
     WIDE = 440,
     BELOW = 230,       /* width of a column of the legend below the picture, */
-    LEAST_BELOW = 170, /* or of the two on a phone */
-    MOST_BELOW = 6,    /* rows of it, within */
-    SHARE_BELOW = 30   /* percent of the pane */
+    LEAST_BELOW = 170, /* or of its two columns on a phone */
+    MOST_BELOW = 6,    /* rows of the legend below the picture, */
+    SHARE_BELOW = 30   /* within this percentage of the pane */
 };
 
 float mv_legend_width(const mv_view *view, float pane)
@@ -53,7 +53,8 @@ mv_box mv_legend_cut(const mv_view *view, mv_box *pane, uint32_t *columns)
     most = cut.w < 2 * mv_ui_px(&view->ui, LEAST_BELOW) ? 1 : 2;
     most = fmaxf(most, floorf(cut.w / mv_ui_px(&view->ui, BELOW)));
     if (lines && rows >= 2)
-        most = fminf(most, fmaxf(least, ceilf((float)lines / rows))); /* State: its signs, too */
+        most = fminf(most, fmaxf(least, ceilf((float)lines / rows))); /* in the state view, the
+                                                                       * signs too */
     *columns = (uint32_t)most;
     return cut;
 }
@@ -91,7 +92,7 @@ mv_box mv_plot_key_row(const mv_plot *p, mv_box *box)
     return row;
 }
 
-/* How many rows are left, in this column and the next ones. */
+/* The number of rows that fit this column and the next ones. */
 static uint32_t rows_left(const mv_plot *p, mv_box box)
 {
     float high = mv_ui_px(p->ui, ROW);
@@ -246,13 +247,13 @@ static const char *row_tip(mv_plot *p, const mv_legend_row *row)
                            row->blocks == 1 ? "it" : "them");
 }
 
-/* In a narrow legend, names take the space of the shares. */
+/* In a narrow legend, names also take the space of the shares. */
 static float share_width(const mv_plot *p)
 {
     return column_width(p) < mv_ui_px(p->ui, NARROW) ? 0 : mv_ui_px(p->ui, SHARE);
 }
 
-/* A row without bytes has the room of the numbers, too. */
+/* The name of a row without bytes also takes the space of the numbers. */
 static float label_width(const mv_plot *p, mv_box box, bool has_bytes)
 {
     float numbers = has_bytes ? share_width(p) + mv_ui_px(p->ui, AMOUNT) : 0;
@@ -389,7 +390,7 @@ static const char *moment_of(const mv_plot *p)
     return ask->event == p->view->now->cursor ? "at the cursor" : "at the highest in view";
 }
 
-/* Always one line, whatever is searched for, so that a click on a row does not move the rows: the
+/* Always one line, whatever the search, so that a click on a row does not move the rows: the
  * longest text that fits. */
 static void paint_title(mv_plot *p, mv_box *box)
 {
@@ -438,7 +439,7 @@ mv_colouring mv_plot_colouring(const mv_plot *p)
     return colouring;
 }
 
-/* Notes the lines of a legend whose last row ends where `rest` begins; `more` had no room. */
+/* Counts the lines of a legend whose last row ends at `rest`; `more` rows did not fit. */
 static void count_lines(mv_plot *p, mv_box rest, uint32_t more)
 {
     uint32_t lines = rows_left(p, first_column(p)) - rows_left(p, rest) + more;
@@ -447,7 +448,7 @@ static void count_lines(mv_plot *p, mv_box rest, uint32_t more)
     p->pane->legend_lines = lines;
 }
 
-/* `before`: lines in columns in front of it. */
+/* `before`: lines in the columns before it. */
 static void paint_colours(mv_plot *p, mv_box box, uint32_t before)
 {
     mv_colouring colouring = mv_plot_colouring(p);

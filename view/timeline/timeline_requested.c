@@ -98,7 +98,7 @@ void mv_plot_requested(mv_plot *p)
     a = columns_of(p, &is_current);
     if (!a)
         return;
-    /* On the colours of the stack it needs an edge. */
+    /* An edge makes it visible on the colours of the stack. */
     line(p, a, is_current, (mv_shape){.stroke = p->ui->theme->plot, .width = 3.5f * unit});
     line(p, a, is_current, (mv_shape){.stroke = MV_REQUESTED_COLOUR, .width = 1.6f * unit});
 }

@@ -119,7 +119,7 @@ static const char *summary_line(mv_plot *p, float width)
     return mv_ui_longest(p->ui, MV_UI_TEXT, width, texts, 3);
 }
 
-/* The changes, in a long or short form. */
+/* The changes in the interval, in a long or short form. */
 static const char *sums_line(mv_plot *p, const mv_interval_sums *sums, bool is_short)
 {
     char in[MV_SIZE_TEXT], out[MV_SIZE_TEXT], held[MV_SIZE_TEXT], most[MV_SIZE_TEXT];

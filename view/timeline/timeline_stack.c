@@ -175,7 +175,8 @@ void mv_plot_stack(mv_plot *p)
         image = tinted(p, frame.quads[i].tile, colours, until);
         if (image)
             paint_quad(p, &frame.quads[i], image);
-        else if (!p->ui->ran_out_of_memory) /* otherwise another frame would not help */
+        else if (!p->ui->ran_out_of_memory) /* if a tile can never be made, another frame would not
+                                             * help */
             p->ui->is_animating = true;
     }
     mv_plot_labels(p, &frame);

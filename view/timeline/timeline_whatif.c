@@ -1,11 +1,11 @@
-/* The levels of a run replayed with other settings or changes of the code (the What-if tab), over
- * the recorded levels. */
+/* The levels of a run replayed with other settings or code changes (the What-if tab), over the
+ * recorded levels. */
 #include <math.h>
 
 #include "base/size.h"
 #include "view/timeline/plot.h"
 
-/* The replay of the shown rows; NULL: none is ticked or ready. */
+/* The replay of the shown rows; NULL: nothing is ticked, or not ready. */
 static const mv_whatif_answer *shown(const mv_plot *p)
 {
     const mv_whatif_answer *a = p->view->whatif;

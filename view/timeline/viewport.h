@@ -24,17 +24,18 @@ double mv_stretch_event(const mv_timescale *scale, double place);
 /* Corrects a window that is empty, reversed, outside the trace or too narrow. */
 mv_stretch mv_stretch_valid(const mv_timescale *scale, mv_stretch shown);
 
-/* `factor` times as wide; the event at `x` (a share of its width, 0 to 1) stays there as far as the
- * trace allows. */
+/* `factor` times as wide; the event at `x` (a share of its width, 0 to 1) stays there, within the
+ * limits of the trace. */
 mv_stretch mv_stretch_zoom(const mv_timescale *scale, mv_stretch shown, double x, double factor);
 
-/* Moved by `by` times its width, as far as the trace allows. */
+/* Moved by `by` times its width, within the limits of the trace. */
 mv_stretch mv_stretch_pan(const mv_timescale *scale, mv_stretch shown, double by);
 
 /* With a margin of `margin` times its width on both sides. */
 mv_stretch mv_stretch_around(const mv_timescale *scale, mv_stretch shown, double margin);
 
-/* Between the two windows: `share` 0 to 1. An event at the same pixel in both stays there. */
+/* Between the two windows: `share` 0 to 1. An event that is at the same pixel in both windows stays
+ * there. */
 mv_stretch mv_stretch_between(const mv_timescale *scale, mv_stretch from, mv_stretch to,
                               double share);
 
