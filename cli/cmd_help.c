@@ -149,7 +149,7 @@ void mv_help_command(mv_out *out, const mv_command *command)
     put_indented(out, command->example);
 }
 
-void mv_help_overview(mv_out *out)
+static void print_overview(mv_out *out)
 {
     static const char *const titles[] = {MV_COMMAND_GROUP_LIST(MV_SECOND)};
 
@@ -235,7 +235,7 @@ int mv_cmd_help(mv_cli *cli)
     if (is_about_terms)
         mv_terms_put(&cli->out);
     else
-        mv_help_overview(&cli->out);
+        print_overview(&cli->out);
     return MV_EXIT_DONE;
 }
 

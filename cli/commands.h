@@ -172,7 +172,6 @@ int mv_cmd_completion(mv_cli *cli);
 bool mv_view_is_wanted(const mv_cli *cli);
 
 /* The screens of `memviz --help` and `memviz help COMMAND`. */
-void mv_help_overview(mv_out *out);
 void mv_help_command(mv_out *out, const mv_command *command);
 
 #endif

@@ -187,7 +187,7 @@ static void list_causes(mv_oom_text *t)
     sort_out(t, had_room || is_large ? MV_ANSWER_NO : t->others_do, "outside_pytorch");
 }
 
-void mv_oom_text_conclude(mv_oom_text *t)
+static void conclude(mv_oom_text *t)
 {
     const mv_printed_size *s = t->text->size;
 
@@ -213,7 +213,7 @@ void mv_oom_text_conclude(mv_oom_text *t)
 mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text *out, mv_err *err)
 {
     *out = (mv_oom_text){.text = text, .why = "", .advice = ""};
-    mv_oom_text_conclude(out);
+    conclude(out);
     return mv_oom_text_write(arena, out)
                ? MV_OK
                : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "an error message");

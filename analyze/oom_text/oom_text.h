@@ -79,7 +79,6 @@ mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text
 
 /* ---- for this folder ----------------------------------------------------------------------- */
 
-void mv_oom_text_conclude(mv_oom_text *t);
 bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* false when out of memory */
 
 #endif

@@ -13,7 +13,9 @@ static bool add(mv_peak_doubts *out, const char *text)
     return text != NULL;
 }
 
-const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history)
+/* "history is late: the true peak may be earlier and higher"; "" if the history is complete. NULL
+ * when out of memory. */
+static const char *history_doubt(mv_arena *arena, mv_history_kind history)
 {
     if (history == MV_HISTORY_COMPLETE)
         return "";
@@ -38,7 +40,7 @@ bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted abou
                          mv_peak_doubts *out)
 {
     *out = (mv_peak_doubts){0};
-    if (about == MV_DOUBTED_PEAK && !add(out, mv_peak_history_doubt(arena, lives->history)))
+    if (about == MV_DOUBTED_PEAK && !add(out, history_doubt(arena, lives->history)))
         return false;
     if (about == MV_DOUBTED_PEAK && lives->has_no_heap)
         add(out, "the file has no final heap: blocks from before the events may be missing");

@@ -10,10 +10,6 @@ typedef struct {
     const char *text[6];
 } mv_peak_doubts;
 
-/* "history is late: the true peak may be earlier and higher"; "" if the history is complete. NULL
- * when out of memory. */
-const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history);
-
 /* The subject of the doubts: the peak, for which all events count; another moment, for which later
  * events also matter; or the end, which is in the final heap. */
 typedef enum { MV_DOUBTED_PEAK, MV_DOUBTED_MOMENT, MV_DOUBTED_END } mv_doubted;

@@ -162,7 +162,8 @@ uint32_t mv_tensor_largest(const mv_tensor_blocks *t, uint32_t alloc)
     return count ? most : MV_NO_ROW;
 }
 
-const char *mv_tensor_slot(const mv_trace *trace, uint32_t tensor)
+/* The text after a tensor's name and type: "AdamW exp_avg", "gradient"; "" for other roles. */
+static const char *slot_of(const mv_trace *trace, uint32_t tensor)
 {
     const char *slot = mv_string_text(trace, trace->tensors.slot[tensor]);
 
@@ -174,7 +175,7 @@ const char *mv_tensor_slot(const mv_trace *trace, uint32_t tensor)
 const char *mv_tensor_text(const mv_trace *trace, uint32_t tensor, char out[MV_TENSOR_TEXT])
 {
     const mv_tensors *t = &trace->tensors;
-    const char *slot = mv_tensor_slot(trace, tensor);
+    const char *slot = slot_of(trace, tensor);
 
     snprintf(out, MV_TENSOR_TEXT, "%.300s %.80s %.40s%s%.60s",
              mv_string_text(trace, t->name[tensor]), mv_string_text(trace, t->shape[tensor]),

@@ -44,7 +44,4 @@ uint32_t mv_tensor_largest(const mv_tensor_blocks *t, uint32_t alloc);
 #define MV_TENSOR_TEXT 512
 const char *mv_tensor_text(const mv_trace *trace, uint32_t tensor, char out[MV_TENSOR_TEXT]);
 
-/* The text after a tensor's name and type: "AdamW exp_avg", "gradient"; "" for other roles. */
-const char *mv_tensor_slot(const mv_trace *trace, uint32_t tensor);
-
 #endif

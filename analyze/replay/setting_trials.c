@@ -728,7 +728,9 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b)
     return strcmp(a->conf, b->conf);
 }
 
-uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf)
+/* The possible error of the peak under `conf` from laying out anew the heap from before the trace;
+ * 0 if that heap was kept. */
+static uint64_t error_of(const mv_trials *trials, const char *conf)
 {
     mv_alloc_conf parsed;
     char why[128];
@@ -741,7 +743,7 @@ uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf)
 
 static bool is_rough(const mv_trials *t, const char *conf)
 {
-    return (double)mv_trials_error_of(t, conf) > ROUGH * (double)mv_trials_base(t);
+    return (double)error_of(t, conf) > ROUGH * (double)mv_trials_base(t);
 }
 
 const char *mv_trials_about(const mv_trials *trials, const char *conf)
@@ -758,7 +760,7 @@ const char *mv_trials_doubts(const mv_trials *trials, const char *conf)
     if (!is_rough(trials, conf))
         return " within the trace";
     return mv_arena_printf(trials->arena, " within the trace, give or take %s",
-                           mv_size_text(error, mv_trials_error_of(trials, conf)));
+                           mv_size_text(error, error_of(trials, conf)));
 }
 
 const char *mv_trials_failures(const mv_trials *trials)
@@ -774,7 +776,7 @@ bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves
     uint64_t error = trials->limit_source == MV_LIMIT_GIVEN ? 0 : miss(trials);
 
     if (conf)
-        error += mv_trials_error_of(trials, conf);
+        error += error_of(trials, conf);
     return saves > 0 && (double)saves >= WORTH * (double)mv_trials_base(trials) + (double)error;
 }
 

@@ -190,10 +190,6 @@ static inline int64_t mv_trials_gain(const mv_trials *trials, const mv_trial *tr
     return (int64_t)(mv_trials_base(trials) - trial->result.peak.reserved);
 }
 
-/* The possible error of the peak under `conf` from laying out anew the heap from before the trace;
- * 0 if that heap was kept. */
-uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf);
-
 /* Whether a saving from mv_trials_base is worth a setting, and above the replay's error. `conf`
  * determines whether the heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);

@@ -3,7 +3,7 @@
 #include "analyze/code/stack_marks.h"
 #include "base/search.h"
 
-mv_phase mv_phase_of_marks(uint16_t marks)
+static mv_phase phase_of_marks(uint16_t marks)
 {
     if (marks & (MV_MARK_WORKSPACE | MV_MARK_COMMUNICATION))
         return MV_PHASE_NONE;
@@ -25,7 +25,7 @@ static void walk(const mv_lives *lives, const uint16_t *marks, mv_phases *out)
     out->count = 0;
     for (uint32_t i = a->preexisting; i < a->count; i++) {
         uint16_t m = a->stack[i].row == MV_NO_ROW ? 0 : marks[a->stack[i].row];
-        uint8_t now = (uint8_t)mv_phase_of_marks(m);
+        uint8_t now = (uint8_t)phase_of_marks(m);
         if (now == MV_PHASE_NONE)
             continue;
         if (now != phase) {

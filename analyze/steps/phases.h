@@ -32,8 +32,6 @@ typedef struct {
 mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
                        mv_phases *out, mv_err *err);
 
-mv_phase mv_phase_of_marks(uint16_t marks);
-
 /* The run that contains an event; MV_NO_ROW before the first run. O(log runs). */
 uint32_t mv_phases_at(const mv_phases *phases, uint32_t event);
 

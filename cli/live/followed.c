@@ -13,7 +13,8 @@
  * so all verdicts together read each record at most 33 times. */
 enum { JUDGE_SHARE = 19, NEW_SHARE = 32, WHY = 600 };
 
-int64_t mv_followed_now_ms(void)
+/* CLOCK_MONOTONIC. */
+static int64_t now_ms(void)
 {
     struct timespec now;
 
@@ -60,7 +61,7 @@ static uint64_t count_rows(const mv_trace *read)
 /* Reads the whole recording and finds the verdicts. They stay unknown on failure. */
 static void judge(mv_cli *cli, mv_followed *f, const char *path)
 {
-    int64_t start_ms = mv_followed_now_ms();
+    int64_t start_ms = now_ms();
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_trace read, trace;
     mv_arena arena;
@@ -83,7 +84,7 @@ static void judge(mv_cli *cli, mv_followed *f, const char *path)
     }
     mv_arena_release(&arena);
     f->judged_found = f->judged_count ? f->state.found : UINT64_MAX;
-    f->judged_ms = mv_followed_now_ms();
+    f->judged_ms = now_ms();
     f->next_ms = f->judged_ms + (f->judged_ms - start_ms) * JUDGE_SHARE;
 }
 
@@ -106,7 +107,7 @@ mv_judged mv_followed_judged(const mv_followed *f, uint32_t device)
 static bool update(mv_followed *f, const char *path, int64_t span_us)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
-    int64_t now_us = mv_followed_now_ms() * 1000;
+    int64_t now_us = now_ms() * 1000;
 
     if (!f->watch)
         f->watch = mv_live_watch_open(&f->arena, path, &err);
@@ -143,8 +144,8 @@ bool mv_followed_read(mv_cli *cli, mv_followed *f, const char *path, int64_t spa
         return false;
     }
     if (f->judged_ms && f->judged_found == f->state.found)
-        f->judged_ms = mv_followed_now_ms();
-    else if (mv_followed_now_ms() >= f->next_ms && has_grown(f))
+        f->judged_ms = now_ms();
+    else if (now_ms() >= f->next_ms && has_grown(f))
         judge(cli, f, path);
     return make_trace(cli, f, trace);
 }

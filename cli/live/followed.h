@@ -30,9 +30,6 @@ typedef struct {
     int64_t next_ms;
 } mv_followed;
 
-/* CLOCK_MONOTONIC. */
-int64_t mv_followed_now_ms(void);
-
 /* Fills `trace`, on the command's level, with the blocks of the recording at `path`, now and
  * `span_us` earlier (live_watch.h), in the command's arena. False: the whole file must be read. */
 bool mv_followed_read(mv_cli *cli, mv_followed *f, const char *path, int64_t span_us,

@@ -1,6 +1,7 @@
 #include "parse/error_text/error_window.h"
 
-const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end)
+/* The end of the terminal escape sequence that begins at `at`. */
+static const uint8_t *escape_end(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *p = at + 1;
 
@@ -30,7 +31,7 @@ uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from)
         if (*at == '\\' && end - at > 1 && at[1] && strchr("ntr\"", at[1])) {
             at += 2;
         } else if (*at == 0x1b) {
-            at = mv_escape_end(at, end);
+            at = escape_end(at, end);
         } else {
             count += is_kept(*at);
             at++;
@@ -54,7 +55,7 @@ static uint32_t uncolour(mv_span text, char *out)
 
     while (at < end) {
         if (*at == 0x1b) {
-            at = mv_escape_end(at, end);
+            at = escape_end(at, end);
         } else {
             if (*at != '\r' && *at != 0)
                 out[count++] = (char)*at;

@@ -26,9 +26,6 @@ typedef struct {
  * and may be NULL. */
 uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from);
 
-/* The end of the terminal escape sequence that begins at `at`. */
-const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end);
-
 /* The error that begins at byte `at` of `text` and ends before byte `end`, or after MV_ERROR_BYTES;
  * its line begins at byte `line`. */
 void mv_error_window_make(mv_span text, uint64_t line, uint64_t at, uint64_t end,

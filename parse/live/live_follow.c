@@ -83,7 +83,7 @@ struct mv_live_follow {
     int folded;        /* descriptor of the folded part; -1: none */
     char *folded_path; /* NULL: the file is not bounded */
     uint64_t facts_read;
-    uint64_t after; /* numbers up to here are skipped */
+    uint64_t after; /* numbers up to here are in the folded part */
     uint64_t next;  /* the next number expected */
     uint64_t now_us;
     uint32_t updates,
@@ -620,11 +620,6 @@ mv_span mv_live_follow_text(const mv_live_follow *f, uint64_t id_and_1)
     return mv_live_names_text(&f->names, id_and_1);
 }
 
-const char *mv_live_follow_fact(const mv_live_follow *f, const char *key)
-{
-    return mv_fact_find(&f->trace, key);
-}
-
 const mv_trace *mv_live_follow_trace(const mv_live_follow *f)
 {
     return &f->trace;
@@ -750,11 +745,6 @@ mv_live_follow *mv_live_follow_open(mv_arena *arena, const char *path, mv_err *e
     mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", f->folded_path);
     mv_live_follow_close(f);
     return NULL;
-}
-
-void mv_live_follow_after(mv_live_follow *f, uint64_t sequence)
-{
-    f->after = sequence;
 }
 
 void mv_live_follow_close(mv_live_follow *f)

@@ -60,9 +60,6 @@ mv_code mv_live_follow_update(mv_live_follow *f, uint64_t now_us, mv_err *err);
 /* The next record. False if there is none until another update. */
 bool mv_live_follow_next(mv_live_follow *f, mv_live_record *out);
 
-/* Skips records up to this number. Must be called before the first update. */
-void mv_live_follow_after(mv_live_follow *f, uint64_t sequence);
-
 typedef struct {
     uint64_t events;   /* returned so far, without additional records of an event */
     uint64_t sequence; /* the highest number returned */
@@ -88,10 +85,6 @@ bool mv_live_follow_finished(mv_live_follow *f, uint64_t *at, uint64_t *bytes);
  * been found from *start on. */
 uint64_t *mv_live_follow_places(mv_live_follow *f, mv_arena *arena, uint64_t *count,
                                 uint64_t *start);
-
-/* A fact of the file ("pid", "rank", "command", "start_us"), or NULL. Valid until the next
- * update. */
-const char *mv_live_follow_fact(const mv_live_follow *f, const char *key);
 
 /* The meaning of id + 1 in a record. The first call after an update looks up the lines and symbols
  * of new frames. 0 gives MV_NO_STACK and an empty text. The returned trace has the tables for

@@ -59,7 +59,8 @@ const char *mv_stage_name(mv_stage stage)
     return stages[stage <= MV_STAGE_MARK ? stage : MV_STAGE_OTHER];
 }
 
-const char *mv_api_action_name(mv_api_action action)
+/* "alloc_async"; "?" if unknown */
+static const char *api_action_name(mv_api_action action)
 {
     switch (action) {
 #define MV_API_NAME(name, number, text, ...) \
@@ -72,7 +73,8 @@ const char *mv_api_action_name(mv_api_action action)
     }
 }
 
-const char *mv_heap_action_name(mv_heap_action action)
+/* "alloc"; "?" if unknown */
+static const char *heap_action_name(mv_heap_action action)
 {
     switch (action) {
 #define MV_HEAP_NAME(name, number, text) \
@@ -109,9 +111,9 @@ const char *mv_kind_code_name(mv_kind kind, uint8_t code)
     case MV_KIND_SETTING_KIND:
         return setting_kinds[code <= MV_SETTING_NONE ? code : MV_SETTING_NONE];
     case MV_KIND_HEAP_ACTION:
-        return mv_heap_action_name(code);
+        return heap_action_name(code);
     case MV_KIND_API_ACTION:
-        return mv_api_action_name(code);
+        return api_action_name(code);
     case MV_KIND_TENSOR_ROLE:
         return mv_tensor_role_name(code);
     default:

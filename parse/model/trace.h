@@ -659,8 +659,6 @@ const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
 const char *mv_stage_name(mv_stage stage);              /* "START" */
-const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" if unknown */
-const char *mv_heap_action_name(mv_heap_action action); /* "alloc"; "?" if unknown */
 const char *mv_tensor_role_name(mv_tensor_role role);   /* "optimizer_state" */
 
 /* The name of a code of this kind; "0" or "1" for flags. */

@@ -39,7 +39,8 @@ static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
     return true;
 }
 
-bool mv_machine_reserve_frames(mv_machine *m, uint64_t count)
+/* Makes space for `count` rows in m->frames. */
+static bool reserve_frames(mv_machine *m, uint64_t count)
 {
     return mv_room_for(m->scratch, m->frames, count, m->frame_capacity) || mv_machine_full(m, 0);
 }
@@ -54,7 +55,7 @@ static bool settle_chain(mv_machine *m, uint64_t at)
     mv_chain chain = m->chains[m->stack[at].bits];
     uint64_t count = 0;
 
-    if (!mv_machine_reserve_frames(m, chain.count))
+    if (!reserve_frames(m, chain.count))
         return false;
     for (uint32_t link = chain.first; link; link = m->links[link - 1].next)
         if (!frame_of(m, &m->links[link - 1].value, &m->frames[count++]))
@@ -264,7 +265,7 @@ static bool append_frames(mv_machine *m, uint64_t from, uint64_t count, bool *do
     const mv_value *item = &m->stack[from];
     mv_value *list = &m->stack[from - 1];
 
-    if (!mv_machine_reserve_frames(m, count))
+    if (!reserve_frames(m, count))
         return false;
     for (uint64_t i = 0; i < count; i++) {
         if (item[i].kind != MV_VALUE_FRAME)

@@ -226,7 +226,9 @@ mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at)
     return (mv_ref)MV_VALUE_OPEN << MV_REF_BITS | (mv_ref)at;
 }
 
-bool mv_value_is_undecided(const mv_value *v)
+/* Whether the kind of a container is still undecided: it is decided when something else refers to
+ * it. */
+static bool is_undecided(const mv_value *v)
 {
     return v->fresh &&
            (v->kind == MV_VALUE_DICT || v->kind == MV_VALUE_LIST || v->kind == MV_VALUE_TABLE ||
@@ -257,8 +259,7 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
             return mv_machine_fail(m, MV_CORRUPT, "%s", "container remembered twice");
         top->slot = (uint32_t)slot;
     }
-    m->memo[slot] =
-        mv_value_is_undecided(top) ? mv_machine_refer_open(m, m->depth - 1) : refer(m, top);
+    m->memo[slot] = is_undecided(top) ? mv_machine_refer_open(m, m->depth - 1) : refer(m, top);
     return m->code == MV_OK;
 }
 
@@ -294,7 +295,7 @@ bool mv_machine_get_slow(mv_machine *m, uint64_t slot)
 
 void mv_machine_decided(mv_machine *m, const mv_value *v)
 {
-    if (v->slot != MV_NO_SLOT && !mv_value_is_undecided(v))
+    if (v->slot != MV_NO_SLOT && !is_undecided(v))
         m->memo[v->slot] = refer(m, v);
 }
 

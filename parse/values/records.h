@@ -34,10 +34,6 @@ mv_string_id mv_machine_text(mv_machine *m, const mv_value *v);
 const char *mv_machine_quote(mv_machine *m, const mv_value *v);
 const char *mv_word_text(mv_word word);
 
-/* Whether the kind of a container is still undecided: it is decided when something else refers to
- * it. */
-bool mv_value_is_undecided(const mv_value *v);
-
 /* The reference to the undecided container at stack[at]. */
 mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at);
 
@@ -75,9 +71,6 @@ bool mv_machine_settle(mv_machine *m, uint64_t at);
 
 /* Numbers a new stack object. False when numbers or memory run out. */
 bool mv_machine_call(mv_machine *m, mv_stack_id stack, uint32_t *call);
-
-/* Makes space for `count` rows in m->frames. */
-bool mv_machine_reserve_frames(mv_machine *m, uint64_t count);
 
 /* ---- records.c --------------------------------------------------------------------------- */
 

@@ -14,7 +14,8 @@
 
 /* ---- folders ----------------------------------------------------------------------------- */
 
-bool mv_is_snapshot_name(const char *name)
+/* Whether a name ends like a snapshot's name. */
+static bool is_snapshot_name(const char *name)
 {
     static const char *const endings[] = {".pickle", ".pkl",       ".msgpack",
                                           ".bin",    ".xplane.pb", ".pt.trace.json"};
@@ -60,7 +61,7 @@ static bool add(mv_arena *arena, mv_file_listing *out, const char *name, const s
                         .bytes = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
                         .modified = st->st_mtim.tv_sec,
                         .is_folder = S_ISDIR(st->st_mode),
-                        .is_snapshot = S_ISREG(st->st_mode) && mv_is_snapshot_name(name),
+                        .is_snapshot = S_ISREG(st->st_mode) && is_snapshot_name(name),
                         .is_session = S_ISREG(st->st_mode) && mv_text_has_ending(name, ".session")};
     out->count += e->name != NULL;
     return e->name != NULL;

@@ -41,7 +41,4 @@ typedef struct {
  * which only the user can read. */
 extern const mv_file_system mv_disk_files;
 
-/* Whether a name ends like a snapshot's name. */
-bool mv_is_snapshot_name(const char *name);
-
 #endif

@@ -80,9 +80,6 @@ void mv_view_show_interval(mv_view *view);
 /* Sets the state for view->sheet, on the first device of the first document. */
 void mv_view_begin_paper(mv_view *view);
 
-/* Opens a session file; if it cannot be read, nothing changes and the message gives the reason. */
-void mv_view_open_session(mv_view *view, const char *path);
-
 /* Before a frame: gives a device that has become ready its window, its cursor, and the start
  * position from the command line. */
 void mv_view_settle(mv_view *view);

@@ -159,7 +159,8 @@ uint32_t mv_session_special_file(const mv_session *session)
     return i;
 }
 
-void mv_view_open_session(mv_view *view, const char *path)
+/* Opens a session file; if it cannot be read, nothing changes and the message gives the reason. */
+static void open_session(mv_view *view, const char *path)
 {
     mv_session *session = mv_push_struct(&view->arena, mv_session);
     uint32_t special;
@@ -216,7 +217,7 @@ void mv_view_add(mv_view *view, const char *path)
     bool is_wanted = shows_a_failure(view);
 
     if (mv_text_file_begins(path, MV_SESSION_BEGINS))
-        mv_view_open_session(view, path);
+        open_session(view, path);
     else if (mv_view_add_file(view, path) &&
              (is_wanted || view->document_count == first_file(view) + 1))
         mv_view_choose(view, view->document_count - 1, MV_NO_ROW);

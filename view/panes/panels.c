@@ -38,7 +38,8 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
     return facts && facts->is_made ? facts : NULL;
 }
 
-const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_device *device)
+/* For workers; NULL when out of memory. */
+static const mv_address_users *users_of(mv_panels *panels, const mv_document_device *device)
 {
     mv_panel_users *found;
     mv_err err;
@@ -285,7 +286,7 @@ static void *find_explanation(mv_arena *arena, void *context, const void *ask)
 {
     const mv_explanation_question *q = ask;
     mv_explanation_answer *a = mv_push_struct(arena, mv_explanation_answer);
-    const mv_address_users *users = mv_panels_users(context, q->device);
+    const mv_address_users *users = users_of(context, q->device);
     mv_err err;
 
     if (!a || !users || !explain(arena, q, users, &a->story))

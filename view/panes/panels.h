@@ -230,9 +230,6 @@ struct mv_panels {
 const mv_panel_change *mv_panels_change(mv_panels *panels, const mv_flames_question *question);
 const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
 
-/* For workers; NULL when out of memory. */
-const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_device *device);
-
 /* ---- for the panes ------------------------------------------------------------------------ */
 
 /* The boxes of a result, and below them the key of their colours, for paper. */

@@ -61,7 +61,8 @@ static double all_pixels(const mv_state_place *p)
 
 /* ---- what is shown ----------------------------------------------------------------------- */
 
-double mv_state_most_zoom(const mv_state *state)
+/* The largest useful zoom: the allocator's smallest block is a few pixels wide. */
+static double most_zoom(const mv_state *state)
 {
     return fmax(1, (double)state->row_bytes / LEAST_BLOCK / 64);
 }
@@ -89,7 +90,7 @@ static void set_zoom(mv_state_place *p, double zoom)
     float most = roundf(MOST_ROW * p->scale), high = roundf(ZOOMED_ROW * p->scale);
 
     fit = fmaxf(fminf(fit, most), LEAST_ROW);
-    zoom = fmin(fmax(zoom, 1), mv_state_most_zoom(p->state));
+    zoom = fmin(fmax(zoom, 1), most_zoom(p->state));
     p->shown.zoom = zoom;
     p->row = (float)fmin((double)fit * zoom, fmax((double)fit, (double)high));
     p->gap = p->row > LOW_ROW ? 3 : 1;

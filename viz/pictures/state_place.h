@@ -70,9 +70,6 @@ mv_state_shown mv_state_reveal(const mv_state_place *p, uint32_t segment, uint64
 mv_state_shown mv_state_fit(const mv_state_place *p, uint32_t segment, uint64_t offset,
                             uint64_t bytes);
 
-/* The largest useful zoom: the allocator's smallest block is a few pixels wide. */
-double mv_state_most_zoom(const mv_state *state);
-
 /* Columns that mv_state_lay needs at a zoom: in steps of two, so that few zooms need a new
  * layout. */
 uint32_t mv_state_columns(float width, double zoom);

@@ -200,7 +200,9 @@ const char *mv_state_level_name(mv_scene *scene, const mv_trace *trace)
     return mv_level_is_host(origin->level) ? "pinned memory" : "memory from calls of CUDA";
 }
 
-const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment)
+/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00": the pool of a segment
+ * of the map. */
+static const char *pool_name(const mv_state_scene *s, uint32_t segment)
 {
     const mv_trace *t = s->trace;
     const mv_segment_lives *segments = &s->lives->segments;
@@ -226,7 +228,7 @@ static const char *group_name(const mv_state_scene *s, const mv_state_group *gro
                                                        : "all segments, by address";
     if (group->pools > 1)
         return mv_scene_format(s->scene, "%u more pools and streams", group->pools);
-    return mv_state_scene_name(s, s->place.state->order[group->segments]);
+    return pool_name(s, s->place.state->order[group->segments]);
 }
 
 /* Name and sums of a group: as many of them as fit. */
@@ -456,7 +458,7 @@ static const char *describe_segment(const mv_state_scene *s, uint32_t segment)
         s->scene, "in %s segment of %s at 0x%llx, %s of it free\n%s",
         s->lives->segments.is_expandable[s->map->segment[segment]] ? "an expandable" : "a",
         size_of(s, s->map->size[segment]), (unsigned long long)s->map->addr[segment],
-        size_of(s, s->map->free[segment]), mv_state_scene_name(s, segment));
+        size_of(s, s->map->free[segment]), pool_name(s, segment));
 }
 
 const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box)

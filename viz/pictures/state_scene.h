@@ -74,10 +74,6 @@ const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *bo
  * pools. */
 const char *mv_state_level_name(mv_scene *scene, const mv_trace *trace);
 
-/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00": the pool of a segment
- * of the map. */
-const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment);
-
 /* The segment of the map that contains this byte; MV_NO_ROW: none. */
 uint32_t mv_state_segment_at(const mv_heap_map *map, uint64_t addr);
 

@@ -4,7 +4,7 @@
 
 enum { PLACES = 8 };
 
-mv_point mv_callouts_nearest(mv_box box, mv_point at)
+static mv_point nearest_point(mv_box box, mv_point at)
 {
     return (mv_point){fminf(fmaxf(at.x, box.x), box.x + box.w),
                       fminf(fmaxf(at.y, box.y), box.y + box.h)};
@@ -12,7 +12,7 @@ mv_point mv_callouts_nearest(mv_box box, mv_point at)
 
 float mv_callouts_distance(mv_box box, mv_point at)
 {
-    mv_point nearest = mv_callouts_nearest(box, at);
+    mv_point nearest = nearest_point(box, at);
 
     return hypotf(nearest.x - at.x, nearest.y - at.y);
 }
@@ -57,7 +57,7 @@ bool mv_callouts_is_free(const mv_callouts *callouts, mv_box plot, mv_box box)
 bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2])
 {
     out[0] = at;
-    out[1] = mv_callouts_nearest(box, at);
+    out[1] = nearest_point(box, at);
     return mv_callouts_distance(box, at) > 1.6f * gap;
 }
 

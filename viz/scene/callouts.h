@@ -34,7 +34,6 @@ bool mv_callouts_is_free(const mv_callouts *callouts, mv_box plot, mv_box box);
 void mv_callouts_take(mv_callouts *callouts, mv_box box);
 
 /* The point of a box that is nearest to `at`. */
-mv_point mv_callouts_nearest(mv_box box, mv_point at);
 float mv_callouts_distance(mv_box box, mv_point at);
 
 /* The line from a point to a text; false: the text is next to the point and needs no line. */
