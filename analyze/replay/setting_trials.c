@@ -6,8 +6,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Maximum share of the recorded peak by which the replay may miss it and still count as the
- * same run. */
+/* The replay counts as the same run if it misses the recorded peak by at most this share. */
 #define SAME_PEAK 0.02
 /* Maximum share of a peak that may have been reserved before the trace; above it, the trace does
  * not show the cause. */
@@ -464,8 +463,7 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
     return false;
 }
 
-/* Adds a text unless an equal one, or the recorded settings, are listed already. NULL: out
- * of memory. */
+/* Adds a text (NULL: out of memory), unless it is listed or equals the recorded settings. */
 static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
                    mv_err *err)
 {
