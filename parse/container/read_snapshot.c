@@ -306,19 +306,6 @@ static bool counted_in_64_bits(const mv_model_table *layout)
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
 
-/* Zeros: pages that were touched before cost less than new ones. */
-static void *reuse(mv_load_room *room, uint64_t bytes)
-{
-    if (bytes <= room->bytes) {
-        memset(room->block, 0, bytes);
-        return room->block;
-    }
-    mv_arena_drop(room->arena, room->block);
-    room->block = mv_arena_grow(room->arena, NULL, bytes);
-    room->bytes = room->block ? bytes : 0;
-    return room->block;
-}
-
 /* All columns of a table in one block, so that it takes as few pages as possible. */
 mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
 {
@@ -337,7 +324,7 @@ mv_code mv_load_make_room(mv_load *load, mv_load_table *t, mv_err *err)
         return MV_OK;
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
-    block = load->room ? reuse(load->room, bytes) : mv_arena_push(load->arena, bytes, 1);
+    block = mv_arena_push(load->arena, bytes, 1);
     if (!block)
         return mv_fail(err, MV_NOMEM, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
                        (unsigned long long)t->rows);

@@ -45,13 +45,6 @@ typedef struct {
     uint64_t first, end;
 } mv_part_rows;
 
-/* For the columns of one table after the other. */
-typedef struct {
-    mv_arena *arena;
-    void *block; /* [bytes] of mv_arena_grow, or NULL */
-    uint64_t bytes;
-} mv_load_room;
-
 /* For a chunk at hand: its bytes, if the file is not in memory, and what they decompress to. */
 typedef struct {
     uint8_t *stored, *raw;
@@ -60,8 +53,7 @@ typedef struct {
 typedef struct {
     mv_span file;            /* without data if it is read piece by piece, */
     const mv_source *source; /* from here */
-    mv_arena *arena;         /* owns the columns, */
-    mv_load_room *room;      /* unless they are here; or NULL */
+    mv_arena *arena;         /* owns the columns */
     mv_arena scratch;        /* everything else; same budget */
     mv_build build;          /* its trace is the result; used by mv_build_note */
     bool damaged;            /* something is missing */
