@@ -647,8 +647,11 @@ mv_code mv_load_all(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_e
 static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const mv_read_opts *opts,
                          const mv_read_part *part, mv_trace *out, bool *again, mv_err *err)
 {
-    mv_load load = {
-        .file = file, .arena = arena, .build = {.arena = arena, .trace = out}, .part = part};
+    mv_load load = {.file = file,
+                    .source = source,
+                    .arena = arena,
+                    .build = {.arena = arena, .trace = out},
+                    .part = part};
     mv_code code;
 
     *out = (mv_trace){.origin = {.format = MV_FORMAT_BIN,
@@ -662,15 +665,33 @@ static mv_code read_file(mv_arena *arena, mv_source *source, mv_span file, const
     return code;
 }
 
+/* Reads a part of a file that has no room in memory, chunk by chunk. False: it is read as others
+ * are, or memory is out. */
+static bool read_in_place(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                          mv_trace *out)
+{
+    mv_span file = {0};
+    mv_err err = {0};
+    bool again;
+
+    return opts && (opts->digest_suffices || opts->part) &&
+           mv_source_is_file(source, &file.length) &&
+           read_file(arena, source, file, opts, opts->part, out, &again, &err) == MV_OK;
+}
+
 mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                          mv_trace *out, mv_err *err)
 {
     mv_span file;
     bool again;
-    mv_code code = mv_source_rest(source, &file, err);
+    mv_code code;
 
-    if (code != MV_OK)
-        return code;
+    if (!mv_source_map_rest(source, &file)) {
+        if (read_in_place(arena, source, opts, out))
+            return MV_OK;
+        if (mv_source_rest(source, &file, err) != MV_OK)
+            return err->code;
+    }
     code = read_file(arena, source, file, opts, opts ? opts->part : NULL, out, &again, err);
     if (again) {
         *err = (mv_err){.offset = MV_NO_OFFSET};

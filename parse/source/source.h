@@ -65,6 +65,9 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
  * shrinks while it is read, the lost bytes become zeros, so call mv_source_check at the end. */
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
 
+/* The same only if it takes no memory: false when it is compressed, or cannot be mapped. */
+bool mv_source_map_rest(mv_source *source, mv_span *out);
+
 /* Whether the source is a plain file, of so many bytes, which can be read at any place. */
 bool mv_source_is_file(const mv_source *source, uint64_t *bytes);
 
