@@ -73,8 +73,10 @@ static void *pool_take(mv_page_pool *pool, uint64_t length)
         return NULL;
     pthread_mutex_lock(&pool->lock);
     at = pool->kept[nth];
-    if (at)
+    if (at) {
         pool->kept[nth] = *(void **)at;
+        pool->bytes -= length;
+    }
     pthread_mutex_unlock(&pool->lock);
     return at;
 }
@@ -83,27 +85,40 @@ static bool pool_keep(mv_page_pool *pool, void *at, uint64_t length)
 {
     uint32_t nth = nth_length(length);
 
-    if (nth == MV_POOL_LENGTHS || length_at(nth) != length)
+    if (nth == MV_POOL_LENGTHS || length_at(nth) != length || length > pool->most)
         return false;
     pthread_mutex_lock(&pool->lock);
     *(void **)at = pool->kept[nth];
     pool->kept[nth] = at;
+    pool->bytes += length;
     pthread_mutex_unlock(&pool->lock);
     return true;
 }
 
-static uint64_t pool_unmap(mv_page_pool *pool)
+static bool pool_has_room(mv_page_pool *pool, uint64_t length)
 {
-    uint64_t bytes = 0;
-    void *at, *next;
+    bool has_room;
 
     pthread_mutex_lock(&pool->lock);
+    has_room = pool->bytes + length <= pool->most;
+    pthread_mutex_unlock(&pool->lock);
+    return has_room;
+}
+
+/* Unmaps everything that is kept, and returns the bytes. */
+static uint64_t pool_unmap(mv_page_pool *pool)
+{
+    void *at, *next;
+    uint64_t bytes;
+
+    pthread_mutex_lock(&pool->lock);
+    bytes = pool->bytes;
+    pool->bytes = 0;
     for (uint32_t i = 0; i < MV_POOL_LENGTHS; i++) {
         for (at = pool->kept[i]; at; at = next) {
             next = *(void **)at;
             UNPOISON(at, length_at(i));
             mv_pages_unmap(at, length_at(i));
-            bytes += length_at(i);
         }
         pool->kept[i] = NULL;
     }
@@ -155,9 +170,9 @@ static void drop_pool(mv_budget *budget)
         give_budget(budget, pool_unmap(budget->pool));
 }
 
-void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget)
+void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget, uint64_t most)
 {
-    *pool = (mv_page_pool){0};
+    *pool = (mv_page_pool){.most = most};
     pthread_mutex_init(&pool->lock, NULL);
     budget->pool = pool;
 }
@@ -227,6 +242,8 @@ static void unmap_chunk(mv_arena *arena, mv_arena_chunk *chunk)
     uint64_t bytes = chunk->mapped;
     mv_page_pool *pool = chunk->filed ? NULL : arena->budget->pool;
 
+    if (pool && !pool_has_room(pool, bytes))
+        drop_pool(arena->budget);
     POISON((char *)chunk + HEADER, bytes - HEADER);
     if (pool && pool_keep(pool, chunk, bytes))
         return;

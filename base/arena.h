@@ -30,6 +30,7 @@ enum { MV_POOL_LENGTHS = 8 * 16 };
  * A mapping has one of eight lengths in each doubling, so that the next piece's fits into it. */
 typedef struct {
     pthread_mutex_t lock;
+    uint64_t most, bytes;        /* that are kept */
     void *kept[MV_POOL_LENGTHS]; /* of each length; each links to the next */
 } mv_page_pool;
 
@@ -54,9 +55,10 @@ typedef struct {
     uint64_t used;
 } mv_arena_mark;
 
-/* From begin to end arenas of the budget keep what they release in `pool`. It counts as mapped, and is
- * unmapped before a push is refused. No thread uses the budget while these are called. */
-void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget);
+/* From begin to end arenas of the budget keep what they release in `pool`. It counts as mapped. It is
+ * emptied before it has more than `most` bytes, since lengths that were in use once may not come
+ * again, and before a push is refused. No thread uses the budget while these are called. */
+void mv_page_pool_begin(mv_page_pool *pool, mv_budget *budget, uint64_t most);
 void mv_page_pool_end(mv_page_pool *pool, mv_budget *budget);
 
 /* The length of a mapping for so many bytes. */

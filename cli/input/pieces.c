@@ -97,15 +97,18 @@ static void work(void *user, uint32_t thread)
     }
 }
 
+static uint64_t piece_bytes(const mv_cli *cli, uint32_t device)
+{
+    return cli->pieces ? mv_pieces_most(cli->pieces, device) * (uint64_t)EVENT_BYTES : 0;
+}
+
 /* How many pieces at a time the rest of the memory has room for. */
 static uint32_t room_for(const mv_cli *cli, uint32_t device, uint32_t threads)
 {
-    uint64_t left = cli->budget.limit - cli->budget.used;
-    uint64_t piece_bytes =
-        cli->pieces ? mv_pieces_most(cli->pieces, device) * (uint64_t)EVENT_BYTES : 0;
+    uint64_t left = cli->budget.limit - cli->budget.used, bytes = piece_bytes(cli, device);
     uint32_t room = threads + threads / 2;
 
-    while (room > 1 && room * piece_bytes > left / 2)
+    while (room > 1 && room * bytes > left / 2)
         room--;
     return room;
 }
@@ -122,7 +125,7 @@ static void walk_all(walk *w)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->added_one, NULL);
     if (w->count > 1)
-        mv_page_pool_begin(&pool, budget);
+        mv_page_pool_begin(&pool, budget, w->room * piece_bytes(w->cli, w->device));
     mv_parallel_for(threads, threads, work, w);
     for (uint32_t i = 0; i < w->room; i++) /* after a failure */
         if (w->pieces[i].is_found)

@@ -211,7 +211,7 @@ Test(arena, a_pool_keeps_what_arenas_release)
     mv_arena first, second;
     char *at, *grown;
 
-    mv_page_pool_begin(&pool, &budget);
+    mv_page_pool_begin(&pool, &budget, 16 * MEGABYTE);
     mv_arena_init(&first, &budget);
     mv_arena_init(&second, &budget);
     at = mv_arena_push(&first, FIRST, 1);
@@ -237,13 +237,31 @@ Test(arena, a_pool_keeps_what_arenas_release)
     cr_expect_eq(budget.used, 0);
 }
 
+Test(arena, a_pool_is_emptied_before_it_keeps_too_much)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_page_pool pool;
+    mv_arena arena;
+
+    mv_page_pool_begin(&pool, &budget, 4 * MEGABYTE);
+    mv_arena_init(&arena, &budget);
+    for (uint64_t bytes = 1 * MEGABYTE; bytes < 3 * MEGABYTE; bytes += 300000) {
+        cr_assert_not_null(mv_arena_push(&arena, bytes, 1));
+        mv_arena_release(&arena);
+        cr_expect_geq(budget.used, bytes);
+        cr_expect_leq(budget.used, 4 * MEGABYTE);
+    }
+    mv_page_pool_end(&pool, &budget);
+    cr_expect_eq(budget.used, 0);
+}
+
 Test(arena, a_push_gets_what_a_pool_keeps_before_it_is_refused)
 {
     mv_budget budget = {.limit = 8 * MEGABYTE};
     mv_page_pool pool;
     mv_arena arena;
 
-    mv_page_pool_begin(&pool, &budget);
+    mv_page_pool_begin(&pool, &budget, 16 * MEGABYTE);
     mv_arena_init(&arena, &budget);
     cr_assert_not_null(mv_arena_push(&arena, 5 * MEGABYTE, 1));
     mv_arena_release(&arena);
