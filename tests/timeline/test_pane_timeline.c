@@ -320,6 +320,29 @@ Test(pane_timeline, commands_go_places)
     cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
 }
 
+/* A failed request at the edge of the window: the bars of what was asked for and free are inside. */
+Test(pane_timeline, bars_of_a_failed_request_stay_inside)
+{
+    mv_view *view = mvt_view("oom_fragmented");
+    const mv_scene *scene = &view->ui.scene;
+    const mv_box *plot = &view->timeline->plot;
+    uint32_t bars = 0;
+
+    do_it(view, MV_DO_oom_on);
+    mv_view_do(view, MV_DO_select_range, (uint64_t)(view->now->cursor + 1) << 32);
+    do_it(view, MV_DO_zoom_interval);
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_point *at = scene->points + scene->shapes[i].first;
+        if (scene->shapes[i].kind != MV_SHAPE_RECTS || scene->shapes[i].count != 8 ||
+            at[1].x - at[0].x > 12 || at[0].x < plot->x + plot->w - 30 || at[0].y < plot->y - 1 ||
+            at[3].y > plot->y + plot->h)
+            continue;
+        bars++;
+        cr_expect_leq(at[1].x, plot->x + plot->w, "%f beyond %f", at[1].x, plot->x + plot->w);
+    }
+    cr_expect_geq(bars, 2, "%u", bars);
+}
+
 Test(pane_timeline, a_row_of_the_legend_searches)
 {
     mv_view *view = mvt_view("gpt_train");

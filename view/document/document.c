@@ -190,6 +190,7 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 {
     mv_arena_init(&d->arena, budget);
     d->trace = *trace;
+    d->levels = mv_levels_of(mv_trace_as_read(trace));
     d->level = "";
     d->devices = mv_push_struct(&d->arena, mv_document_device);
     set_stage(&d->stage, MV_DOCUMENT_OPENED);
