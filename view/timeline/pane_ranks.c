@@ -622,7 +622,7 @@ static void paint_head(ranks_frame *f)
                            : "comparing\xe2\x80\xa6";
 
     f->verdict_width = mv_ui_px(ui, LEAST_VERDICT);
-    if (box.w < mv_ui_px(ui, NARROW))
+    if (box.w < mv_ui_px(ui, NARROW) || f->shown < 2)
         f->verdict_width = fmaxf(f->verdict_width,
                                  mv_ui_text_width(ui, MV_UI_TEXT, text) + mv_ui_px(ui, MV_UI_PAD));
     button(f, &box, MV_DO_own_scales, now->has_own_scales,
