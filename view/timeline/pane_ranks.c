@@ -9,7 +9,7 @@
 #include "viz/scene/distinct_texts.h"
 
 enum {
-    TALLEST = 140,
+    TALLEST = 320,
     TWO_LINES = 36,
     OUTLINED = 30,
     PEAK_COLUMN = 70,

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "view/document/level_calls.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
@@ -383,7 +384,7 @@ void mv_plot_hover(mv_plot *p)
         }
         describe_pixel(p, &hit, &t);
     }
-    describe_moment(p, event, &t);
+    describe_moment(p, mv_call_last(p->trace, &p->lives->events, event), &t); /* as a click */
     if (p->other)
         say(&t, mv_plot_other_tip(p, event));
     if (mv_plot_whatif_tip(p, event))
