@@ -39,7 +39,9 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out)
         return false;
     point = mv_tile_point_at(&tiles, p->levels, (double)floorf(x - p->plot.x),
                              (double)floorf(y - p->plot.y));
-    *event = point.instant.event;
+    *event = p->of_pools
+                 ? mv_viewport_column(&p->at, (uint32_t)fmaxf(0, floorf(x - p->plot.x))).first
+                 : point.instant.event;
     stack = p->of_pools ? NULL : hit_stack(p);
     if (stack && point.byte != MV_NO_BYTES)
         *out = mv_hit_find(stack, point.instant, point.byte, point.low, point.high);
