@@ -497,6 +497,13 @@ LongTest(paper_timeline, lists_contents_and_missing_data)
     SAYS("streams", "active");
 }
 
+/* A picture of a level without a problem is not the whole file. */
+Test(paper_timeline, names_a_problem_of_another_level)
+{
+    SAYS("pinned_leak", "PyTorch's allocator: no leak",
+         "leak on level host: pinned memory: gpu_levels.py:122");
+}
+
 /* The key contains only visible items. */
 Test(paper_timeline, the_key_has_no_area_that_is_not_there)
 {

@@ -320,6 +320,86 @@ Test(pane_timeline, commands_go_places)
     cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
 }
 
+/* The event that the tip under the pointer names, in its last line; MV_NO_ROW: there is no tip. */
+static uint32_t event_of_tip(const mv_scene *scene)
+{
+    const char *before = "";
+    uint32_t event = 0;
+
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const char *text = scene->shapes[i].text ? scene->shapes[i].text : "";
+        bool is_of_pool = strncmp(text, "event ", 6) == 0 && strstr(before, " requested");
+        const char *at =
+            is_of_pool || strncmp(text, "here ", 5) == 0 ? strstr(text, "event ") : NULL;
+        if (*text)
+            before = text;
+        if (!at)
+            continue;
+        for (at += 6; *at == ',' || (*at >= '0' && *at <= '9'); at++)
+            event = *at == ',' ? event : event * 10 + (uint32_t)(*at - '0');
+        return event;
+    }
+    return MV_NO_ROW;
+}
+
+static void expect_clicks_where_tips_say(mv_view *view, const char *name)
+{
+    const mv_box *plot = &view->timeline->plot;
+    uint32_t tips = 0;
+
+    for (int i = 1; i < 40; i++) {
+        float x = roundf(plot->x + plot->w * (float)i / 40), y = plot->y + plot->h - 3;
+        act(view, MV_INPUT_MOVE, x, y, 0);
+        mvt_view_frame(view);
+        uint32_t event = event_of_tip(&view->ui.scene);
+        if (event == MV_NO_ROW) /* before the first allocation */
+            continue;
+        tips++;
+        click(view, x, y);
+        mvt_view_frame(view);
+        cr_expect_eq(view->now->cursor, event, "%s: the tip says %u, a click goes to %u", name,
+                     event, view->now->cursor);
+    }
+    cr_expect_gt(tips, 20, "%s: %u", name, tips);
+}
+
+/* On a level of calls, which are several events, too. */
+Test(pane_timeline, a_click_goes_to_the_event_of_the_tip)
+{
+    static const char *const names[] = {"cupy_leak", "annotated", "gpt_train"};
+
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        mv_view *view = mvt_view(names[n]);
+        expect_clicks_where_tips_say(view, names[n]);
+        do_it(view, MV_DO_show_pools);
+        mvt_view_frame(view);
+        expect_clicks_where_tips_say(view, "its pools");
+    }
+}
+
+/* A failed request at the edge of the window: the bars of what was asked for and free are inside. */
+Test(pane_timeline, bars_of_a_failed_request_stay_inside)
+{
+    mv_view *view = mvt_view("oom_fragmented");
+    const mv_scene *scene = &view->ui.scene;
+    const mv_box *plot = &view->timeline->plot;
+    uint32_t bars = 0;
+
+    do_it(view, MV_DO_oom_on);
+    mv_view_do(view, MV_DO_select_range, (uint64_t)(view->now->cursor + 1) << 32);
+    do_it(view, MV_DO_zoom_interval);
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_point *at = scene->points + scene->shapes[i].first;
+        if (scene->shapes[i].kind != MV_SHAPE_RECTS || scene->shapes[i].count != 8 ||
+            at[1].x - at[0].x > 12 || at[0].x < plot->x + plot->w - 30 || at[0].y < plot->y - 1 ||
+            at[3].y > plot->y + plot->h)
+            continue;
+        bars++;
+        cr_expect_leq(at[1].x, plot->x + plot->w, "%f beyond %f", at[1].x, plot->x + plot->w);
+    }
+    cr_expect_geq(bars, 2, "%u", bars);
+}
+
 Test(pane_timeline, a_row_of_the_legend_searches)
 {
     mv_view *view = mvt_view("gpt_train");

@@ -8,6 +8,7 @@ import html
 import json
 import os
 import pickle
+import random
 import re
 import shutil
 import subprocess
@@ -589,6 +590,19 @@ def test_a_later_file_is_read_beside_the_first_and_can_be_given_up(bench):
     bench.load(page, [second])
     assert page.evaluate("files.map(file => file.name)") == ["leak_in_training.pickle", "gpt_train.pickle"]
     bench.press(page, "1")
+
+
+def test_a_file_of_many_parts_is_read_to_its_end(bench):
+    with open(bench.snapshot("leak_in_training.pickle"), "rb") as file:
+        snapshot = pickle.load(file)
+    numbers = random.Random(1)
+    others = [[numbers.randrange(1 << 30), str(i)] for i in range(1 << 20)]
+    path = bench.made("parts.pickle", pickle.dumps({"others": others, **snapshot}))
+    assert os.path.getsize(path) > 16 << 20, os.path.getsize(path)
+    page = bench.open()
+    bench.load(page, [path])
+    assert page.evaluate("viewer.stages") == [2], page.text("#status")
+    assert bench.report(page, "peak").encode() == bench.run("peak", "parts.pickle", folder=os.path.dirname(path))
 
 
 def test_a_session_names_the_files_that_it_lacks_and_shows_them(bench):
