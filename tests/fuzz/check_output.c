@@ -101,7 +101,7 @@ static bool is_number(const char *at, const char *end)
     return !*stop;
 }
 
-/* The field at `at`; where its end is. */
+/* Checks the field at `at`; returns its end. */
 static const char *check_field(const char *what, const char *at, const char *end)
 {
     bool is_quoted = at < end && *at == '"';
@@ -142,7 +142,7 @@ void mvt_check_csv(const char *what, mv_span text)
     }
 }
 
-/* ---- what other tools read ---------------------------------------------------------------- */
+/* ---- files for other tools ------------------------------------------------------------------ */
 
 static uint64_t take_varint(const char *what, mv_span bytes, uint64_t *at)
 {

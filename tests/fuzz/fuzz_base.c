@@ -15,7 +15,7 @@ static void expect(bool holds)
         abort();
 }
 
-/* Every byte belongs to one character; each reader finds the same ones. */
+/* Every byte belongs to one character; all readers find the same characters. */
 static void read_characters(mv_span text, const char *copy)
 {
     const char *in_copy = copy;
@@ -26,7 +26,7 @@ static void read_characters(mv_span text, const char *copy)
         expect((code == MV_UTF8_BAD) == (length == 0));
         expect(at == from + (length ? length : 1) && at <= text.length);
         if (in_copy && text.data[from] == 0)
-            in_copy = NULL; /* there the text that ends in NUL is over */
+            in_copy = NULL; /* the text with a NUL ends here */
         if (in_copy) {
             expect(mv_utf8_length_at(in_copy) == length);
             expect(mv_utf8_next_at(&in_copy) == code && in_copy == copy + at);

@@ -1,12 +1,12 @@
-/* libFuzzer target: any bytes as a command line: a word on each line up to an empty line; the rest
- * is the file "in", which is standard input too. The program runs in this process, in a folder in
- * memory with "in" and some small real files.
+/* libFuzzer target: any bytes as a command line, one word a line up to an empty line; the remaining
+ * bytes are the file "in", which is also standard input. The program runs in this process, in a
+ * folder in memory with "in" and some small real files.
  *
  * Words are changed as words (LLVMFuzzerCustomMutator): commands, options, their values and files
  * are taken from the program's own tables.
  *
- * Checked: the status, messages and outputs, that a command that fails leaves every file as it was,
- * and that the process is as it was. `run` finds no program that it could start. */
+ * Checked: the status, messages and outputs; a command that fails leaves every file unchanged; the
+ * state of the process is unchanged. `run` finds no program that it could start. */
 #include "cli/commands.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
@@ -50,15 +50,16 @@ static void read_words(const uint8_t *data, size_t size, command_line *out)
     out->in = (mv_span){data + at, size - at < MOST_IN ? size - at : MOST_IN};
 }
 
-/* ---- what is not run ---------------------------------------------------------------------- */
+/* ---- commands that are not run
+ * ----------------------------------------------------------------- */
 
 static bool begins(const char *word, const char *begin)
 {
     return strncmp(word, begin, strlen(begin)) == 0;
 }
 
-/* Nothing outside the folder, no limit of memory but the one below, no script that could wait, no
- * port. */
+/* Nothing outside the folder, no memory limit but the one below, no script that could wait,
+ * no port. */
 static bool is_refused(const command_line *line)
 {
     for (int i = 0; i < line->count; i++) {
@@ -94,7 +95,7 @@ static bool keeps_report(const command_line *line)
 
 /* ---- one run ----------------------------------------------------------------------------- */
 
-/* `serve` runs until a signal comes: here it has come already, and waits to be taken. */
+/* `serve` runs until a signal arrives: the signal has already arrived, and is pending. */
 static mvt_ran run(const char *const *words, int count, mv_span in)
 {
     static const struct timespec now;
@@ -139,12 +140,12 @@ static void check(const command_line *line, const mvt_ran *ran)
     mvt_check_messages(is_run ? MV_EXIT_DONE : ran->status, ran->err);
     if (ran->out.length == 0)
         return;
-    if (is_command(line, "mcp") && ran->out.data[0] == '{') /* not its help */
+    if (is_command(line, "mcp") && ran->out.data[0] == '{') /* not the command's help */
         check_lines_of_json(ran->out);
     else if (ran->out.data[0] == '{' && ran->status != MV_EXIT_FAILED)
         cJSON_Delete(mvt_check_json("standard output", ran->out));
     else if (!(command && command->writes_file) && !has(line, "--c") &&
-             !is_command(line, "completion")) /* its words and their help have tabs between them */
+             !is_command(line, "completion")) /* tabs separate the words and their help */
         mvt_check_text("standard output", ran->out);
 }
 
@@ -172,7 +173,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     mvt_memory_copy("c.pickle", "snapshots/oom.pickle");
     mvt_memory_copy("d.pickle", "tools/pair.pickle.gz");
-    mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run of d.pickle */
+    mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run on d.pickle */
     mvt_memory_copy("n4", "fit/gpt_4.pickle.zst");
     mvt_memory_copy("n8", "fit/gpt_8.pickle.zst");
     make_summary();
@@ -201,7 +202,7 @@ static uint32_t draw(uint64_t *random, uint32_t below)
     return (uint32_t)((*random >> 33) % below);
 }
 
-/* One of the words with a space between. */
+/* One of the words, which are separated by spaces. */
 static int word_of(const char *words, uint64_t *random, const char **out)
 {
     uint32_t count = 1, which;
@@ -251,7 +252,7 @@ static void put_option(FILE *out, const mv_option *o, uint64_t *random)
     fputc('\n', out);
 }
 
-/* A word that suits the command of the line, or not. */
+/* A word, which may suit the command of the line. */
 static void put_word(FILE *out, const command_line *line, uint64_t *random)
 {
     const mv_command *command = line->count ? mv_command_find(line->word[0]) : NULL;
@@ -279,7 +280,7 @@ static void put_command(FILE *out, uint64_t *random)
     fprintf(out, "%s\n", mv_commands[draw(random, count)].name);
 }
 
-/* The words with one put in, left out or replaced. */
+/* Writes the words with one inserted, removed or replaced. */
 static void put_words(FILE *out, const command_line *line, uint64_t *random)
 {
     uint32_t at = draw(random, (uint32_t)line->count + 1), how = draw(random, 4);

@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes as a text with errors about memory in it.
+/* libFuzzer target: any bytes as a text that contains memory errors.
  *
  * Checked: sizes lie within their bounds, sums equal their parts, each error is explained, and the
  * same text in two pieces of a log has the same errors, twice. */
@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mv_error_texts once = find(&arena, (mv_span){data, size});
     for (uint32_t i = 0; i < once.count; i++)
         check(&arena, &once.rows[i]);
-    /* With 200 KB of another text between them, without a line similar to the first text's. */
+    /* With 200 KB of another text between the pieces, without a line similar to the
+     * first text's. */
     uint8_t *text = mv_push_array(&arena, uint8_t, 2 * size + (200 << 10));
     memset(text + size, '\n', 200 << 10);
     memcpy(text, data, size);

@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes as a live file, with all analyses of each level. A live file is
- * mostly zeros, so inputs that begin with 'c' leave them out (live_form.h). */
+ * mostly zeros, which inputs that begin with 'c' omit (live_form.h). */
 #include "analyze/levels/levels.h"
 #include "analyze/totals/totals.h"
 #include "parse/live/live_progress.h"

@@ -1,7 +1,7 @@
 /* libFuzzer target: any bytes as a file, and every picture of it.
  *
  *     input       the bytes are the file: its reader is found by probing, as for any command
- *     variant     a hash of the bytes chooses command, format and options (PICTURES of each input)
+ *     variant     a hash of the bytes chooses command, format and options (PICTURES runs an input)
  *
  * The commands run as from a command line, in a folder in memory, on a file with a hostile name.
  * Requirements: SVG and pages are strict markup (tests/fuzz/markup_check.h) in which nothing of the
@@ -93,7 +93,7 @@ static void add_option(command_line *line, const mv_command *command, mv_option_
     add(line, value);
 }
 
-/* The options of the picture; most inputs have few options. */
+/* Options of the picture; most inputs have few options. */
 static void add_options(command_line *line, const mv_command *command, bool of_moment,
                         uint64_t *random)
 {
@@ -126,13 +126,13 @@ static void add_options(command_line *line, const mv_command *command, bool of_m
         add_option(line, command, MV_OPTION_MOST_EVENTS, "4");
 }
 
-/* A tenth of the pictures is short of memory. */
+/* A tenth of the pictures run out of memory. */
 static uint64_t memory_of(uint64_t *random)
 {
     return next(random) % 10 ? 256u << 20 : (next(random) % 2048 + 1) << 12;
 }
 
-/* Runs the command as main does; its exit status, and its messages in *said. */
+/* Runs the command as main does; returns its exit status, and its messages in *said. */
 static int run(command_line *line, uint64_t memory, char **said)
 {
     const mv_command *command = mv_command_find(line->word[0]);
@@ -171,7 +171,7 @@ static int run(command_line *line, uint64_t memory, char **said)
     return status;
 }
 
-/* Each line begins with "memviz: ", and steers no terminal. */
+/* Each line begins with "memviz: " and has no control characters for a terminal. */
 static void check_said(const char *said, int status)
 {
     if (status != MV_EXIT_DONE && !*said)

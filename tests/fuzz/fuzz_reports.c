@@ -1,9 +1,9 @@
 /* libFuzzer target: any bytes as a file of any format, with every report, export and conversion.
- * The commands run in this process as a user gives them; which of them, and as what (text, JSON, a
- * table as CSV), a hash of the bytes chooses.
+ * The commands run in this process as a user types them; a hash of the bytes chooses the commands
+ * and their form (text, JSON, a table as CSV).
  *
- * Checks the outputs themselves (check_output.h), the promises of the model, that sums add up, and
- * that a written file is read back the same. */
+ * Checked: the outputs themselves (check_output.h), the promises of the model, the sums, and that a
+ * written file is read back unchanged. */
 #include "cli/report/table.h"
 #include "tests/fixture/in_process.h"
 #include "tests/fixture/soundness.h"
@@ -15,12 +15,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Inputs of more rows take too long; of those with many, fewer reports are made. */
+/* Inputs with more rows take too long; inputs with many rows get fewer reports. */
 enum { MOST_ROWS = 6000, ROWS_OF_ALL = 8000, MOST_REPORTS = 8, STRIDE = 7 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* "in" is the input, "second" a small real recording, "paired" one of the run that "ops" is the profiler's trace of. */
+/* "in" is the input, "second" a small real recording, "paired" a recording of the run whose
+ * profiler trace is "ops". */
 static const char *const reports[] = {
     "triage in",
     "triage in second",
@@ -175,7 +176,7 @@ static void report(mv_kept_files *kept, const char *words, uint64_t hash)
 
 /* ---- what is written ---------------------------------------------------------------------- */
 
-/* The text of a dump, in a block of malloc. */
+/* The text of a dump, in a block from malloc. */
 static char *dump(mv_kept_files *kept, const char *words)
 {
     mvt_ran ran = run(kept, "%s", words);
@@ -188,7 +189,7 @@ static char *dump(mv_kept_files *kept, const char *words)
     return text;
 }
 
-/* The files say the same. */
+/* The files have the same contents. */
 static void compare(mv_kept_files *kept, const char *dump_in, const char *dump_out)
 {
     char *in = dump(kept, dump_in), *out = dump(NULL, dump_out);

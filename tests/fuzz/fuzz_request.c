@@ -1,11 +1,11 @@
 /* libFuzzer target: any bytes from a client.
  *
- * Bytes that begin with { or [ are lines to `mcp`, whose tools are run on small real files. Others
- * are requests to `serve`, TOKEN for its token and @N for the file N with its version: one as
- * texts, and all as a connection to a server on 127.0.0.1.
+ * Bytes that begin with { or [ are lines to `mcp`, whose tools run on small real files. Others are
+ * requests to `serve`, with TOKEN for its token and @N for file N with its version: the first one
+ * as texts, and all of them as a connection to a server on 127.0.0.1.
  *
- * Checked: each answer is whole and well formed, nothing but the served files is sent, a foreign
- * Host or Origin gets 404; each answer of mcp is one line of JSON with the id of its request. */
+ * Checked: each answer is whole and well formed, only the served files are sent, a foreign Host or
+ * Origin gets 404; each answer of mcp is one line of JSON with its request's id. */
 #include "base/texts.h"
 #include "cli/commands.h"
 #include "cli/mcp/protocol.h"
@@ -47,7 +47,7 @@ static mv_span copy_of(mv_arena *arena, mv_span bytes)
     return (mv_span){(const uint8_t *)copy, copy ? bytes.length : 0};
 }
 
-/* An mv_mcp_run_fn, as cmd_mcp.c has it, in this process. */
+/* An mv_mcp_run_fn, as in cmd_mcp.c, in this process. */
 static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
                    mv_mcp_ran *out, mv_err *err)
 {
@@ -80,10 +80,10 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
     return MV_OK;
 }
 
-/* The answer to one message: the id of the request, and a result or an error. */
+/* The answer to one message: the request's id, and a result or an error. */
 static void check_answer(const cJSON *answer, const cJSON *request)
 {
-    /* Of a key that a request contains twice the first one counts. */
+    /* If a request contains a key twice, the first one counts. */
     const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
     const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
     const cJSON *result = cJSON_GetObjectItemCaseSensitive(answer, "result");
@@ -151,8 +151,9 @@ static struct {
     mv_span first, page; /* contents of the first file, and of the page */
 } served;
 
-/* The leak sanitizer's, in builds that have it. Once in a hundred thousand inputs it misses state
- * that only the thread of libmicrohttpd or of the served has; it looks while there is none. */
+/* The leak sanitizer's check, in builds that have it. Once in a hundred thousand inputs it misses
+ * state that only a thread of libmicrohttpd or of the served files refers to; it runs while there
+ * is none. */
 int __lsan_is_turned_off(void);                                   // NOLINT
 __attribute__((weak)) int __lsan_do_recoverable_leak_check(void); // NOLINT
 
@@ -206,7 +207,7 @@ static void start_server(void)
 
 /* ---- serve: a request as texts ------------------------------------------------------------ */
 
-/* The value of a header in the text, up to its line end; NULL: it is not there. */
+/* A header's value in the text, up to its line end; NULL: no such header. */
 static const char *header_of(const char *text, const char *name, char value[256])
 {
     size_t length = strlen(name);
@@ -236,7 +237,7 @@ static bool is_here(const char *host)
     return false;
 }
 
-/* A body that is a part of a file: of the one that is served, or of its container. */
+/* A body that is a part of a file: of the served file, or of its container. */
 static void check_part(const mv_serve_answer *answer)
 {
     bool is_original = false;
@@ -307,15 +308,15 @@ static int dial(void)
     return fd;
 }
 
-/* All that the server says until it closes the connection, which it does once the client has said
- * all: long before the time is over that silence may take. False in `is_whole`: it was reset. */
+/* Everything that the server sends until it closes the connection, which it does after the client's
+ * last request, long before its idle timeout. False in `is_whole`: the connection was reset. */
 static size_t listen_to(int fd, char *text, bool *is_whole)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     size_t length = 0;
 
     for (;;) {
-        /* Twice: a machine that stood still for so long has used up the first wait alone. */
+        /* Twice: a machine that stood still for that long has used up only the first wait. */
         if (poll(&wait, 1, PATIENCE_MS) != 1 && poll(&wait, 1, PATIENCE_MS) != 1)
             mvt_stop("the server waits for more than all, after %zu bytes", length);
         ssize_t got = read(fd, text + length, MOST_ANSWER - length);
@@ -326,9 +327,9 @@ static size_t listen_to(int fd, char *text, bool *is_whole)
     }
 }
 
-/* The answers, one after the other: a status line, headers, and as long a body as they say. A
- * request with HEAD has none. If Content-Length is not a number, libmicrohttpd 0.9.75 sends the
- * head of its 400 twice. */
+/* The answers, one after another: a status line, headers, and a body of the length in the headers.
+ * A request with HEAD has no body. If Content-Length is not a number, libmicrohttpd 0.9.75 sends
+ * the head of its 400 twice. */
 static void check_stream(const char *text, size_t length, bool has_head)
 {
     const char *at = text, *end = text + length;
@@ -375,7 +376,7 @@ static void connect_once(const char *text, size_t length, size_t cut)
         check_stream(answers, said, memmem(text, length, "HEAD", 4));
 }
 
-/* The input with TOKEN and @N replaced; in a block of malloc that ends in a NUL. */
+/* The input with TOKEN and @N replaced, in a block from malloc that ends in a NUL. */
 static char *expand(mv_span in, size_t *length)
 {
     char *text = NULL;
@@ -405,7 +406,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("a.pickle", "releases/ring_of_one.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     if (size > 0 && (data[0] == '{' || data[0] == '[')) {
-        end_server(); /* its threads open files, and so would the program seem to */
+        end_server(); /* its threads open files, which would count as the program's */
         talk(in);
         return 0;
     }

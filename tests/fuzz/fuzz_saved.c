@@ -1,11 +1,11 @@
-/* libFuzzer target: what the viewer reads beside snapshots.
+/* libFuzzer target: the viewer's inputs other than snapshots.
  *
  *     "memviz session ..."    a saved session
  *     anything else           text: a link (--state, the address of a page), the user's own keys,
  *                             and a script of view/script.h for a viewer without a file
  *
- * An accepted text is written and read again, and is the same; a rejected text has an error with a place
- * inside of the text. */
+ * An accepted text is written and read again without a change; a rejected text has an error with a
+ * position inside the text. */
 #include <stdlib.h>
 
 #include "tests/fixture/in_process.h"
@@ -58,7 +58,7 @@ static void try_keys(mv_arena *arena, const char *text)
             mvt_finding("a key without a command", text);
 }
 
-/* Names of files stay in the private folder. */
+/* File names stay in the private folder. */
 static void try_script(char *text)
 {
     mv_budget budget = {.limit = 64 << 20};

@@ -1,9 +1,9 @@
-/* libFuzzer target: any bytes as what addresses are looked up in: an ELF file with DWARF, as a
- * capture names one, when they begin as such; else the line table of a Python code object, and a
- * mangled name.
+/* libFuzzer target: any bytes as a source of symbols: an ELF file with DWARF, as a capture names
+ * one, if they begin like one; otherwise the line table of a Python code object, and a mangled
+ * name.
  *
  * Checked: every query gets its frames in bounded memory, which is all freed; a line does not
- * depend on other queries; names are UTF-8 or not, but end, and both forms agree. */
+ * depend on other queries; names end, in UTF-8 or not, and both forms agree. */
 #include "parse/symbols/demangle.h"
 #include "parse/symbols/python_lines.h"
 #include "parse/symbols/symbols.h"
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- ELF --------------------------------------------------------------------------------- */
 
-/* The build id of the file itself, so that the file is the one that was loaded. */
+/* The file's own build id, as if it was the loaded file. */
 static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])
 {
     const void *bits;

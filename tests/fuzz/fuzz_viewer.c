@@ -1,16 +1,17 @@
 /* libFuzzer target: any bytes as a file, and the viewer on it with random input.
  *
- *     input       the file, the script, and two bytes: the length of the script (little endian)
- *     script      SETUP bytes (see `setup`), then steps: a byte that chooses one of `steps`, and its arguments; missing bytes are 0
+ *     input       the file, the script, and two bytes: the script's length (little endian)
+ *     script      SETUP bytes (see `setup`), then steps: a byte that chooses one of `steps`, and
+ *                 its arguments; missing bytes are 0
  *
- * An input is given to the viewer and a frame is painted, as in the window: state, document, frame,
+ * Each step gives the viewer an input and paints a frame, as in the window: state, document, frame,
  * intents; no thread, no time except the script's. The viewer runs in a folder in memory.
  *
- * The points and places of each frame are finite, and its texts end. The state is read back the
- * same from a session and from a link; a file that the viewer writes is as it must be
- * (written_files.h). At rest a frame without input equals the frame before, and drawing only the
- * differences gives the same picture as drawing everything. Short of memory, or if a push to an
- * arena fails, parts are missing and nothing else changes. At the end all memory is given back. */
+ * Checked: each frame's points and places are finite, and its texts end. A session and a link
+ * restore the same state; files that the viewer writes pass written_files.h. At rest a frame
+ * without input equals the frame before, and drawing only the differences gives the same picture as
+ * drawing everything. Without memory, or if a push to an arena fails, parts are missing and nothing
+ * else changes. At the end all memory is returned. */
 #include <stdlib.h>
 
 #include "tests/fixture/in_process.h"
@@ -27,12 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     SETUP = 6,
-    WORDS = 32,   /* in its first byte: the script is one of view/script.h */
+    WORDS = 32,   /* in its first byte: the script is a script of view/script.h */
     OUTLINE = 64, /* the file was opened before */
     MOST_STEPS = 64,
     MOST_TURNS = 100000,
     MOST_FRAMES = 64,       /* until nothing moves */
-    MOST_PIXELS = 720 * 480 /* that are drawn */
+    MOST_PIXELS = 720 * 480 /* drawn scenes */
 };
 #define FILE_NAME "a<&\"'>\xff.pickle"
 #define SESSION   "s.session"
@@ -45,8 +46,8 @@ typedef struct {
     mv_raster *raster;
     float width, height;
     double ms;
-    bool is_short;   /* of memory, now or before: parts may be missing */
-    char pasted[64]; /* what is in the clipboard */
+    bool is_short;   /* memory is or was out: parts may be missing */
+    char pasted[64]; /* the clipboard's contents */
 } world;
 
 /* ---- the script -------------------------------------------------------------------------- */
@@ -65,8 +66,8 @@ static uint32_t take_wide(world *w)
 
 #define PICK(w, list) (list)[take(w) % (sizeof(list) / sizeof *(list))]
 
-/* Up to 30 bytes. A file's name has no '/', and is not standard input: everything stays in the
- * folder. */
+/* Up to 30 bytes. A file's name has no '/' and is not standard input: everything stays in
+ * the folder. */
 static void take_text(world *w, bool is_path, char text[32])
 {
     uint32_t length = take(w) % 31;
@@ -323,7 +324,7 @@ static void do_release(world *w)
     pointer(w, MV_INPUT_RELEASE);
 }
 
-/* A press, a way and a release. */
+/* A press, a movement and a release. */
 static void do_drag(world *w)
 {
     uint8_t button = (uint8_t)(1 + take(w) % 3);
@@ -424,7 +425,7 @@ static void do_paste(world *w)
     give(w, (mv_input){.kind = MV_INPUT_KEY, .key = 'V', .mods = MV_MOD_CTRL});
 }
 
-/* Again, a part of the file, what is not there, or the session of now. */
+/* Opens again: a part of the file, a missing file, or the current session. */
 static void do_open(world *w)
 {
     uint8_t which = take(w);
@@ -480,7 +481,7 @@ static void check_pixels(world *w, const mv_scene *scene)
     mv_arena_release(&arena);
 }
 
-/* At rest a frame is the frame before. */
+/* At rest a frame equals the frame before. */
 static void do_rest(world *w)
 {
     const mv_scene *scene = settle(w);
@@ -493,7 +494,7 @@ static void do_rest(world *w)
         mvt_finding("a frame without input is another", "");
 }
 
-/* Memory is at its end, or there again. */
+/* Memory is out, or available again. */
 static void do_squeeze(world *w)
 {
     uint32_t pages = take(w);
@@ -543,7 +544,7 @@ static bool list(mv_arena *arena, const char *folder, mv_file_listing *out)
     return mv_disk_files.list(arena, strstr(folder, "..") ? "" : folder, out);
 }
 
-/* The part before the steps: looks, memory, size, keys. */
+/* The part before the steps: themes, memory, size, keys. */
 static bool begin(world *w, uint8_t *flags)
 {
     static const char keys[] = "zoom_in Up Ctrl+PageUp\nquit\npan_left H\nfly X\n";
@@ -571,7 +572,7 @@ static bool begin(world *w, uint8_t *flags)
     return w->view && w->raster;
 }
 
-/* An outline of the file, as an earlier run would have saved it, with any numbers in it. */
+/* An outline of the file, as an earlier run would have saved it, with arbitrary numbers. */
 static void put_outline(world *w)
 {
     mv_budget budget = {.limit = 64 << 20};
@@ -600,7 +601,7 @@ static void put_outline(world *w)
     mv_arena_release(&arena);
 }
 
-/* The rest of the script is words of view/script.h. */
+/* The rest of the script: words of view/script.h. */
 static void run_words(world *w)
 {
     size_t length = (size_t)(w->end - w->at);
@@ -650,7 +651,7 @@ static void run(world *w)
         mvt_finding("memory that was not released", "");
 }
 
-/* The file; a session among them names only files of the folder. */
+/* The file; if it is a session, it names only files of the folder. */
 static void put_file(mv_span file)
 {
     uint8_t *copy = malloc(file.length + 1);

@@ -18,7 +18,7 @@ static void put_header(uint8_t *file)
     memcpy(file, &header, sizeof header);
 }
 
-/* Takes one chunk of the input and puts it at `at`; the rest of the input. */
+/* Reads one chunk of the input and writes it at `at`; returns the rest of the input. */
 static mv_span put_chunk(uint8_t *file, size_t at, mv_span in)
 {
     size_t end = (at / MV_LIVE_CHUNK_BYTES + 1) * MV_LIVE_CHUNK_BYTES;

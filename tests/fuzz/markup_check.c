@@ -20,7 +20,7 @@ typedef struct {
     mv_span open[MOST_DEPTH];
     char *names;
     size_t used;
-    /* the tag that was read last */
+    /* the last tag that was read */
     mv_span tag;
     uint32_t attribute_count;
     attribute attributes[MOST_ATTRIBUTES];
@@ -51,7 +51,7 @@ static uint8_t now(const reader *r)
     return r->at < r->text.length ? r->text.data[r->at] : 0;
 }
 
-/* The end of the next `words`; false: there are none. */
+/* The end of the next `words`; false: not found. */
 static bool pass(reader *r, const char *words)
 {
     const uint8_t *found =
@@ -193,7 +193,8 @@ static bool close_element(reader *r, mv_span name)
     return true;
 }
 
-/* A page's meta has no end; a script or a style continues to its end, whatever is in it. */
+/* A page's <meta> is never closed; a script or a style continues to its end tag, whatever
+ * it contains. */
 static bool after_tag(reader *r)
 {
     if (begins(r, "/>") && !r->is_page) {
@@ -270,7 +271,7 @@ const char *mvt_markup_wrong(mv_span text, bool is_page, char names[MVT_MARKUP_N
     return read_all(&r, at);
 }
 
-/* ---- SVG of memviz ----------------------------------------------------------------------- */
+/* ---- memviz's SVG --------------------------------------------------------------------------- */
 
 static bool is_word_of(const char *words, mv_span name)
 {
@@ -282,7 +283,7 @@ static bool is_word_of(const char *words, mv_span name)
     return name.length > 0 && strstr(words, word) != NULL;
 }
 
-/* Numbers with letters of paths, blanks and signs between; each below a million. */
+/* Numbers between path letters, blanks and signs; each is below a million. */
 static bool are_numbers(mv_span value)
 {
     uint32_t digits = 0;

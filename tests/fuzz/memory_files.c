@@ -34,9 +34,9 @@ static void set_environment(const char *folder)
     for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
         unsetenv(gone[i]);
     for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
-        setenv(folders[i], folder, 1); /* no program is found, and no shim */
+        setenv(folders[i], folder, 1); /* neither a program nor the shim is found */
     setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/serve/page.html", 1);
-    setenv("SDL_VIDEODRIVER", "none", 1); /* there is no such driver, hence no window */
+    setenv("SDL_VIDEODRIVER", "none", 1); /* no such driver exists, hence no window */
     setenv("TERM", "dumb", 1);
 }
 

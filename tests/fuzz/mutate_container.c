@@ -1,6 +1,6 @@
-/* Containers as tokens: the fields of each chunk's header, then, of a chunk of a table, for each
- * column its description and its numbers. Chunks and columns are the items. Lengths, checksums,
- * index and footer of a changed file are corrected. */
+/* Containers as tokens: the fields of each chunk's header, then, for a table's chunk, each column's
+ * description and numbers. Chunks and columns are the items. Lengths, checksums, index and footer
+ * of a changed file are corrected. */
 #include "parse/container/wire_column.h"
 #include "tests/fuzz/mutate_form.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_RAW = 1 << 20, MOST_CHUNKS = 1024, CELL = 0, CHUNK = 1, COLUMN = 2 };
 
-/* The writer's choices in a chunk's header, and in a column's description. */
+/* The writer's choices in a chunk's header and in a column's description. */
 typedef struct {
     uint8_t at, bytes;
 } field;
@@ -30,9 +30,9 @@ static const field column_fields[] = {
 enum {
     HEAD_FIELDS = sizeof head_fields / sizeof *head_fields,
     COLUMN_FIELDS = sizeof column_fields / sizeof *column_fields,
-    COUNT = 4, /* of the head's fields */
+    COUNT = 4, /* the head's fields */
     TABLE_ROWS = 6,
-    WIDTH = 1, /* of a column's */
+    WIDTH = 1, /* a column's fields */
     PLANES = 4
 };
 
@@ -64,7 +64,7 @@ static void add_cells(mvt_form *form, const uint8_t *from, mv_wire_column column
     }
 }
 
-/* False when the payload is not what the columns say. */
+/* False when the payload does not match the columns. */
 static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t owner)
 {
     mv_wire_column column;
@@ -176,7 +176,7 @@ typedef struct {
     uint8_t *payload, *packed; /* [MOST_RAW] */
 } writer;
 
-/* Numbers of these widths as they follow in the tokens; the token after them. */
+/* Writes consecutive tokens as numbers of these widths; returns the token after them. */
 static uint32_t get_fields(const mvt_form *form, uint32_t at, const field *fields, unsigned count,
                            uint8_t *to)
 {
@@ -210,7 +210,7 @@ static void put_cells(writer *w, mvt_out *out, uint32_t from, uint32_t to, mv_wi
     pad(out);
 }
 
-/* The cells from token `at` on; where they end. */
+/* Writes the cells from token `at` on; returns the token after them. */
 static uint32_t cells_end(const mvt_form *form, uint32_t at)
 {
     while (at < form->count && form->tokens[at].kind == MVT_NUMBER && form->tokens[at].op == CELL)
@@ -218,7 +218,8 @@ static uint32_t cells_end(const mvt_form *form, uint32_t at)
     return at;
 }
 
-/* All descriptions come first. The tokens up to `end` are the columns' or others. */
+/* All descriptions come first. The tokens up to `end` belong to the columns or to
+ * something else. */
 static void put_payload(writer *w, mvt_out *out, uint32_t from, uint32_t end)
 {
     const mvt_form *form = w->form;
@@ -265,7 +266,7 @@ static void put_chunk(writer *w, mv_wire_chunk head, const uint8_t *payload, uin
         w->index[w->chunks++] = (mv_wire_index){at, head};
 }
 
-/* The chunk that begins at token `at`; its last token. */
+/* Writes the chunk that begins at token `at`; returns its last token. */
 static uint32_t write_chunk(writer *w, uint32_t at)
 {
     mvt_out payload = {.to = w->payload, .room = MOST_RAW};
@@ -328,7 +329,7 @@ static uint32_t any_open(mvt_form *form, uint8_t op)
     return MVT_NO_TOKEN;
 }
 
-/* A row of a chunk is dropped, or comes twice, in all its columns. */
+/* Drops or doubles a row of a chunk in all its columns. */
 static bool change_row(mvt_form *form)
 {
     uint32_t chunk = any_open(form, CHUNK), row;
@@ -352,7 +353,7 @@ static bool change_row(mvt_form *form)
     return true;
 }
 
-/* The same numbers, written otherwise. */
+/* The same numbers in another representation. */
 static void rewrite_column(mvt_form *form, uint32_t column)
 {
     mvt_token *width = &form->tokens[column + 1 + WIDTH];
@@ -371,7 +372,7 @@ static bool change_container(mvt_form *form)
 
     switch (mvt_dice(&form->random, 8)) {
     case 0:
-        form->tokens[0].wide = true; /* neither index nor footer */
+        form->tokens[0].wide = true; /* neither the index nor the footer */
         return true;
     case 1:
     case 2:

@@ -1,14 +1,14 @@
-/* msgpack as tokens: one for each value and one for each end of a container. Counts of items are
- * counted anew when the tokens are written. */
+/* msgpack as tokens: one for each value and one for each end of a container. The writer counts the
+ * items again. */
 #include "tests/fuzz/mutate_form.h"
 
 enum { MOST_DEPTH = 128, MAP = 0x80, ARRAY = 0x90 };
 
 typedef struct {
     uint32_t begin; /* token */
-    uint32_t left;  /* values that are still to come */
+    uint32_t left;  /* values still to come */
     uint32_t items;
-    uint32_t from; /* first token of the item that has begun */
+    uint32_t from; /* first token of the current item */
     bool is_map;
 } level;
 
@@ -47,8 +47,8 @@ static void close_container(parser *p)
     p->depth--;
 }
 
-/* A value of the innermost container is complete: so may be an item of it, and with the last one
- * the container, which is a value of the next one. */
+/* A value of the innermost container is complete: this may complete an item, and the last item
+ * completes the container, which is a value of the next outer one. */
 static void complete(parser *p)
 {
     mvt_form *form = p->form;
@@ -167,7 +167,7 @@ static void put_big(mvt_out *out, uint8_t first, uint64_t number, unsigned bytes
         mvt_put_u8(out, (uint8_t)(number >> 8 * bytes));
 }
 
-/* In 1, 2 or 4 bytes, whatever is enough, after the first bytes for those. */
+/* In 1, 2 or 4 bytes, whatever suffices, after the first byte for that width. */
 static void put_sized(mvt_out *out, const uint8_t first[3], uint64_t number, bool wide)
 {
     unsigned which = wide || number > UINT16_MAX ? 2 : number > UINT8_MAX;
@@ -214,7 +214,7 @@ static void put_open(mvt_out *out, const mvt_token *token, uint64_t count)
         put_sized(out, token->op == MAP ? maps : arrays, count, token->wide);
 }
 
-/* How many values each container has, by the token with which it begins. */
+/* The number of values of each container, by the token that begins it. */
 static uint32_t *count_values(const mvt_form *form)
 {
     uint32_t *counts = mv_push_array(form->arena, uint32_t, form->count);
@@ -274,7 +274,7 @@ static bool change_msgpack(mvt_form *form)
     uint64_t which = mvt_dice(&form->random, sizeof values / sizeof *values);
     uint32_t at = mvt_any_token(form, mvt_dice(&form->random, 3) ? MVT_NUMBER : MVT_TEXT);
 
-    if (mvt_dice(&form->random, 4) == 0) { /* a count that lies, or only is written long */
+    if (mvt_dice(&form->random, 4) == 0) { /* a wrong count, or one in a longer form */
         at = mvt_any_token(form, MVT_OPEN);
         if (at == MVT_NO_TOKEN)
             return false;

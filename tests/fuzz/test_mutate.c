@@ -5,7 +5,7 @@
 
 enum { ROOM = 128 << 10, MUTATIONS = 1000, DAMAGED = 100 };
 
-/* In blocks of their own size, so that a sanitizer sees a byte too many. */
+/* In blocks of their exact size: a sanitizer sees a byte too many. */
 static size_t mutate(const mvt_format *format, mv_span from, uint8_t *to, size_t room,
                      uint64_t seed)
 {
@@ -31,7 +31,7 @@ static bool is_read(mv_span bytes)
     return code == MV_OK && (!is_live || !trace.notes[MV_NOTE_DAMAGED].count);
 }
 
-/* Most of the mutations change something, and most of those are read. */
+/* Most mutations change something, and most changed files can be read. */
 static void expect_valid(const mvt_format *format, mv_span seed, unsigned percent)
 {
     uint8_t *to = malloc(ROOM), *again = malloc(ROOM);
@@ -52,7 +52,7 @@ static void expect_valid(const mvt_format *format, mv_span seed, unsigned percen
     free(again);
 }
 
-/* Whatever room there is, it is enough; and bytes that are not a file of the format do no harm. */
+/* Mutators respect any amount of room, and bytes that are not a file of the format do no harm. */
 static void expect_in_bounds(const mvt_format *format, mv_span seed)
 {
     uint64_t random = 1;

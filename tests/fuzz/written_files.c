@@ -16,9 +16,9 @@ void mvt_finding(const char *what, const char *of)
     abort();
 }
 
-/* ---- what every scene must be ------------------------------------------------------------ */
+/* ---- requirements for every scene -------------------------------------------------------- */
 
-static float drawn_width, drawn_height; /* of the last scene that became a file, in pixels */
+static float drawn_width, drawn_height; /* of the last scene that was written, in pixels */
 
 static void check_points(const mv_scene *scene)
 {
@@ -40,7 +40,7 @@ void mvt_check_scene(const mv_scene *scene)
     check_points(scene);
 }
 
-/* Pixels of the last one that became a file. */
+/* Pixels of the last scene that was written. */
 static void check_size(const mv_scene *scene)
 {
     drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
@@ -49,7 +49,7 @@ static void check_size(const mv_scene *scene)
         mvt_finding("a picture without a size", "scene");
 }
 
-/* The linker gives these in place of the back ends (tests/CMakeLists.txt). */
+/* The linker replaces the back ends with these functions (tests/CMakeLists.txt). */
 mv_code __real_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
 mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
 mv_code __real_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
@@ -74,7 +74,7 @@ mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_s
     return __real_mv_scene_write_png(budget, scene, sink, err);
 }
 
-/* ---- what every file must be ------------------------------------------------------------- */
+/* ---- requirements for every file ---------------------------------------------------------- */
 
 static void check_svg(mv_span file)
 {
@@ -114,7 +114,7 @@ static void drop(char *names, const char *part, int most)
         memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
 }
 
-/* Whatever the file says, a page has the elements of the empty one, and the snapshot. */
+/* For any file, a page has the elements of the empty page, and the snapshot. */
 static void check_page(mv_span file)
 {
     static const char wanted[] = "html lang;head;title;/title;/head;body;"
@@ -127,7 +127,7 @@ static void check_page(mv_span file)
         fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
         mvt_finding("page", why);
     }
-    drop(names, "p id;/p;", 2); /* the verdict, and the omitted parts */
+    drop(names, "p id;/p;", 2); /* the verdict, and the names of omitted parts */
     drop(names, " data-state", 1);
     if (strcmp(names, wanted) != 0)
         mvt_finding("page", names);
