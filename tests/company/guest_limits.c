@@ -107,7 +107,7 @@ static void install(struct sock_filter *rules, size_t count, int by_prctl)
         guest_cannot("seccomp");
 }
 
-/* One call is answered by `what`, all others are allowed. */
+/* `what` answers one system call, all others are allowed. */
 static void filter_one(const char *number, uint32_t what)
 {
     struct sock_filter rules[] = {
@@ -127,7 +127,7 @@ static void deny(const char *number)
     filter_one(number, SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* Only these are allowed; any other kills. */
+/* These system calls are allowed; any other kills. */
 static void allow_only(const int *calls, size_t count, int by_prctl)
 {
     struct sock_filter rules[2 * MOST_CALLS + 2] = {LOAD_NUMBER};
@@ -142,7 +142,7 @@ static void allow_only(const int *calls, size_t count, int by_prctl)
     install(rules, at, by_prctl);
 }
 
-/* A worker that only computes: the rest that remains in the strictest sandboxes. */
+/* A worker that only computes: the calls that the strictest sandboxes still allow. */
 static void worker_filter(const char *way)
 {
     static const int calls[] = {SYS_read,  SYS_write,      SYS_exit,         SYS_exit_group,
@@ -152,8 +152,8 @@ static void worker_filter(const char *way)
     allow_only(calls, sizeof calls / sizeof *calls, strcmp(way, "prctl") == 0);
 }
 
-/* As browsers confine what renders pages: memory and threads, but no files, sockets or processes'
- * memory. */
+/* As browsers confine their renderers: memory and threads, but no files, sockets or other
+ * processes' memory. */
 static void renderer_filter(const char *unused)
 {
     static const int calls[] = {SYS_read,
@@ -205,7 +205,7 @@ static void no_randomness(const char *words)
             guest_processes[i].does(words);
 }
 
-/* Someone empties or removes the recording while it is made: GUEST_OUT is its folder. */
+/* Someone empties or removes the recording during the run: GUEST_OUT is its folder. */
 static void damage(const char *command)
 {
     char line[512];

@@ -68,7 +68,7 @@ static void *go_on(void *number)
     return NULL;
 }
 
-/* Milliseconds after which a child is taken to hang. */
+/* Milliseconds after which a child counts as hung. */
 enum { PATIENCE_MS = 200000 };
 
 static int ends_in_time(pid_t child)
@@ -176,7 +176,7 @@ static void in_routine(void)
     _exit(7);
 }
 
-/* On a stack of that many bytes, with memory that must not be touched on both sides. */
+/* On a stack of this many bytes, with inaccessible memory on both sides. */
 static void coroutine(const char *bytes)
 {
     size_t size = (size_t)guest_number(bytes), page = 4096;

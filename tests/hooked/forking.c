@@ -1,11 +1,11 @@
-/* Threads at work while their process forks, as a loader of data with workers does it. Each child
- * does the same once and ends; one that does not end within seconds hangs.
+/* Threads work while their process forks, as a data loader with workers does. Each child does the
+ * same work once and ends; a child that does not end within seconds counts as hung.
  *
  *     forking cuda FORKS      threads call CUDA; a child does, and asks the loader
- *     forking loader FORKS    besides, a thread of the program's own is nearly always in the loader
+ *     forking loader FORKS    in addition, a thread of the program is nearly always in the loader
  *     forking raw FORKS       the same; children are made without libc's knowledge
  *     forking tensors FORKS   threads make tensors of the CPU, as c10 does
- *     forking asked FORKS     besides, a thread has asked whether to report, and never reports
+ *     forking asked FORKS     in addition, a thread has asked whether to report, and never reports
  *
  * Prints "FORKS forks, N hung, M failed". */
 #include <link.h>
@@ -48,7 +48,7 @@ static __attribute__((noinline)) unsigned deep(unsigned depth)
     return left;
 }
 
-/* ---- tensors, as ProfiledCPUMemoryReporter has them ---- */
+/* ---- tensors, as ProfiledCPUMemoryReporter handles them ---- */
 
 typedef struct {
     int8_t type, index;
@@ -135,7 +135,7 @@ static void be_child(void)
         use_tensors();
     for (unsigned depth = 0; !makes_tensors && depth < 4; depth++)
         deep(depth);
-    use_cuda(1); /* where no one called it before */
+    use_cuda(1); /* a place that has not called before */
     if (!makes_tensors && !loads) {
         dl_iterate_phdr(count_file, &files);
         if (files < 3)
@@ -180,7 +180,7 @@ static pid_t make_child(bool raw)
     return child;
 }
 
-/* A thread that announces reports of memory and never makes one. */
+/* A thread that announces memory reports and never makes one. */
 static void *ask(void *unused)
 {
     memory_profiling_enabled();
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
 
     makes_tensors = strcmp(mode, "tensors") == 0 || strcmp(mode, "asked") == 0;
     loads = raw || strcmp(mode, "loader") == 0;
-    use_cuda(0); /* it opens its driver now: a child's dlopen would hang without us, too */
+    use_cuda(0); /* it opens its driver now: a child's dlopen would hang without the shim, too */
     unsigned count = start(threads, mode);
     for (int i = 0; i < forks; i++)
         counts[await(make_child(raw))]++;

@@ -1,10 +1,10 @@
-/* The hooks, preloaded into programs that call CUDA in every way that real ones do. CUDA and the
- * recorder are stand-ins (tests/hooked/), which write their calls into one file. */
+/* The hooks, preloaded into programs that call CUDA in every way that real programs do. CUDA and
+ * the recorder are stand-ins (tests/hooked/), which write their calls into one file. */
 #include "capture/hooks/hooks.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_pythons.h"
 
-/* How programs are started: the stand-ins, and the hooks. */
+/* Programs are started with the stand-ins and the hooks. */
 #define CUDA         "LD_LIBRARY_PATH=" MV_HOOKED " "
 #define LOG          "HOOKED_LOG=$PWD/log "
 #define HOOKS        "LD_PRELOAD=" MV_HOOKED "/libhooks_alone.so "
@@ -62,7 +62,7 @@ static const struct {
 #include "capture/hooks/hooks.def"
 };
 
-/* Copies with a direction parameter are called with an invalid one. */
+/* Copies with a direction parameter are called with an invalid direction. */
 static const struct {
     unsigned flags;
     bool counts;
@@ -93,7 +93,7 @@ static unsigned action_named(const char *name)
     return i;
 }
 
-/* A call that gives memory back is numbered before it, all others after it. */
+/* A call that frees memory is numbered before it begins, all other calls after they end. */
 static void expect_numbered(const char *log, const char *line, bool gives)
 {
     const char *at = strstr(log, line), *numbered = at ? strstr(at, "numbered=") : NULL;
@@ -101,7 +101,7 @@ static void expect_numbered(const char *log, const char *line, bool gives)
     cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
 }
 
-/* Each row was called once, and recorded once under its own name. */
+/* Each row was called once, and was recorded once under its own name. */
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
     mvt_run run = hooked("", program, way);
@@ -125,12 +125,13 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         waited += waits[i].counts && (has_runtime || !(waits[i].flags & MV_RUNTIME));
     cr_assert_eq(count(run.err, "wait\n"), waited);
-    /* Captures of graphs: three functions that begin one, one that ends it, each in two variants. */
+    /* Graph captures: three functions that begin a capture, one that ends it, each in
+     * two variants. */
     cr_assert_eq(count(run.err, "mark BEGIN "), 6, "%s", run.err);
     cr_assert_eq(count(run.err, "mark END "), 2, "%s", run.err);
     cr_assert_eq(count(run.err, " CUDA graph capture 6\n"), 1, "%s", run.err);
     /* All launch one of two kernels, but only launches through the driver record which
-     * (hooked.c). */
+     * kernel (hooked.c). */
     cr_assert_eq(count(run.err, " load "), loads + 2, "%s", run.err);
     expected += 2;
     cr_assert_eq(count(run.err, "call "), expected);
@@ -184,7 +185,7 @@ Test(hooks, a_free_that_takes_long_has_the_time_of_its_beginning)
     cr_assert_geq(second, freed + 40000, "%s", run.out);
 }
 
-/* Rows of a table, as a program's table has them, in which one of the columns is empty. */
+/* Counts a table's rows, printed by a program, with an empty column. */
 static unsigned without_a_name(const char *csv)
 {
     unsigned found = 0;
@@ -196,7 +197,7 @@ static unsigned without_a_name(const char *csv)
     return found;
 }
 
-/* Without waiting for the lock of the names, a name may be missing: then it is counted. */
+/* If the lock of the names is not waited for, a name may be missing: then it is counted. */
 LongTest(hooks, names_that_are_not_waited_for_are_counted)
 {
     for (int i = 0; i < 6; i++) {
@@ -245,9 +246,9 @@ Test(hooks, sizes_come_from_descriptors)
         "call cudaMalloc3D alloc addr=120000002000 size=122880 ",     /* 4096 * 10 * 3 */
         "call cudaMallocMipmappedArray alloc_array addr=0 size=336 ", /* (8*4 + 4*2 + 2*1) * 8 */
         "call cudaMallocMipmappedArray alloc_array addr=0 size=640 ", /* (8*4 + 4*2) * 2 * 8 */
-        "call cudaMallocMipmappedArray alloc_array addr=0 size=0 ",   /* NV12: not known */
+        "call cudaMallocMipmappedArray alloc_array addr=0 size=0 ",   /* NV12: unknown */
         "call cuArray3DCreate_v2 alloc_array addr=0 size=80 ",        /* 10 * 2 * 4 */
-        "call cuArray3DCreate_v2 alloc_array addr=0 size=0 ",         /* BC1: not known */
+        "call cuArray3DCreate_v2 alloc_array addr=0 size=0 ",         /* BC1: unknown */
         "call cuGraphAddNode_v2 graph_alloc addr=700000009000 size=777 handle=0 device=6 ",
     };
     mvt_run run = hooked("", "hooked", "sizes");
@@ -261,7 +262,7 @@ Test(hooks, sizes_come_from_descriptors)
     cr_assert_eq(count(run.err, "call "), sizeof wanted / sizeof *wanted);
 }
 
-/* A multicast object has no memory of its own, whatever size its descriptor says. */
+/* A multicast object has no memory of its own, whatever size its descriptor contains. */
 Test(hooks, a_multicast_object_has_no_size)
 {
     mvt_run run = hooked("", "hooked_linked", "every plt");
@@ -309,7 +310,7 @@ Test(hooks, a_static_runtime_is_recorded_by_its_symbol_lookups)
     cr_assert_eq(count(run.err, "call "), 2, "%s", run.err);
 }
 
-/* Such a library binds past us, and so does the libcudart that it brings. */
+/* Such a library binds without the hooks, and so does its own libcudart. */
 Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
 {
     mvt_run run = hooked("", "hooked", "deepbind " PLUGIN("plugin12") PLUGIN("plugin_static"));
@@ -318,7 +319,7 @@ Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
     cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
 }
 
-/* ... unless the libcudart was there before. */
+/* ... unless that libcudart was already loaded. */
 Test(hooks, a_runtime_that_was_there_is_seen_below_a_library_that_binds_deeply)
 {
     mvt_run run = hooked("", "hooked_linked", "deepbind " PLUGIN("plugin12"));
@@ -345,7 +346,7 @@ Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
     cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
 }
 
-/* Another tool's hook, which requests one byte more, before ours and after ours. */
+/* Another tool's hook, which requests one more byte, before the shim's and after it. */
 Test(hooks, hooks_of_other_tools_are_called_once)
 {
     static const struct {
@@ -422,7 +423,7 @@ Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
     cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
 }
 
-/* Calls without a heap or a block are not recorded; a heap is not called like a level. */
+/* Calls without a heap or a block are not recorded; a heap cannot have the name of a level. */
 Test(hooks, heaps_are_recorded_and_cost_nothing_without_us)
 {
     mvt_run without = mvt_sh(MV_HOOKED "/hooked heaps");
@@ -500,12 +501,12 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
                               "mark MARK 0 \n");
 }
 
-/* ---- of another machine ---- */
+/* ---- recordings of another machine ---- */
 
-/* The same program's live file as this machine's and, with the fact `host` changed, as another's.
- */
-/* In a stack with both kinds of frames, the interpreter's native frames are omitted, in each of its
- * builds. */
+/* The same program's live file as this machine's file and, with another `host` fact, as
+ * another machine's. */
+/* In a stack with both kinds of frames, the interpreter's native frames are omitted, for each of
+ * its builds. */
 LongTest(hooks, python_frames_replace_those_of_the_interpreter)
 {
     const char *commands[MVT_MOST_PYTHONS];

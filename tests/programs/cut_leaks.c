@@ -1,10 +1,10 @@
-/* Judges recordings for leaks as they would have looked had they ended at 200 places, for
- * scripts/test-cuts:
+/* Makes leak reports on recordings as if they had ended at 200 places, for scripts/test-cuts:
  *
  *     cut_leaks [-v] FILE...
  *
- * One line for each device that has events: how often each verdict came, and for a recording that
- * leaks from which event on it must be named and where it was not. -v lists every place. */
+ * One line for each device with events: the number of each verdict, and for a leaking recording
+ * the event from which on the leak must be named, and the places where it was not. -v lists
+ * every place. */
 
 #include "parse/readers.h"
 #include "tests/fixture/leak_cuts.h"

@@ -1,10 +1,10 @@
-/* A program for tests of `memviz run`: does what its arguments say, one after the other.
+/* A program for tests of `memviz run`: performs its arguments, one after another.
  *
- *     mark TEXT     memviz_mark(TEXT), where the shim is there: an event without any GPU
+ *     mark TEXT     memviz_mark(TEXT), if the shim is loaded: an event without a GPU
  *     heap NAME     reports a block of heap NAME
  *     fork          a child marks "child" and ends; waits for it
  *     spawn         another image of this program marks "spawned" in its own process
- *     exec          becomes this program anew, with the arguments that follow
+ *     exec          executes this program again, with the arguments that follow
  *     leave         a child that marks "left" and is not waited for: it stays until there is a file
  *                   "enough" here, and unlinks that file as it ends; the file "left" says that it
  *                   has marked
@@ -15,7 +15,7 @@
  *     kill N        sends itself a signal
  *     exit N        _exit
  *
- * Waits end after ten minutes, so that a test that has failed leaves no process. */
+ * Waits end after ten minutes: a failed test leaves no process. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void print_signals(void)
     fflush(stdout);
 }
 
-/* The words that take no argument; false for all others. */
+/* The words without an argument; false for all others. */
 static int do_word(const char *self, const char *word)
 {
     if (strcmp(word, "fork") == 0)

@@ -1,5 +1,5 @@
-/* Writes the fuzz corpora's first files: fixture traces in every format, into the folder on the
- * command line, one folder below it for each fuzz target. */
+/* Writes the fuzz corpora's first files, fixture traces in every format, into the folder on the
+ * command line: one subfolder for each fuzz target. */
 #include "tests/fixture/fixture_live.h"
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ static void save(const char *root, const char *target, const char *name, mv_span
     }
 }
 
-/* The chunks of a live file without the zeros between them, as fuzz_live.c takes them. */
+/* The chunks of a live file without the zeros between them, as fuzz_live.c reads them. */
 static void save_live(const char *root, const char *name, mv_arena *arena, mv_span file)
 {
     enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
@@ -68,8 +68,8 @@ static void save_every_record(const char *root, mv_arena *arena)
     save_live(root, "records", arena, mvt_live_bytes(l));
 }
 
-/* Each device's summary, all in one file; once as it is and once after the 'r' that makes the
- * fuzz target set hashes right. */
+/* Each device's summary, all in one file; once unchanged and once after the 'r' that makes the fuzz
+ * target correct the hashes. */
 static void save_summaries(const char *root, const char *name, mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);

@@ -1,6 +1,6 @@
-/* The viewer with all its threads, in its own program: Criterion does not start under
- * ThreadSanitizer. Opens the files it is given, plays with them while they load, once to the end
- * and then a few times with an early close.
+/* The viewer with all its threads, in its own program because Criterion does not start under
+ * ThreadSanitizer. Opens the given files and uses the viewer while they load, once to the end and
+ * then a few times with an early close.
  *
  *     view_threads FILE... */
 #include <time.h>
@@ -19,7 +19,7 @@ static void key(mv_view *view, uint32_t key, uint8_t mods)
     mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods});
 }
 
-/* Keys, wheel and clicks that make every pane ask for something. */
+/* Keys, wheel and clicks that make every pane request something. */
 static void play(mv_view *view, uint32_t round)
 {
     static const uint32_t keys[] = {'1', '2', '3', '4', '5', '6', '7', 'C', 'P', 'W', 'S', 'X'};
@@ -48,7 +48,7 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
     atomic_uint wakes = 0;
     mv_view_opts opts = {.is_threaded = true, .wake = wake, .user = &wakes};
     mv_view *view = mv_view_open(&budget, &opts);
-    mv_renewal renewal = {0}; /* the files are read again and again while it is played with */
+    mv_renewal renewal = {0}; /* the files are read again and again meanwhile */
     double ms = 1;
     bool is_fine = view != NULL;
 
@@ -70,7 +70,7 @@ static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
     mv_renewal_end(&renewal);
     mv_view_close(view);
     if (to_the_end)
-        is_fine &= wakes > 0; /* a worker wakes after it has put its answer there */
+        is_fine &= wakes > 0; /* a worker wakes up after it has stored its answer */
     return is_fine && budget.used == 0;
 }
 
