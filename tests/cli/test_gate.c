@@ -4,8 +4,8 @@
 
 typedef struct {
     int status;
-    const char *command;  /* NULL: none further */
-    const char *expected; /* in the one line on standard error; "": no line */
+    const char *command;  /* NULL: no further one */
+    const char *expected; /* part of the one line on standard error; "": no line */
 } gate_case;
 
 static uint32_t lines_of(const char *text)
@@ -60,7 +60,7 @@ LongTest(gate, a_gate_that_is_met_fails_with_its_reason)
     check(cases);
 }
 
-/* 124 MiB before, 1.05 GiB after; and back. */
+/* 124 MiB before, 1.05 GiB after; then the reverse. */
 Test(gate, growth_is_bounded_in_bytes_or_as_a_share)
 {
     static const gate_case cases[] = {
@@ -142,8 +142,8 @@ LongTest(gate, an_unknown_answer_fails_unless_allowed)
     check(cases);
 }
 
-/* A dump of another process, or of a moment before the work: the first look let every gate pass,
- * and all did where there was not even a device. */
+/* A dump of another process, or from before the work began. Triage used to let every gate pass, and
+ * so did all commands for a file without a device. */
 LongTest(gate, a_file_with_nothing_in_it_passes_none)
 {
     static const char *const files[] = {"{\"segments\": [], \"device_traces\": [[]]}",
@@ -173,10 +173,11 @@ LongTest(gate, a_file_with_nothing_in_it_passes_none)
 typedef struct {
     int status;
     const char *command;
-    const char *lines[5]; /* how those on standard error begin, in order */
+    const char *lines[5]; /* the beginnings of the lines on standard error, in order */
 } several_case;
 
-/* Eight files of 33 leaked, and one was named. A gate that is met comes before an unknown one. */
+/* Once, 8 of 33 files leaked and only one was named. A gate that fails comes before an
+ * unknown one. */
 Test(gate, each_file_that_fails_is_named)
 {
     static const several_case cases[] = {
@@ -234,7 +235,7 @@ Test(gate, each_file_that_fails_is_named)
 
 #define TOOLS MV_TESTDATA "/tools/"
 
-/* Files of other tools have no segments, and but for RMM no failed requests. */
+/* Files of other tools have no segments and, except RMM's, no failed requests. */
 LongTest(gate, facts_that_other_tools_do_not_write_are_unknown)
 {
     static const gate_case cases[] = {
@@ -263,8 +264,8 @@ LongTest(gate, facts_that_other_tools_do_not_write_are_unknown)
     check(cases);
 }
 
-/* On levels of calls each block fills its segment: fragmentation is not visible there. The first
- * look does not speak of it, so a gate of all that it finds passes. */
+/* On levels of calls each block fills its segment: fragmentation is not visible there. Triage does
+ * not mention it, so a gate on all findings passes. */
 LongTest(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
 {
     static const gate_case cases[] = {
@@ -306,7 +307,7 @@ Test(gate, a_missing_bound_suggests_quotes)
     check(cases);
 }
 
-/* Help lists the gates of that command, and no others. */
+/* A command's help lists its gates, and no others. */
 LongTest(gate, help_lists_the_gates_of_the_command)
 {
     for (const mv_command *c = mv_commands; c->name; c++) {

@@ -46,13 +46,14 @@ LongTest(pictures, are_written_in_every_format)
     }
 }
 
-/* export writes folded stacks by the same driver. */
+/* export writes folded stacks through the same code. */
 Test(pictures, export_reports_the_figures_of_folded_stacks)
 {
     expect_figures("export", ".folded", "", MV_FIGURES(STACKS) | MV_FIGURES(BYTES));
 }
 
-/* Only flame graphs can be folded stacks. Standard input has no name to write beside. */
+/* Only flame graphs can be folded stacks. Standard input has no file name to derive an output
+ * name from. */
 LongTest(pictures, other_endings_are_refused)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {

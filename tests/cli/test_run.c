@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "tests/fixture/fixture_program.h"
 
-/* Asks the process that `leave` started to end, and waits for it. */
+/* Asks the process that `leave` started to end, and waits for its end. */
 #define END_OF_LEFT "touch enough; while [ -e enough ]; do sleep 0.05; done"
 
 static mvt_run run_sh(const char *command)
@@ -66,7 +66,7 @@ Test(run, input_and_output_pass_through)
 {
     expect("printf 'a\\0b' | $MEMVIZ run -q -- cat | od -An -c | tr -s ' '", 0, " a \\0 b\n");
     expect("$MEMVIZ run -q -- sh -c 'echo out; echo err >&2' 2>err; cat err", 0, "out\nerr\n");
-    /* A closed pipe does to the program what it does without us. */
+    /* A closed pipe has the same effect on the program as without memviz. */
     expect("$MEMVIZ run -q -- sh -c 'yes; echo $? >&2' 2>err | head -n 1; cat err", 0, "y\n141\n");
 }
 
@@ -99,16 +99,16 @@ Test(run, sigterm_reaches_the_program)
 
 Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
 {
-    /* To both, as a terminal sends it: of two signals that wait, INT is the first. */
+    /* Sent to both, as a terminal does: of two pending signals, INT is delivered first. */
     expect("env --default-signal setsid $MEMVIZ run -q sh -c 'trap \"\" INT; "
            "exec $MARKING touch began await never' & until [ -e began ]; do sleep 0.05; done; "
            "kill -INT -- -$!; kill -TERM $!; wait $!; echo $?",
            0, "143\n");
 }
 
-/* A program that says which of these signals it gets, under a launcher that leads a group. All that
- * was sent to the launcher before `done_with` has been forwarded after it, or never will be: the
- * launcher takes one after the other, those with the highest number last. */
+/* A program that prints which of these signals it receives, under a launcher that leads a group.
+ * The launcher forwards one signal after another, those with the highest number last: once
+ * `done_with` returns, every earlier signal has been forwarded or never will be. */
 #define SIGNALLED                                                                           \
     "all='INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40'; "                     \
     "heard() { until [ $(grep -cx $1 out) -ge ${2:-1} ]; do sleep 0.05; done; }; "          \
@@ -126,12 +126,12 @@ LongTest(run, signals_to_the_launcher_reach_the_program_once)
         "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
 
     expect(SIGNALLED EACH_TO("$!"), 0, once);
-    expect(SIGNALLED EACH_TO("-$!"), 0, once); /* to all of its group */
+    expect(SIGNALLED EACH_TO("-$!"), 0, once); /* to its whole group */
     /* To the group first, then to the launcher alone. */
     expect(SIGNALLED "kill -s INT -- -$!; heard INT; done_with $! 1; kill -s INT $!; heard INT 2; "
                      "done_with $! 2; touch enough; wait $!; grep -c INT out",
            0, "2\n");
-    /* By the line that started it. */
+    /* By the command line that started it. */
     expect(SIGNALLED "pkill -USR1 -s $! -f 'memviz run'; heard USR1; done_with $! 1; touch enough; "
                      "wait $!; grep -c USR1 out",
            0, "1\n");
@@ -162,7 +162,7 @@ Test(run, the_shim_comes_after_other_preloaded_libraries)
            "$MEMVIZ run -q sh -c 'echo "
            "${LD_PRELOAD%%:*}; test \"${LD_PRELOAD#*:}\" = \"'$SHIM'\" && echo after'",
            0, "/usr/lib/x86_64-linux-gnu/libm.so.6\nafter\n");
-    /* The loader says that it cannot load this one, and continues. */
+    /* The loader reports that it cannot load this library, and continues. */
     expect("echo >shim; export LD_PRELOAD=$PWD/shim MEMVIZ_SHIM=$PWD/shim; $MEMVIZ run -q "
            "sh -c 'test $LD_PRELOAD = $PWD/shim && echo once'",
            0, "once\n");
@@ -201,7 +201,7 @@ Test(run, an_empty_recording_has_a_reason)
 
 Test(run, a_scripts_interpreter_is_looked_at)
 {
-    /* One whose loader has the name of musl's: that would refuse the shim. */
+    /* A program whose loader has musl's name, which would refuse the shim. */
     expect(
         "cp $(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>no) ld-musl.so.1; "
         "printf '#include <stdlib.h>\\nint main(void) { return !getenv(\"LD_PRELOAD\"); }' >a.c; "
@@ -246,7 +246,7 @@ Test(run, the_devices_that_the_process_sees_are_a_fact)
 
 Test(run, several_processes_make_several_files)
 {
-    /* The first keeps the name. */
+    /* The first process keeps the name. */
     expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; ls | sed 's/[0-9][0-9]*/N/'", 0,
            "a.N.bin\na.bin\n");
     expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; $MEMVIZ dump a.bin | grep -c "
@@ -340,9 +340,8 @@ Test(run, an_impossible_result_is_reported_before_the_program_runs)
 
 /* ---- others in the folder ---------------------------------------------------------------- */
 
-/* Files that someone else puts next to those of a run, under similar names. MEMVIZ_OUT is their
- * common beginning.
- */
+/* Files that someone else puts next to a run's files, under similar names. MEMVIZ_OUT is their
+ * common prefix. */
 static void expect_refused(const char *alloc_nodes, const char *why)
 {
     mvt_run run = run_sh(":");
@@ -364,7 +363,7 @@ Test(run, files_that_others_put_there_are_not_taken)
         expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
 }
 
-/* Its length is the host's, since it is a fact in the middle of others. */
+/* As long as the real host name, because other facts follow it in the file. */
 Test(run, a_host_that_looks_like_a_path_is_only_a_word)
 {
     expect("mkdir s; h=$(uname -n); evil=$(printf %s $h | tr -c '' x | sed 's|^.|/|');"
@@ -373,7 +372,7 @@ Test(run, a_host_that_looks_like_a_path_is_only_a_word)
            0, "E.bin\n");
 }
 
-/* ---- who still writes -------------------------------------------------------------------- */
+/* ---- processes that still write --------------------------------------------------------- */
 
 Test(run, a_process_that_stays_is_noticed_with_any_file_name)
 {
@@ -390,7 +389,7 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
 }
 
-/* Events that a daemon records after the program's end stay in its live file. */
+/* A daemon's events after the program's end stay in its live file. */
 Test(run, a_process_that_goes_on_without_a_file_is_named)
 {
     mvt_run run = run_sh(
@@ -432,7 +431,8 @@ Test(run, a_program_with_few_open_files_runs_without_being_recorded)
            "5\na.bin\n");
 }
 
-/* It was killed when it had its space and before it wrote anything; one that has more is kept. */
+/* As if the process was killed after its space was allocated and before it wrote anything. A file
+ * with contents is kept. */
 Test(run, a_file_without_anything_is_removed)
 {
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
@@ -447,7 +447,7 @@ Test(run, a_file_without_anything_is_removed)
            0, "left\n");
 }
 
-/* 100 KiB are enough for the facts about the process, without any event. */
+/* 100 KiB suffice for the facts about the process, without any events. */
 Test(run, a_recording_that_stopped_early_is_reported)
 {
     expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "

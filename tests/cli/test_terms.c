@@ -1,4 +1,4 @@
-/* The words of the reports: the table, the command that prints it, and docs/glossary.md. */
+/* The terms of the reports: the table, the command that prints it, and docs/glossary.md. */
 #include "cli/terms.h"
 
 #include <ctype.h>
@@ -72,7 +72,7 @@ static char *glossary(void)
     return text;
 }
 
-/* MV_BLESS=1 writes it. */
+/* MV_BLESS=1 writes docs/glossary.md. */
 Test(terms, glossary_has_them_all)
 {
     const char *path = MV_SOURCE_DIR "/docs/glossary.md";

@@ -1,5 +1,5 @@
-/* --filter and --top of the commands that draw. test_filter.c checks what matches;
- * test_timeline.c, test_flame.c and test_state.c check how it is drawn. */
+/* --filter and --top for the commands that draw. test_filter.c checks what matches;
+ * test_timeline.c, test_flame.c and test_state.c check the drawings. */
 
 #include "tests/fixture/fixture_json.h"
 

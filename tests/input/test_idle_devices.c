@@ -1,4 +1,4 @@
-/* Devices that a process sees but does not use: one line in text, nothing in pictures, all of them
+/* Devices that a process sees but does not use: one line in text, omitted in pictures, complete
  * in JSON. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -51,7 +51,7 @@ LongTest(idle, reports_have_one_line_for_all)
     }
 }
 
-/* These have a table of devices, or of one file. */
+/* These commands have a table of devices, or of one file. */
 Test(idle, info_and_the_first_look_have_one_line_for_all)
 {
     const char *path = write_trace(1);

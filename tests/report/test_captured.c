@@ -1,5 +1,5 @@
-/* Captured files on the command line: `info` on them, and every command on a live file, on the
- * finalised one and on compact msgpack alike. */
+/* Captured files on the command line: `info` on them, and every command on a live file, on its
+ * finalised form and on compact msgpack. */
 #include <unistd.h>
 
 #include "tests/cli/fixture_runs.h"
@@ -31,7 +31,7 @@ static void others(mvt_live *l)
         (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "step:/w/train.py:12")});
 }
 
-/* Blocks of another allocator, two of them registered wrongly. */
+/* Another allocator's blocks, two of them registered wrongly. */
 static void pool(mvt_live *l)
 {
     uint32_t name = text(l, "pool"), stack = mvt_live_stack(l, "load:/w/data.py:8");
@@ -43,7 +43,7 @@ static void pool(mvt_live *l)
     mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x5000);
 }
 
-/* Steps that keep their loss, in ranges, with tensors of the CPU; a backward pass in a thread
+/* Steps that keep their loss, in ranges, with CPU tensors; a backward pass in a thread
  * without Python. */
 static void step(mvt_live *l, uint32_t i)
 {
@@ -118,7 +118,7 @@ Test(captured, info_counts_captured_and_lost_events)
                "1 free of an address outside all heaps");
 }
 
-/* Programs without PyTorch had only "history none" here. */
+/* Programs without PyTorch once had only "history none" here. */
 Test(captured, info_names_the_levels)
 {
     static const mvt_expected_run all[] = {
@@ -131,7 +131,7 @@ Test(captured, info_names_the_levels)
     MVT_EXPECT_RUNS("$MEMVIZ info " MV_TESTDATA "/%s", all);
 }
 
-/* Of a container info reads no events, unless a level is named. */
+/* In a container, info reads no events unless a level is named. */
 Test(captured, info_of_a_container_is_that_of_its_snapshot)
 {
     static const char *const options[] = {"", "--level pytorch"};
@@ -208,7 +208,7 @@ Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
     }
 }
 
-/* Results name their file, so each form is read under the same name. */
+/* Results contain the file's name, so each form is read under the same name. */
 Test(captured, a_container_gives_the_same_reports)
 {
     static const char *const commands[] = {

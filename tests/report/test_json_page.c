@@ -1,5 +1,5 @@
-/* docs/json.md describes every field of the JSON of every report, and no field that there is not:
- * the tables that reports are printed from are compared with the page's rows. */
+/* docs/json.md describes every field in the JSON of every report, and only existing fields: the
+ * tables that reports are printed from are compared with the page's rows. */
 #include "base/text.h"
 #include "cli/report/table.h"
 #include "tests/fixture/fixture.h"
@@ -18,7 +18,7 @@ static void add(fields *to, const char *path)
     to->path[to->count++] = path;
 }
 
-/* "at.*" is all of an object. */
+/* "at.*" stands for all fields of an object. */
 static bool is_of(const char *path, const char *described)
 {
     size_t length = strlen(described);
@@ -37,8 +37,8 @@ static bool is_met(fields *in, const mv_table *table)
     return false;
 }
 
-/* Paths as jq has them: sites[].bytes. A table that writes its own fields, or fields named in the
- * file, counts as one field, and so does a table that occurred before. */
+/* Paths in jq's form: sites[].bytes. A table that writes its own fields, or fields named in the
+ * file, counts as one field, and so does a repeated table. */
 static void list_fields(const mv_table *table, const char *before, fields *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
@@ -56,7 +56,7 @@ static void list_fields(const mv_table *table, const char *before, fields *out)
     }
 }
 
-/* The names in backquotes of the first cells of the tables between two places of the page. */
+/* The names in backquotes in the first cells of the tables between two places of the page. */
 static void list_described(const char *at, const char *end, fields *out)
 {
     for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
@@ -71,7 +71,7 @@ static void list_described(const char *at, const char *end, fields *out)
     }
 }
 
-/* The section whose heading, a list of commands, has that name. */
+/* The section whose heading, a list of commands, contains that name. */
 static bool find_section(const char *page, const char *name, const char **at, const char **end)
 {
     const char *heading = page;

@@ -55,7 +55,7 @@ Test(report, fail_on_leak)
     }
 }
 
-/* A snapshot with texts and numbers that JSON finds hard, in a file. */
+/* A snapshot with texts and numbers that are difficult for JSON, in a file. */
 static const char *write_hard_one(void)
 {
     static const char odd[] = "a\xed\xb2\x80"
@@ -69,7 +69,7 @@ static const char *write_hard_one(void)
     return mvt_temp_file(mvt_snapshot_bytes(t));
 }
 
-/* As JSON has those texts. */
+/* The same texts in JSON. */
 #define HARD_JSON            \
     "a\\\\xed\\\\xb2\\\\x80" \
     "b\\\\xff\\\"\\\\\\n\xc3\xa9"
@@ -92,7 +92,7 @@ Test(report, integers_are_exact_and_texts_are_json)
     cr_expect(!strchr(r.out, '\xff'));
 }
 
-/* An implementation that is not ours reads the reports. */
+/* Another implementation reads the reports. */
 Test(report, python_reads_them)
 {
     static const char *const reports[] = {"info", "stats", "leaks", "trace"};

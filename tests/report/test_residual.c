@@ -2,7 +2,8 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-/* The events leave a block of 2 MiB; in the final heap all is free, or the block is there. */
+/* The events leave a block of 2 MiB; in the final heap everything is free, or the block
+ * is there. */
 static const char *file_of(bool is_free)
 {
     mvt_trace *t = mvt_new();

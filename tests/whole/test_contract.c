@@ -1,5 +1,5 @@
 /* The contract with scripts: the JSON of every report on real snapshots, its sums, the input
- * formats and options that all of them accept, and the exit statuses. */
+ * formats and options that all reports accept, and the exit statuses. */
 #include <math.h>
 #include <zstd.h>
 
@@ -9,9 +9,8 @@
 
 /* ---- types of members -------------------------------------------------------------------- */
 
-/* Members by path; "[]" is each element. Types: i integer, s text, b bool, r real, p pair
- * of integers, f frames (innermost first; null: not recorded), a array, o object; with ? null is
- * fine. */
+/* Members by path; "[]" is each element. Types: i integer, s text, b bool, r real, p pair of
+ * integers, f frames (innermost first; null: not recorded), a array, o object; ? allows null. */
 typedef struct {
     const char *path;
     const char *type;
@@ -117,7 +116,7 @@ static double sum_of(const cJSON *array, const char *key)
     return sum;
 }
 
-/* ---- what each report has ---------------------------------------------------------------- */
+/* ---- the members of each report ---------------------------------------------------------- */
 
 #define AT                                                                                  \
     {"at.event", "i?"}, {"at.time_us", "i?"}, {"at.allocated", "i"}, {"at.requested", "i"}, \
@@ -294,7 +293,7 @@ static const member whatif_members[] = {{"fidelity.recorded_segment_events", "i"
                                         {"runs.[].oom_events", "i"},
                                         {0}};
 
-/* ---- what adds up ------------------------------------------------------------------------ */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
 static void expect_one_of(const cJSON *report, const char *key, const char *words)
 {
@@ -450,7 +449,7 @@ LongTest(contract, holds_for_native_stacks)
     check_all("retry_release.pickle");
 }
 
-/* The reports whose JSON is long, or slow to make. */
+/* Reports with long or slow JSON. */
 Test(contract, holds_for_events_figures_and_replays)
 {
     static const char *const files[] = {"oom", "annotated", "two_devices"};
@@ -468,13 +467,13 @@ Test(contract, holds_for_events_figures_and_replays)
 
 /* ---- inputs and options ------------------------------------------------------------------ */
 
-/* They report the format, and do not accept --from. */
+/* These reports contain the format, and do not accept --from. */
 static bool names_format(const char *command)
 {
     return strcmp(command, "info") == 0 || strcmp(command, "triage") == 0;
 }
 
-/* "f" of the folder in the form that a name has. */
+/* "f" in the folder, in the form that a name has. */
 static mv_span converted(const char *name)
 {
     mvt_run r = mvt_here("$MEMVIZ convert -q f %s", name);

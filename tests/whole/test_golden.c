@@ -1,11 +1,11 @@
 /* The output of commands for real snapshots, kept in testdata/golden and read in review. MV_BLESS=1
- * in the environment rewrites them after an intended change. */
+ * in the environment rewrites the files after an intended change. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 #define GOLDEN MV_TESTDATA "/golden"
 
-/* Dumps of these are small enough to read. */
+/* Snapshots whose dumps are small enough to read. */
 static const char *const dumped[] = {"graphs",      "mempool", "no_history", "oom",
                                      "oom_outside", "streams", "two_devices"};
 
@@ -24,7 +24,7 @@ static void bless(const char *path, const mvt_run *run)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* The output of `arguments`, compared with the golden file NAME.COMMAND. */
+/* Compares the output of `arguments` with the golden file NAME.COMMAND. */
 static void check_run(const char *name, const char *command, const char *arguments)
 {
     mvt_run run = mvt_here_in(MV_TESTDATA "/snapshots", "$MEMVIZ %s", arguments);
@@ -175,7 +175,7 @@ Test(golden, ranks)
     check_run("allocators", "ranks", "ranks gc_limit.pickle gc_limit_off.pickle gc_limit.pickle");
 }
 
-/* The built program, confined, prints the same. */
+/* The built program prints the same when it is confined. */
 Test(golden, a_process_prints_the_same)
 {
     static const char *const commands[] = {"dump", "info", "stats", "leaks", "peak", "lines"};

@@ -1,5 +1,5 @@
-/* Hostile files: nothing in them controls the terminal, in any report, message or file name; every
- * --json report is JSON; and every output ends. */
+/* Hostile files: their contents never control the terminal, in any report, message or file name;
+ * every --json report is JSON; and every output ends. */
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -11,9 +11,9 @@
 #include "tests/fixture/in_process.h"
 #include "tests/names/fixture_poison.h"
 
-/* Title, clear screen, clipboard; controls of Latin-1; half of a character; a separate line;
- * another order of the letters; line ends other than \n; a text that is not seen; markup; a
- * formula's signs. */
+/* Title, clear screen, clipboard; controls of Latin-1; half a character; a separate line;
+ * reversed text direction; line ends other than \n; invisible text; markup; the first characters
+ * of formulas. */
 #define HARM                                                  \
     "=\033]0;owned\a\033[2J\r\x7f\xc2\x9b"                    \
     "31m\xc2\x90\xed\xa0\x80\xff\xc3\nFORGED: a line\n"       \
@@ -40,9 +40,9 @@ static const char *write_hostile(const char *name, bool all_strings)
     return path;
 }
 
-/* ---- what a terminal would obey ----------------------------------------------------------- */
+/* ---- terminal controls ----------------------------------------------------------------------- */
 
-/* As Unicode names them: Cc, Zl, Zp, the explicit marks of direction, tags. */
+/* By Unicode category: Cc, Zl, Zp, the explicit marks of direction, tags. */
 static bool is_obeyed(uint32_t code)
 {
     static const uint32_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x2028, 0x2029},
@@ -138,7 +138,7 @@ Test(hostile, differences_steer_nothing)
     }
 }
 
-/* Every --json report can be parsed, and has nothing in it that a terminal would obey. */
+/* Every --json report can be parsed, and contains nothing that a terminal would interpret. */
 LongTest(hostile, reports_are_json)
 {
     static const char *const commands[] = {"info",  "stats",  "trace", "leaks",
@@ -198,8 +198,8 @@ Test(hostile, no_output_has_a_string_as_it_is)
     }
 }
 
-/* A row is a line, no cell looks like a formula to a spreadsheet, and hidden characters are
- * spelled. */
+/* A row is one line, no cell looks like a formula to a spreadsheet, and hidden characters
+ * are escaped. */
 Test(hostile, no_table_has_a_string_as_it_is)
 {
     const char *path = write_hostile("full", false);
@@ -221,7 +221,7 @@ static bool has(mv_span text, const char *part)
     return memmem(text.data, text.length, part, strlen(part)) != NULL;
 }
 
-/* A database has texts as they were: but all of them are texts. */
+/* A database contains the texts unchanged, but only as texts. */
 Test(hostile, texts_of_a_database_are_utf8)
 {
     const char *path = write_hostile("full", false);
@@ -289,7 +289,7 @@ Test(hostile, file_names_steer_nothing)
         }
 }
 
-/* ---- what ends ---------------------------------------------------------------------------- */
+/* ---- outputs that end ---------------------------------------------------------------------- */
 
 LongTest(hostile, the_viewer_ends_when_memory_is_out)
 {
@@ -329,7 +329,7 @@ Test(hostile, an_output_beyond_its_limit_fails_with_one_line)
     }
 }
 
-/* The program that is recorded still finds the signal as the shell left it. */
+/* The recorded program still gets the signal's disposition from the shell. */
 Test(hostile, programs_keep_the_signal_of_full_files)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q -o r.bin -- sh -c 'grep SigIgn /proc/$$/status' && "
@@ -442,7 +442,7 @@ static void allocations(mvt_trace *t)
         mvt_alloc(t, .addr = (i + 1) << 40, .bytes = QUARTER);
 }
 
-/* Blocks from before the first event; the sum of their sizes wraps. */
+/* Blocks from before the first event, whose sizes have a sum that wraps. */
 static void frees(mvt_trace *t)
 {
     for (uint64_t i = 0; i < 3; i++)
@@ -481,7 +481,7 @@ Test(hostile, sizes_that_cannot_be_added_up_are_refused)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-/* A table that lost a cell is not printed as if it had none. */
+/* A table that lost a cell is not printed without that cell. */
 Test(hostile, tables_are_whole_or_a_failure)
 {
     static const mv_column columns[] = {{"a", MV_UNIT_TEXT, 0}, {"b", MV_UNIT_COUNT, 0}};

@@ -1,5 +1,5 @@
-/* Changes that must not change an answer: when the run was, where its code is, how its functions
- * are spelled, where its memory was, on which device it ran, and what other devices did. */
+/* Changes that must not change an answer: the time of the run, the place of its code, the spelling
+ * of its functions, the addresses of its memory, its device, and the actions of other devices. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/in_process.h"
@@ -35,7 +35,7 @@ static char *report_of(mv_span file, const char *report, const char *options)
     return r.out;
 }
 
-/* `text` with each `from` replaced by `to`, which is not longer. */
+/* `text` with each `from` replaced by `to`, which must not be longer. */
 static char *replace(char *text, const char *from, const char *to)
 {
     char *out = text;
@@ -51,7 +51,7 @@ static char *replace(char *text, const char *from, const char *to)
     return text;
 }
 
-/* ---- when -------------------------------------------------------------------------------- */
+/* ---- time ----------------------------------------------------------------------------------- */
 
 static void change_times(specimen *s)
 {
@@ -64,7 +64,7 @@ static void change_times(specimen *s)
         s->trace.annotations.time_us[k] += hour;
 }
 
-/* ---- where the code lies, and how it is spelled ------------------------------------------ */
+/* ---- the place and the spelling of the code ------------------------------------------------- */
 
 static void change_folders(specimen *s)
 {
@@ -104,7 +104,7 @@ static void qualify_functions(specimen *s)
     *from = to;
 }
 
-/* ---- where the memory was, and on which device ------------------------------------------- */
+/* ---- addresses and device ------------------------------------------------------------------ */
 
 static void change_addresses(specimen *s)
 {
@@ -136,7 +136,7 @@ static void change_device(specimen *s)
 
 /* ---- all changes of all files ------------------------------------------------------------ */
 
-/* `from` in the changed file's report is `to` in the other. */
+/* `from` in the changed file's report corresponds to `to` in the original's. */
 static const struct {
     const char *what;
     void (*change)(specimen *s);
@@ -149,7 +149,7 @@ static const struct {
     {"on device 1", change_device, "--device 1", "device 1", "device 0"},
 };
 
-/* The reports on the file as it was are made once for all changes of it. */
+/* The reports on the original file are made once for all of its changes. */
 static void check_changes(const char *name)
 {
     char *plain[REPORTS], *json[REPORTS];
@@ -177,7 +177,7 @@ static void check_changes(const char *name)
     mv_arena_release(s.arena);
 }
 
-/* Three tests, which run side by side. */
+/* Three tests, which run in parallel. */
 static void check_share(unsigned share)
 {
     for (unsigned i = share; i < sizeof names / sizeof *names; i += 3)
@@ -210,7 +210,7 @@ static char *without_empty_lines(char *text)
     return text;
 }
 
-/* A device's report is the same whether or not the file has another one. */
+/* A device's report is the same whether or not the file has another device. */
 Test(metamorphic, devices_do_not_mix)
 {
     mv_device none = {0}, both[2];
@@ -245,7 +245,7 @@ Test(metamorphic, devices_do_not_mix)
     mv_arena_release(s.arena);
 }
 
-/* ---- which part of the run --------------------------------------------------------------- */
+/* ---- the part of the run -------------------------------------------------------------------- */
 
 /* A window of the whole trace changes nothing. */
 LongTest(metamorphic, a_window_of_everything_is_the_trace)

@@ -1,4 +1,4 @@
-/* Every command that draws, on nearly empty inputs and on inputs that no program makes: a true
+/* Every command that draws, on almost empty inputs and on inputs that no program makes: a true
  * picture that names the missing data, or one clear line if there is nothing to draw. */
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ static void make_no_stacks(mvt_trace *t)
     mvt_final_heap(t);
 }
 
-/* Requests of nothing have a block of 512 bytes all the same. */
+/* Requests of 0 bytes still have a block of 512 bytes. */
 static void make_zero_sizes(mvt_trace *t)
 {
     for (uint64_t i = 1; i < 6; i++) {
@@ -90,7 +90,7 @@ static void make_segment_freed_first(mvt_trace *t)
     mvt_block(t, .bytes = (2 << 20) - 512, .state = MV_BLOCK_INACTIVE);
 }
 
-/* The same, and no memory remains: the peak of allocations is before the first event as well. */
+/* The same, with no memory left: the peak of allocations is before the first event as well. */
 static void make_all_freed(mvt_trace *t)
 {
     mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 24, .bytes = 512});
@@ -98,7 +98,7 @@ static void make_all_freed(mvt_trace *t)
     mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 1 << 24, .bytes = 20 << 20});
 }
 
-/* Texts that are markup, control characters, no UTF-8, and longer than any picture. */
+/* Texts that are markup, control characters, invalid UTF-8, or longer than any picture. */
 static void make_odd_names(mvt_trace *t)
 {
     static char stack[6000];
@@ -118,7 +118,7 @@ static void make_odd_names(mvt_trace *t)
 static const struct {
     const char *name;
     void (*make)(mvt_trace *t);
-    const char *snapshot; /* a real one instead */
+    const char *snapshot; /* a real file instead */
     bool is_nothing;      /* one line, and no picture */
     const char *says;     /* in trace_plot's picture */
 } inputs[] = {
@@ -187,7 +187,7 @@ static void check_nothing(const mvt_run *r, const char *what)
     cr_expect_eq(r->out_length, 0);
 }
 
-/* Every other option of each command: those that the next command leaves out. */
+/* The remaining options of each command, which the next command does not use. */
 static void draw(const char *path, bool is_nothing, const char *name, const char *says)
 {
     char *picture;
@@ -224,7 +224,7 @@ static void draw_input(size_t i)
     }
 }
 
-/* Three tests, so that they run side by side. */
+/* Three tests, which run in parallel. */
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
 LongTest(odd_pictures, nearly_empty_files_have_true_pictures)
