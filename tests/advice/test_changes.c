@@ -1,6 +1,6 @@
 #include "tests/fixture/fixture_json.h"
 
-/* The runs of whatif with these options on a recording, with (`changed`) or without the changes. */
+/* Runs `whatif` with these options on a recording, with the changes (`changed`) or without them. */
 static cJSON *run_of(const char *options, bool changed)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json %s $SNAPS/gpt_train.pickle", options);
@@ -55,8 +55,8 @@ Test(changes, less_is_allocated_with_less_to_keep)
                   mvt_json_number(run_of("--one-stream", false), "peak_reserved"));
 }
 
-/* A program that names no steps and in which empty_cache() at the end of each was really called: its
- * peak rose, because the pieces of the first step had fitted the second one. */
+/* A program that names no steps and really called empty_cache() at the end of each. Its peak rose
+ * because the pieces of the first step had fitted the second step. */
 Test(changes, the_cache_is_emptied_where_a_step_holds_least)
 {
     cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json --empty-cache-each step " MV_TESTDATA

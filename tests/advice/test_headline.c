@@ -48,7 +48,7 @@ static void expect_line(const char *name, const char *line)
     cr_expect_str_eq(headline_of(&b).line, line, "%s: %s", name, headline_of(&b).line);
 }
 
-/* These were titled "leak" or "leaks unknown", because titles had the leak report alone. */
+/* Titles once knew only the leak report: these files were titled "leak" or "leaks unknown". */
 Test(headline, the_most_serious_finding_is_first)
 {
     expect_line("oom", "out of memory: capacity");
@@ -179,7 +179,7 @@ static const struct {
               {"ring", "leaks unknown: too few steps"},
               {"late_start", "fine (file damaged)"}};
 
-/* The number counts the findings that report a problem, and it is shown on every tab; a click shows
+/* The number counts the findings that report a problem. Every tab shows it, and a click on it shows
  * the reports. */
 LongTest(headline, badge_of_the_viewer)
 {
@@ -205,7 +205,7 @@ LongTest(headline, badge_of_the_viewer)
     }
 }
 
-/* A picture of one level does not say that nothing leaks, if another level does. */
+/* The picture of one level does not claim that nothing leaks if another level leaks. */
 Test(headline, no_leak_names_its_level_where_there_are_others)
 {
     mv_trace capture = mvt_load(mvt_memory(), "nccl_leak.0"),

@@ -1,4 +1,4 @@
-/* Descriptions of recordings without events, or without memory of PyTorch. */
+/* Descriptions of recordings without events, or without PyTorch's memory. */
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -16,7 +16,7 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
     cr_assert_eq(view->now->main, is_state_only ? MV_MAIN_STATE : MV_MAIN_TIMELINE, "%s", name);
 }
 
-/* Without a run of events, the viewer opens on the state. */
+/* Without events in a run, the viewer opens on the state. */
 LongTest(recording, advice_fits_the_missing_data)
 {
     expect_advice("no_history", true, "recorded without history: call torch.cuda.memory._record");
@@ -26,7 +26,7 @@ LongTest(recording, advice_fits_the_missing_data)
     expect_advice("gpt_train", false, NULL);
 }
 
-/* The reports say it too, with the reason. */
+/* The reports say so as well, with the reason. */
 Test(recording, reports_say_how)
 {
     static const char *const names[] = {"no_history", "state_only", "ring", "late_start"};
@@ -53,7 +53,7 @@ static mv_recording_contents describe(const mv_trace *trace)
     return out;
 }
 
-/* A program of CuPy: CUDA calls, and no event of PyTorch. */
+/* A CuPy program: CUDA calls, and no PyTorch events. */
 Test(recording, calls_without_pytorch)
 {
     mvt_calls *c = mvt_calls_new();
@@ -96,7 +96,7 @@ LongTest(recording, viewer_of_calls_without_pytorch)
     }
 }
 
-/* An event of a trace without a single frame: the advice is about stacks. */
+/* An event in a trace without a single frame: the advice is about stacks. */
 Test(recording, no_stacks)
 {
     mvt_trace *t = mvt_new();

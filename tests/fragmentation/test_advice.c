@@ -1,4 +1,4 @@
-/* Settings that reports advise: each saves, to the byte, what a replay of it shows; and reports do
+/* Settings that reports advise: each saves, to the byte, the figure of its replay; and reports do
  * not contradict each other on any real snapshot. */
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
@@ -35,7 +35,8 @@ static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r
     cr_expect(strstr(advice->text, "replayed"), "%s", advice->text);
 }
 
-/* The built-in set: each advised setting is in it, ranked alike, and no worse than no change. */
+/* The built-in set contains each advised setting, in the same order; none is worse than
+ * no change. */
 static void expect_agreement(const reports *r, const char *name)
 {
     const mv_trial *last = NULL;
@@ -94,7 +95,8 @@ LongTest(advice, every_setting_saves_the_bytes_of_its_replay)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* roundup_power2_divisions:8 costs 114 MiB here, padding likewise; expandable segments save 288. */
+/* roundup_power2_divisions:8 costs 114 MiB here, and so does padding; expandable segments
+ * save 288. */
 LongTest(advice, a_setting_that_costs_memory_is_not_advised)
 {
     cJSON *report =
@@ -109,7 +111,7 @@ LongTest(advice, a_setting_that_costs_memory_is_not_advised)
     cr_expect_not(strstr(mvt_json_text(row, "text"), "2.91 GiB"));
 }
 
-/* The setting keeps the recorded ones. */
+/* The setting keeps the recorded settings. */
 Test(advice, the_users_other_settings_stay)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
@@ -119,14 +121,14 @@ Test(advice, the_users_other_settings_stay)
                      "garbage_collection_threshold:0.6,expandable_segments:True");
 }
 
-/* Nothing is promised for a trace that is cut off, or whose allocator is not PyTorch's. */
+/* Reports promise nothing for a trace that is cut off, or when the allocator is not PyTorch's. */
 Test(advice, settings_that_cannot_be_replayed_are_not_promised)
 {
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_memory();
     reports r;
 
-    /* each allocation at the top of its own segment: no allocator of PyTorch's */
+    /* each allocation at the top of its own segment: not PyTorch's allocator */
     for (uint64_t i = 0; i < 16; i++) {
         uint64_t at = 0x100000000 + (i << 28);
         mvt_segment_alloc(t, .addr = at, .bytes = 20 << 20);

@@ -33,7 +33,7 @@ static result found(mvt_trace *t)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* "ok" is said by the measure of the other verdict, with the rule. */
+/* "ok" states the excess and the rule, as the other verdict does. */
 Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
 {
     mvt_trace *t = mvt_new();
@@ -51,7 +51,7 @@ Test(fragmentation, ok_reports_the_excess_and_the_usual_amount)
     cr_expect(r.f.beyond == 6 * MIB && r.f.allowed == 48 * MIB);
 }
 
-/* An unknown answer has its own reason, which is not the past if the past is in the file. */
+/* An unknown answer has its own reason; that is not the past if the file contains the past. */
 Test(fragmentation, an_unknown_answer_has_its_reason)
 {
     mvt_run run =
@@ -71,7 +71,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     result r = found(t);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "file contains no segment events"), "%s", r.f.why);
-    /* no event is an allocation, and the final heap has blocks */
+    /* no event is an allocation, but the final heap has blocks */
     t = mvt_new();
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 200 * MIB);
     mvt_segment_alloc(t, .addr = 0x60000000, .bytes = 20 * MIB);
@@ -82,7 +82,7 @@ Test(fragmentation, an_unknown_answer_has_its_reason)
     r = found(t);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "allocations were not recorded"), "%s", r.f.why);
-    /* the first segment is of before, and nothing says how large it is */
+    /* the first segment is from before the events, with unknown size */
     t = mvt_new();
     mvt_alloc(t, .addr = 0x80000000, .bytes = 4 * MIB);
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
@@ -109,8 +109,8 @@ Test(fragmentation, a_refused_segment_is_not_the_request)
                      "64.0 MiB reserved + a refused segment of 20.0 MiB, 67.0 MiB needed");
 }
 
-/* A recording that begins on a heap of `before` MiB with 10 MiB in use, and takes 180 MiB more for
- * 20 MiB. */
+/* A recording that begins with a heap of `before` MiB, 10 MiB of them in use, and reserves 180 MiB
+ * more for 20 MiB. */
 static mvt_trace *begun_late(uint64_t before)
 {
     mvt_trace *t = mvt_new();
@@ -126,7 +126,8 @@ static mvt_trace *begun_late(uint64_t before)
     return t;
 }
 
-/* Memory reserved before the events counts as needed: it is named, and the figures add up. */
+/* Memory reserved before the events counts as needed: the report names it, and the figures
+ * add up. */
 Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
 {
     result r = found(begun_late(200));
@@ -145,7 +146,7 @@ Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
     cr_expect_eq(r.f.beyond, 170 * MIB);
 }
 
-/* 60 MiB are reserved at the end, but no more than 40 were in use at once within the trace. */
+/* 60 MiB are reserved at the end, but at most 40 MiB were in use at once within the trace. */
 Test(fragmentation, memory_that_no_event_needed_is_not_called_needed)
 {
     mvt_trace *t = mvt_new();
@@ -234,8 +235,7 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
     expect_pins_add_up(f, what);
 }
 
-/* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence has the proportion of its
- * figures. */
+/* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence must fit its figures. */
 static void expect_proportion(const mv_fragmentation *f, const char *what)
 {
     uint64_t base = f->demand.needed, more = f->beyond;
@@ -255,7 +255,7 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
     cr_expect(strstr(f->why, part), "%s: %s, not %s", what, f->why, part);
 }
 
-/* The pending bytes are all charged to the line that freed them. */
+/* All pending bytes are charged to the line that freed them. */
 static void expect_waiting(const result *r, const char *what)
 {
     const mv_waiting *w = &r->f.waiting;
@@ -288,7 +288,7 @@ LongTest(fragmentation, figures_add_up_on_every_snapshot)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* ---- growth beside a walk to each event ---------------------------------------------------- */
+/* ---- growth compared with a walk to each event ---------------------------------------------- */
 
 static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
 {
@@ -548,8 +548,8 @@ LongTest(fragmentation, verdicts_on_real_snapshots_are_right)
     }
 }
 
-/* Layers that gather 40 MiB each and free it at once; the frees complete when the step ends, or
- * right away in the last layers. */
+/* Layers that gather 40 MiB each and free them at once; the frees complete when the step ends, or
+ * immediately in the last layers. */
 static mvt_trace *gathered(uint32_t layers, uint32_t waiting, const char *freed_at)
 {
     mvt_trace *t = mvt_new();
@@ -597,7 +597,7 @@ Test(fragmentation, memory_that_waits_for_a_stream_is_a_verdict)
     cr_expect(strstr(r.f.advice[0].text, "record_stream()"), "%s", r.f.advice[0].text);
 }
 
-/* A file whose frees have the stack of the allocation does not say who freed. */
+/* If frees have the stack of the allocation, the file does not show who freed. */
 Test(fragmentation, the_freeing_line_is_not_guessed)
 {
     mvt_trace *t = gathered(12, 12, NULL);
@@ -611,7 +611,7 @@ Test(fragmentation, the_freeing_line_is_not_guessed)
               r.f.advice[0].text);
 }
 
-/* On both sides of the rule: beside 80 MiB that are allocated, 40 MiB are usual. */
+/* On both sides of the rule: with 80 MiB allocated, 40 MiB are usual. */
 Test(fragmentation, few_blocks_that_wait_are_not_a_verdict)
 {
     result r = found(gathered(12, 1, NULL));
@@ -649,7 +649,7 @@ Test(fragmentation, between_steps_memory_is_not_fragmented)
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(report, "over_plain")));
 }
 
-/* ---- what does not change a verdict -------------------------------------------------------- */
+/* ---- changes without effect on a verdict ---------------------------------------------------- */
 
 Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 {

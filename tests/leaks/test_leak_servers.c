@@ -8,8 +8,8 @@
 
 enum { CUTS = 16, LATEST = 12 };
 
-/* Floors that rise in each of the latest steps, so that no cache can be full: another way to say
- * that a floor rises than mv_floor_trend. */
+/* Floors that rise in each of the latest steps, which excludes a full cache: a second definition of
+ * a rising floor besides mv_floor_trend. */
 static bool rises_plainly(const mv_lives *lives, const mv_steps *steps)
 {
     mv_floor floor;
@@ -37,8 +37,8 @@ static mv_leaks evaluate(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* Judges the run and its cuts; none may be a leak unless blocks are kept; until a window is full
- * for the first time, all of them are. */
+/* Reports on the run and its cuts; none may be a leak unless blocks are kept; until a window is
+ * first full, all may be. */
 static mv_leaks evaluate_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();

@@ -16,7 +16,7 @@ static mv_leaks leaks_of(mvt_trace *t)
     return found;
 }
 
-/* Ten steps: parameters, an activation that is freed, and `kept` bytes that are not. */
+/* Ten steps: parameters, an activation that is freed, and `kept` bytes that are not freed. */
 static mvt_trace *ten_steps(uint64_t kept, const char *stack)
 {
     mvt_trace *t = mvt_new();
@@ -37,8 +37,8 @@ static mvt_trace *ten_steps(uint64_t kept, const char *stack)
     return t;
 }
 
-/* Twelve steps that each keep 1 MiB and replace a block of 3 MiB from before them by a smaller one,
- * of the same line, or once by a larger one. */
+/* Twelve steps that each keep 1 MiB and replace an older block of 3 MiB by a smaller one of the
+ * same line, or once by a larger one. */
 static mv_leaks steps_that_free(uint64_t smaller, bool rises_once)
 {
     mvt_trace *t = mvt_new();
@@ -76,7 +76,7 @@ Test(leaks, lines_that_hold_less_and_less_do_not_hide_one_that_keeps_memory)
                                 "blocks), but as much is freed elsewhere");
 }
 
-/* Captures for each of 32 batch sizes keep their outputs in a pool; a second round, if there is one,
+/* Captures for each of 32 batch sizes keep their outputs in a pool; an optional second round
  * replaces them by larger ones. The sizes change in the direction of `by`, or not at all. */
 static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
 {
@@ -103,7 +103,7 @@ static mv_leaks captures(int by, uint32_t rounds, uint64_t pool)
 }
 
 /* Thirty training steps, each with a larger batch, which lives until the next one is loaded. The
- * activations grow with it, or not. */
+ * activations grow with it, or stay. */
 static mv_leaks larger_batches(uint64_t activations)
 {
     mvt_trace *t = mvt_new();
@@ -204,8 +204,8 @@ Test(leaks, healthy_steps_are_clean)
     cr_expect_eq(found.retained_bytes, 1 << 20);
 }
 
-/* Eight times a line makes a block that stays, and another one a block that another stream uses
- * after it is freed. */
+/* Eight times a line makes a block that stays, and another line makes a block that another stream
+ * uses after it is freed. */
 static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
 {
     mvt_trace *t = mvt_new();
@@ -234,7 +234,7 @@ static mv_leak_verdict with_waiting_blocks(bool waits, bool is_marked)
     return found.verdict;
 }
 
-/* Before the device has passed the first of them, steps that nothing marks may be layers. */
+/* Before the device has passed the first mark, unmarked steps may be layers. */
 Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
 {
     cr_expect_eq(with_waiting_blocks(false, false), MV_VERDICT_LEAK);
@@ -242,8 +242,8 @@ Test(leaks, layers_that_wait_for_a_stream_are_not_steps)
     cr_expect_eq(with_waiting_blocks(true, true), MV_VERDICT_LEAK);
 }
 
-/* Frees at the end of a paused program are missing: the steps before are clean, the run may
- * not be. A pause that ends hides nothing that stays. */
+/* Frees at the end of a paused program are missing: the steps before are clean, the run may not be.
+ * A pause that ends does not hide a block that stays. */
 Test(leaks, a_pause_to_the_end_leaves_the_verdict_open)
 {
     for (int is_open = 0; is_open < 2; is_open++) {
@@ -323,8 +323,8 @@ static mvt_trace *of_passes(void)
 static void expect_unknown(const mv_leaks *found, const char *lacks, const char *why,
                            const char *settle);
 
-/* The lowest total of the last third is low because the backward pass has freed the blocks of the
- * forward pass, in the middle third. */
+/* The lowest total of the last third is low because the backward pass has freed the forward pass's
+ * blocks, in the middle third. */
 Test(leaks, freed_activations_do_not_make_a_step_clean)
 {
     mvt_trace *t = of_passes();
@@ -349,7 +349,7 @@ Test(leaks, freed_activations_do_not_make_two_steps_clean)
     expect_unknown(&found, "only two steps", "only two steps ended", "seven steps");
 }
 
-/* The heap from before the events has a stack, so older events are lost. */
+/* The heap from before the events has stacks: older events are lost. */
 Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
@@ -368,7 +368,7 @@ Test(leaks, two_steps_are_too_few_where_older_events_are_lost)
     expect_unknown(&found, "only two steps", "only two steps ended", "max_entries");
 }
 
-/* Temporary memory of one line, `until` a turn, as in a loop of a server. */
+/* Temporary memory of one line, `until` iterations long, as in a server's loop. */
 static void serve(mvt_trace *t, int until)
 {
     for (int i = 0; i < 120; i++) {
@@ -381,7 +381,8 @@ static void serve(mvt_trace *t, int until)
     }
 }
 
-/* Each turn frees its blocks. If the line stops halfway, its turns say nothing of the rest. */
+/* Each iteration frees its blocks. If the line stops halfway, its iterations show nothing about
+ * the rest. */
 Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
 {
     for (int until = 60; until <= 120; until += 60) {
@@ -396,7 +397,7 @@ Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
     }
 }
 
-/* It may be a loop within the step whose beginning is lost. */
+/* It may be a loop within a step whose beginning is lost. */
 Test(leaks, a_line_that_recurs_is_not_clean_where_older_events_are_lost)
 {
     mvt_trace *t = mvt_new();
@@ -503,7 +504,7 @@ static bool passes_through(const loaded *l, uint32_t leak, const char *function)
     return false;
 }
 
-/* Every byte that is allocated at the end is in one row. */
+/* Every byte allocated at the end is in one row. */
 static void expect_sums(const loaded *l, const char *name)
 {
     uint64_t leaked = 0, retained = 0, blocks = 0;
@@ -529,7 +530,7 @@ typedef struct {
     const char *snapshot;
     uint32_t count;
     const char *label;    /* of the biggest leak */
-    const char *function; /* that its stack passes through */
+    const char *function; /* lines that its stack passes through */
     uint32_t blocks;
     uint64_t bytes;
     mv_leak_kind kind;
@@ -632,7 +633,7 @@ static bool has_number(const cJSON *numbers, int64_t number)
     return false;
 }
 
-/* Every leaking line is reported and no other. */
+/* Exactly the leaking lines are reported. */
 static void expect_lines(const loaded *l, const char *name, const cJSON *run)
 {
     const cJSON *lines = cJSON_GetObjectItem(run, "lines");

@@ -1,4 +1,4 @@
-/* The leak report on hundreds of random training runs whose leaks are known. */
+/* The leak report on hundreds of random training runs with known leaks. */
 #include "tests/fixture/fixture_training.h"
 
 #include "analyze/leaks/leaks.h"
@@ -7,7 +7,7 @@ enum { SEEDS = 100 };
 
 typedef struct {
     uint32_t runs, missed, false_lines, wrong_blocks, wrong_steps, unknown;
-    uint32_t without_reason; /* unknown, though no cache got an entry for long */
+    uint32_t without_reason; /* unknown, although no cache got an entry for a long time */
 } score;
 
 static bool names_line(const mv_trace *trace, const mv_leaks *found, const char *line)
@@ -77,9 +77,9 @@ static score run_all(mvt_leak leak)
     return s;
 }
 
-/* The number of wrong verdicts allowed in a hundred runs. The false lines that remain are caches
- * that got an entry of a new shape in each of a run's few steps; healthy runs are undecided if
- * their caches still get new shapes in the last third of the steps. */
+/* The number of wrong verdicts allowed in a hundred runs. The remaining false lines are caches that
+ * got an entry of a new shape in each of a run's few steps; healthy runs are undecided if their
+ * caches still get new shapes in the last third of the steps. */
 static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_t unknown)
 {
     score s = run_all(leak);
@@ -138,7 +138,7 @@ LongTest(leaks_random, two_leaks_at_once_are_both_found)
     expect(MVT_LEAK_TWO, 1, 2, 1);
 }
 
-/* Frees without allocs, allocs on used bytes, marks anywhere: no sense, but the sums hold. */
+/* Frees without allocs, allocs on used bytes, marks anywhere: meaningless, but the sums hold. */
 Test(leaks_random, sums_hold_on_senseless_traces)
 {
     static const char *const stacks[] = {NULL, "", "f:a.py:1", "g:a.py:2;f:a.py:1",

@@ -1,5 +1,5 @@
-/* Memory that a library's own threads get for a line of the program is charged to that line; memory
- * at other times, or for no line, stays separate. */
+/* Memory that a library's own threads allocate for a line of the program is charged to that line;
+ * memory at other times, or for no line, stays separate. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/levels/levels.h"
 #include "tests/fixture/fixture.h"
@@ -10,12 +10,12 @@
 
 /* The allocations of a step, in order:
  *     l  the line keeps 3 MiB from the library       t  a thread of the library keeps 5 MiB
- *     o  another line uses memory of a third one     k  another line keeps 2 MiB from the library
- */
+ *     o  another line uses a third line's memory     k  another line keeps 2 MiB from the library
+ *  */
 typedef struct {
     const char *step;
     const char *library;  /* NULL: NCCL */
-    const char *thread_s; /* library of the thread; NULL: the same */
+    const char *thread_s; /* the thread's library; NULL: the same */
 } program;
 
 static uint64_t addresses;
@@ -82,12 +82,12 @@ Test(own_threads, memory_right_after_a_line_is_that_lines)
 
 Test(own_threads, memory_at_other_times_stays_apart)
 {
-    /* After another line; before the line; between two lines that alternate. */
+    /* After another line; before the line; between two alternating lines. */
     static const char *const steps[] = {"lot", "tol", "tlo", "lkt"};
 
     for (int i = 0; i < 4; i++) {
         mv_leaks leaks = leaks_of(&(program){.step = steps[i]});
-        bool is_other = i == 3; /* of the two that follow each other, the last one's */
+        bool is_other = i == 3; /* of two consecutive lines, the later one's */
         cr_assert_eq(leaks.count, 2, "%s: %u", steps[i], leaks.count);
         for (uint32_t k = 0; k < leaks.count; k++)
             if (strstr(leaks.leaks[k].advice, "train.py"))

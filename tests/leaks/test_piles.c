@@ -1,4 +1,4 @@
-/* Blocks that pile up over several steps and are freed all at once: garbage where the frees show
+/* Blocks that pile up over several steps and are freed all at once: garbage if the frees show
  * Python's collector; lists, caches and windows are not piles. */
 #include "analyze/leaks/piles.h"
 
@@ -16,17 +16,17 @@
 
 enum { STEPS = 200, MOST = 512 };
 
-/* How a run of STEPS steps frees the blocks of MIB bytes that each of its steps makes. */
+/* How a run of STEPS steps frees the blocks of MIB bytes that each step makes. */
 typedef struct {
     const char *name;
-    const char *frees[4]; /* the stacks of the frees, in turn; NULL: not recorded */
-    uint32_t after[4];    /* steps from one time to the next, in turn */
-    uint32_t window;      /* one is freed for each new one, once there are this many */
-    uint32_t first, each; /* made in steps with step % each < first; 0: in all */
-    uint32_t rest;        /* MiB that the run holds beside */
+    const char *frees[4]; /* stacks of the frees, used in turn; NULL: not recorded */
+    uint32_t after[4];    /* steps between frees, used in turn */
+    uint32_t window;      /* each new block frees one, once there are this many */
+    uint32_t first, each; /* made in steps with step % each < first; 0: in all steps */
+    uint32_t rest;        /* MiB that the run holds in addition */
     uint32_t most_times;  /* 0: no limit */
-    uint32_t in_use;      /* of the youngest, which are never freed */
-    uint32_t places;      /* between different allocations of a step in turn */
+    uint32_t in_use;      /* of the youngest blocks, which are never freed */
+    uint32_t places;      /* alternates between different allocations of a step */
     /* The expected result. */
     uint32_t piles;
     mv_pile_cause cause;
@@ -136,7 +136,7 @@ static void expect(const habit *h)
     cr_expect(*pile->advice && *pile->every);
 }
 
-/* A block waits from the step after its birth on, so the one of the last step is not counted. */
+/* A block waits from the step after its birth on; the block of the last step is not counted. */
 Test(piles, blocks_that_the_collector_frees_are_garbage)
 {
     static const habit habits[] = {
@@ -292,8 +292,8 @@ Test(piles, blocks_that_do_not_pile_up_are_not_a_pile)
         expect(&habits[i]);
 }
 
-/* Blocks that wait longer than ever before may never be freed, but only after twice as long are
- * they a leak; unless the collector frees it, which comes when it likes. */
+/* Blocks that wait longer than ever before may never be freed, but they are a leak only after twice
+ * that time. If the collector frees them, which comes irregularly, they are not. */
 Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
 {
     static const struct {
@@ -312,8 +312,9 @@ Test(piles, a_list_that_is_no_longer_emptied_is_not_clean)
     }
 }
 
-/* Blocks that survive one run of Python's collector are freed by a later, rarer kind of run only.
- * Before that they pile up: unknown, with a way to decide. If a list keeps them, they are a leak. */
+/* Only a later, rarer kind of collection frees blocks that survive one run of Python's
+ * collector. Before that they pile up: unknown, with a way to decide. If a list keeps them, they
+ * are a leak. */
 Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 {
     habit h = {.frees = {RELU}, .after = {12}, .in_use = 2};
@@ -326,9 +327,9 @@ Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
     cr_expect_eq(found.verdict, MV_VERDICT_LEAK, "%s", found.why);
 }
 
-/* Recorded with Python 3.12's collector, and what looks like it. */
-/* A list that is cut to its newer half from time to time, and of which more stays each time: it is
- * not emptied, and it grows. */
+/* Recorded with Python 3.12's collector, and a look-alike. */
+/* A list that is cut to its newer half from time to time and keeps more each time: it is not
+ * emptied, and it grows. */
 Test(piles, a_list_of_which_more_stays_each_time_is_not_a_pile)
 {
     static const habit none = {.name = "pruned"};
@@ -356,7 +357,8 @@ Test(piles, a_list_of_which_more_stays_each_time_is_not_a_pile)
     cr_expect_neq(leaks.verdict, MV_VERDICT_CLEAN, "%s", leaks.why);
 }
 
-/* A list that fills to the last step, and is freed within the recording: its line keeps nothing. */
+/* A list that fills up to the last step and is freed within the recording: its line
+ * keeps nothing. */
 Test(piles, a_list_that_is_gone_at_the_end_is_clean)
 {
     static const habit none = {.name = "gone"};
@@ -419,7 +421,7 @@ Test(piles, real_collections_are_garbage_and_real_lists_are_not)
     }
 }
 
-/* The rows of a report of the program on a run: with this member; NULL: there is none. */
+/* The rows with this member in a report of the program on a run; NULL: none. */
 static const cJSON *row_of(const char *words, const habit *h, const char *list, const char *member,
                            const char *value)
 {
@@ -436,8 +438,8 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
     return NULL;
 }
 
-/* Garbage is its own line in the first look, beside the verdict on leaks; a list of the
- * program's is not. */
+/* Garbage has its own line in the triage, beside the verdict on leaks; a list of the program
+ * does not. */
 Test(piles, the_first_look_reports_garbage)
 {
     static const habit garbage = {.frees = {RELU}, .after = {40}}, unknown = {.after = {40}},

@@ -8,7 +8,7 @@
 /* ---- steps written by hand ------------------------------------------------------------------ */
 
 /* A step of six allocations: an input, three activations (two grow with the square of the input), a
- * gradient of the weight, and a temporary of the optimizer. */
+ * weight gradient, and a temporary block of the optimizer. */
 typedef struct {
     uint64_t input; /* MiB */
     uint32_t stop;  /* allocations before the forecast */
@@ -96,7 +96,7 @@ Test(forecast, sizes_grow_along_with_the_same_sizes_as_before)
     cr_expect_eq(f.steps, 3);
 }
 
-/* Nothing was seen of the square yet. */
+/* The square has not been observed yet. */
 Test(forecast, there_is_no_forecast_where_nothing_grew_along)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
@@ -106,9 +106,9 @@ Test(forecast, there_is_no_forecast_where_nothing_grew_along)
     cr_expect(f.is_least);
 }
 
-/* If all earlier steps were alike, nothing distinguishes the square from the input: it takes the
- * factor, and so does the temporary. Blocks as large as the weight, which is held, keep their
- * size. */
+/* If all earlier steps were alike, nothing distinguishes the square from the input: both the square
+ * and the temporary block get the linear factor. Blocks as large as the weight, which is held, keep
+ * their size. */
 Test(forecast, after_equal_steps_the_rest_grows_by_the_factor)
 {
     static const uint64_t inputs[] = {5, 5, 5, 10};
@@ -137,8 +137,8 @@ Test(forecast, a_point_before_any_step_shows_nothing)
     cr_expect_eq(forecast_of_inputs(inputs, 1, 2, 16, "grow:a.py:3").peak, 0);
 }
 
-/* The step before is cut: of it there is only one block of the backward pass's thread, which looks
- * like any other block of that thread. */
+/* The earlier step is cut: only one block of the backward pass's thread remains, which looks like
+ * any other block of that thread. */
 static mv_forecast forecast_of(uint64_t lone, uint32_t blocks, uint32_t peers)
 {
     mvt_trace *t = mvt_new();
@@ -187,15 +187,15 @@ Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
     cr_expect_eq(forecast_of(4, 1, 0).peak, 0);
 }
 
-/* ---- recorded runs: what did follow ---------------------------------------------------------- */
+/* ---- recorded runs: forecast and outcome ---------------------------------------------------- */
 
 typedef struct {
     const char *name;
-    double over, under; /* most that it may be off, as a part of the peak */
+    double over, under; /* largest permitted error, as a part of the peak */
     uint32_t checked;   /* at least this many points */
 } expected;
 
-/* Most allocated from an event to the end of its step. */
+/* Most bytes allocated from an event to the end of its step. */
 static uint64_t peak_from(const uint64_t *level, uint32_t event, uint32_t end)
 {
     uint64_t most = 0;
@@ -264,8 +264,8 @@ static uint32_t check_run(const expected *want, double *over, double *under)
     return checked;
 }
 
-/* Blocks get up to 1 MiB beyond their requests, which a forecast does not know: it is rather low.
- */
+/* Blocks are up to 1 MiB larger than their requests, which a forecast cannot know: it tends to
+ * be low. */
 LongTest(forecast, recorded_steps_took_the_forecast)
 {
     static const expected runs[] = {

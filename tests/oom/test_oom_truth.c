@@ -1,6 +1,5 @@
-/* Causes of out-of-memory failures, compared with what running the programs again showed:
- * testdata/oom. The recordings with `passes_expandable` were run under the same limit with
- * expandable segments. */
+/* Causes of out-of-memory failures, compared with new runs of the programs: testdata/oom. The
+ * recordings with `passes_expandable` were run under the same limit with expandable segments. */
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
 #include "base/size.h"
@@ -38,10 +37,10 @@ static void load(loaded *l, const char *name)
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
 
-/* In how many parts a recording is cut, and what became of them. */
+/* The number of parts that a recording is cut into, and their results. */
 #define CUTS 8
 static uint32_t known, cuts;
-static uint32_t shares; /* failures whose sentence has a share */
+static uint32_t shares; /* failures whose sentence contains a share */
 
 /* Calls `check` with every recording and its truth. */
 static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
@@ -105,7 +104,7 @@ static void check_side(const mv_oom *o, int64_t limit, const char *name)
         cr_expect_leq(peak, limit, "%s: %s", name, o->why);
 }
 
-/* The limit is bounded rightly; the margin follows from the bytes, and from the true limit as far
+/* The bounds contain the limit; the margin follows from the bytes, and from the true limit as far
  * as the bounds allow. */
 static void check_figures(loaded *l, const char *name, const cJSON *truth)
 {
@@ -132,8 +131,8 @@ LongTest(oom_truth, limits_are_within_their_bounds)
     each(check_figures);
 }
 
-/* A setting is named only where a replay with it served the request; and where running it failed,
- * it is not advised. */
+/* A setting is named only where its replay served the request, and is not advised where its
+ * run failed. */
 static void check_advice(loaded *l, const char *name, const cJSON *truth)
 {
     for (uint32_t i = 0; i < l->found.count; i++) {
@@ -206,7 +205,7 @@ LongTest(oom_truth, later_events_change_nothing)
     each(check_cut);
 }
 
-/* Without earlier events a verdict may become unknown, but not a different one. */
+/* Without earlier events a verdict may become unknown, but not a different verdict. */
 static void check_late(loaded *l, const char *name, const cJSON *truth)
 {
     const char *verdict = mvt_json_text(truth, "verdict");
@@ -233,9 +232,8 @@ LongTest(oom_truth, without_the_beginning_no_verdict_is_wrong)
     cr_expect_gt(known, cuts * 7 / 10, "%u of %u", known, cuts);
 }
 
-/* Holes that would do, in a recording that begins late, of a run that still grows. That a step had
- * gone before shows by the state of an optimizer in the heap it begins with, by its range, or not.
- */
+/* Sufficient holes in a recording that begins late, of a run that is still growing. The state of an
+ * optimizer in the initial heap shows that a step came before: by its range, or not. */
 static const mv_oom *late_holes(const char *before, int64_t stepped_us)
 {
     mvt_trace *t = mvt_new();
@@ -281,8 +279,8 @@ Test(oom_truth, growth_decides_only_where_no_step_had_gone_before)
     }
 }
 
-/* Plain .msgpack spells each stack out, so nothing shows which events share a call but equal
- * stacks: the report is the same. */
+/* Plain .msgpack spells each stack out: only equal stacks show which events share a call. The
+ * report is the same. */
 static void check_plain(loaded *l, const char *name, const cJSON *truth)
 {
     const char *file = mvt_snapshot(mv_arena_printf(mvt_memory(), "../oom/%s", name));
@@ -301,9 +299,9 @@ LongTest(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 250)
     each(check_plain);
 }
 
-/* A step that began small: its forecast, 3.85 times the only earlier one, is below the limit, and a
- * replay that follows it to its end needs no guess of what expandable segments leave unused. (Run
- * under this limit with expandable segments, it passes.) */
+/* A step that began small: its forecast, 3.85 times the only earlier step, is below the limit, and
+ * a replay that follows the forecast to its end needs no estimate of the memory that expandable
+ * segments leave unused. (Run under this limit with expandable segments, it passes.) */
 LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
 {
     loaded l;

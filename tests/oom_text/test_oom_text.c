@@ -1,6 +1,6 @@
 /* Errors in texts: 61 sentences of PyTorch 1.0 to 2.14 with their arithmetic, which
- * testdata/errors/README.md explains; the same sentences torn apart by loggers; sentences of random
- * truths. */
+ * testdata/errors/README.md explains; the same sentences broken up by loggers; sentences about
+ * random truths. */
 #include "analyze/oom_text/oom_text.h"
 #include "base/numbers.h"
 #include "parse/source/text_file.h"
@@ -28,7 +28,7 @@ static mv_oom_text explain(const mv_error_text *text)
     return out;
 }
 
-/* The only error of a text. */
+/* The only error in a text. */
 static mv_oom_text only(const char *text)
 {
     mv_error_texts found = texts_of(text);
@@ -150,10 +150,10 @@ Test(oom_text, sentences_of_every_release_add_up)
         expect_sentence(&sentences[i], sentences[i].text, "");
 }
 
-/* ---- what loggers and terminals do to them ------------------------------------------------ */
+/* ---- the effects of loggers and terminals -------------------------------------------------- */
 
-/* The sentence broken every `width` bytes, with `prefix` before each line, a # of it a digit that
- * changes, and colours on every other one. */
+/* The sentence broken every `width` bytes, with `prefix` before each line (a # in it becomes a
+ * digit that changes), and with colours on every other line. */
 static const char *torn(const char *text, size_t width, const char *prefix)
 {
     static char out[16 << 10];
@@ -194,7 +194,7 @@ Test(oom_text, torn_sentences_are_read_as_whole_ones)
     for (uint32_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
             char how[80];
-            size_t width = 41 + (i * 13 + k * 29) % 80; /* not within the words that begin it */
+            size_t width = 41 + (i * 13 + k * 29) % 80; /* no break within the first words */
             snprintf(how, sizeof how, ", %zu columns after '%s'", width, prefixes[k]);
             if (strstr(sentences[i].text, "out of memory") &&
                 width <
@@ -235,7 +235,7 @@ static uint64_t chance(uint64_t below)
     return (seed >> 11) % below;
 }
 
-/* As c10's format_size does it. */
+/* As c10's format_size does. */
 static const char *format_size(uint64_t bytes)
 {
     static char texts[16][32];
@@ -257,7 +257,7 @@ typedef struct {
     uint64_t tensor, segment, free, allocated, unallocated, own, others, limit; /* 0: no limit */
 } truth;
 
-/* As much as a few KiB, MiB or GiB. */
+/* Around a few KiB, MiB or GiB. */
 static uint64_t some(void)
 {
     return chance(UINT64_C(1) << (9 + chance(27))) & ~UINT64_C(511);
@@ -324,7 +324,7 @@ static bool excludes(const mv_oom_text *t, const char *cause)
     return false;
 }
 
-/* Nothing that is said is false of the truth that was printed. */
+/* Nothing in the report contradicts the truth that was printed. */
 static void check_truth(const truth *t, const char *text)
 {
     mv_oom_text o = only(text);
@@ -375,10 +375,10 @@ Test(oom_text, no_answer_contradicts_the_truth)
         cr_expect_gt(verdicts[v], 5, "%s: %u", mv_text_verdict_name(v), verdicts[v]);
 }
 
-/* The least and the most on both sides of a proof: a KiB less, and it is not. */
+/* The lowest and highest sizes on both sides of a proof: with one KiB less it fails. */
 Test(oom_text, a_proof_holds_for_every_size_that_is_printed_so)
 {
-    /* 0.995 GiB allocated and a tensor of 0.995 GiB less 2 MiB at least: 1.988 GiB. */
+    /* 0.995 GiB allocated and a tensor of at least 0.995 GiB less 2 MiB: 1.988 GiB. */
     static const char form[] = "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; %s total "
                                "capacity; 1.00 GiB already allocated; 0 bytes free; 1.00 GiB "
                                "reserved in total by PyTorch)";
@@ -461,7 +461,7 @@ Test(oom_text, errors_without_sizes_are_unknown)
             .text->is_of_host);
 }
 
-/* Text after a sentence belongs to something else. */
+/* Text after a sentence does not belong to the error. */
 Test(oom_text, sizes_of_other_text_are_not_taken)
 {
     mv_error_texts found = texts_of(
@@ -509,7 +509,7 @@ Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
     }
 }
 
-/* 12 bytes for each that may be an error, and none of them is one; then many different ones. */
+/* Thousands of candidates of 12 bytes, none of them an error; then many different errors. */
 Test(oom_text, many_errors_take_linear_time)
 {
     enum { ERRORS = 4000 };
@@ -585,7 +585,7 @@ Test(oom_text, summaries_are_added_up)
     cr_expect_eq(texts_of(text).count, 2);
 }
 
-/* Cut anywhere, a text says no more than the whole. */
+/* A text that is cut anywhere reports no more than the whole text. */
 Test(oom_text, cut_texts_prove_nothing_else)
 {
     sentence sentences[MOST_SENTENCES];

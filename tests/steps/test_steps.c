@@ -116,8 +116,8 @@ Test(steps, loops_within_a_call_and_collectives_are_not_layers)
     }
 }
 
-/* As captures name NVTX ranges: CuPy's time_range uses the default domain, JAX uses TSL's, among
- * XLA's own marks. */
+/* NVTX ranges as captures name them: CuPy's time_range uses the default domain, JAX uses TSL's,
+ * among XLA's own marks. */
 Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
 {
     static const struct {
@@ -244,7 +244,7 @@ Test(steps, marks_in_metadata_are_steps)
     cr_expect_eq(s.count, 6);
 }
 
-/* A loop over layers inside the model does not make steps; the loop around it does. */
+/* A loop over layers inside the model does not make steps; the loop around the model does. */
 Test(steps, are_inferred_from_the_line_that_recurs)
 {
     mvt_trace *t = mvt_new();
@@ -285,7 +285,7 @@ Test(steps, a_statement_around_a_call_is_one)
     cr_expect_eq(s.count, 12);
 }
 
-/* y = model(x.cuda()) and nothing else: no two of the line's runs belong together. */
+/* Only y = model(x.cuda()): no two of the line's runs belong together. */
 Test(steps, calls_with_nothing_else_in_between_are_not_paired)
 {
     mvt_trace *t = mvt_new();
@@ -319,8 +319,8 @@ Test(steps, ranges_of_cub_are_not_steps)
     cr_expect_eq(s.count, 12);
 }
 
-/* Each turn captures a graph, and nothing is given back: in its own private pool it is a turn,
- * in a pool that all share it may be the layers of a model. */
+/* Each iteration captures a graph and frees nothing. In a private pool it is a step; in a shared
+ * pool it may be the layers of a model. */
 static uint32_t captures(bool share)
 {
     mvt_trace *t = mvt_new();
@@ -351,7 +351,7 @@ Test(steps, graphs_that_are_captured_again_are_steps)
     cr_expect_eq(captures(true), 0);
 }
 
-/* A loop, and then one pass by another line. */
+/* A loop, then one pass through another line. */
 Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
 {
     mvt_trace *t = mvt_new();
