@@ -1,5 +1,5 @@
-/* The ledger in columns: each has the moment when calls held most, and the numbers of the ledger at
- * that moment, on random calls and on captures. */
+/* The ledger in columns: each column has the moment when calls held most, and the ledger's numbers
+ * at that moment, on random calls and on captures. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_columns.h"
 #include "base/text.h"
@@ -27,7 +27,7 @@ static uint64_t bytes_of(const mv_trace *trace, const mv_ledger *ledger, const c
     return bytes;
 }
 
-/* The most that calls held from one time to before another, by asking at each call. */
+/* The most bytes that calls held from one time to before another, by a query at each call. */
 static uint64_t most_between(const mv_trace *trace, const mv_lives *lives, int64_t from, int64_t to)
 {
     const mv_api_calls *c = &trace->api_calls;

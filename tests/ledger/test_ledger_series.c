@@ -18,7 +18,7 @@ static mv_ledger_series series_of(mvt_calls *c)
     return series;
 }
 
-/* No column is made for it, so there is no place among columns either. */
+/* Without a column for it, it has no place among the columns either. */
 Test(ledger_series, a_library_that_held_no_byte_has_no_column)
 {
     mvt_calls *c = mvt_calls_new();
@@ -115,8 +115,8 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
     }
 }
 
-/* 500 MiB of context; PyTorch gets 100 MiB, 60 of it in a block; NCCL gets 40 and gives them back;
- * no call asked for 8 MiB; at the last sample the process is gone. */
+/* 500 MiB of context; PyTorch gets 100 MiB, 60 MiB of them in a block; NCCL gets 40 MiB and frees
+ * them; 8 MiB are of unknown origin; at the last sample the process is gone. */
 static mvt_calls *program(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -147,7 +147,7 @@ Test(ledger_series, first_peak_and_end_are_those_of_the_process)
     const mv_ledger_point *peak;
 
     expect_sums(&s);
-    cr_assert_eq(s.count, 5); /* the last one is after the process */
+    cr_assert_eq(s.count, 5); /* the last sample is from after the process */
     cr_assert_eq(s.first, 1);
     cr_assert_eq(s.peak, 3);
     cr_assert_eq(s.end, 4);
@@ -167,7 +167,7 @@ Test(ledger_series, first_peak_and_end_are_those_of_the_process)
 }
 
 /* The driver destroys a context before the program frees its memory, without a recorded call.
- * `after`: what is there besides a last sample that has fallen. */
+ * `after`: the state besides a last sample that has fallen. */
 typedef enum { NOTHING, A_LEVEL, A_CALL, A_LATER_CALL } after_the_fall;
 
 static uint32_t samples_of(uint64_t fallen, after_the_fall after)
@@ -284,7 +284,8 @@ Test(ledger_series, at_takes_events_times_marks_peak_and_end)
     unlink(path);
 }
 
-/* Events are those that the other reports number: of calls, from the first that gets memory. */
+/* Events have the same numbers as in the other reports: they count calls, from the first call that
+ * gets memory. */
 Test(ledger_series, at_takes_them_where_pytorch_has_no_events)
 {
     mvt_calls *c = mvt_calls_new();
@@ -355,7 +356,7 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
 }
 
 /* Memory that a pool keeps is part of the context if code was loaded at the same time: the bound
- * has it. */
+ * includes it. */
 Test(ledger_series, pools_bound_the_context)
 {
     for (int pool = 0; pool < 2; pool++) {
@@ -382,7 +383,7 @@ Test(ledger_series, pools_bound_the_context)
     }
 }
 
-/* ---- beside the reports on the whole device ------------------------------------------------ */
+/* ---- compared with the reports on the whole device ------------------------------------------ */
 
 static mv_device_rest rest_of(mvt_calls *c, int64_t time_us, uint64_t held)
 {
@@ -407,9 +408,9 @@ Test(ledger_series, the_sample_for_a_moment_has_the_memory_held_then)
     cr_assert_eq(rest.used, 648 * MIB);
     cr_assert_eq(rest.unexplained, (int64_t)(8 * MIB));
     cr_assert_eq(rest_of(c, s->time_us[3], 140 * MIB).sample_us, s->time_us[3]);
-    /* The process has ended at the last. */
+    /* The process has ended at the last sample. */
     cr_assert_eq(rest_of(c, s->time_us[4] + 1, 100 * MIB).sample_us, s->time_us[4]);
-    /* No sample has seen as much. */
+    /* No sample has seen this much. */
     rest = rest_of(c, s->time_us[3] + 1, 900 * MIB);
     cr_assert(!rest.is_near);
     cr_assert_eq(rest.held, 140 * MIB);

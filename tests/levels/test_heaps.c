@@ -65,7 +65,8 @@ static uint64_t slow_held(const slow_heaps *s, int heap)
     return bytes;
 }
 
-/* The heap of the newest block at the address that is in the heap, or in any (-1); -1: none. */
+/* The heap of the newest block at the address, among blocks of this heap or of any (-1);
+ * -1: none. */
 static int slow_lose(slow_heaps *s, int heap, uint64_t address)
 {
     for (uint32_t i = s->count; i-- > 0;)
@@ -138,8 +139,8 @@ LongTest(heaps, each_heap_equals_the_slow_replay)
     }
 }
 
-/* A block of a pool lies where a block of a larger heap begins: both are there, and a free that
- * names no heap is of the newer one. */
+/* A pool's block begins at the same address as a block of a larger heap: both exist, and a free
+ * without a heap's name frees the newer one. */
 Test(heaps, an_address_may_be_in_two_heaps)
 {
     mvt_calls *c = mvt_calls_new();
@@ -167,7 +168,7 @@ Test(heaps, a_block_is_on_the_device_that_was_current)
     cr_assert_eq(mvt_level_totals(&trace, 1).peak.bytes.allocated, 9);
 }
 
-/* ---- what does not fit ------------------------------------------------------------------- */
+/* ---- calls that do not match -------------------------------------------------------------- */
 
 Test(heaps, invalid_blocks_are_counted_and_hold_nothing)
 {
@@ -296,7 +297,7 @@ Test(heaps, a_taken_heap_is_named_and_has_no_calls)
     cr_assert_eq(mv_trace_as_read(&trace)->heap_calls.count, 3);
 }
 
-/* ---- who is charged ---------------------------------------------------------------------- */
+/* ---- the charged lines -------------------------------------------------------------------- */
 
 #define HOOK "malloc_postprocess:/home/me/hooks.py:12;"
 
@@ -332,8 +333,8 @@ Test(heaps, a_hook_in_python_is_part_of_the_allocator)
     cr_assert_str_eq(charged(one_block(CTYPES, frames), 1, text), "train.py:31 load");
 }
 
-/* An extension that registers blocks is not on a Python stack; a function without a caller
- * stays. */
+/* An extension that registers blocks is not part of a Python stack; a function without a
+ * caller stays. */
 Test(heaps, other_python_functions_are_charged)
 {
     char text[128];
@@ -363,7 +364,8 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
     cr_assert_str_eq(
         charged(native_blocks(TAKE "load:/src/main.cc:7", TAKE "step:/src/main.cc:9"), 1, text),
         "main.cc:7 load");
-    /* Inlined into its callers, or with one caller alone, it cannot be distinguished from them. */
+    /* A function that is inlined into its callers, or that has only one caller, cannot be
+     * distinguished from them. */
     cr_assert_str_eq(charged(native_blocks("load:/src/pool.cc:41;main:/src/main.cc:7",
                                            "step:/src/pool.cc:41;main:/src/main.cc:9"),
                              1, text),
@@ -377,7 +379,7 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
 
 enum { ROUNDS = 12 };
 
-/* A pool that asked CUDA once; in each round a block is kept. */
+/* A pool that called CUDA once; each round keeps a block. */
 static mvt_calls *keeping(bool keeps)
 {
     mvt_calls *c = mvt_calls_new();
@@ -424,8 +426,8 @@ Test(heaps, a_leak_names_the_line_and_the_heap)
     cr_assert_eq(leaks_of(keeping(false), "cupy", &trace).verdict, MV_VERDICT_CLEAN);
 }
 
-/* The steps of a heap's blocks is a clock for the other levels, too; the heap itself leaks nothing
- * there. */
+/* The steps of a heap's blocks are a clock for the other levels, too; the heap itself leaks
+ * nothing there. */
 Test(heaps, their_step_marks_are_those_of_all_levels)
 {
     mv_trace trace;

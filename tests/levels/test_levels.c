@@ -1,5 +1,5 @@
-/* Levels: what CUDA calls got, as a trace that every analysis takes. Sums are compared with the
- * holdings of the ledger, call by call. */
+/* Levels: the memory from CUDA calls as a trace that every analysis accepts. Sums are compared with
+ * the ledger's holdings, call by call. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
@@ -39,7 +39,7 @@ static void held(const mv_trace *trace, mv_lot_kind kind, uint64_t *end, uint64_
 
 enum { KEYS = 40, CALLS = 3000 };
 
-/* Ranges of addresses are 1 MiB apart, so that no two allocations overlap. */
+/* Address ranges are 1 MiB apart: no two allocations overlap. */
 static void random_call(mvt_calls *c, uint64_t *random)
 {
     static const char *const libraries[] = {"/lib/libnccl.so.2", "/lib/libcublas.so.13", C10, ""};
@@ -83,7 +83,7 @@ LongTest(levels, each_level_equals_its_calls_and_their_peak)
     }
 }
 
-/* Sizes that PyTorch would round stay as they were asked for. */
+/* Sizes that PyTorch would round stay as requested. */
 Test(levels, no_size_is_rounded)
 {
     mvt_calls *c = mvt_calls_new();
@@ -100,7 +100,7 @@ Test(levels, no_size_is_rounded)
 
 /* ---- the whole device -------------------------------------------------------------------- */
 
-/* A segment of 20 MiB with a block of 5, then NCCL's 8 MiB, then the block is freed. */
+/* A segment of 20 MiB with a block of 5 MiB, then NCCL's 8 MiB, then the block is freed. */
 static mvt_calls *whole(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -129,7 +129,7 @@ Test(levels, the_whole_device_counts_pytorchs_segments_once)
     cr_assert_eq(of_cuda.peak.bytes.reserved, of_all.peak.bytes.reserved);
     cr_assert_eq(of_cuda.peak.bytes.allocated, 28 * MIB);
     cr_assert_eq(pytorch.devices[0].events.count, 5);
-    /* In the order in which things happened: NCCL between the alloc and the free. */
+    /* In chronological order: NCCL between the alloc and the free. */
     cr_assert_eq(all.devices[0].events.count, 5 + 2);
     cr_assert_eq(all.devices[0].events.action[2], MV_ACTION_SEGMENT_ALLOC);
     cr_assert_eq(all.devices[0].events.size[2], 8 * MIB);
@@ -165,8 +165,8 @@ Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
 
 enum { ROUNDS = 12 };
 
-/* Rounds that allocate and free on the device from two lines, by a program without Python; each
- * pins a buffer that is kept, or all are pinned before the first round. */
+/* Rounds that allocate and free on the device from two lines, in a program without Python; each
+ * round pins a buffer that is kept, or all are pinned before the first round. */
 static mvt_calls *rounds(bool pins_each)
 {
     mvt_calls *c = mvt_calls_new();
@@ -220,8 +220,8 @@ Test(levels, blocks_made_before_the_steps_are_not_leaks)
     cr_assert_eq(leaks.floor.last, ROUNDS * MIB);
 }
 
-/* A pool serves all blocks except the kept ones, so there are no other CUDA calls: each round, and
- * at set-up alone. */
+/* A pool serves all blocks except the kept ones: there are no other CUDA calls in a round, or any
+ * after set-up. */
 static mvt_calls *pooled(bool is_each_round)
 {
     mvt_calls *c = mvt_calls_new();
@@ -244,8 +244,8 @@ Test(levels, launches_are_the_clock_of_a_program_with_a_pool)
     cr_assert_neq(leaks_of(pooled(false), MV_LEVEL_CUDA).verdict, MV_VERDICT_LEAK);
 }
 
-/* Pinned buffers, one after another, and nothing else: the program waits for the device after each,
- * after none, or only later. */
+/* Only pinned buffers, one after another: the program waits for the device after each, after none,
+ * or only later. */
 static mvt_calls *pinned(uint64_t waits, uint64_t later)
 {
     mvt_calls *c = mvt_calls_new();

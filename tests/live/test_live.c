@@ -1,4 +1,4 @@
-/* Live files: what their records become, in any order and condition. */
+/* Live files: the trace that their records become, in any order and condition. */
 #include "analyze/leaks/leaks.h"
 #include "parse/live/live_events.h"
 #include "parse/live/read_live.h"
@@ -257,7 +257,7 @@ Test(live, missing_numbers_are_lost_events)
     cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first, "number 2 of the capture");
 }
 
-/* Thread 1 waits in a free of number 2 while thread 2 records; thread 3 has lost 5. */
+/* Thread 1 waits in a free with number 2 while thread 2 records; thread 3 has lost 5. */
 static void free_under_way(mvt_live *l)
 {
     mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512);
@@ -288,8 +288,8 @@ Test(live, a_call_that_is_under_way_is_not_lost)
     cr_assert_eq(notes(MV_NOTE_LOST), 2, "the thread's chunk is closed");
 }
 
-/* Contents of chunks that are read one after another while threads record: the chunks of thread 1
- * were read before thread 2 got 3, 5 and 6, which thread 1 waited for. */
+/* Chunks that are read one after another while threads record: the chunks of thread 1 were read
+ * before thread 2 got 3, 5 and 6, for which thread 1 waited. */
 Test(live, a_reading_ends_at_the_last_number_of_the_first_look)
 {
     mvt_live *l = mvt_live_new();
@@ -341,7 +341,7 @@ Test(live, the_frameworks_totals_are_compared)
                      "device 0, event 3: PyTorch has 2048 allocated bytes more");
 }
 
-/* ---- what threads mark ------------------------------------------------------------------- */
+/* ---- marks of threads --------------------------------------------------------------------- */
 
 static void mark(mvt_live *l, mv_live_event kind, uint32_t thread, const char *text,
                  uint64_t number)

@@ -1,12 +1,12 @@
-/* One of everything in a live file: its contents, and the very bytes in
- * docs/internals/snapshot-format.md. */
+/* One record of every kind in a live file: its contents, and the exact bytes
+ * in docs/internals/snapshot-format.md. */
 #include <ctype.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/live_decode.h"
 
-/* The file of victim_example, in a shell's folder that is gone when it is decoded. */
+/* The file of victim_example, in a shell's folder that is removed before it is decoded. */
 static live_decoded example(const char *environment)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -44,7 +44,7 @@ static void expect_fact(const live_decoded *d, const char *key, const char *want
     cr_assert_str_eq(got, want, "%s is %s", key, got);
 }
 
-/* Each event's kind, and its number: those beside an event have its number. */
+/* The kind and number of each event: records that belong to an event have its number. */
 Test(live_bytes, events_are_in_order)
 {
     static const struct {
@@ -160,7 +160,7 @@ Test(live_bytes, facts_are_known)
     live_decode_drop(&d);
 }
 
-/* No devices is not the same as no information about devices. */
+/* A list of no devices differs from no list of devices. */
 Test(live_bytes, no_visible_devices_is_a_fact)
 {
     live_decoded d = example("CUDA_VISIBLE_DEVICES=");
@@ -184,7 +184,7 @@ Test(live_bytes, file_name_has_process_rank_and_host)
 
 /* ---- the documentation ---- */
 
-/* "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces. ".." is any. */
+/* "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces. ".." is any byte. */
 static void expect_line(const live_decoded *d, const char *line)
 {
     char *at;

@@ -1,4 +1,5 @@
-/* A live file that is read while it grows: any cuts give the same records as one reading. */
+/* A live file that is read while it grows: any sequence of reads gives the same records as
+ * one read. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -61,7 +62,7 @@ static void update(following *f)
         keep(&f->got, &r);
 }
 
-/* Updates the file, then the reader. */
+/* Writes the file's new part, then updates the reader. */
 static void feed(following *f)
 {
     mvt_file_put(f->path, mvt_live_bytes(f->live));
@@ -187,7 +188,7 @@ Test(live_follow, facts_arrive_while_it_runs)
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-/* Thread 1 takes number 2, and thread 2 has written 3 before it has written 2. */
+/* Thread 1 takes number 2, and thread 2 has written 3 before thread 1 has written 2. */
 static void begin_gap(following *f, mvt_live *l)
 {
     mvt_live_block(l, .thread = 1, .sequence = 1, .time_us = 1000, .addr = 4096, .size = 512);

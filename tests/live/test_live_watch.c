@@ -1,5 +1,5 @@
-/* The contents of a growing recording: each look reads only new data, and has the answers of a whole
- * reading. */
+/* The contents of a growing recording: each update reads only new data, and gives the results of a
+ * complete read. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ static void use_block(program *p)
     }
 }
 
-/* Every kind of call has its slot, so that only what is free is allocated. */
+/* Every kind of call has its slot, so only free slots allocate. */
 static void use_call(program *p)
 {
     static const struct {
@@ -84,7 +84,7 @@ static void use_call(program *p)
     mvt_live_event(p->live, MV_LIVE_EVENT_CALL, args);
 }
 
-/* A block of a heap may begin where a block of the heap begins that it is divided into. */
+/* A heap's block may begin at the address of the block that it is cut from. */
 static void use_heap(program *p)
 {
     uint32_t slot = dice(p, SLOTS), heap = dice(p, 2);
@@ -128,7 +128,7 @@ static void run(program *p, uint32_t events)
     }
 }
 
-/* ---- both readings ----------------------------------------------------------------------- */
+/* ---- both kinds of reading --------------------------------------------------------------- */
 
 typedef struct {
     const char *path;

@@ -1,4 +1,5 @@
-/* The lives of a window: the same heap at each of its events as in the whole trace; leaks in it. */
+/* The lives of a window: the heap at each of its events equals that of the whole trace; leaks
+ * in it. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/totals/moment.h"
@@ -73,7 +74,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
     return cJSON_GetArrayItem(cJSON_GetObjectItem(report, key), 0);
 }
 
-/* Half of the steps leak half as much. Events keep their numbers of the whole trace. */
+/* Half of the steps leak half as much. Events keep the whole trace's numbers. */
 Test(lives_window, leaks_are_those_of_the_window)
 {
     cJSON *all = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/leak_in_training.pickle");

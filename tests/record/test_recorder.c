@@ -1,5 +1,5 @@
-/* The crash matrix: programs that record and then end in every possible way. Whatever happens to
- * them, each event whose call returned is in a file, no reference in a file points to a missing
+/* The crash matrix: programs that record and then end in every possible way. However a program
+ * ends, each event whose call returned is in a file, no reference in a file points to a missing
  * row, and the program's output is the same as without the recorder. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,14 +23,14 @@ typedef struct {
     uint64_t events;
     const char *out; /* MEMVIZ_OUT in the victim's folder; NULL: "live" */
     const char *stacks, *rank;
-    bool is_plain, waits_not; /* not recorded; MEMVIZ_WAIT_FREE */
-    unsigned small_mb;        /* of a file system that the live file is in; 0: the folder's own */
-    void (*prepare)(void);    /* in the victim before its exec, in its folder */
-    unsigned kill_after_us;   /* 0: it ends by itself */
+    bool is_plain, waits_not; /* not recorded; the value of MEMVIZ_WAIT_FREE */
+    unsigned small_mb;        /* size of a file system for the live file; 0: none */
+    void (*prepare)(void);    /* run in the victim's folder before its exec */
+    unsigned kill_after_us;   /* 0: it ends without a signal */
 } victim_opts;
 
 typedef struct {
-    char folder[32], live[40]; /* live: where its files are */
+    char folder[32], live[40]; /* the folder of its live files */
     victim_acks *acks;
     int status;
     char out[4096];
@@ -90,7 +90,7 @@ static void read_out(victim *v)
     char path[64];
 
     snprintf(path, sizeof path, "%s/out", v->folder);
-    FILE *file = fopen(path, "a+"); /* one that is killed early has made none */
+    FILE *file = fopen(path, "a+"); /* a victim that is killed early has made no file */
     cr_assert_not_null(file);
     v->out[fread(v->out, 1, sizeof v->out - 1, file)] = 0;
     fclose(file);
@@ -137,12 +137,12 @@ static void drop(victim *v)
     cr_assert_eq(system(command), 0);
 }
 
-/* ---- What the files must hold ---- */
+/* ---- the required contents of the files ---- */
 
 typedef struct {
-    uint64_t next[VICTIM_SLOTS]; /* events that were found */
+    uint64_t next[VICTIM_SLOTS]; /* events found */
     size_t files, stopped, ended, commands;
-    uint64_t gaps; /* numbers that no event has */
+    uint64_t gaps; /* numbers without an event */
     uint64_t lost_stacks, lost_space;
     size_t event_bytes;
 } found;
@@ -253,7 +253,7 @@ static found look(const victim *v, bool has_stacks)
     return f;
 }
 
-/* All that was done is there, and nothing else. */
+/* All events are there, and no others. */
 static void expect_all(const victim *v, const found *f)
 {
     for (int slot = 0; slot < VICTIM_SLOTS; slot++)
@@ -262,7 +262,7 @@ static void expect_all(const victim *v, const found *f)
     cr_assert_eq(f->gaps, 0);
 }
 
-/* A recorded program ends and prints as an unrecorded one; then its files are looked at. */
+/* A recorded program ends and prints as an unrecorded one; then its files are checked. */
 static victim run_beside_plain(victim_opts opts)
 {
     victim v = run(opts), plain;
@@ -366,7 +366,7 @@ LongTest(recorder, threads_that_end_leave_their_chunks_to_others)
     expect_mode("many", 1);
 }
 
-/* The events of a short thread are all of one thread, and the next one's of another. */
+/* The events of a short thread belong to one thread, and those of the next to another. */
 static void expect_threads_apart(const live_decoded *d)
 {
     uint32_t threads[VICTIM_SLOTS] = {0};
@@ -408,8 +408,8 @@ Test(recorder, nothing_happens_without_an_event)
     drop(&v);
 }
 
-/* Killed at any moment: at most the event at hand of each thread is missing or is there although
- * its call has not returned. */
+/* Killed at any moment: at most each thread's current event is missing, or is there although its
+ * call has not returned. */
 static void expect_killed(unsigned us, bool waits_not)
 {
     enum { THREADS = 4 };
@@ -460,7 +460,7 @@ static void limit_memory(void)
     limit(RLIMIT_AS, 96 << 20);
 }
 
-/* The recording stops, and the part written is complete; the program does not notice. */
+/* The recording stops, and its written part is complete; the program does not notice. */
 static void expect_stopped(victim_opts opts, const char *why)
 {
     victim v = run_beside_plain(opts);
@@ -507,7 +507,7 @@ LongTest(recorder, full_file_system_stops_the_recording)
     expect_stopped(opts, "a step fits");
 }
 
-/* A thread that comes when there is no memory left is not recorded, and counted. */
+/* A thread that starts when there is no memory left is counted, but not recorded. */
 Test(recorder, no_memory_for_a_thread_is_counted)
 {
     victim v = run_beside_plain(
@@ -520,8 +520,8 @@ Test(recorder, no_memory_for_a_thread_is_counted)
     drop(&v);
 }
 
-/* The recording takes no number from the program, so no one else's file can get it: the program
- * itself has all that there are. */
+/* The recording takes no descriptor number from the program, so no other file can get that number:
+ * the program has all of its numbers. */
 Test(recorder, no_number_is_taken_from_the_program)
 {
     expect_mode("no_numbers", 1);

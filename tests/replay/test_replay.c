@@ -1,5 +1,5 @@
-/* The replay of whole traces: real snapshots under the settings they were recorded with, and under
- * others for which PyTorch's own counters are at hand. */
+/* The replay of whole traces: real snapshots under their recorded settings, and under other
+ * settings for which PyTorch's own counters are known. */
 #include "analyze/replay/replay_script.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static void expect_truth(const char *name, const mv_levels *peak)
     cJSON *truth = truth_of(name);
 
     if (!truth)
-        return; /* a dump from inside a failing call has none */
+        return; /* a dump from inside a failing call has no counters */
     cr_expect_eq(peak->allocated, (uint64_t)stat_of(truth, "allocated_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->active, (uint64_t)stat_of(truth, "active_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->requested, (uint64_t)stat_of(truth, "requested_bytes.all.peak"), "%s", name);
@@ -70,7 +70,7 @@ LongTest(replay, every_event_of_every_snapshot_is_predicted)
 typedef struct {
     const char *recorded, *conf;
     uint64_t limit;
-    const char *truth; /* of the same work under that conf */
+    const char *truth; /* from the same work under that conf */
 } comparison;
 
 static const comparison comparisons[] = {
@@ -162,7 +162,7 @@ Test(replay, a_failed_request_fails_again_at_a_named_place)
     cr_expect_eq(result.first_oom, MV_NEVER);
 }
 
-/* The data of a capture: the sizes of blocks. */
+/* A capture's data: the sizes of its blocks. */
 static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *lives)
 {
     mv_events *ev = &trace->devices[0].events;
@@ -199,7 +199,7 @@ LongTest(replay, block_sizes_do_for_reserved_memory)
     }
 }
 
-/* A replay that stops before one event after another has the figures of one that begins anew. */
+/* A replay that stops at one event after another has the same figures as new replays up to each. */
 Test(replay, in_pieces_it_is_the_same)
 {
     static const char *const names[] = {"oom_fragmented", "streams", "late_start"};
@@ -228,7 +228,7 @@ Test(replay, in_pieces_it_is_the_same)
     }
 }
 
-/* Nearly all frees complete at once: with their request they are one operation. */
+/* Nearly all frees complete at once: they are one operation with their request. */
 Test(replay, a_free_that_does_not_wait_is_one_operation)
 {
     mvt_trace *t = mvt_new();
@@ -251,7 +251,7 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
     cr_expect(script.ops[6].kind == MV_OP_COMPLETE && !script.ops[6].is_request);
 }
 
-/* The replay uses up the given steps, and reports when none remain. */
+/* The replay uses up the given steps, and reports when no steps remain. */
 Test(replay, it_ends_where_no_steps_are_left)
 {
     mv_arena *arena = mvt_memory();
@@ -263,7 +263,7 @@ Test(replay, it_ends_where_no_steps_are_left)
 
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect_not(result.gave_up);
-    cr_expect_lt(left, 2 * (uint64_t)lives.events.count - lives.allocs.count); /* a step for each */
+    cr_expect_lt(left, 2 * (uint64_t)lives.events.count - lives.allocs.count);
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect(result.gave_up);
@@ -271,7 +271,7 @@ Test(replay, it_ends_where_no_steps_are_left)
 }
 
 /* The request for B waits for streams, which completes the free of A; C gets A's row. When the
- * trace completes A's free, too, C stays: the request for D is not met. */
+ * trace completes A's free as well, C stays: the request for D is refused. */
 Test(replay, a_free_that_was_waited_for_frees_nothing_later)
 {
     const uint64_t mib = 1 << 20;

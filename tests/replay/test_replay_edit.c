@@ -1,6 +1,6 @@
 /* Each edit gives the same result as a recording of the edited program: the slow way is to write
- * the program anew. A program here is a list of steps. Its trace is made with an allocator that
- * never uses an address twice, since replays use only the requests. */
+ * the program again. A program here is a list of steps. The allocator of its trace never uses an
+ * address twice, because replays use only the requests. */
 
 #include "analyze/replay/replay_edit.h"
 #include "tests/fixture/fixture.h"
@@ -111,7 +111,8 @@ static mv_replay_result run(const recording *r, const mv_replay_script *script)
     return result;
 }
 
-/* The edit of `before` gives what `after` gives. Blocks are numbered as they are allocated. */
+/* The edit of `before` gives the same result as `after`. Blocks are numbered in
+ * allocation order. */
 static void expect_same(const program *before, mv_edit edit, const program *after)
 {
     static uint8_t rows[MOST];
@@ -292,7 +293,7 @@ Test(replay_edit, the_cache_is_emptied_before_events)
     }
 }
 
-/* ---- what goes and comes back ------------------------------------------------------------ */
+/* ---- offloading -------------------------------------------------------------------------- */
 
 /* A forward pass that keeps blocks 0, 2 and 4, and a backward pass with two allocations for each;
  * numbers are sizes in MiB. */
@@ -311,8 +312,8 @@ Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
         add(&before, (step){.kind = FREE, .block = 4 - 2 * i});
         add(&before, (step){.kind = FREE, .block = 6 + i});
     }
-    /* Each leaves before the second allocation after its own, and returns before the one that
-     * precedes its free. The last would return where it leaves, so it stays. */
+    /* Each leaves before the second allocation after its own, and returns before the allocation
+     * that precedes its free. The last one would return where it leaves, so it stays. */
     add(&after, (step){ALLOC, 0, 30 * MIB, 0});
     add(&after, (step){ALLOC, 1, 10 * MIB, 0});
     add(&after, (step){.kind = FREE, .block = 1});
@@ -338,8 +339,8 @@ Test(replay_edit, offloaded_blocks_are_away_between_their_uses)
     expect_same(&before, (mv_edit){.kind = MV_EDIT_OFFLOAD}, &after);
 }
 
-/* A forward pass that a failed request ends. An exception frees what the passes kept, or the trace
- * ends there: the backward pass that would have brought blocks back is not in it. */
+/* A forward pass that ends at a failed request. An exception frees the blocks that the passes kept,
+ * or the trace ends there: the backward pass that would have brought blocks back is missing. */
 static void add_forward(program *p, uint32_t leaving)
 {
     for (uint32_t i = 0; i < 3; i++) {
@@ -373,7 +374,7 @@ Test(replay_edit, blocks_that_outlive_a_failed_request_come_back)
 
     add_forward(&before, 0);
     add_forward(&after, 2);
-    add(&before, (step){ALLOC, 6, 40 * MIB, 0}); /* the program goes on */
+    add(&before, (step){ALLOC, 6, 40 * MIB, 0}); /* the program continues */
     for (uint32_t i = 0; i < 2; i++)
         add(&before, (step){.kind = FREE, .block = 2 * i});
     for (uint32_t i = 0; i < 2; i++)
@@ -459,7 +460,8 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
     expect_same(&before, (mv_edit){.kind = MV_EDIT_RECOMPUTE, .instance = instance}, &after);
 }
 
-/* Three calls that share the end of the first block of each, as casts of weights do with autocast. */
+/* Three calls that share the end of each one's first block, as casts of weights do
+ * with autocast. */
 Test(replay_edit, blocks_freed_together_are_not_for_backward_passes)
 {
     program before = {.count = 0}, after = {.count = 0};

@@ -1,6 +1,5 @@
-/* Random requests to the simulated allocator and to a slow, literal one: every address, every size
- * and every total must be the same; and free ranges of address space, compared with a plain list.
- */
+/* Random requests to the simulated allocator and to a slow, literal one: every address, size and
+ * total must be equal; and free ranges of address space, compared with a plain list. */
 #include "analyze/replay/replay_heap.h"
 
 #include "tests/fixture/fixture_test.h"
@@ -32,7 +31,7 @@ static uint64_t random_size(void)
     case 1:
         return 1 + random_below(MIB + 1024);
     case 2:
-        return MIB * (1 + random_below(24)); /* equal sizes are common in programs */
+        return MIB * (1 + random_below(24)); /* programs often use equal sizes */
     case 3:
         return 1 + random_below(12 * MIB);
     case 4:
@@ -93,8 +92,8 @@ static void release(match *m, int i)
         complete(m, i);
 }
 
-/* Waiting for streams completes all that is pending, inside requests too. Its rows and addresses
- * may belong to other blocks then. */
+/* Waiting for streams completes all pending frees, also inside requests. The rows and addresses may
+ * then belong to other blocks. */
 static void forget_completed(match *m)
 {
     for (int i = 0; i < LIVE && m->heap.pending_first == MV_NO_ROW; i++) {

@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture.h"
 
-/* Two segments of 20 MiB: of the default pool, and of pool (a, b). */
+/* Two segments of 20 MiB: one of the default pool, and one of pool (a, b). */
 static const char *note(bool is_expandable, bool other_is_expandable, uint64_t a, uint64_t b)
 {
     mvt_trace *t = mvt_new();
