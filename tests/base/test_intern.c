@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* The number of rows that the table offers for a hash, `want` among them. */
+/* The number of rows that the table returns for a hash, `want` included. */
 static unsigned candidates(const mv_intern *t, uint64_t hash, uint32_t want, bool *found)
 {
     unsigned count = 0;

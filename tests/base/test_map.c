@@ -91,11 +91,11 @@ Test(map, without_memory_it_stays_as_it_was)
     cr_assert(mv_map_put(&map, keys * 512ull, keys), "there is room for one again");
 }
 
-/* A hash that multiplies keys by a constant and folds the product puts all of these in one place: a
- * file of such addresses took quadratic time. */
+/* A hash that multiplies keys by a constant and folds the product puts all of these keys in one
+ * place: a file with such addresses took quadratic time. */
 Test(map, keys_cannot_be_chosen_to_share_a_place)
 {
-    const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
+    const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* multiples of 0x9e3779b97f4a7c15 */
     enum { CHOSEN = 10000 };
     mv_map map = {.arena = mvt_arena_of(1 << 22)};
     uint32_t places = 0;

@@ -120,7 +120,7 @@ Test(pattern, the_largest_ones_are_read)
     cr_assert(is_in("(a{30}){30}$", text));
 }
 
-/* Both read it, or neither; and then match the same. */
+/* Both parsers accept the pattern, or both refuse it; accepted patterns match the same texts. */
 static void compare(const char *pattern, uint64_t *state)
 {
     static const char letters[] = "aabbc_ 1-";
@@ -156,7 +156,7 @@ LongTest(pattern, matches_like_the_c_library)
         for (uint64_t i = 0; i < count; i++) {
             const char *part = parts[mvt_random(&state, sizeof parts / sizeof *parts)];
             repeats += strchr("*+?{", *part) != NULL;
-            if (repeats <= 3 || !strchr("*+?{", *part)) /* the C library writes them all out */
+            if (repeats <= 3 || !strchr("*+?{", *part)) /* the C library expands all of them */
                 mv_text_append(pattern, sizeof pattern, "%s", part);
         }
         compare(pattern, &state);

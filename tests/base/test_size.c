@@ -34,7 +34,7 @@ Test(size, text_has_three_digits_and_a_unit)
                          (unsigned long long)all[i].bytes, text);
 }
 
-/* The slow, obvious way agrees on sizes of every magnitude. */
+/* The slow, obvious way gives the same text for sizes of every magnitude. */
 Test(size, text_agrees_with_printf)
 {
     char text[MV_SIZE_TEXT], expected[MV_SIZE_TEXT];

@@ -36,7 +36,7 @@ static const char *const texts[] = {NULL,
 
 enum { TEXTS = sizeof texts / sizeof *texts };
 
-/* Few values for each member, so that there are many ties. */
+/* Each member has few values, which gives many ties. */
 static row *random_rows(uint32_t count, uint64_t seed)
 {
     static const double doubles[] = {-INFINITY, -1e300, -1.5,     -0.0, 0.0,

@@ -2,7 +2,7 @@
 
 #include "tests/fixture/fixture_test.h"
 
-/* Unicode's own way: encode a code point. 0 bytes when it has no encoding. */
+/* Encodes a code point as the Unicode standard defines it; 0 bytes when it has no encoding. */
 static uint32_t encode(uint32_t code, uint8_t out[4])
 {
     if (code < 0x80) {
@@ -48,7 +48,8 @@ LongTest(utf8, every_code_point_is_read_as_it_was_written)
     }
 }
 
-/* All of two bytes and a sample of four: what is valid is just what encode() can make. */
+/* All sequences of two bytes and a sample of four-byte ones: exactly the results of encode()
+ * are valid. */
 Test(utf8, no_other_bytes_are_a_character)
 {
     uint8_t c[4], back[4];

@@ -1,5 +1,5 @@
-/* Parts of a container: a window of events is printed as from the whole file. The slow model reads
- * all of the same file, without digests. */
+/* Parts of a container: a window of events gives the same output as the whole file. The slow model
+ * reads all of the same file, without digests. */
 #include "analyze/lives/digests.h"
 #include "parse/writers.h"
 #include "tests/fixture/fixture_container.h"
@@ -8,7 +8,7 @@
 
 enum { CHUNK = 65536, EVENTS = 5 * CHUNK + 1000, ADDRESSES = 700 };
 
-/* Two devices, whose addresses are used again and again; the second one has a tenth. */
+/* Two devices that use their addresses again and again; the second has a tenth of the events. */
 static const mv_trace *make_trace(void)
 {
     mvt_trace *t = mvt_new();
@@ -34,7 +34,7 @@ static const mv_trace *make_trace(void)
 
 typedef struct {
     uint64_t base, size, requested;
-    uint32_t device, waits_until; /* the event that completes its free; 0: it does not wait */
+    uint32_t device, waits_until; /* the event that completes its free; 0: none */
     bool is_held, is_used;
 } slot;
 
@@ -53,7 +53,7 @@ static void alloc_or_free(mvt_trace *t, slot *s, uint32_t *event)
         ++*event;
     }
     if (!s->is_used) {
-        /* a large block gets its segment's rest of half a MiB, too */
+        /* a large block gets the rest of its segment, half a MiB, as well */
         s->requested = is_large ? s->size - (512 << 10) : 512 + (*event % 700) * 512 - 12;
         mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
                   .stack = stacks[(kind + *event) % 3]);
@@ -66,8 +66,8 @@ static void alloc_or_free(mvt_trace *t, slot *s, uint32_t *event)
     ++*event;
 }
 
-/* Some 2.2 chunks of events, whose lives have no doubts: blocks in segments of their own, of which
- * some wait for a stream and some stay; device 1 was in use before. */
+/* About 2.2 chunks of events whose lives have no doubts: blocks in their own segments, some of them
+ * waiting for a stream, some staying; device 1 was in use before. */
 static const mv_trace *make_heap(void)
 {
     enum { SLOTS = 96, HALF = SLOTS / 2, STAY = 12 };
@@ -138,7 +138,7 @@ static void write_whole_and_parts(const mv_trace *trace)
     mvt_folder_put("whole.bin", mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX));
 }
 
-/* JSON contains the name of the file. */
+/* JSON contains the file's name. */
 static void take_name_away(char *report)
 {
     char *end = strstr(report, ".bin\"");
@@ -250,7 +250,8 @@ static void spoil(uint16_t kind)
     free((void *)file.data);
 }
 
-/* A damaged opening costs the chunks up to it, and a damaged chunk of the window the whole file. */
+/* A damaged opening costs the chunks before it, and a damaged chunk of the window costs the
+ * whole file. */
 LongTest(parts, damage_changes_no_answer)
 {
     static const uint16_t kinds[] = {MV_WIRE_OPENING, MV_WIRE_EVENTS};
@@ -262,7 +263,8 @@ LongTest(parts, damage_changes_no_answer)
     }
 }
 
-/* Reports on a window need what was alive before it; they are as from the whole. */
+/* Reports on a window need the blocks alive before it; the reports equal those on the
+ * whole file. */
 LongTest(parts, reports_on_a_window_are_as_from_the_whole)
 {
     static const char *const windows[] = {"--from 140000",
@@ -296,7 +298,7 @@ LongTest(parts, reports_on_a_window_are_as_from_the_whole)
     check_report("spoil.bin", "lines", "--from 10 --to 100");
 }
 
-/* What was alive on one device is said of another. */
+/* The blocks alive on one device are recorded for another. */
 LongTest(parts, a_part_that_contradicts_itself_is_an_error)
 {
     write_whole_and_parts(make_heap());

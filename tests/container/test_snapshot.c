@@ -1,4 +1,4 @@
-/* memviz's own container: written files are read again, row by row and number by number. */
+/* memviz's own container: files are written and read back, row by row and number by number. */
 #include <ctype.h>
 
 #include "tests/fixture/fixture_container.h"
@@ -55,7 +55,7 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
 
 /* ---- many chunks ------------------------------------------------------------------------- */
 
-/* Values of every width and sign, in runs, so that chunks are stored in every way. */
+/* Values of every width and sign, in runs, which need every way to store a chunk. */
 static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
 {
     mv_range device = {0, count};
@@ -162,7 +162,7 @@ Test(snapshot, a_newer_version_is_refused)
 
 /* ---- the documentation ------------------------------------------------------------------- */
 
-/* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: not such. */
+/* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: no such line. */
 static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)
 {
     char *end;

@@ -1,4 +1,4 @@
-/* The stack at one instant, compared with a literal one; and the places of events. */
+/* The stack at one instant, compared with a literal one; and the positions of events. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
@@ -175,7 +175,7 @@ Test(column_stack, events_are_in_order_on_every_clock)
     }
 }
 
-/* Only pauses are shortened: all other distances follow the clock of time. */
+/* Only pauses are shortened; all other distances are proportional to time. */
 Test(column_stack, the_clock_of_busy_time_cuts_pauses)
 {
     mv_arena *arena = mvt_memory();

@@ -1,4 +1,4 @@
-/* The index of a timeline, compared with the literal questions of analyze/lives/alive.h about
+/* The index of a timeline, compared with literal queries of analyze/lives/alive.h about
  * every row. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
@@ -54,8 +54,8 @@ static void check_window(mv_arena *arena, const mv_index *x, uint32_t first, uin
     mv_arena_drop(arena, held.row);
 }
 
-/* A walk takes the set that is alive before it to the one that is alive after each event; and the
- * bitmap of changes has the events in which it found any. */
+/* A walk turns the set alive before it into the set alive after each event, and the bitmap of
+ * changes contains exactly the events that changed it. */
 static void check_walk(mv_arena *arena, const mv_index *x, uint32_t from, uint32_t to)
 {
     bool *alive = mv_push_array(arena, bool, x->count + 1);
@@ -152,7 +152,7 @@ Test(index, answers_as_every_row_does_on_random_heaps)
     }
 }
 
-/* The whole of every snapshot: moments spread over it, and one walk through all. */
+/* Every whole snapshot: moments spread over it, and one walk through all of it. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     mv_arena *arena = mvt_memory();
@@ -181,7 +181,7 @@ LongTest(index, agrees_on_every_snapshot)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Three generations of ranks, 16^3 of them: the answers lie far apart. */
+/* Three generations of ranks, 16^3 ranks in all: the answers lie far apart. */
 Test(index, finds_few_among_many)
 {
     enum { ROWS = 40000 };

@@ -1,4 +1,4 @@
-/* The pyramid of levels, compared with a row of numbers for each event. */
+/* The pyramid of levels, compared with one row of numbers for each event. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/pyramid.h"
@@ -55,8 +55,7 @@ static void check_range(mv_pyramid_reader *r, const mv_series *s, uint32_t first
     cr_assert_eq(got.reserved_event, want.reserved_event, "[%u, %u)", first, end);
 }
 
-/* The series is what a table of totals is made from; on top of that, a few moments are added up
- * row by row. */
+/* A table of totals is made from the series; in addition, a few moments are added up row by row. */
 static void check_sum(const mv_lives *lives, mv_pyramid_reader *r, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;

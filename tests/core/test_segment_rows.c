@@ -4,8 +4,8 @@
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/layout.h"
 
-/* Rows alive after each event add up to the reserved bytes of the literal allocator; and so do the
- * columns of the layout, one for each event. */
+/* Rows alive after each event add up to the literal allocator's reserved bytes, and so do the
+ * layout's columns, one for each event. */
 static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
 {
     mv_arena *arena = mvt_arena(t);

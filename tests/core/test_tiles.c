@@ -38,7 +38,7 @@ static void show(mv_arena *arena, const mv_lives *lives, mv_clock clock, uint64_
     s->before = s->series.before.allocated;
 }
 
-/* A place on the axis, a zoom from far out to one event over many columns. */
+/* A place on the axis, and a zoom between far out and one event over many columns. */
 static mv_tile_view some_view(const shown *s, uint64_t *random)
 {
     double zoom = exp2(mvt_random(random, 160) / 10.0 - 3), peak = 1;
@@ -58,7 +58,8 @@ static mv_tile_view some_view(const shown *s, uint64_t *random)
     return v;
 }
 
-/* Every tile of a frame is literally right, and the exact ones cover the view up to the stack. */
+/* Every tile of a frame equals the literal model, and the exact tiles cover the view up to
+ * the stack. */
 static void check_frame(const shown *s, const mv_tile_view *v, const mv_tile_frame *f)
 {
     cr_assert_eq(f->missing, 0);
@@ -73,7 +74,7 @@ static void check_frame(const shown *s, const mv_tile_view *v, const mv_tile_fra
     }
 }
 
-/* The contents of a pixel of the view, through the quads; MV_NO_ROW where there is none. */
+/* The contents of a pixel of the view, through the quads; MV_NO_ROW: nothing is there. */
 static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
 {
     for (uint32_t i = f->count; i-- > 0;) {
@@ -88,7 +89,7 @@ static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
     return MV_NO_ROW;
 }
 
-/* Pointing at a pixel finds what the pixel shows. */
+/* Pointing at a pixel finds the row that the pixel shows. */
 static void check_points(const shown *s, const mv_tile_view *v, const mv_tile_frame *f,
                          uint64_t *random)
 {
@@ -217,7 +218,7 @@ static mv_tile_view whole(const stage *g)
         .height = 620};
 }
 
-/* Frames until nothing is missing, as an event loop makes them. */
+/* Draws frames until nothing is missing, as an event loop does. */
 static mv_tile_frame settle(stage *g, const mv_tile_view *v)
 {
     mv_tile_frame f = mv_tiles_frame(g->tiles, v, g->turn++);
@@ -253,7 +254,7 @@ static void check_same_tiles(uint32_t threads)
         }
     }
     close_stage(&a);
-    close_stage(&b); /* a worker wakes after it has put its tile there */
+    close_stage(&b); /* a worker wakes up after it has stored its tile */
     cr_assert_gt(b.wakes, 0);
 }
 
@@ -282,7 +283,7 @@ Test(tiles, without_turns_nothing_is_made)
     close_stage(&g);
 }
 
-/* All that is above nothing: quads of one scale cover the view from end to end. */
+/* A view above everything, where there is nothing: quads of one scale cover it from end to end. */
 static bool covers_width(const mv_tile_frame *f, const mv_tile_view *v)
 {
     float from = (float)v->width, to = 0;
@@ -317,7 +318,7 @@ Test(tiles, another_scale_is_shown_until_the_tiles_are_there)
     close_stage(&g);
 }
 
-/* While it zooms, a view needs the same few scales again and again. */
+/* While the zoom changes, a view needs the same few scales again and again. */
 static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
 {
     uint64_t most = 0;
@@ -425,12 +426,13 @@ LongTest(tiles, a_forgotten_file_is_not_read_any_more)
         if (i % 2)
             settle(&g, &v);
         mv_tiles_forget(g.tiles, 7);
-        mv_arena_release(mvt_memory()); /* whoever reads on is found out */
+        mv_arena_release(mvt_memory()); /* a worker that still reads it is caught by the
+                                         * sanitizer */
     }
     close_stage(&g);
 }
 
-/* Each request that no frame makes any more goes, unless a worker has it. */
+/* Each request that frames no longer make is dropped, unless a worker has it. */
 Test(tiles, requests_that_are_not_repeated_are_dropped)
 {
     stage g;

@@ -72,7 +72,7 @@ static void expect_sums(const compared *c, const char *name)
     expect_rows(c->found.line, c->found.lines, c->found.delta, name);
 }
 
-/* ---- made traces ------------------------------------------------------------------------- */
+/* ---- synthetic traces --------------------------------------------------------------------- */
 
 static void alloc_all(mvt_trace *t, const char *const *stacks, const uint64_t *bytes,
                       uint32_t count)
@@ -103,7 +103,7 @@ Test(diff, grown_shrunk_new_and_gone)
                      "a.py:11 f");
     cr_expect_eq(c.found.sites[1].status, MV_DIFF_SHRUNK);
     cr_expect_eq(c.found.sites[2].status, MV_DIFF_NEW);
-    cr_expect_eq(c.found.sites[3].status, MV_DIFF_GROWN); /* 512 more without a stack */
+    cr_expect_eq(c.found.sites[3].status, MV_DIFF_GROWN); /* 512 more bytes, without a stack */
     cr_expect_eq(c.found.sites[3].stack[1].row, MV_NO_STACK.row);
     cr_expect_eq(c.found.sites[4].status, MV_DIFF_GONE);
 }
@@ -165,7 +165,7 @@ static void load(loaded *l, const char *before, const char *after)
     l->trace[1] = mvt_load(l->arena, after);
 }
 
-/* Rows of one magnitude may stand in another order. */
+/* Rows of one magnitude may be in another order. */
 static void expect_negated(const mv_diff *a, const mv_diff *b)
 {
     bool *used = calloc(a->lines + 1, sizeof *used);
@@ -215,7 +215,7 @@ static bool is_in(const mv_trace *trace, uint32_t frame, const char *file)
     return strstr(mv_string_text(trace, trace->frames.file[frame]), file) != NULL;
 }
 
-/* The same run with its code elsewhere in its file, from some function on. */
+/* The same run, with its code at other lines from some function on. */
 static void shift_lines(mv_trace *trace, int64_t from, int64_t by)
 {
     for (uint32_t i = 0; i < trace->frames.count; i++)
@@ -223,7 +223,8 @@ static void shift_lines(mv_trace *trace, int64_t from, int64_t by)
             trace->frames.line[i] += by;
 }
 
-/* Another folder of the same length: /workspace/train.py becomes /elsewhere/train.py. */
+/* Another folder with a name of the same length: /workspace/train.py
+ * becomes /elsewhere/train.py. */
 static void move_folder(mv_trace *trace)
 {
     for (uint32_t i = 0; i < trace->strings.count; i++) {
@@ -285,7 +286,7 @@ Test(diff, devices_are_paired_by_number)
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 2);
 }
 
-/* A rank that used device 1 alone, beside one that used device 0 alone. */
+/* A rank that used only device 1, compared with one that used only device 0. */
 Test(diff, lone_devices_are_paired_with_any_numbers)
 {
     mvt_trace *t = mvt_new();
@@ -331,9 +332,7 @@ LongTest(diff, fail_on_grown_gives_status_1)
     expect_run(1, "diff --device 3 " LEAKY " " CLEAN, "");
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
-
-/* The buffer of `ring` held half a step: neither its peak nor its need is the run's. */
+/* The buffer of `ring` held half a step: neither its peak nor its need is the whole run's. */
 LongTest(diff, a_peak_that_may_have_been_earlier_is_marked)
 {
     static const char known[] = "as far as the files show", doubt[] = "true peak may be earlier",
@@ -365,9 +364,9 @@ LongTest(diff, a_peak_that_may_have_been_earlier_is_marked)
     }
 }
 
-/* A peak of a file with missing frees is uncertain, too; at the end the final heap has the bytes.
- * The gate and the text agree, and in a window that begins within the events the past does not
- * matter. */
+/* The peak of a file with missing frees is uncertain as well; at the end the final heap has the
+ * bytes. The gate and the text agree, and in a window that begins within the events the past does
+ * not matter. */
 LongTest(diff, a_sentence_is_as_certain_as_the_gate)
 {
     static const char known[] = "as far as the files show";
@@ -434,7 +433,7 @@ static void expect_gate(int status, const char *message, const char *files)
     cr_expect(strstr(run.out, message), "%s: no '%s' in %s", files, message, run.out);
 }
 
-/* The bytes on a device that a file does not contain are not certainly 0. */
+/* The bytes on a device that is missing from a file may not be 0. */
 LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
     const char *idle = idle_file();
@@ -449,14 +448,14 @@ LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
     expect_gate(4, "has no memory on device 0", files);
     snprintf(files, sizeof files, "%s %s", idle, idle);
     expect_gate(4, "has no memory on device 0", files);
-    /* At the end the file lists what there is. */
+    /* At the end the file lists everything. */
     snprintf(files, sizeof files, "gpt_train.pickle %s --at end", idle);
     expect_gate(0, "", files);
     remove(idle);
 }
 
-/* All devices are recorded at once: one that has no events beside a complete history did nothing.
- * Beside one that was cut, it may have. */
+/* All devices are recorded at once: a device without events next to a complete history did nothing.
+ * Next to a history that was cut, it may have done something. */
 Test(diff, an_idle_device_beside_a_complete_history_had_nothing)
 {
     mvt_run run =

@@ -67,7 +67,7 @@ typedef struct {
     mv_function_lines lines;
 } made_lines;
 
-/* "60a 62b": a line, and a letter for whatever it calls. */
+/* "60a 62b": a line, and a letter for its callee. */
 static void make_lines(made_lines *m, const char *text)
 {
     m->lines = (mv_function_lines){0, m->line, m->calls, m->partner};
@@ -84,7 +84,7 @@ static void pair_made(made_lines *a, made_lines *b, int64_t expected)
     cr_assert(mv_lines_pair(mvt_memory(), &a->lines, &b->lines, &expected));
 }
 
-/* `want`: for each line before, the line after, 0 when it has none. */
+/* `want`: for each line before, the line after, or 0. */
 static void expect_lines(const char *before, const char *after, int64_t shift, const char *want)
 {
     static made_lines a, b;
@@ -119,7 +119,7 @@ Test(stack_match, callees_distinguish_lines)
     expect_lines("60a 61b", "60c 61a 62b", 0, "61 62");
     expect_lines("60a 61b 62c", "60c 61a 62b", 0, "61 62 0");
     expect_lines("10a 20b 30c", "10a 21d 30c", 0, "10 21 30"); /* edited in place */
-    expect_lines("10a 20b 30c", "10a 30c 40d", 0, "10 0 30");  /* removed; another was added */
+    expect_lines("10a 20b 30c", "10a 30c 40d", 0, "10 0 30");  /* removed; another line was added */
 }
 
 Test(stack_match, a_lone_line_moves_with_the_code_before_it)
@@ -163,7 +163,7 @@ static void match_all(matched *m, mv_arena *arena)
                            &m->match, mvt_err()));
 }
 
-/* One alloc for each stack; event i has stack i. */
+/* One allocation for each stack; event i has stack i. */
 static mvt_trace *trace_of(const char *const *stacks, uint32_t count)
 {
     mvt_trace *t = mvt_new();
@@ -358,7 +358,7 @@ static void random_paths(call_path *paths, uint64_t *seed)
     }
 }
 
-/* However lines move and folders are called, every stack finds itself. */
+/* However lines move and folders are renamed, every stack is matched with itself. */
 Test(stack_match, random_programs_find_themselves)
 {
     static char text[2][STACKS][400];
@@ -403,7 +403,7 @@ static void expect_exchange(const matched *m, mv_arena *arena)
     }
 }
 
-/* Stacks that have little in common: still one to one, and the same when exchanged. */
+/* Stacks that have little in common: the match is still one to one, and symmetric. */
 Test(stack_match, exchanged_sides_exchange_the_answer)
 {
     static char text[2][STACKS][400];

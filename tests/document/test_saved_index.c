@@ -22,7 +22,7 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-/* A cache folder for this test, and a file to find it by. */
+/* A cache folder for this test, and a file whose index is in it. */
 static void begin(place *p)
 {
     *p = (place){.root = mvt_temp_folder(), .arena = mvt_arena_of(256 << 20)};
@@ -45,7 +45,7 @@ static uint32_t count_files(const char *folder)
     return count;
 }
 
-/* As if an hour had passed since the latest of them. */
+/* Makes the files an hour older. */
 static void make_older(const char *folder)
 {
     DIR *at = opendir(folder);
@@ -114,7 +114,7 @@ Test(saved_index, written_files_are_read)
     end(&p);
 }
 
-/* Every bit of the head, and some of the rest; every length that is not the right one. */
+/* Every bit of the head and some of the rest; every wrong length. */
 LongTest(saved_index, a_damaged_one_does_not_count)
 {
     char path[MV_SAVED_PATH + 300];
@@ -264,7 +264,7 @@ Test(saved_index, is_shown_while_the_trace_is_read)
     d->has_saved = true;
     cr_assert_null(mv_view_outline(view), "the device itself is there");
     stage = d->devices[0].stage;
-    d->devices[0].stage = MV_DEVICE_BUILDING_LIFETIMES; /* as if it were on its way */
+    d->devices[0].stage = MV_DEVICE_BUILDING_LIFETIMES; /* as if it was still loading */
     cr_assert_not_null(mv_view_outline(view));
     cr_assert(mvt_scene_says(mvt_view_frame(view), "from the last run: peak"));
     mvt_scene_check(mvt_view_frame(view), "outline");
@@ -273,7 +273,7 @@ Test(saved_index, is_shown_while_the_trace_is_read)
     end(&p);
 }
 
-/* A sketch from the events alone is near the real outline, and exact for segments. */
+/* A sketch from the events alone is close to the real outline, and exact for segments. */
 Test(saved_index, a_sketch_is_near_the_real_outline)
 {
     static const char *const names[] = {"gpt_train",  "leak_in_training", "frag_pinned_by_small",

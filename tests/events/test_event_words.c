@@ -30,7 +30,7 @@ static void expect_text(uint32_t event, const char *text)
     cr_expect_str_eq(explanation_of(event).text, text);
 }
 
-/* A segment, a block, the next user of its address, which lives to the end. */
+/* A segment, a block, and the next user of its address, which lives to the end. */
 static mvt_trace *two_users(void)
 {
     mvt_trace *t = mvt_new();
@@ -122,7 +122,7 @@ Test(event_words, a_segment_is_reported_with_its_event_and_without_one)
     }
 }
 
-/* Without events nothing was before them or is after them. */
+/* Without events, nothing comes before or after them. */
 Test(event_words, a_heap_without_events_has_no_lives)
 {
     mvt_trace *t = mvt_new();
@@ -222,7 +222,7 @@ Test(event_words, missing_users_are_not_mentioned)
     cr_expect_eq(explanation_of(1).next, MV_NO_ROW);
 }
 
-/* ---- real snapshots: links are those of the events themselves ------------------------------ */
+/* ---- real snapshots: links come from the events themselves --------------------------------- */
 
 static bool is_alloc_event(uint32_t event, uint64_t addr)
 {

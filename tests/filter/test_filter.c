@@ -19,7 +19,7 @@ static mv_filter read_filter(mv_arena *arena, const char *text)
     return filter;
 }
 
-/* ---- the words --------------------------------------------------------------------------- */
+/* ---- the terms --------------------------------------------------------------------------- */
 
 Test(filter, every_kind_of_term_is_read)
 {
@@ -126,7 +126,7 @@ Test(filter, wrong_words_are_named_with_their_place)
     }
 }
 
-/* Nothing that would take all memory is written out. */
+/* An expression that would take all memory is not expanded. */
 Test(filter, expressions_that_explode_are_refused)
 {
     static const char *const wrong[] = {
@@ -164,7 +164,7 @@ Test(filter, expressions_that_explode_are_refused)
     cr_assert_eq(f.bad_at, 128);
 }
 
-/* Any bytes are a filter or are refused with a sentence; here it does not matter which. */
+/* Any bytes are a filter or are refused with a sentence; this test accepts both. */
 Test(filter, any_bytes_are_safe)
 {
     static const char letters[] = "\"/-\\()[]{}*+?|^$.:=<>0129ax \t\xc3\xbc\xff,sizelfetrampoolck";
@@ -186,7 +186,7 @@ Test(filter, any_bytes_are_safe)
     }
 }
 
-/* ---- what matches: a few by hand --------------------------------------------------------- */
+/* ---- matches: a few by hand ----------------------------------------------------------------- */
 
 static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *text)
 {
@@ -229,7 +229,7 @@ Test(filter, terms_on_stacks_match_the_right_blocks)
     cr_assert_eq(count_matches(t, trace, "addr:4096"), 1);
 }
 
-/* A legend's row is a line, not all stacks that pass through it. */
+/* A row of the legend is a line, not all stacks that pass through it. */
 Test(filter, a_site_is_the_line_that_is_charged)
 {
     static const struct {
@@ -315,7 +315,7 @@ Test(filter, terms_on_lives_match_the_right_blocks)
     cr_assert_eq(count_matches(t, trace, "-stream:0x7"), 2);
 }
 
-/* Names are whatever the recorded program called them. */
+/* The recorded program chooses the names. */
 Test(filter, names_of_any_bytes_can_be_matched)
 {
     mv_arena *arena = mvt_memory();
@@ -340,7 +340,7 @@ typedef struct {
     const mv_sites *sites;
 } world;
 
-/* As the manual says it: "file:line:function". */
+/* As in the manual: "file:line:function". */
 static const char *text_of(const mv_trace *trace, uint32_t frame)
 {
     static char text[70000];
@@ -368,7 +368,7 @@ static bool stack_has(const world *w, mv_stack_id stack, const char *text, const
     return false;
 }
 
-/* A random term, as text, and the values to compare. */
+/* A random term as text, and the values to compare with. */
 typedef struct {
     char text[200];
     int kind; /* mv_filter_kind */
@@ -379,7 +379,7 @@ typedef struct {
     uint64_t value, second;
 } slow_term;
 
-/* Part of a frame's text that needs no quoting in a regular expression. */
+/* A part of a frame's text that a regular expression needs no quoting for. */
 static void draw_word(const mv_trace *trace, uint64_t *state, char word[100])
 {
     const char *text = trace->frames.count
@@ -397,7 +397,7 @@ static void draw_word(const mv_trace *trace, uint64_t *state, char word[100])
 
 static const char *const signs[] = {"<", "<=", "=", ">=", ">"};
 
-/* A term of where a block lies or where it is from; `row` is an allocation. */
+/* A term about a block's position or origin; `row` is an allocation. */
 static void write_place(const world *w, uint64_t *state, uint32_t row, slow_term *t)
 {
     const mv_alloc_lives *a = &w->lives->allocs;

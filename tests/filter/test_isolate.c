@@ -1,10 +1,10 @@
-/* A part of the allocations as a separate table, and the largest: compared with a slow and
+/* Part of the allocations as a separate table, and the largest ones: compared with a slow and
  * obvious version on the whole table. */
 #include "analyze/filter/isolate.h"
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 
-/* The levels of the part, event by event, are sums over the rows of the whole that are kept. */
+/* The levels of the part, event by event, are sums over the kept rows of the whole. */
 static void check_part(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept)
 {
     mv_lives part;

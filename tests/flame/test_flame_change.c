@@ -31,7 +31,8 @@ static void compare(change *c, const mv_trace *before, const mv_trace *after, bo
                                 mvt_err()));
 }
 
-/* The change of a row, if its stack begins with this label from outside (inverted: inside). */
+/* The change of a row whose stack begins with this label, from the outside (inverted: from
+ * the inside). */
 static int64_t part_of(const change *c, const mv_diff_row *row, const char *label, bool is_inverted)
 {
     int s = row->bytes[1] != 0;
@@ -52,7 +53,7 @@ static int64_t part_of(const change *c, const mv_diff_row *row, const char *labe
     return strcmp(text, label) == 0 ? row->delta : 0;
 }
 
-/* Every node is what its rows are; the root is the change of all. */
+/* Every node is the sum of its rows; the root is the total change. */
 static void check(const change *c, bool is_inverted, const char *what)
 {
     const mv_flame_tree *tree = &c->tree;

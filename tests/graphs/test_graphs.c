@@ -50,8 +50,8 @@ static void expect_sums(const mv_graphs *g, const char *name)
 
 #define POOL .pool_a = 4
 
-/* Before each capture the batch runs once in the default pool. The second one uses the memory of the
- * first again, and a little more. */
+/* Before each capture the batch runs once in the default pool. The second run uses the memory of
+ * the first again, and a little more. */
 static mvt_trace *server(void)
 {
     const uint64_t warm = 0x10000000, pool = 0x20000000, more = 0x30000000;
@@ -113,7 +113,7 @@ Test(graphs, a_pool_grows_and_later_captures_use_it_again)
     expect_sums(&g, "server");
 }
 
-/* The frame that all blocks of a capture have is where it was made. */
+/* The common frame of all blocks of a capture shows where it was made. */
 Test(graphs, the_line_is_where_the_capture_is)
 {
     const mv_trace *trace = mvt_done(server());
@@ -122,7 +122,7 @@ Test(graphs, the_line_is_where_the_capture_is)
     cr_expect_eq(trace->frames.line[g.captures[0].frame.row], 9);
 }
 
-/* Without anything between them two captures are one; ranges tell them apart, and name them. */
+/* Without an event between them, two captures are one; ranges separate and name them. */
 Test(graphs, ranges_tell_captures_apart)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
@@ -167,7 +167,7 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
 
 /* ---- captures of memviz run -------------------------------------------------------------- */
 
-/* Two graphs that profiling makes and destroys, and one that stays. */
+/* Two graphs that profiling creates and destroys, and one that stays. */
 static const mv_trace *profiled(uint64_t unit)
 {
     mvt_calls *c = mvt_calls_new();
@@ -187,7 +187,7 @@ static const mv_trace *profiled(uint64_t unit)
         if (i < 3)
             mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 70 + i, .api = "cuGraphExecDestroy");
     }
-    mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 73, .api = "cuGraphExecDestroy"); /* at the exit */
+    mvt_call(c, MV_API_OBJECT_DESTROY, .handle = 73, .api = "cuGraphExecDestroy"); /* at exit */
     return mvt_calls_done(c);
 }
 
@@ -209,7 +209,7 @@ Test(graphs, what_destroyed_graphs_left_behind_is_known)
     expect_sums(&g, "calls");
 }
 
-/* Less than PyTorch's smallest segment is not worth a line. */
+/* Memory below PyTorch's smallest segment is not worth a line. */
 Test(graphs, the_triage_notes_what_destroyed_graphs_left_behind)
 {
     for (uint64_t unit = MIB / 8; unit <= MIB; unit *= 8) {

@@ -67,7 +67,7 @@ static void expect_around(const mv_holes *holes, uint64_t at, uint64_t size)
         cr_assert_eq(mv_holes_around(holes, rank), size);
 }
 
-/* Adds the holes of each run to their domain; the largest of each, and the smallest. */
+/* Adds the holes of each run to their domain, with the largest and the smallest of each. */
 static void slow_holes(const slow *h, const mv_holes *holes, slow_sums *sums)
 {
     uint32_t k = 0;
@@ -114,7 +114,7 @@ static void expect_holes(mv_arena *arena, const mv_heap *heap, bool settled, con
                      what, d, holes->free[d], sums.free[d]);
         cr_assert_eq(mv_holes_largest(holes, own), sums.largest[d], "%s domain %u: largest", what,
                      d);
-        if (settled) /* no caller needs the least of those */
+        if (settled) /* callers ignore the smallest of these */
             continue;
         cr_assert_eq(mv_holes_least(holes, d, 1), sums.least[d], "%s domain %u: least", what, d);
         cr_assert_eq(mv_holes_least(holes, d, sums.largest[d] + 1), 0, "%s", what);
@@ -227,7 +227,7 @@ Test(heap, random_heaps_agree_with_a_sort_by_address)
     cr_expect_gt(defer, 9);
 }
 
-/* In strides of several events, without blocks that come and go within one. */
+/* In strides of several events, without blocks that come and go within one stride. */
 static void check_strides(mvt_heap_opts opts, uint32_t stride)
 {
     mvt_trace *t = mvt_new();
@@ -268,7 +268,8 @@ Test(heap, blocks_that_come_and_go_on_the_way_leave_nothing)
 
 /* ---- the final heap of real snapshots ------------------------------------------------------ */
 
-/* Segments and blocks in use of the file, in its order, against the heap after the last event. */
+/* The file's segments and blocks in use, in its order, compared with the heap after the
+ * last event. */
 static void expect_final(mv_arena *arena, const mv_trace *trace, const mv_heap *heap,
                          const char *name)
 {

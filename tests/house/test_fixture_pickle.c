@@ -1,10 +1,11 @@
-/* Whether the tests' pickles are what Python itself would write. Without python3 only the bytes
- * that are spelled out here are checked. */
+/* The tests' pickles are identical to Python's own. Without python3 only the bytes that are spelled
+ * out here are checked. */
 #include "tests/fixture/fixture.h"
 
 #include <unistd.h>
 
-/* The value in python3 of an expression over a (CPython's) and b (the C++ writer's bytes). */
+/* The value, in python3, of an expression over a (CPython's bytes) and b (the C++
+ * writer's bytes). */
 static bool python_says(mv_span a, mv_span b, const char *expression)
 {
     char command[1024];
@@ -24,8 +25,8 @@ static void need_python(void)
         mvt_skip("no python3");
 }
 
-/* Everything that the writers treat apart: shared and empty stacks, lists over 1000 items, more
- * than 64 KiB, long and one-letter strings, integers of every width. */
+/* Everything that the two writers treat differently: shared and empty stacks, lists over 1000
+ * items, more than 64 KiB, long and one-letter strings, integers of every width. */
 static mvt_trace *everything(void)
 {
     static char long_text[70000];
@@ -84,7 +85,7 @@ LongTest(fixture_pickle, both_writers_agree)
     mv_span a = mvt_pickle_bytes(t, false), b = mvt_pickle_bytes(t, true);
 
     need_python();
-    /* The C++ writer has no unsigned numbers: a line that is not known is -1 there. */
+    /* The C++ writer has no unsigned numbers: an unknown line is -1 there. */
     cr_assert(python_says(a, b,
                           "str(sorted(str(sorted(e.items())).replace(str(2**64-1), \"-1\") "
                           "for e in load(a)[\"device_traces\"][0])) == "

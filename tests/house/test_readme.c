@@ -15,7 +15,7 @@
 
 enum { PATH_LENGTH = 1024 };
 
-/* A file of the project; its path begins at the root of the project. */
+/* A file of the project, with a path from the project's root. */
 static const char *page_text(const char *path)
 {
     return mvt_text(mv_arena_printf(mvt_memory(), "%s/%s", MV_SOURCE_DIR, path));
@@ -26,7 +26,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* The pages of a folder, such as "docs/guides", in order of name; returns how many. */
+/* The pages of a folder, such as "docs/guides", in name order; returns their number. */
 static size_t pages_of(const char *folder, const char *paths[], size_t most)
 {
     mv_arena *arena = mvt_memory();
@@ -48,7 +48,7 @@ static size_t pages_of(const char *folder, const char *paths[], size_t most)
 
 /* ---- sessions ---------------------------------------------------------------------------- */
 
-/* The next line "..." in a text; its end if there is none. */
+/* The next line "..." in a text; the text's end if there is none. */
 static const char *next_cut(const char *text, const char *end)
 {
     for (const char *line = text; line < end; line = strchr(line, '\n') + 1)
@@ -62,7 +62,7 @@ static bool begins_line(const char *text, const char *at)
     return at == text || at[-1] == '\n';
 }
 
-/* Whether a text matches a session's excerpt of it: a line "..." is any number of lines. */
+/* Whether a text matches a session's excerpt: a line "..." matches any number of lines. */
 static bool is_shown(const char *text, const char *shown, const char *end)
 {
     const char *at = text, *last = text + strlen(text);
@@ -154,7 +154,7 @@ Test(readme, a_cut_is_any_number_of_whole_lines)
 
 /* ---- links ------------------------------------------------------------------------------- */
 
-/* Every "](PATH" of a page is a file or folder, seen from the page's own. */
+/* Every "](PATH" of a page is an existing file or folder, relative to the page. */
 static unsigned check_links(const char *path)
 {
     const char *slash = strrchr(path, '/'), *text = page_text(path);
@@ -205,7 +205,7 @@ static uint8_t *read_png(mv_arena *arena, const char *path, png_image *png)
     return pixels;
 }
 
-/* Fonts differ between machines: texts may, shapes not. */
+/* Fonts differ between machines: texts may differ, shapes may not. */
 static void check_alike(mv_arena *arena, const char *shown, const char *made)
 {
     png_image a, b;
@@ -219,7 +219,7 @@ static void check_alike(mv_arena *arena, const char *shown, const char *made)
                  (unsigned long)different);
 }
 
-/* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": its picture is the one shown. */
+/* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": the committed picture equals the drawing. */
 static void check_drawing(mv_arena *arena, const char *command, const char *end)
 {
     const char *output = strstr(command, " docs/pictures/");

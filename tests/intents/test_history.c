@@ -1,12 +1,12 @@
-/* Back and Forward after random commands and drags: they visit states that the user was in, in
- * order, each place that was left, and nothing else. */
+/* Back and Forward after random commands and drags: they visit the states that the user was in, in
+ * order: each place that was left, and nothing else. */
 #include "tests/fixture/fixture_view.h"
 
 enum { ACTIONS = 120 };
 
 typedef struct {
     mv_view_state at[ACTIONS + 1];      /* after each action */
-    mv_command_id left_by[ACTIONS + 1]; /* and then left for another place by it; MV_DO_NOTHING */
+    mv_command_id left_by[ACTIONS + 1]; /* the command that left it; or MV_DO_NOTHING */
     uint32_t count;
 } walk;
 
@@ -21,7 +21,7 @@ static void act(mv_view *view, uint64_t *random, walk *w)
     w->at[++w->count] = *view->now;
 }
 
-/* The last of the first `end` states that is this one; they are visited in order. */
+/* The last of the first `end` states that equals this one; they are visited in order. */
 static uint32_t find(const walk *w, uint32_t end, const mv_view_state *state)
 {
     while (end > 0 && !mv_view_state_is_equal(&w->at[end - 1], state))

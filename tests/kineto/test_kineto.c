@@ -1,4 +1,4 @@
-/* Traces of torch.profiler (testdata/tools/profiler*): their contents, compared with another JSON
+/* torch.profiler traces (testdata/tools/profiler*): their contents, compared with another JSON
  * reader, and the output of commands. */
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
@@ -47,7 +47,7 @@ static mv_span text_of(const char *name)
 
 /* ---- totals ------------------------------------------------------------------------------ */
 
-/* After the rows of each event the heap has the event's allocated and reserved bytes. */
+/* After each event's rows the heap has the event's allocated and reserved bytes. */
 static void expect_totals(const char *name, uint32_t device, int type)
 {
     mv_trace trace = read_tool(name);
@@ -90,7 +90,7 @@ Test(kineto, peaks_are_those_of_the_file)
 }
 
 /* Memory from before the events is only an amount: the block of 8 MiB that is freed later, and one
- * for the rest. */
+ * block for the rest. */
 Test(kineto, memory_from_before_is_one_amount)
 {
     mv_trace trace = read_tool("profiler.json.gz");
@@ -103,7 +103,7 @@ Test(kineto, memory_from_before_is_one_amount)
     cr_expect_eq(lives.allocs.stack[1].row, MV_NO_ROW);
 }
 
-/* Bytes that pass from the cache to a block, and back, stay reserved: after each event the reserved
+/* Bytes that move from the cache to a block and back stay reserved: after each event the reserved
  * bytes are one of the file's totals. */
 Test(kineto, reserved_memory_does_not_fall_in_between)
 {
@@ -117,12 +117,12 @@ Test(kineto, reserved_memory_does_not_fall_in_between)
         changes += reserved != last;
         last = reserved;
     }
-    cr_expect_eq(changes, 2, "%u", changes); /* empty_cache(), and more is needed */
+    cr_expect_eq(changes, 2, "%u", changes); /* empty_cache(), and more memory is needed */
     cr_expect_eq(last, 140 * MIB);
 }
 
-/* If the chain of totals breaks, events are missing, and the sums continue from the file's
- * totals. */
+/* If consecutive totals do not match, events are missing, and the sums continue from the
+ * file's totals. */
 Test(kineto, a_broken_chain_is_lost_events)
 {
     mv_trace trace = read_tool("profiler_gaps.json.gz"), whole = read_tool("profiler.json.gz");
@@ -216,7 +216,7 @@ Test(kineto, shapes_are_brief)
                          "%s: %s", cases[i].inputs, text);
 }
 
-/* Paths begin below the folder in which Python found the file: names show its device. */
+/* Paths begin below the folder in which Python found the file: its device is in the name. */
 Test(kineto, frames_are_known_by_their_first_folder)
 {
     static const struct {
@@ -273,7 +273,7 @@ Test(kineto, a_rank_has_its_device_and_its_failure)
     cr_expect_not_null(strstr(run.out, "device 3"), "%s", run.out);
 }
 
-/* Devices of a second kind follow the first kind; the CPU is last. */
+/* Devices of a second kind follow those of the first; the CPU is last. */
 Test(kineto, devices_of_all_kinds_have_numbers)
 {
     static const int types[] = {0, 12, 1, 12}, ids[] = {-1, 0, 1, 1};
@@ -297,7 +297,7 @@ Test(kineto, devices_of_all_kinds_have_numbers)
     cr_expect_str_eq(mv_fact_find(&trace, MV_FACT_CPU_DEVICE), "3");
 }
 
-/* The list may be the whole file, keys in any order, values of other programs. */
+/* The list may be the whole file, with keys in any order and values of other programs. */
 Test(kineto, other_forms_are_read)
 {
     static const char *const names[] = {"list", "pretty", "small"};
@@ -347,7 +347,7 @@ Test(kineto, unreadable_files_are_reported)
     expect_refused("{\"x\": [1, 2", "the JSON ends too early");
 }
 
-/* A file that is cut at any byte is refused with a reason and a place within it. */
+/* A file cut at any byte is refused with a reason and a position within it. */
 Test(kineto, every_cut_is_refused)
 {
     mv_span whole = text_of("corpus/kineto/small");

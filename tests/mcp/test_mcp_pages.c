@@ -1,12 +1,12 @@
 /* The documentation for agents is true: the session of docs/mcp.md (MV_BLESS=1 writes its answers),
- * the commands of SKILL.md. */
+ * and the commands of SKILL.md. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/mcp/fixture_mcp.h"
 
 #define PAGE MV_SOURCE_DIR "/docs/mcp.md"
 
-/* The page up to the session, and from its end on, with the lines of requests and answers. */
+/* The page up to the session and after it, with the request and answer lines. */
 static void write_page(const char *page, const char *session, const char *end, const char *out)
 {
     FILE *file = fopen(PAGE, "wb");
@@ -56,7 +56,7 @@ Test(mcp_pages, the_session_equals_the_answers_of_the_server)
 
 /* ---- SKILL.md ----------------------------------------------------------------------------- */
 
-/* Runs a command of the page where its files are. */
+/* Runs a command of the page in the folder of its files. */
 static void expect_command(const char *command, int length, const char *capture)
 {
     bool gates = memmem(command, (size_t)length, "--fail-on", 9) != NULL;
@@ -88,8 +88,8 @@ static const char *capture_file(void)
     return mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
 }
 
-/* Commands are in `...`, or lines of their own; those that record, and those about a running program
- * (PID), are other programs'. */
+/* Commands are in `...`, or on lines of their own; other programs run the recording commands and
+ * those about a running program (PID). */
 LongTest(mcp_pages, every_command_of_the_skill_runs)
 {
     const char *page = mvt_text(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();

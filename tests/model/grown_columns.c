@@ -1,7 +1,7 @@
-/* Adding a column is adding a row to its table's list: this program is built on a library whose
- * lists have one row more in each of eight tables (grow_model.cmake) and that is otherwise the
- * same, line by line. The new columns go wherever columns go, and files go between the two
- * libraries. */
+/* Adding a column means adding a row to its table's list: this program is built with a library
+ * whose lists have one more row in each of eight tables (grow_model.cmake) and that is otherwise
+ * identical. The new columns must appear wherever columns do, and the two libraries must read each
+ * other's files. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -55,7 +55,7 @@ static void add_rest(mv_build *b)
     mv_sample_row sample = MV_SAMPLE_ROW;
     mv_fact_row fact = MV_FACT_ROW;
 
-    mv_build_annotation(b, &annotation); /* the default stream, where none is given */
+    mv_build_annotation(b, &annotation); /* the default stream if none is given */
     annotation.stream = mv_build_stream(b, 77);
     mv_build_annotation(b, &annotation);
     call.peer = 3;
@@ -139,7 +139,7 @@ Test(grown_columns, the_container_keeps_them)
     remove("grown_keep.bin");
 }
 
-/* The program is the one that knows nothing of the new columns. */
+/* The program does not know the new columns. */
 static void run(const char *command)
 {
     cr_assert_eq(system(command), 0, "%s", command);
@@ -165,7 +165,7 @@ Test(grown_columns, older_files_have_the_absent_value)
     remove("grown_older.bin");
 }
 
-/* They read the columns that they know, and count the others. */
+/* Readers read the columns that they know, and count the others. */
 Test(grown_columns, older_programs_skip_them)
 {
     write_file("grown_newer.bin");
@@ -198,8 +198,8 @@ Test(grown_columns, dumps_show_them)
     remove("grown_dump.txt");
 }
 
-/* Tables that need an analysis first are covered by the program's own tests: their columns of the
- * model come from the same place. */
+/* The program's own tests cover tables that need an analysis first: their columns of the model come
+ * from the same place. */
 Test(grown_columns, exports_have_them_last)
 {
     static const char *const wanted[][2] = {
@@ -244,7 +244,7 @@ Test(grown_columns, the_soundness_check_looks_at_them)
     cr_assert_str_eq(mvt_unsound(&trace), "samples.state");
 }
 
-/* A reader of the container refuses row numbers and codes that are out of range. */
+/* A container reader refuses row numbers and codes that are out of range. */
 Test(grown_columns, the_reader_checks_them)
 {
     mv_err err = {0};

@@ -31,7 +31,7 @@ Test(build, rows_that_are_always_there)
     cr_assert_eq(mv_build_tag(&build, &MV_TAG_ROW).row, MV_PLAIN_TAG.row);
 }
 
-/* Then the model has no frames at all, and adding to where they would be is undefined. */
+/* The model then has no frames array, and pointer arithmetic on it would be undefined. */
 Test(build, stacks_may_have_no_frames)
 {
     uint32_t count = 7;

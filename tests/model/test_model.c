@@ -1,11 +1,11 @@
 /* The promises of the model's lists of columns (parse/model/trace.h): defaults, checks of row
- * numbers and codes, and the tables of the format pages, which are made from them. MV_BLESS=1 in
- * the environment writes the tables anew. */
+ * numbers and codes, and the tables of the format pages, which are made from the lists. MV_BLESS=1
+ * in the environment writes the tables. */
 #include "tests/fixture/fixture_container.h"
 
-/* ---- what the lists promise -------------------------------------------------------------- */
+/* ---- promises of the lists ----------------------------------------------------------------- */
 
-/* Numbers of columns are in files: a release adds some, with `.since`, and changes none. */
+/* Files contain column numbers: a release adds some, with `.since`, and changes none. */
 Test(model, columns_of_the_first_release_are_all_there)
 {
     static const struct {
@@ -55,7 +55,7 @@ Test(model, rows_of_the_builder_begin_absent)
     }
 }
 
-/* Puts `bad` into the column's first value, for as long as the trace is looked at. */
+/* Replaces the column's first value by `bad` during the check. */
 static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
                            const mv_table_column *column, uint64_t bad)
 {
@@ -72,7 +72,7 @@ static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
     cr_assert_null(mvt_unsound(trace));
 }
 
-/* Row numbers, codes, ends and ranges of every column are looked at, in every table. */
+/* Every column's row numbers, codes, ends and ranges are checked, in every table. */
 Test(model, a_value_out_of_range_is_unsound_wherever_it_is)
 {
     mv_trace trace = mvt_everything(mvt_memory());
@@ -172,7 +172,7 @@ static char *whole_file(const char *path)
     return text;
 }
 
-/* The lines between the two comments of the page are what `put` writes. */
+/* The lines between the two comments of the page equal the output of `put`. */
 static void check_page(const char *path, void (*put)(FILE *))
 {
     static const char first[] =

@@ -19,7 +19,7 @@ static uint64_t number_of(uint64_t block, uint64_t i)
     return (block << 48 ^ i) * 0x9e3779b97f4a7c15u;
 }
 
-/* Sizes about those at which blocks get their own mappings, and odd ones above. */
+/* Sizes near the limit for blocks with their own mappings, and odd sizes above. */
 static void fill(heap *h)
 {
     h->budget = (mv_budget){.limit = 512 * MEGABYTE};
@@ -123,7 +123,7 @@ Test(spill, moved_blocks_can_grow_and_be_dropped)
     cr_assert_not_null(at);
     for (uint32_t i = 0; i < 9 * MEGABYTE; i++)
         cr_assert_eq(at[i], i < MEGABYTE + 5 ? 3 : 0);
-    memset(at, 4, 9 * MEGABYTE); /* it is memory again */
+    memset(at, 4, 9 * MEGABYTE); /* it is ordinary memory again */
     mv_spill_forget(arena);
     cr_assert_eq(at[8 * MEGABYTE], 4);
     mv_arena_drop(arena, other);
@@ -131,7 +131,7 @@ Test(spill, moved_blocks_can_grow_and_be_dropped)
     cr_assert_eq(arena->budget->used, 0);
 }
 
-/* ---- where no file can be had ------------------------------------------------------------ */
+/* ---- without room for a file --------------------------------------------------------------- */
 
 static void stays(heap *h, const char *folder)
 {

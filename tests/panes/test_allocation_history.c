@@ -41,7 +41,7 @@ Test(allocation_history, equals_a_literal_pass)
     }
 }
 
-/* "0x7f00#3" of `memviz trace` is this. */
+/* Equals "0x7f00#3" in `memviz trace`. */
 Test(allocation_history, versions_are_those_of_the_trace_report)
 {
     mv_view *view = mvt_view("leak_in_training");

@@ -1,4 +1,4 @@
-/* The findings in the viewer: the verdicts of the reports, each with its place. */
+/* The viewer's findings: the verdicts of the reports, each with its place. */
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
@@ -36,7 +36,7 @@ static const mv_finding *first_of(const bench *b, mv_finding_kind kind)
     return NULL;
 }
 
-/* ---- what is wrong ----------------------------------------------------------------------- */
+/* ---- problems ----------------------------------------------------------------------------- */
 
 static void expect_first(const char *name, mv_finding_kind kind, const char *culprit)
 {
@@ -89,7 +89,7 @@ Test(findings, bytes_are_those_of_the_reports)
     cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
 }
 
-/* A file of one moment has no peak: the rows said what would make it lower. */
+/* A file of one moment has no peak: the rows used to name changes that lower it. */
 Test(findings, without_events_nothing_is_a_peak)
 {
     static const char *const names[] = {"no_history", "state_only"};
@@ -107,7 +107,7 @@ Test(findings, without_events_nothing_is_a_peak)
     }
 }
 
-/* No two rows about the peak have one name, and the row with most bytes is the first of them. */
+/* No two rows about the peak have the same name, and the row with the most bytes comes first. */
 static void check_peak_rows(mv_view *view, const char *name)
 {
     const mv_document_device *device = mv_view_device(view);
@@ -190,7 +190,8 @@ static void check_view(mv_view *view, const char *name)
     cr_expect_gt(b.found.count, 0, "%s", name);
     for (uint32_t i = 0; i < b.found.count; i++) {
         mv_finding_kind kind = b.found.rows[i].kind;
-        bool is_waste = kind >= MV_FINDING_LEAK && kind <= MV_FINDING_WAITING; /* by their bytes */
+        bool is_waste = kind >= MV_FINDING_LEAK && kind <= MV_FINDING_WAITING; /* in order of
+                                                                                * bytes */
         uint32_t rank = is_waste ? MV_FINDING_LEAK : kind;
         cr_expect_geq(rank, before, "%s: the most alarming first", name);
         before = rank;

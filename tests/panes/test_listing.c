@@ -60,7 +60,7 @@ static const char *path_of(const bench *b)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* The rows are the sites of the report, and one for blocks without a stack. */
+/* The rows are the report's sites, and one row for blocks without a stack. */
 static void compare_stacks(bench *b, uint32_t event)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ peak --json --limit 0 --device %u --at %u '%s'",
@@ -230,7 +230,7 @@ Test(listing, events_are_those_of_the_trace_report)
 
 enum { HELD, KEPT, ALLOCATED, FREED, NET, BLOCKS, HIGHEST, NAME, NUMBERS = HIGHEST };
 
-/* The rows add up to the last one, except for maxima: lines are so at different moments. */
+/* The rows add up to the last row, except for maxima, which lines reach at different moments. */
 static void expect_sums(bench *b, const char *name)
 {
     for (uint32_t c = 0; c < NUMBERS; c++) {
@@ -241,7 +241,7 @@ static void expect_sums(bench *b, const char *name)
     }
 }
 
-/* The last row says what the line above the picture and `memviz peak --from --to` say. */
+/* The last row equals the line above the picture and `memviz peak --from --to`. */
 static void expect_total(bench *b, mv_window window, const char *name)
 {
     const mv_document_device *d = b->ask.device;
@@ -279,8 +279,8 @@ static const mv_line *line_named(const mv_lines *lines, const mv_document *d, co
     return NULL;
 }
 
-/* Each row says what `memviz lines --from --to` says of the line. Lines of one name are added up:
- * there are files of the same name in different folders. */
+/* Each row equals `memviz lines --from --to` for its line. Lines of the same name are added up:
+ * files in different folders have the same name. */
 static void expect_lines(bench *b, mv_window window, const char *name)
 {
     const mv_document *d = b->ask.document;
@@ -319,8 +319,8 @@ static void expect_categories(bench *b, const char *name)
     }
 }
 
-/* In the segments view: what was reserved, with the sums of that view, and the peak of
- * `memviz peak --at reserved-peak`. */
+/* In the segments view: the reserved bytes, with the sums of that view, and the peak of `memviz
+ * peak --at reserved-peak`. */
 static void expect_segments(bench *b, mv_window window, const char *name)
 {
     const mv_document_device *d = b->ask.device;
@@ -485,7 +485,7 @@ static mv_cell sum_of(mv_view *view, uint32_t kind, uint32_t column)
     return sum;
 }
 
-/* Tables under Isolate counted blocks that were not drawn. */
+/* Tables under Isolate once counted blocks that were not drawn. */
 static void check_isolated(mv_view *view, const char *name)
 {
     const mv_index *index = &mv_view_device(view)->index;
@@ -518,7 +518,7 @@ LongTest(listing, isolated_hits_are_counted_alone)
     mvt_each_view(check_isolated);
 }
 
-/* Two rows of one category had one label: their stacks differ elsewhere. */
+/* Two rows of one category once had the same label: their stacks differ elsewhere. */
 static void check_labels(mv_view *view, const char *name)
 {
     mv_view_do(view, MV_DO_show_tables, 0);
@@ -597,7 +597,7 @@ Test(listing, rows_are_filtered_as_one_types)
     cr_expect_eq(view->panels->table_shown->table.count, all);
 }
 
-/* After a click elsewhere, too. */
+/* A click elsewhere does the same. */
 Test(listing, the_table_of_events_opens_at_the_cursor)
 {
     mv_view *view = mvt_view("gpt_train");

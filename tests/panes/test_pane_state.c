@@ -32,7 +32,7 @@ static void says_size(const mv_view *view, const char *name, uint64_t bytes, con
     cr_expect(mvt_scene_says(&view->ui.scene, text), "%s does not say \"%s\"", name, text);
 }
 
-/* At the moment of the report of fragmentation: all of its sums, in the same words. */
+/* At the moment of the fragmentation report: all of its sums, in the same words. */
 static void check_report(mv_view *view, const char *name)
 {
     const mv_fragmentation *f = &mv_view_device(view)->fragmentation;
@@ -61,7 +61,7 @@ static void check_report(mv_view *view, const char *name)
         says_size(view, name, f->whole, f->stranded ? "in unused ones" : "in unused segments");
     if (mv_view_device(view)->lives.events.count && f->at.event != MV_BEFORE &&
         mv_view_device(view)->lives.events.action[f->at.event] == MV_ACTION_OOM)
-        return; /* holes are compared with the request instead */
+        return; /* there the holes are compared with the request */
     if (f->bytes.free)
         says_size(view, name, f->bytes.free, "is free");
     if (f->bytes.rounding)
@@ -89,7 +89,7 @@ static void check_segments(mv_view *view, const char *name)
     cr_assert_eq(all, view->panels->heap_shown->heap.sums.reserved, "%s", name);
 }
 
-/* At every width all of the lines above the rows can be read. */
+/* At every width all lines above the rows are legible. */
 static void check_head(mv_view *view, const char *name)
 {
     static const float widths[] = {800, 1280, 1400, 1920, 3840};
@@ -124,7 +124,7 @@ LongTest(pane_state, equals_the_report)
 
 /* ---- the event --------------------------------------------------------------------------- */
 
-/* The point at which the sign of the event's mark points; false: there is none. */
+/* The tip of the event's mark; false: there is no mark. */
 static bool find_sign(const mv_view *view, mv_point *out)
 {
     const mv_scene *scene = &view->ui.scene;
@@ -141,7 +141,8 @@ static bool find_sign(const mv_view *view, mv_point *out)
     return false;
 }
 
-/* The mark is at the block that the event allocates or frees; or, once it is gone, where it lay. */
+/* The mark is at the block that the event allocates or frees, or at the block's place once it
+ * is gone. */
 static void check_mark(mv_view *view, uint32_t event)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
@@ -191,7 +192,7 @@ LongTest(pane_state, marks_the_change_of_the_event)
     check_events("mempool", 1);
 }
 
-/* Also when it is zoomed: the mark comes into view. */
+/* Also in a zoomed view: the mark scrolls into view. */
 Test(pane_state, follows_the_event_when_it_is_zoomed)
 {
     mv_view *view = state_of("gpt_train");
@@ -304,7 +305,7 @@ Test(pane_state, fits_the_pinned_block)
 
 /* ---- the moment --------------------------------------------------------------------------- */
 
-/* The minimap below the state moves the moment, and the list of events beside it follows. */
+/* The minimap below the state moves the moment, and the adjacent list of events follows. */
 Test(pane_state, the_minimap_moves_the_moment)
 {
     mv_view *view = state_of("gpt_train");

@@ -7,7 +7,7 @@
 #include "view/panes/panels.h"
 #include "view/timeline/pane_timeline.h"
 
-/* ---- what can be read -------------------------------------------------------------------- */
+/* ---- legibility --------------------------------------------------------------------------- */
 
 static bool is_inside(mv_box outer, const mv_scene *scene, const mv_shape *s)
 {
@@ -32,7 +32,7 @@ static bool meet(mv_box a, mv_box b)
     return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/* Texts of a pane do not meet each other, and end within it. */
+/* Texts of a pane do not overlap, and end within it. */
 static void check_pane_texts(const mv_scene *scene, mv_box pane, const char *name)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++) {
@@ -98,7 +98,7 @@ static void check_view(mv_view *view, const char *name)
         mv_view_write_desk(view)->is_dark = i;
         if (i)
             mv_view_do(view, MV_DO_state_layout, 0);
-        mv_view_do(view, MV_DO_state_ideal, 0); /* shown when light, not when dark */
+        mv_view_do(view, MV_DO_state_ideal, 0); /* shown in the light theme only */
         if (i && events)
             mv_view_move_cursor(view, events / 2);
         if (mv_view_device(view)->lives.allocs.count)
@@ -288,7 +288,7 @@ static bool has_text(const mv_view *view, const char *words)
     return false;
 }
 
-/* The lower pane stayed on Reports, and the stack was two clicks away. */
+/* The lower pane once stayed on Reports, and the stack was two clicks away. */
 Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
 {
     mv_view *view = mvt_view("leak_in_training");
@@ -307,12 +307,12 @@ Test(panes, a_click_shows_the_events_and_stack_of_the_block_at_once)
     cr_expect(has_text(view, mv_details_explanation(view)->what), "%s",
               mv_details_explanation(view)->what);
     cr_expect(has_text(view, label), "%s", label);
-    mv_view_do(view, MV_DO_back, 0); /* the pin and the tab are one place */
+    mv_view_do(view, MV_DO_back, 0); /* Back undoes the pin and the tab together */
     cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
     cr_expect_eq(view->now->pinned, MV_NO_ROW);
 }
 
-/* The block of most bytes that has users before and after it. */
+/* The largest block that has users before and after it. */
 static uint32_t block_between(const mv_lives *lives, const mv_address_users *users)
 {
     uint32_t best = MV_NO_ROW;
@@ -348,7 +348,8 @@ Test(panes, links_of_a_block_lead_along_its_address)
     cr_expect_eq(view->now->pinned, users.next[alloc]);
 }
 
-/* The users of all addresses of a long trace take a while to find: the stack does not wait. */
+/* Finding the users of all addresses takes a while in a long trace: the stack does not wait
+ * for them. */
 Test(panes, details_show_the_known_facts_at_once)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -385,7 +386,7 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-/* Panes without memory for their answer say so and stay usable. */
+/* Panes without memory for their answer report it and stay usable. */
 Test(panes, work_without_memory_for_their_answer)
 {
     mv_view *view = mvt_view("gpt_train");

@@ -1,6 +1,5 @@
-/* Memory over time on paper, of traces made in code and of every real snapshot: that shapes are
- * where a literal model puts them, that texts can be read, and that a picture of anything stays
- * small. */
+/* Memory over time on paper, for synthetic traces and every real snapshot: shapes are where a
+ * literal model puts them, texts are legible, and every picture stays small. */
 #include <math.h>
 
 #include "base/size.h"
@@ -11,8 +10,8 @@ typedef struct {
     mv_arena *arena;
     mv_lives lives;
     mv_paper timeline;
-    const mv_filter_bits *matches; /* rows that are in the picture; NULL: all */
-    const mv_filter_bits *largest; /* of those, rows that are drawn one by one; NULL: all */
+    const mv_filter_bits *matches; /* rows that may be in the picture; NULL: all */
+    const mv_filter_bits *largest; /* of those rows, the ones drawn one by one; NULL: all */
 } picture;
 
 static bool has(const mv_filter_bits *bits, uint32_t row)
@@ -30,7 +29,7 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_op
                          mvt_err()));
 }
 
-/* ---- looking at a scene ------------------------------------------------------------------ */
+/* ---- reading a scene ------------------------------------------------------------------------- */
 
 static int by_top(const void *left, const void *right)
 {
@@ -51,8 +50,8 @@ static const mv_shape *area_of(const mv_scene *scene)
     return NULL;
 }
 
-/* The allocations at x, from the top down. They lie between the area and the hatching, have a text
- * for the pointer, and are inside the area. */
+/* The allocations at x, from the top down. They lie between the area and the hatching, have a
+ * pointer text, and are inside the area. */
 static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint32_t most)
 {
     const mv_shape *area = area_of(scene);
@@ -74,9 +73,9 @@ static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint3
     return count;
 }
 
-/* ---- beside a literal model -------------------------------------------------------------- */
+/* ---- compared with a literal model --------------------------------------------------------- */
 
-/* Allocations large enough to have a shape each; addresses are never used again. */
+/* Allocations large enough for a shape each; addresses are used only once. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
     mvt_trace *t = mvt_new();
@@ -100,7 +99,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
     return t;
 }
 
-/* All that match and are alive. */
+/* All matching live allocations. */
 static uint64_t literal_total(const picture *p, uint32_t event)
 {
     const mv_alloc_lives *a = &p->lives.allocs;
@@ -113,7 +112,7 @@ static uint64_t literal_total(const picture *p, uint32_t event)
     return total;
 }
 
-/* Every living allocation, one on top of the other in order of birth, from the top down. */
+/* Every live allocation, one on top of the other in order of birth, from the top down. */
 static uint32_t literal(const picture *p, uint32_t event, double scale, float bottom,
                         mvt_extent *out)
 {
@@ -133,7 +132,7 @@ static uint32_t literal(const picture *p, uint32_t event, double scale, float bo
     return count;
 }
 
-/* The middle of a column of pixels that shows nothing but the heap after this event; false: there
+/* The middle of a column of pixels that shows only the heap after this event; false: there
  * is none. */
 static bool middle_of(float left, float right, double event, double events, float *x)
 {
@@ -173,7 +172,7 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
     }
 }
 
-/* The scale of the picture: its highest point is the peak. */
+/* The picture's scale: its highest point is the peak. */
 static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bottom)
 {
     const mv_scene *scene = &p->timeline.scene;
@@ -340,7 +339,7 @@ static void check_stack(const mv_scene *scene, const char *name)
     }
 }
 
-/* The title has the peaks that `memviz stats` has. */
+/* The title has the peaks of `memviz stats`. */
 static void check_peaks(picture *p, const mv_trace *trace, const char *name)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
@@ -388,7 +387,7 @@ LongTest(paper_timeline, pictures_of_every_snapshot_can_be_read)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Figures are whole: they go into another line instead. */
+/* Figures are never cut: they move to another line instead. */
 static void check_figures(const mv_scene *scene, const char *name)
 {
     const mv_theme *theme = mv_theme_of(false);
@@ -463,7 +462,7 @@ LongTest(paper_timeline, parts_of_every_snapshot_can_be_read)
     mvt_each_snapshot(check_part_of_snapshot);
 }
 
-/* ---- what a picture says ----------------------------------------------------------------- */
+/* ---- the texts of a picture ---------------------------------------------------------------- */
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
@@ -508,8 +507,8 @@ Test(paper_timeline, the_key_has_no_area_that_is_not_there)
     cr_expect_not(mvt_scene_says(&p.timeline.scene, "from before the first event"));
 }
 
-/* Marks are at the events that follow them; their names where there is room, and in the texts for
- * the pointer. */
+/* Marks are at the events that follow them; their names are shown where there is room, and in the
+ * pointer texts. */
 Test(paper_timeline, marks_of_the_program)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
@@ -589,7 +588,7 @@ Test(paper_timeline, names_the_window_that_it_shows)
     cr_expect(mvt_scene_says(&p.timeline.scene, "20 of "));
 }
 
-/* ---- nearly nothing, and very much ------------------------------------------------------- */
+/* ---- almost no data, and very much ---------------------------------------------------------- */
 
 Test(paper_timeline, traces_of_nearly_nothing_are_drawn)
 {
@@ -606,8 +605,8 @@ Test(paper_timeline, traces_of_nearly_nothing_are_drawn)
     check_picture(mvt_done(bare), "senseless events", 0, false);
 }
 
-/* Many lines of code, sizes from tiny to large, short and long lives: nothing that can be merged.
- * The file stays small all the same, and texts stay apart. */
+/* Many code lines, tiny to large sizes, short and long lives: nothing can be merged. The file stays
+ * small all the same, and texts do not overlap. */
 LongTest(paper_timeline, a_picture_of_anything_stays_small)
 {
     enum { EVENTS = 60000, LIVING = 3000 };

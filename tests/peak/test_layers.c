@@ -1,5 +1,5 @@
-/* Which calls of modules are distinguished, compared with programs whose layers are known, and with
- * programs without layers. */
+/* The module calls that reports distinguish, compared with programs whose layers are known, and
+ * with programs without layers. */
 #include "analyze/code/culprit.h"
 #include "analyze/peak/site_layers.h"
 #include "base/text.h"
@@ -55,8 +55,8 @@ static const char *loops_of(const mv_trace *trace)
 
 /* ---- programs whose layers are known ------------------------------------------------------ */
 
-/* The counts are those in testdata/snapshots/train.py (L=), of torchvision's models, and of the
- * scripts that recorded the others. */
+/* The counts come from testdata/snapshots/train.py (L=), torchvision's models, and the scripts that
+ * recorded the others. */
 LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
 {
     static const struct {
@@ -79,7 +79,7 @@ LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
         {"midway/gpt-forward.pickle.zst", "make_snapshots.py:68 forward 12"},
         {"midway/llama-infer.pickle.zst", "modeling_llama.py:403 forward 16"},
         {"oom/gpt-oomforward.pickle.zst", "make_snapshots.py:68 forward 8"},
-        /* One cell for each of 60 time steps: calls, too. */
+        /* One cell for each of 60 time steps: calls as well. */
         {"midway/rnn-forward.pickle.zst", "midway.py:29 forward 60"},
     };
 
@@ -112,8 +112,8 @@ Test(layers, nothing_is_claimed_of_runs_without_layers)
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-/* Allocates at the places of `layers`: a letter is a place of what `caller` calls, '.' one of the
- * model outside of that, '|' nothing. */
+/* Allocates at the places of `layers`: a letter is a place that `caller` calls, '.' a place of the
+ * model outside of it, '|' nothing. */
 static const mv_trace *trace_of(const char *layers, const char *caller)
 {
     mvt_trace *t = mvt_new();
@@ -188,8 +188,8 @@ Test(layers, calls_have_the_names_that_the_program_gave_them)
     cr_expect_str_empty(names_of((const char *const[]){"model", "model", "model"}));
 }
 
-/* The same calls from a loop of the script, such as steps, are not layers: no module is around
- * them. */
+/* The same calls from a loop of the script, such as steps, are not layers: no module
+ * surrounds them. */
 Test(layers, a_loop_outside_of_modules_has_no_layers)
 {
     cr_expect_str_empty(loops_of(trace_of("abc|abc|abc", "main:/w/t.py:9")));

@@ -1,4 +1,4 @@
-/* The line profile against counting line by line, and its report. */
+/* The line profile, compared with counting line by line, and its report. */
 #include "analyze/lives/alive.h"
 #include "analyze/peak/lines.h"
 #include "analyze/totals/totals.h"
@@ -66,7 +66,7 @@ static void check_line(const run *r, const mv_line *line)
     cr_expect_eq(line->start + line->total - line->freed, line->live);
 }
 
-/* Several lines, an empty stack and none at all. */
+/* Several lines, an empty stack and no stack. */
 static mvt_trace *random_lines(uint64_t random)
 {
     static const char *const stacks[] = {"f:/w/a.py:1;main:/w/a.py:9", "g:/w/a.py:2", "", NULL,
@@ -152,10 +152,11 @@ static void expect_warning(const char *command, const char *warning)
         cr_expect_str_eq(r.err, "", "%s", command);
 }
 
-/* The source that ran: the first line of the one in testdata is missing. */
+/* The source as it ran; in testdata its first line is missing. */
 #define THAT "sed 1i# $SNAPS/train.py >that.py;"
 
-/* A file that is evidently not what ran is shown with a warning, one for each file. */
+/* A file that evidently differs from the program that ran is shown with a warning, one for
+ * each file. */
 LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 {
     static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";

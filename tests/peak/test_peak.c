@@ -1,5 +1,5 @@
-/* The holders of memory at a moment: sums, marginal bytes against the slow way, targets against
- * every set of sites, and changes that must not affect a report. */
+/* The holders of memory at a moment: sums, marginal bytes compared with the slow way, targets
+ * compared with every set of sites, and changes that must not affect a report. */
 #include "analyze/code/sites.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/peak.h"
@@ -126,7 +126,7 @@ LongTest(peak, marginal_bytes_of_random_training_equal_the_slow_way)
     }
 }
 
-/* The peak belongs to one line, but right after it another line has its own. */
+/* The peak belongs to one line, but another line has its own peak right after it. */
 Test(peak, without_a_line_the_peak_is_elsewhere)
 {
     mvt_trace *t = mvt_new();
@@ -160,7 +160,7 @@ Test(peak, memory_without_stacks_is_unattributed)
     cr_expect_eq(s.found.category_bytes[MV_CATEGORY_UNKNOWN], 1536);
 }
 
-/* ---- targets ----------------------------------------------------------------------------- */
+/* ---- targets ---------------------------------------------------------------------------- */
 
 enum { LINES = 8 };
 
@@ -186,8 +186,8 @@ static mvt_trace *random_lines(uint64_t random)
     return t;
 }
 
-/* The fewest parts without which the curve stays within a target, by trying every set; UINT32_MAX
- * when even without all it does not. */
+/* The fewest parts without which the curve stays within a target, found by trying every set;
+ * UINT32_MAX when even removing all does not suffice. */
 static uint32_t slow_fewest(const mv_attribution *a, uint64_t bytes)
 {
     uint32_t best = UINT32_MAX, event;
@@ -242,7 +242,7 @@ Test(peak, targets_equal_the_best_of_all_sets)
     }
 }
 
-/* ---- what must not matter ---------------------------------------------------------------- */
+/* ---- changes without effect ---------------------------------------------------------------- */
 
 static void expect_same(const mv_attribution *a, const mv_attribution *b)
 {

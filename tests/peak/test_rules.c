@@ -1,4 +1,4 @@
-/* Files of rules: valid rules, the errors of others, and which rule wins. */
+/* Rule files: valid rules, the errors of invalid ones, and the rule that wins. */
 #include "analyze/peak/rules.h"
 #include "tests/fixture/fixture.h"
 

@@ -40,7 +40,7 @@ Test(page_text, the_fill_is_not_a_remark)
     }
 }
 
-/* Errors name a byte of the page: the letter, or the one that encodes the pickle's byte. */
+/* Errors name a byte of the page: the letter, or the letter that encodes the pickle's byte. */
 Test(page_text, errors_name_the_byte_of_the_page)
 {
     mvt_trace *t = mvt_small();
@@ -57,7 +57,7 @@ Test(page_text, errors_name_the_byte_of_the_page)
     cr_expect_eq(err.code, MV_CORRUPT);
     cr_expect_eq(err.offset, (uint64_t)(letters - copy) + 402);
     memcpy(letters, "gASV", 4);
-    memcpy(letters + 400, "////", 4); /* three bytes that are not an opcode, or an endless string */
+    memcpy(letters + 400, "////", 4); /* three bytes that are not opcodes, or an endless string */
     mv_trace_read_bytes(mvt_arena(t), (mv_span){(uint8_t *)copy, page.length}, &trace, &err);
     cr_expect_neq(err.code, MV_OK);
     cr_expect(err.offset >= (uint64_t)(letters - copy) + 300 && err.offset <= page.length);
@@ -79,7 +79,7 @@ Test(page_text, spaces_other_keys_and_a_second_snapshot)
     cr_expect(strstr(r.out, "in an HTML page"), "%s", r.out);
 }
 
-/* A page of ours has nothing to read, and says so. */
+/* A page of memviz contains no snapshot to read, and the message says so. */
 Test(page_text, pages_of_memviz_name_the_file_to_open)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot -q $SNAPS/leak_cycle.pickle -o x.html >/dev/null;"

@@ -1,5 +1,5 @@
-/* The difference of two recordings as a picture: its sums equal the report's, and its texts can be
- * read. */
+/* The difference of two recordings as a picture: its sums equal the report's, and its texts
+ * are legible. */
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"
@@ -64,7 +64,7 @@ Test(change_icicle, shows_the_change_legibly)
     }
 }
 
-/* A height limit cuts deep rows, and nothing leaves the picture. */
+/* A height limit removes deep rows, and nothing leaves the picture. */
 Test(change_icicle, fits_a_height)
 {
     change c;
@@ -79,7 +79,7 @@ Test(change_icicle, fits_a_height)
     mvt_scene_check(&paper.scene, "cut");
 }
 
-/* A line for each stack that changed; the bytes after less those before add up to the report. */
+/* One line for each stack that changed; the bytes after less those before add up to the report. */
 Test(change_icicle, the_command_folds_it)
 {
     cJSON *report =
@@ -94,8 +94,8 @@ Test(change_icicle, the_command_folds_it)
     cr_assert_str_eq(r.out, want);
 }
 
-/* A line is what flamegraph.pl takes apart from its end: frames without ';' in them, a blank, bytes
- * before, a blank, bytes after. */
+/* The form that flamegraph.pl parses from the end of a line: frames without ';' in them, a blank,
+ * bytes before, a blank, bytes after. */
 static void expect_lines(const char *text, const char *what)
 {
     uint32_t lines = 0;

@@ -1,5 +1,5 @@
-/* The timeline by pool: that envelopes are as high as a literal model says, and that pictures of
- * every real snapshot can be read. */
+/* The timeline by pool: envelopes are as high as in a literal model, and pictures of every real
+ * snapshot are legible. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_scene.h"
 #include "view/paper/paper.h"
@@ -7,7 +7,7 @@
 
 enum { POOLS = 5 };
 
-/* Segments of a trace given pools at random; the trace's table of pools is made to fit. */
+/* A trace's segments with random pools; the trace's table of pools is adapted. */
 static void deal_pools(mv_arena *arena, mv_trace *trace, mv_lives *lives, uint64_t seed)
 {
     trace->pools = (mv_pools){.count = POOLS,
@@ -30,7 +30,7 @@ static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32
     return e->of_segment[segment < lives->segments.count ? segment : lives->segments.count];
 }
 
-/* The bytes of an envelope after an event, added up from all rows. */
+/* The bytes of an envelope after an event, summed from all rows. */
 static void literal_levels(const mv_envelopes *e, const mv_lives *lives, uint32_t at,
                            uint32_t event, uint64_t *held, uint64_t *allocated, uint64_t *active)
 {
@@ -69,7 +69,7 @@ static void check_envelope(const mv_envelopes *e, const mv_lives *lives, uint32_
     cr_assert_gt(e->envelopes[at].high, 0);
 }
 
-/* Each pool that is named is in its own envelope, all others are in the last one. */
+/* Each named pool is in its own envelope, all others are in the last one. */
 static void check_groups(const mv_envelopes *e, const mv_lives *lives, uint32_t most)
 {
     uint32_t pools = 0;

@@ -1,12 +1,11 @@
-/* How full segments are, compared with overlaps added up literally, and the colours that show it.
- */
+/* The fill level of segments, compared with overlaps added up literally, and its colours. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/fullness.h"
 
-/* Bytes of living blocks that lie in [addr, addr + size). */
+/* Bytes of live blocks in [addr, addr + size). */
 static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -96,7 +95,7 @@ Test(fullness, levels_are_of_equal_parts)
     cr_expect_eq(mv_fullness_level(7, 5), 4);
 }
 
-/* In grey: the part of light that a colour has, as a printer sees it. */
+/* In grey: a colour's share of light, as on a printer. */
 static double grey(uint32_t colour)
 {
     return (0.299 * (colour >> 24) + 0.587 * (colour >> 16 & 0xff) + 0.114 * (colour >> 8 & 0xff)) /

@@ -36,7 +36,7 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_seg
                          &p->paper, mvt_err()));
 }
 
-/* Allocations with stacks of up to six frames out of few, so that paths fork and meet. */
+/* Allocations with stacks of up to six frames out of a few: paths fork and meet. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
     mvt_trace *t = mvt_new();
@@ -59,7 +59,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
     return t;
 }
 
-/* ---- beside literal models --------------------------------------------------------------- */
+/* ---- compared with literal models ----------------------------------------------------------- */
 
 /* "main;step;forward": the folded stack of a row. */
 static void path_of_row(const picture *p, const mv_trace *trace, const mv_flame_row *row, char *out,
@@ -134,7 +134,7 @@ static void check_children(const mv_flame_tree *tree)
     cr_assert_eq(linked + 1, tree->count);
 }
 
-/* A node's place: its parent's place, and the heavier siblings to its left. */
+/* A node's place: its parent's place plus the heavier siblings on its left. */
 static uint64_t literal_offset(const mv_flame_tree *tree, uint32_t node)
 {
     uint32_t parent = tree->nodes[node].parent;
@@ -229,7 +229,7 @@ LongTest(icicle, pictures_of_every_snapshot_can_be_read)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* ---- nearly nothing, and very much ------------------------------------------------------- */
+/* ---- almost no data, and very much ----------------------------------------------------------- */
 
 Test(icicle, names_missing_data)
 {
@@ -261,7 +261,7 @@ Test(icicle, blocks_of_no_bytes_leave_nothing)
     mvt_scene_check(&p.paper.scene, "zero");
 }
 
-/* 1,500 stacks of 120 frames that have little in common, with labels as bad as can be. */
+/* 1,500 stacks of 120 frames that have little in common, with the worst labels. */
 LongTest(icicle, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();
@@ -317,7 +317,7 @@ Test(icicle, scene_of_a_small_trace)
     mvt_scene_golden(&p.paper.scene, "small_segments");
 }
 
-/* Counts the boxes wide enough for the shortest amount, and how many of these have a text. */
+/* Counts the boxes wide enough for the shortest amount, and those of them that have a text. */
 static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, float *bottom)
 {
     *wide = *named = 0;
@@ -335,7 +335,7 @@ static void count_names(const mv_scene *scene, uint32_t *wide, uint32_t *named, 
     }
 }
 
-/* In a picture of a given height the levels fill it, and their texts use the lines that they get. */
+/* In a picture of a given height the levels fill it, and their texts use all available lines. */
 Test(icicle, boxes_fill_the_height)
 {
     static const char *const names[] = {"leak_in_training", "gpt_train", "streams"};
@@ -377,7 +377,7 @@ LongTest(icicle, commands_draw_flame_graphs)
         }
 }
 
-/* A filter that leaves nothing does not say that nothing is allocated. */
+/* A filter without matches must not lead to the claim that nothing is allocated. */
 Test(icicle, a_filter_without_matches_is_reported)
 {
     mvt_run r = mvt_sh("$MEMVIZ memory -q $SNAPS/gpt_train.pickle --filter nosuchframe -o x.svg && "

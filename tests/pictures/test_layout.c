@@ -1,5 +1,5 @@
-/* The layout of a timeline, compared with a literal one: for each column, every allocation that is
- * alive, one on top of the other. */
+/* The layout of a timeline, compared with a literal one: for each column, every live allocation,
+ * one on top of the other. */
 #include "tests/fixture/fixture_lives.h"
 #include "viz/pictures/layout.h"
 
@@ -43,7 +43,7 @@ static void add_alloc(heap *h, uint32_t birth)
         h->lives.alloc_of[birth] = i;
 }
 
-/* A living allocation, or MV_NO_ROW. */
+/* A live allocation, or MV_NO_ROW. */
 static uint32_t some_living(heap *h)
 {
     const mv_alloc_lives *a = &h->lives.allocs;
@@ -203,7 +203,7 @@ LongTest(layout, equals_a_literal_one_on_random_heaps)
     }
 }
 
-/* Three small ones of one site, a big one, then two small ones of another. */
+/* Three small allocations of one site, a big one, then two small ones of another site. */
 Test(layout, small_neighbours_share_an_element)
 {
     uint64_t block[] = {512, 512, 512, 1 << 20, 512, 1024}, allocated[6];
@@ -228,8 +228,8 @@ Test(layout, small_neighbours_share_an_element)
     cr_expect_eq(l.allocated[1], 1536 + (1 << 20) + 1536);
 }
 
-/* In a run of 512 bytes that stay for long and 1024 bytes that are freed at once, the former give
- * the site. */
+/* In a run of 512-byte blocks that stay for long and 1024-byte blocks that are freed at once, the
+ * former determine the site. */
 Test(layout, a_run_takes_the_site_that_fills_it)
 {
     enum { PAIRS = 8, EVENTS = 3 * PAIRS };

@@ -1,5 +1,5 @@
-/* The allocator's state as a picture: boxes compared with a literal layout, scenes of every
- * snapshot. */
+/* The allocator's state as a picture: boxes compared with a literal layout, scenes of
+ * every snapshot. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
@@ -21,7 +21,8 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_op
     mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_state, &opts, &p->paper, mvt_err()));
 }
 
-/* ---- beside a literal layout ------------------------------------------------------------- */
+/* ---- compared with a literal layout
+ * ----------------------------------------------------------- */
 
 /* The piece `at` bytes into a group, in the order of its segments. */
 static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv_state_group *g,
@@ -129,8 +130,8 @@ Test(state, boxes_are_those_of_a_literal_layout)
     }
 }
 
-/* Its events do not contain all pools: a pool that no event names is the default one, in one group
- * with the named ones. */
+/* The events do not mention all pools: a pool that no event names is the default pool, in one group
+ * with the named pools. */
 Test(state, a_pool_is_one_group)
 {
     mv_trace trace = mvt_load(mvt_memory(), "late_start");
@@ -170,7 +171,7 @@ LongTest(state, pictures_of_every_snapshot_can_be_read)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* ---- what a picture says ----------------------------------------------------------------- */
+/* ---- the texts of a picture ------------------------------------------------------------------ */
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
@@ -211,7 +212,8 @@ Test(state, out_of_memory_is_explained)
                                              "free here, the largest hole 2.00 MiB"));
 }
 
-/* ---- nearly nothing, and very much ------------------------------------------------------- */
+/* ---- almost no data, and very much
+ * ------------------------------------------------------------ */
 
 Test(state, traces_of_nearly_nothing_are_drawn)
 {

@@ -1,4 +1,4 @@
-/* The places of the state's boxes when it is zoomed and moved: on random heaps. */
+/* The places of the state's boxes when it is zoomed and moved, on random heaps. */
 #include <math.h>
 
 #include "tests/fixture/fixture_heap.h"
@@ -36,7 +36,7 @@ static bool is_near(float a, float b)
     return fabsf(a - b) < 0.5f;
 }
 
-/* Every box is found at its own middle, if that can be seen. */
+/* Every box is found at its own middle, if that is visible. */
 static void check_hits(const mv_state_place *p)
 {
     for (uint32_t i = 0; i < p->state->box_count; i++) {
@@ -76,8 +76,8 @@ Test(state_place, rows_of_a_whole_state_fill_the_box_and_do_not_leave_it)
     }
 }
 
-/* Zooming in and out again: the point under the pointer stays there, until an outer edge is
- * reached. */
+/* Zooming in and out again: the point under the pointer stays there, until an outer edge
+ * is reached. */
 Test(state_place, the_point_under_the_pointer_stays_there)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
@@ -91,7 +91,7 @@ Test(state_place, the_point_under_the_pointer_stays_there)
             at = mv_state_box_of(&p, box);
             cr_assert(is_near(at.x, x), "%f %f", (double)at.x, (double)x);
             if (p.shown.top <= 0 || is_near(mv_state_row_y(&p, h.state.rows - 1) + p.row, bottom))
-                y = at.y; /* an edge of everything is in the box */
+                y = at.y; /* the box contains an edge of everything */
             cr_assert(is_near(at.y, y), "%f %f", (double)at.y, (double)y);
         }
         for (int i = 0; i < 30; i++)
@@ -121,7 +121,7 @@ Test(state_place, moving_shows_other_bytes_and_ends_at_the_edges)
     cr_expect_eq(to.shown.top, 0);
 }
 
-/* Each piece comes into view, and nothing moves when it is there already. */
+/* Each piece scrolls into view, and nothing moves when it is already visible. */
 Test(state_place, any_piece_can_be_brought_into_view)
 {
     for (uint32_t seed = 1; seed <= 6; seed++) {

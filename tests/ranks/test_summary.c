@@ -99,7 +99,7 @@ LongTest(summary, comes_back_from_its_bytes)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Equal parts are kept once, and every summary is the same as without sharing. */
+/* Equal parts are stored once, and every summary equals the one without sharing. */
 Test(summary, equal_parts_are_shared)
 {
     static const char *const names[] = {"mlp_train", "streams", "mlp_train", "leak_cycle"};
@@ -195,7 +195,7 @@ Test(summary, damage_is_refused)
         cr_assert_neq(decode(&r, r.bytes.data, i), MV_OK, "cut at %u", (unsigned)i);
 }
 
-/* Whoever makes the hash right still cannot make the reader believe a wrong count. */
+/* Even with a correct hash, a wrong count must be refused. */
 LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
 {
     mvt_trace *t = mvt_small();
@@ -220,7 +220,8 @@ LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-/* `ranks` reports the same of summaries as of snapshots, except for facts that only snapshots have. */
+/* `ranks` gives the same report on summaries as on snapshots, except for facts that only
+ * snapshots have. */
 Test(summary, a_summary_replaces_its_snapshot)
 {
     mvt_run run = mvt_sh(

@@ -1,4 +1,4 @@
-/* Ticks of axes: round, few, and never past the end, however long the axis is. */
+/* Ticks of axes: round, few, and never past the end, for axes of any length. */
 #include <unistd.h>
 
 #include "parse/model/sums.h"
@@ -54,7 +54,7 @@ Test(axis, ticks_of_counts_are_round_at_any_length)
         }
 }
 
-/* A heap of as many bytes as a file may have. */
+/* A heap of the largest size that a file may have. */
 static const char *put_huge(void)
 {
     mvt_trace *t = mvt_new();
@@ -83,7 +83,7 @@ LongTest(axis, pictures_of_the_most_bytes_end)
     }
 }
 
-/* The viewer, zoomed in to a few bytes at the top of it. */
+/* The viewer, zoomed in to a few bytes at the top of this heap. */
 Test(axis, the_viewer_zooms_in_on_the_most_bytes)
 {
     mvt_trace *t = mvt_new();

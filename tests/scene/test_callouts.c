@@ -1,4 +1,4 @@
-/* The places of texts beside points: inside of the plot, never on each other. */
+/* The places of texts beside points: inside the plot, without overlaps. */
 #include <criterion/criterion.h>
 
 #include "viz/scene/callouts.h"
@@ -71,7 +71,7 @@ Test(callouts, none_overlaps_another_or_leaves_the_plot)
     }
 }
 
-/* A mark is around the point, so its text is further away; others keep off the line to it. */
+/* A mark surrounds the point, so its text is further away; other texts stay off the line to it. */
 Test(callouts, no_text_lies_on_a_line_to_another)
 {
     mv_callouts callouts = {0};

@@ -1,4 +1,4 @@
-/* Coverage of pixels, compared with a slow model that looks at 64 x 64 points of each. */
+/* Coverage of pixels, compared with a slow model that samples 64 x 64 points of each pixel. */
 #include "tests/fixture/fixture_test.h"
 #include "viz/scene/coverage.h"
 
@@ -48,7 +48,7 @@ static picture take(drawing *d)
     return p;
 }
 
-/* How often the corners go around a point, which is between the units. */
+/* The winding number of the corners around a point, which lies between the units. */
 static int winding_of(const corner *c, int count, double x, double y)
 {
     int winding = 0;
@@ -64,7 +64,7 @@ static int winding_of(const corner *c, int count, double x, double y)
     return winding;
 }
 
-/* The mean of the winding in a pixel, as in the header. */
+/* The mean winding number in a pixel, as in the header. */
 static int model(const corner *c, int count, int column, int row)
 {
     double sum = 0;
@@ -120,8 +120,8 @@ Test(coverage, rectangles_are_exact)
     mv_coverage_release(&d.cover);
 }
 
-/* Neither the direction nor the order of the corners matters, bit for bit; nor does what is added
- * twice where it is whole. */
+/* Neither the direction nor the order of the corners matters, bit for bit; nor does a part that is
+ * added twice, where it is whole. */
 Test(coverage, direction_order_and_repetition_do_not_matter)
 {
     uint64_t state = 11;
@@ -157,7 +157,8 @@ Test(coverage, direction_order_and_repetition_do_not_matter)
     }
 }
 
-/* Inside the clip everything is as without it, bit for bit; outside nothing is. */
+/* Inside the clip the result is the same as without a clip, bit for bit; outside, nothing
+ * is covered. */
 Test(coverage, a_clip_only_hides)
 {
     uint64_t state = 5;

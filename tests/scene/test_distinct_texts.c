@@ -59,7 +59,7 @@ Test(names, the_middle_of_the_rest_is_cut)
     cr_expect(strncmp(got[0], "lla", 3) == 0 && got[0][strlen(got[0]) - 1] == 'a', "%s", got[0]);
 }
 
-/* At every width that shows anything, whatever differs. */
+/* At every width that shows anything, wherever the names differ. */
 Test(names, cut_names_differ)
 {
     static const char *const sets[][4] = {

@@ -1,4 +1,4 @@
-/* Whether colours can be distinguished, also by people who see no red, no green or no blue. */
+/* Whether colours can be distinguished, also by people who cannot see red, green or blue. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -42,7 +42,7 @@ static double lightness(double t)
     return t > 216.0 / 24389 ? cbrt(t) : (24389.0 / 27 * t + 16) / 116;
 }
 
-/* CIELAB under D65, of the colour as it is seen. */
+/* CIELAB under D65, of the colour as that person sees it. */
 static lab seen(uint32_t colour, int vision)
 {
     double in[3] = {linear(colour >> 24), linear(colour >> 16 & 0xff), linear(colour >> 8 & 0xff)};
@@ -94,7 +94,7 @@ Test(palette, sites_are_distinguished)
                       i < MV_BASE_COLOURS ? base[v] : any[v]);
 }
 
-/* Lines of code and holders of the whole device are in one window: no colour means two things. */
+/* Code lines and holders of the whole device are in one window: no colour means two things. */
 Test(palette, holders_are_like_no_site)
 {
     for (uint32_t i = 0; i < MV_HOLDER_COLOURS; i++) {
@@ -108,7 +108,7 @@ Test(palette, holders_are_like_no_site)
     }
 }
 
-/* Red is only for leaks, grey for blocks without a stack. */
+/* Red is only for leaks, grey only for blocks without a stack. */
 Test(palette, leaks_and_greys_are_like_no_site)
 {
     static const double grey[VISIONS] = {11, 6.8, 6.8, 3.4};
@@ -161,7 +161,7 @@ Test(palette, texts_and_lines_stand_out)
 }
 
 /* Sites get different hues as long as there are any, the plain ones first; the same hash gets the
- * same one. */
+ * same hue. */
 Test(palette, hues_are_given_once)
 {
     uint32_t used = 0, again = 0, seen = 0;

@@ -1,6 +1,6 @@
-/* A raster that draws one scene after the other: the parts that it skips make no difference.
- * Pictures are compared with a raster that never drew before, and with a painter of rectangles and
- * images that looks at every pixel of every shape. */
+/* A raster that draws one scene after another: skipping unchanged parts makes no difference.
+ * Pictures are compared with a new raster's, and with a painter of rectangles and images that
+ * visits every pixel of every shape. */
 
 #include "tests/fixture/fixture_view.h"
 #include "viz/scene/raster.h"
@@ -33,8 +33,8 @@ static mv_image anew(mv_arena *arena, const mv_scene *scene)
     return image;
 }
 
-/* Slanted lines are cut at the edge of the drawn area, which moves them by less than 1/256
- * pixel. */
+/* Slanted lines are cut at the edge of the drawn area, which moves them by less than
+ * 1/256 pixel. */
 static void expect_same(const mv_image *is, const mv_image *want, uint32_t round)
 {
     uint64_t bytes = (uint64_t)want->width * want->height * 4;
@@ -289,8 +289,8 @@ static void paint_pixel(const mv_scene *scene, int32_t x, int32_t y, double *pix
     }
 }
 
-/* Places are whole pixels, and images four times or half as large. Some rectangles begin or end far
- * outside. */
+/* Positions are whole pixels, and images are four times or half as large. Some rectangles begin or
+ * end far outside. */
 static void add_whole(mv_scene *scene, uint64_t *random)
 {
     static const float far[] = {MV_FAR_PIXELS - 1, MV_FAR_PIXELS + 78, 3e9f, INFINITY};
@@ -342,7 +342,7 @@ LongTest(raster_next, hidden_parts_are_not_missed)
     }
 }
 
-/* The quick way of level steps, and the way of any other area. */
+/* The fast path for level steps, and the path for any other area. */
 Test(raster_next, steps_are_areas)
 {
     mv_arena *arena = mvt_memory();

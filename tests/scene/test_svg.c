@@ -1,4 +1,4 @@
-/* Scenes as SVG: well-formed whatever the texts hold, and the same coordinates read back. */
+/* Scenes as SVG: well-formed for any text, and the coordinates are read back unchanged. */
 #include <math.h>
 #include <png.h>
 
@@ -33,7 +33,7 @@ static void write_svg(drawing *d)
 
 /* ---- is it XML? -------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at `c`, decoded into *code; 0 if it is not one. */
+/* Length of the UTF-8 character at `c`, decoded into *code; 0 if it is invalid. */
 static int decode(const uint8_t *c, const uint8_t *stop, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -90,7 +90,7 @@ static void check_entity(const char *c)
               "%.20s", c);
 }
 
-/* Tags are closed in the order in which they were opened, and no '&' is unescaped. */
+/* Tags are closed in reverse order, and every '&' is escaped. */
 static void check_tags(const char *svg)
 {
     char open[16][32];
@@ -193,7 +193,7 @@ Test(svg, forbidden_characters_are_replaced)
 
 /* ---- coordinates ------------------------------------------------------------------------- */
 
-/* Follows the commands M l h v of a path; checks that each of `points` is reached in turn. */
+/* Follows the commands M l h v of a path and checks that each of `points` is reached in turn. */
 static void check_path(const char *path, const mv_point *points, uint32_t count)
 {
     double x = 0, y = 0;

@@ -41,7 +41,7 @@ static void start(const char *folder, const char *arguments, int out)
 {
     char command[4096];
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out ends nothing itself */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out does not end anything itself */
     if (chdir(folder) != 0 || dup2(out, STDOUT_FILENO) < 0)
         _exit(125);
     setenv("SNAPS", MV_TESTDATA "/snapshots", 1);
@@ -155,7 +155,7 @@ mvt_reply mvt_get_made(const mvt_server *server, const char *path)
     return reply;
 }
 
-/* ---- what is in a reply ------------------------------------------------------------------ */
+/* ---- the parts of a reply ----------------------------------------------------------------- */
 
 cJSON *mvt_served(const mvt_server *server)
 {

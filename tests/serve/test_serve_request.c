@@ -1,4 +1,4 @@
-/* Requests as texts: who gets an answer, to what, and which bytes of it. */
+/* Requests as texts: which requests get an answer, about which file, and with which bytes. */
 #include "cli/serve/request.h"
 #include "tests/fixture/fixture_test.h"
 

@@ -110,7 +110,7 @@ Test(mapping, more_files_than_there_is_room_for)
     close(fd);
 }
 
-/* A fault outside all mappings still ends the program as it did. */
+/* A fault outside all mappings still ends the program as before. */
 Test(mapping, other_faults_are_left_to_others)
 {
     int fd = open_pages(), state;
@@ -150,7 +150,7 @@ Test(mapping, sources_report_a_file_that_shrank)
     close(fd);
 }
 
-/* At several places of a container, a live file and a summary; in every kind of command. */
+/* At several places of a container, a live file and a summary, in every kind of command. */
 LongTest(mapping, commands_end_with_a_line)
 {
     static const char *const make[] = {"$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin",

@@ -1,5 +1,4 @@
-/* Messages about files that are not snapshots, or not as PyTorch wrote them: the common
- * accidents. */
+/* Messages about files that are not snapshots, or not as PyTorch wrote them: common accidents. */
 #include "tests/fixture/fixture.h"
 
 static void expect_refused(mv_span bytes, const char *words, uint64_t offset)
@@ -72,7 +71,7 @@ Test(readers, other_files_are_named)
     }
 }
 
-/* An object that no one keeps in a snapshot gets no advice to leave it out. */
+/* For an object that users do not put into a snapshot, there is no advice to leave it out. */
 Test(readers, a_call_of_the_system_is_not_data)
 {
     expect_refused(
@@ -93,7 +92,7 @@ Test(readers, archives_and_double_compression)
     expect_refused((mv_span){twice, sizeof twice}, "compressed twice, here by gzip", 0);
 }
 
-/* A carriage return before every line feed, as FTP and git do it with text. */
+/* A carriage return before every line feed, as FTP and git insert it into text. */
 static mv_span as_text(mv_span bytes)
 {
     uint8_t *out = mv_push_array(mvt_memory(), uint8_t, bytes.length * 2);
@@ -126,7 +125,7 @@ Test(readers, a_transfer_as_text_is_reported)
                        "other damage does not come from a transfer");
 }
 
-/* `head`, the values of a snapshot as often as asked, and `tail`. */
+/* `head`, the values of a snapshot `times` times, and `tail`. */
 static mv_span around(const char *head, uint64_t length, int times, const char *tail)
 {
     mv_span pickle = mvt_pickle_bytes(mvt_small(), true);

@@ -12,7 +12,7 @@ Test(sample, every_command_reads_it_by_its_name)
     cr_expect_eq(leaks.status, 3, "%s", leaks.err);
 }
 
-/* It is that snapshot, in the program's own format. */
+/* It equals that snapshot, in memviz's own format. */
 Test(sample, is_a_snapshot_of_testdata)
 {
     mvt_run r = mvt_here("$MEMVIZ dump memviz:sample");

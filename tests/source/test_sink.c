@@ -150,7 +150,7 @@ Test(sink, a_folder_that_cannot_be_written_is_reported)
     mv_sink sink;
     mv_err err;
 
-    snprintf(target, sizeof target, "/proc/out.bin"); /* not even root can */
+    snprintf(target, sizeof target, "/proc/out.bin"); /* even root cannot */
     cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
     cr_assert_not_null(strstr(err.detail, "cannot write /proc/out.bin"), "%s", err.detail);
 }
@@ -285,8 +285,8 @@ Test(sink, in_a_folder_only_files_are_replaced)
     close(at);
 }
 
-/* Each descriptor leads to a file that has a line already: it continues there, and is not replaced.
- */
+/* Each descriptor leads to a file that already has a line: the output is appended, and
+ * replaces nothing. */
 Test(sink, through_a_descriptor_its_file_continues)
 {
     static const char *const names[] = {"/dev/fd/%d", "/proc/self/fd/%d", "/dev/fd/%d.png"};

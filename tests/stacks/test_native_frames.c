@@ -1,5 +1,5 @@
-/* The shim's native frames and modules, in this very program: the frames must be the calling
- * functions, and their module this file. */
+/* The shim's native frames and modules, in this program: the frames must be the calling functions,
+ * and their module this file. */
 #include "capture/record/stack.h"
 #include "capture/stacks/eh_frame.h"
 
@@ -57,7 +57,7 @@ static bool is_in(uint64_t address, void (*function)(void), size_t bytes)
     return address > first && address <= first + bytes;
 }
 
-/* The walk's own frames may come before ours. */
+/* The walk's own frames may come before the caller's. */
 static uint32_t index_of_innermost(void)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -163,7 +163,7 @@ Test(native_frames, cost_little)
     cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
-/* Frame by frame the same as the C library's own unwinder. */
+/* Frame by frame equal to the C library's own unwinder. */
 static APART void compare_with_the_c_library(void)
 {
     void *theirs[MOST];
@@ -183,7 +183,7 @@ static APART void compare_with_the_c_library(void)
     after++;
 }
 
-/* A tree of calls whose frames differ in size, base register and depth. */
+/* A tree of calls with various frame sizes, base registers and depths. */
 static APART void branch(unsigned path, int depth);
 
 static APART void wide(unsigned path, int depth)
@@ -226,12 +226,12 @@ static APART void below(int depth)
     after++;
 }
 
-/* Each walk takes over what the last one found and is still there, and nothing else. */
+/* Each walk reuses exactly the frames of the last walk that still exist. */
 Test(native_frames, are_right_after_other_walks)
 {
     cr_assert(mv_native_start());
     below(0);
-    below(MV_NATIVE_PAST); /* deeper than what is kept */
+    below(MV_NATIVE_PAST); /* deeper than the saved walk */
 }
 
 static void on_signal(int number)
@@ -259,7 +259,7 @@ Test(native_frames, are_those_of_the_c_library)
     pthread_join(thread, NULL);
 }
 
-/* A handler on its own stack, whose end is unknown: the unwinder of the program walks it. */
+/* A handler on its own stack, whose end is unknown: the program's unwinder walks it. */
 Test(native_frames, are_walked_on_another_stack)
 {
     static uint8_t room[1 << 16];
@@ -300,7 +300,7 @@ static void check_rbp(mv_frame_rule rule, const char *text, unsigned long at)
         cr_assert_neq(rule.rbp, MV_SAVED_AT_CFA, "%lx: %s", at, text);
 }
 
-/* Every row of every function's table, as readelf spells it out. */
+/* Every row of every function's table equals readelf's output. */
 static unsigned check_rules_of(const char *path, uint64_t bias)
 {
     char command[PATH_MAX + 64], line[1024], rbp_text[64];
@@ -381,7 +381,7 @@ Test(modules, addresses_in_none)
     cr_expect_null(mv_module_at((uint64_t)(uintptr_t)&on_the_stack));
 }
 
-/* The build id of every loaded file as `file` would show it. */
+/* The build id of every loaded file equals that of `file`. */
 static int check_build_id(struct dl_phdr_info *info, size_t size, void *context)
 {
     unsigned *checked = context;

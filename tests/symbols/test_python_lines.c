@@ -1,5 +1,5 @@
-/* Line tables against the interpreters that made them, and against tables written by hand from the
- * documented forms. */
+/* Line tables, compared with the interpreters that made them, and with tables written by hand from
+ * the documented forms. */
 #include "parse/symbols/python_lines.h"
 
 #include "parse/model/trace.h"
@@ -80,7 +80,7 @@ LongTest(python_lines, agree_with_every_interpreter_here)
     }
 }
 
-/* Lines at `count` offsets of a table given as bytes; -1: none. */
+/* Lines at `count` offsets of a table given as bytes; -1: no line. */
 #define expect_lines(python_version, first, bytes, at, lines)                                  \
     expect_table((python_version), (first), (const uint8_t *)(bytes), sizeof(bytes) - 1, (at), \
                  (lines), sizeof(at) / sizeof(at)[0])
@@ -115,8 +115,8 @@ Test(python_lines, lnotab_goes_back_too)
     expect_lines(0x309, 300, "\2\200\0\376\2\1", at, lines);
 }
 
-/* Deltas of 0 code grow the line alone; -128 is code without a line, which the next delta ignores.
- */
+/* Deltas of 0 code change only the line; -128 is code without a line, which the next
+ * delta ignores. */
 Test(python_lines, linetable_of_3_10)
 {
     uint32_t at[] = {0, 4, 6, 8, 12, 14};
@@ -169,7 +169,7 @@ Test(python_lines, damage_is_reported_and_earlier_events_are_kept)
     cr_expect_eq(got[0], MV_NO_LINE);
 }
 
-/* Random bytes: no crash, no line that is not a line. */
+/* Random bytes: no crash, and only possible lines. */
 Test(python_lines, random_bytes_give_no_false_line)
 {
     static const uint32_t versions[] = {0x308, 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e};

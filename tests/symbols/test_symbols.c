@@ -1,5 +1,5 @@
-/* Symbols of a library whose functions and lines are known (tests/programs/symbol_sample.c), as it
- * is, with less and less in it, damaged, and not there. */
+/* Symbols of a library with known functions and lines (tests/programs/symbol_sample.c): unchanged,
+ * with less and less information, damaged, and missing. */
 #include "parse/symbols/symbols.h"
 
 #include "parse/model/trace.h"
@@ -42,7 +42,7 @@ static uint64_t read_build_id(const char *path, uint8_t *out)
     return bytes;
 }
 
-/* Loads the sample and asks it where its functions are. */
+/* Loads the sample and asks it for the addresses of its functions. */
 static void start(sample *s)
 {
     void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
@@ -78,7 +78,7 @@ static void end(sample *s)
     cr_expect_eq(s->arena->budget->used, 0);
 }
 
-/* Asks for the three places, in an order that is not the file's. */
+/* Looks up the three places, in an order other than the file's. */
 static void resolve(sample *s, const char *path)
 {
     mv_symbol_module module = {.path = path, .build_id = {s->build_id, s->build_id_bytes}};
@@ -122,7 +122,7 @@ Test(symbols, functions_lines_and_inlined_calls)
     end(&s);
 }
 
-/* A copy of the sample that a command of binutils changed. */
+/* A copy of the sample, changed by a binutils command. */
 static const char *copy_by(const char *command)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -218,7 +218,7 @@ Test(symbols, names_that_are_not_files_print_nothing)
     end(&s);
 }
 
-/* Opening a device or a pipe has effects, whatever comes after that. */
+/* Opening a device or a pipe has effects, even if it is not read. */
 static void expect_not_opened(const char *path)
 {
     int watch = inotify_init1(IN_NONBLOCK);
@@ -276,7 +276,7 @@ Test(symbols, addresses_in_no_module_have_no_name)
     end(&s);
 }
 
-/* The C library: no DWARF here, thousands of symbols. Each address of a function is in it. */
+/* The C library: no DWARF here, thousands of symbols. Each address of a function is found. */
 Test(symbols, of_the_c_library_are_found)
 {
     static const char *const names[] = {"qsort", "getenv", "printf", "strtol"};
@@ -302,7 +302,7 @@ Test(symbols, of_the_c_library_are_found)
     end(&s);
 }
 
-/* Damaged files: no crash, no hang, an answer for each query. */
+/* Damaged files: no crash, no hang, and an answer for each query. */
 LongTest(symbols, damaged_files_do_no_harm)
 {
     const char *path = mvt_temp_file((mv_span){0});
@@ -372,7 +372,7 @@ Test(demangle, names)
     expect_name("_ZN\xff\xfe", "_ZN\xff\xfe");
 }
 
-/* P<P<P<..., ...>, ...>, ...>: each level is two of the one below it, 2^30 in all. */
+/* P<P<P<..., ...>, ...>, ...>: each level contains the one below twice, 2^30 in all. */
 Test(demangle, endless_names_are_cut)
 {
     enum { LEVELS = 30 };

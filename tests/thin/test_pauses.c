@@ -1,4 +1,5 @@
-/* Pauses: blocks that lived within one are removed, and everything alive outside is complete. */
+/* Pauses: blocks that lived within a pause are removed, and everything alive outside
+ * is complete. */
 
 #include "analyze/thin/thin.h"
 #include "tests/fixture/fixture.h"
@@ -12,7 +13,7 @@ static mv_pauses pauses_of(const mv_trace *trace, const char *start_after, const
     return pauses;
 }
 
-/* A block for each time: "steps" of 1000 us with a mark and a block that lives 500 us. */
+/* A block for each time: "steps" of 1000 us with a mark and a block that lives for 500 us. */
 static mvt_trace *ten_steps(void)
 {
     mvt_trace *t = mvt_new();

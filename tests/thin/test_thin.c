@@ -1,5 +1,5 @@
-/* A thinned trace explains its final heap as well as the whole one, keeps the sizes of its blocks
- * and all peaks, and is short by exactly the bytes that it reports. */
+/* A thinned trace explains its final heap as well as the whole trace does, keeps its blocks' sizes
+ * and all peaks, and misses exactly the bytes that it reports. */
 #include "analyze/thin/thin.h"
 
 #include "tests/fixture/fixture_heap.h"

@@ -25,7 +25,7 @@ static mv_view *pair(const char *shown, const char *other)
     return view;
 }
 
-/* The line on top in the colour of the compared curve. */
+/* The topmost line in the colour of the compared curve. */
 static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -39,7 +39,7 @@ static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
     return NULL;
 }
 
-/* The highest point of the curve is the peak of the report, and inside. */
+/* The highest point of the curve is the report's peak, and visible. */
 static void check_curve(mv_view *view, const char *what)
 {
     const mv_scene *scene = mvt_view_frame(view);
@@ -52,7 +52,7 @@ static void check_curve(mv_view *view, const char *what)
 
     cr_assert_eq(peak, other->peak, "%s", what);
     cr_assert_not_null(curve, "%s", what);
-    for (uint32_t i = 0; i < curve->count; i += 2) { /* edges of the pen: upper and lower */
+    for (uint32_t i = 0; i < curve->count; i += 2) { /* upper and lower edges of the stroke */
         const mv_point *edge = &scene->points[curve->first + i];
         top = fminf(top, edge[0].y);
         half = fminf(half, (edge[1].y - edge[0].y) / 2);
@@ -87,7 +87,7 @@ LongTest(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
     }
 }
 
-/* The texts of the legend and the tip do not meet others. */
+/* The texts of the legend and the tip do not overlap others. */
 LongTest(compare, texts_are_readable)
 {
     mv_view *view = pair("leak_in_training", "gpt_train");
@@ -122,7 +122,7 @@ Test(compare, the_tip_has_the_value_at_that_place)
     move.y = pane->plot.y + pane->plot.h - 8;
     mv_view_input(view, &move);
     const mv_scene *scene = mvt_view_frame(view);
-    /* The event of this column that the tip is about: the highest. */
+    /* The event of this column that the tip describes: the highest. */
     double place =
         mv_pyramid_range(&view->levels,
                          mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
@@ -137,8 +137,8 @@ Test(compare, the_tip_has_the_value_at_that_place)
 
 /* ---- alignment ---------------------------------------------------------------------------- */
 
-/* A device whose `steps` steps of `step` events begin at `begin` microseconds; the second half of a
- * step's events frees what the first half allocates. */
+/* A device with `steps` steps of `step` events, beginning at `begin` microseconds; the second half
+ * of a step's events frees the blocks that the first half allocates. */
 static mvt_trace *stepping(uint32_t steps, uint32_t step, int64_t begin, int64_t us)
 {
     mvt_trace *t = mvt_new();
@@ -220,7 +220,7 @@ Test(compare, the_key_cycles_through_possible_values)
     }
 }
 
-/* A recording that ends early is not drawn as if it went on. */
+/* A recording that ends early is not drawn as if it continued. */
 Test(compare, nothing_is_shown_after_the_end)
 {
     mv_view *view = stepping_pair(stepping(8, 8, 1000, 10), stepping(2, 8, 1000, 10));

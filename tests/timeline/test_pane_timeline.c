@@ -1,5 +1,5 @@
-/* The timeline pane as a user has it: the item under the pointer, compared with a literal stack,
- * the effects of inputs and commands, and legible texts. */
+/* The timeline pane for its user: the item under the pointer, compared with a literal stack, the
+ * effects of inputs and commands, and legible texts. */
 #include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
@@ -70,7 +70,7 @@ static void check_hits(mv_view *view)
             uint32_t found = literal_hit(p.index, p.rows->only, event, (uint64_t)byte);
             if (hit.rank == found)
                 hits += found != MV_NO_ROW;
-            else /* the byte is at the border of two */
+            else /* the byte is at the border of two rows */
                 cr_assert_neq(
                     literal_hit(p.index, p.rows->only, event, (uint64_t)fmax(0, byte - p.at.dy)),
                     literal_hit(p.index, p.rows->only, event, (uint64_t)(byte + p.at.dy)),
@@ -239,7 +239,7 @@ Test(pane_timeline, an_interval_adds_up)
     cr_assert_eq(view->now->to, view->now->b);
 }
 
-/* The middle was cut out of the sums: "+174 Mi\xe2\x80\xa6n 210". */
+/* The middle of the sums was once cut out: "+174 Mi\xe2\x80\xa6n 210". */
 LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -259,7 +259,7 @@ LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
     }
 }
 
-/* As in Perfetto: an area that is selected has its table at once. */
+/* As in Perfetto, selecting an area shows its table at once. */
 Test(pane_timeline, a_selected_interval_opens_its_table)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -272,7 +272,7 @@ Test(pane_timeline, a_selected_interval_opens_its_table)
     cr_expect_eq(view->now->table_kind, MV_LISTING_LINES);
     mv_view_frame(view, 1280, 720, 0);
     cr_expect(mvt_scene_says(&view->ui.scene, "all lines"));
-    do_it(view, MV_DO_back); /* the interval and the tab are one place */
+    do_it(view, MV_DO_back); /* Back undoes the interval and the tab together */
     cr_expect_not(view->now->has_interval);
     cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
     do_it(view, MV_DO_forward);
@@ -421,7 +421,7 @@ static uint32_t mixed(uint32_t colour, uint32_t with, uint32_t part)
     return all;
 }
 
-/* Whether it is the colour of some row, or of one as every other row and as an edge has it. */
+/* Whether it is the colour of some row, or of a row shaded as every other row or as an edge. */
 static bool is_of_row(const mv_view *view, uint32_t pixel)
 {
     static uint32_t known[4096], count;

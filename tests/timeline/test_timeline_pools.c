@@ -1,5 +1,5 @@
-/* The timeline by pool in the viewer: its levels equal the device's, and it answers the pointer and
- * the search. */
+/* The timeline by pool in the viewer: its levels equal the device's, and it reacts to the pointer
+ * and the search. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/timeline/plot.h"
@@ -91,7 +91,7 @@ static uint64_t allocated_in(const mv_pools_answer *a)
     return bytes;
 }
 
-/* Groups that have bytes in their colour. */
+/* The number of groups with bytes in their colour. */
 static uint32_t coloured_in(const mv_pools_answer *a)
 {
     uint64_t bytes[MV_POOL_GROUPS] = {0};
@@ -113,7 +113,7 @@ Test(timeline_pools, a_heap_without_events_has_its_colours)
     cr_expect_gt(coloured_in(answer_of(view)), 0);
 }
 
-/* Isolated hits are alone, also here; highlighted ones keep the others in grey. */
+/* Isolated hits are shown alone here, too; with highlighted hits the others are grey. */
 Test(timeline_pools, follows_the_search)
 {
     mv_view *view = pools_of("gpt_train");

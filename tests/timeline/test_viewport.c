@@ -14,7 +14,7 @@ typedef struct {
     uint64_t random;
 } stand;
 
-/* Times repeat, leap and now and then go backwards. */
+/* Times repeat, leap, and sometimes decrease. */
 static void scatter_times(mv_events *e, uint64_t *random)
 {
     int64_t at = 1000000;
@@ -50,7 +50,7 @@ static void each_stand(void (*check)(stand *s))
         }
 }
 
-/* From 0 to below 1. */
+/* In [0, 1). */
 static double share(stand *s)
 {
     return mvt_random(&s->random, 1u << 31) / 2147483648.0;
@@ -102,7 +102,7 @@ static void check_zoom(stand *s)
         double fixed = x0 + x * (x1 - x0);
         cr_assert(z.from >= 0 && z.to <= s->scale.events && z.from < z.to);
         if (z0 > mv_timescale_at(&s->scale, 0) + 1e-6 &&
-            z1 < s->scale.length - 1e-6) /* no end is in the way */
+            z1 < s->scale.length - 1e-6) /* neither end is in the way */
             cr_assert_float_eq((fixed - z0) / (z1 - z0), x, 1e-6);
     }
 }

@@ -25,7 +25,7 @@ static mv_levels levels_after(const run *r, uint32_t event)
     return event == MV_BEFORE ? r->truth.before : r->truth.levels[event];
 }
 
-/* Whether the block sizes of this run are all known; a heap that was in use may leave doubts. */
+/* Whether all block sizes of this run are known; a heap in use at the start may leave doubts. */
 static bool is_exact(const run *r)
 {
     return r->lives.doubts.inexact_blocks == 0;
@@ -54,7 +54,7 @@ static void expect_levels(const run *r, uint32_t event, mv_levels found)
     cr_expect_eq(found.active, truth.active, "event %u", event);
 }
 
-/* The rows that are alive, summed: the same levels once more. */
+/* The sum of the live rows gives the same levels. */
 static mv_levels sum_alive(const run *r, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives.allocs;
@@ -80,7 +80,7 @@ static uint64_t height(mv_levels levels, bool reserved)
     return reserved ? levels.reserved : levels.allocated;
 }
 
-/* The first highest moment of a window, by looking at each. */
+/* The first highest moment of a window, by a pass over all moments. */
 static uint32_t slow_peak(const run *r, mv_window window, bool reserved)
 {
     uint32_t best = window.first - 1;
@@ -135,7 +135,7 @@ Test(moment, peak_is_that_of_the_totals)
     cr_expect_eq(reserved.bytes.reserved, totals.peak.bytes.reserved);
 }
 
-/* As MV_ALL_EVENTS is, and as a window is that begins after the last event. */
+/* As MV_ALL_EVENTS does, and as a window does that begins after the last event. */
 Test(moment, a_window_may_be_longer_than_the_trace)
 {
     static const char *const names[] = {"peak", "reserved-peak", "end"};

@@ -97,7 +97,7 @@ static void expect_same_levels(const mv_levels *a, const mv_levels *b, const cha
     cr_expect_eq(a->reserved, b->reserved, "%s: reserved", what);
 }
 
-/* Truth counts the current device of the process, which is 0 in all of them. */
+/* The truth counts the process's current device, which is 0 in all of them. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     cJSON *truth = truth_of(name);
@@ -115,7 +115,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-/* PyTorch counts a retry for a request that fails in the end, too. */
+/* PyTorch also counts a retry for a request that fails in the end. */
 static void expect_requests(const char *name)
 {
     cJSON *truth = truth_of(name);
@@ -145,7 +145,7 @@ Test(totals, real_snapshots_have_pytorchs_own_figures)
 }
 
 /* `marks` are memory_allocated() and memory_reserved() after each step: each pair must occur in the
- * series, in that order. Figures measured before the first event do not count. */
+ * series, in that order. Figures from before the first event do not count. */
 static void expect_marks(const cJSON *truth, const char *name, const mv_series *series)
 {
     const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
@@ -333,7 +333,7 @@ static void check_skipped(mvt_heap_opts opts)
         char what[64];
         for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++)
             skip |= (set >> i & 1) << actions[i];
-        /* where nothing ends in the file, nothing shows that something ended before it */
+        /* if nothing ends in the file, nothing shows that something ended before it */
         bool has_ends = (set & 6) != 6;
         for (uint32_t part = 0; part < 1u + has_ends; part++) {
             mv_trace less = skipped(mvt_arena(t), trace, skip, part ? cut : 0);
@@ -399,8 +399,8 @@ Test(totals, deferred_free_ends_allocated_before_active_and_requested)
 
 enum { KEPT_REQUESTED = 1, KEPT_COMPLETED = 2 };
 
-/* 1,024 bytes wait for a stream while 512 are allocated, as a file has it that keeps some events.
- */
+/* 1,024 bytes wait for a stream while 512 are allocated, in a file that contains only some of
+ * the events. */
 static result waiting_beside_another(unsigned kept)
 {
     mvt_trace *t = mvt_new();
@@ -460,7 +460,7 @@ Test(totals, without_free_completed_active_and_requested_are_lower_bounds)
     cr_expect(strstr(r.totals.audit.notes[0], "has no free_completed"));
 }
 
-/* The true peaks are 1,024 bytes allocated, 1,536 requested; here both are the latter. */
+/* The true peaks are 1,024 bytes allocated and 1,536 bytes requested; here both are 1,536. */
 Test(totals, without_frees_no_peak_is_a_lower_bound)
 {
     result r = waiting_beside_another(0);
@@ -471,8 +471,8 @@ Test(totals, without_frees_no_peak_is_a_lower_bound)
     cr_expect_eq(r.totals.audit.residual, 0);
 }
 
-/* Event 0 completes a free that was asked for before it. 4 MiB were never exceeded in the run: b
- * was allocated while a waited. */
+/* Event 0 completes an earlier free request. The run never exceeded 4 MiB: b was allocated while
+ * a waited. */
 Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
 {
     mvt_trace *t = mvt_new();
@@ -490,8 +490,7 @@ Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
     cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_LEAST);
 }
 
-/* Without any segment event and with all segments gone at the end, nothing shows the reserved
- * memory. */
+/* Without any segment event and without segments at the end, nothing shows the reserved memory. */
 Test(totals, segments_of_blocks_without_segments_are_unknown)
 {
     mvt_trace *t = mvt_new();
@@ -506,8 +505,8 @@ Test(totals, segments_of_blocks_without_segments_are_unknown)
     cr_expect(r.lives.is_missing_segment_events);
 }
 
-/* Two segments of which only the end is in the file: one after the other. A block from before the
- * first event in both of them shows that they were there at once. */
+/* Two segments, only the ends of which are in the file, one after the other. A block in each of
+ * them from before the first event shows that both existed at once. */
 static result ended_segments(bool is_shown)
 {
     mvt_trace *t = mvt_new();
@@ -534,8 +533,8 @@ Test(totals, segments_that_only_their_ends_show_may_follow_each_other)
     cr_expect_eq(r.totals.audit.peak.reserved, MV_BOUND_LEAST);
 }
 
-/* Without its segment_free the first one is held to the end, as far as the events show, and others
- * may have ended before the first event. */
+/* Without its segment_free the first segment seems to exist to the end, and others may have ended
+ * before the first event. */
 Test(totals, a_segment_missing_from_the_final_heap_makes_reserved_uncertain)
 {
     mvt_trace *t = mvt_new();
@@ -578,7 +577,7 @@ Test(totals, without_a_final_heap_the_current_figures_come_from_the_events)
     cr_expect(strstr(lives.history_why, "no final heap"), "%s", lives.history_why);
 }
 
-/* A file without the key is different from one with an empty heap, also after conversion. */
+/* A file without the key differs from a file with an empty heap, also after conversion. */
 Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
 {
     static const char *const as[] = {"msgpack", "bin"};
@@ -616,8 +615,8 @@ Test(totals, private_pools_have_rows_of_their_own)
     cr_expect_eq(r.totals.kinds[MV_SEGMENT_SMALL].peak.bytes.allocated, 1536);
 }
 
-/* A file without pools has rows of unknown pools; if it names a pool, released memory is counted in
- * the default pool. */
+/* A file without pools has rows of unknown pools; if it names a pool, released memory counts in the
+ * default pool. */
 Test(totals, pools_missing_from_the_file_are_unknown)
 {
     for (int has_pools = 0; has_pools < 2; has_pools++) {
@@ -696,8 +695,8 @@ static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint
     return cut;
 }
 
-/* The levels must equal those of the whole trace; block sizes that cannot be known are at most 1
- * MiB too small each. */
+/* The levels must equal those of the whole trace; each block whose size cannot be known is at most
+ * 1 MiB too small. */
 static void expect_tail(const mv_lives *cut, const mv_series *tail, const mv_series *whole,
                         const char *what)
 {
