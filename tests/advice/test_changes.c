@@ -28,7 +28,7 @@ Test(changes, without_any_allocation_nothing_is_allocated)
     cr_expect_eq(peak_of("--drop 'size>0'", "peak_allocated"), 0);
 }
 
-Test(changes, a_change_that_changes_nothing_gives_the_recorded_run)
+Test(changes, a_change_without_effect_gives_the_recorded_run)
 {
     static const char *const idle[] = {"--scale 'size>0=1'", "--drop no_such_line",
                                        "--free-early no_such_line", "--one-stream"};
@@ -72,7 +72,7 @@ Test(changes, the_cache_is_emptied_where_a_step_holds_least)
     }
 }
 
-Test(changes, all_of_a_command_line_make_one_run_under_each_setting)
+Test(changes, all_changes_of_a_command_line_make_one_run_under_each_setting)
 {
     cJSON *report =
         mvt_json_here(0, "$MEMVIZ whatif --json --drop no_such_line --half no_such_line --conf "

@@ -181,7 +181,7 @@ static const struct {
 
 /* The number counts the findings that report a problem. Every tab shows it, and a click on it shows
  * the reports. */
-LongTest(headline, badge_of_the_viewer)
+LongTest(headline, the_viewers_badge_counts_the_problems)
 {
     for (size_t i = 0; i < sizeof badges / sizeof *badges; i++) {
         mv_view *view = mvt_view(badges[i].name);

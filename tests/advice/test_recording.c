@@ -54,7 +54,7 @@ static mv_recording_contents describe(const mv_trace *trace)
 }
 
 /* A CuPy program: CUDA calls, and no PyTorch events. */
-Test(recording, calls_without_pytorch)
+Test(recording, calls_without_pytorch_are_described)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -79,7 +79,7 @@ static bool shows(const mv_view *view, const char *words)
 }
 
 /* The viewer opens on the memory that the calls got. */
-LongTest(recording, viewer_of_calls_without_pytorch)
+LongTest(recording, the_viewer_opens_on_calls_without_pytorch)
 {
     static const float widths[] = {800, 1280, 3840};
     mvt_calls *c = mvt_calls_new();
@@ -97,7 +97,7 @@ LongTest(recording, viewer_of_calls_without_pytorch)
 }
 
 /* An event in a trace without a single frame: the advice is about stacks. */
-Test(recording, no_stacks)
+Test(recording, missing_stacks_get_advice)
 {
     mvt_trace *t = mvt_new();
     bool is_said = false;
@@ -114,7 +114,7 @@ Test(recording, no_stacks)
                      "");
 }
 
-Test(recording, nothing_at_all)
+Test(recording, an_empty_recording_gets_advice)
 {
     mv_recording_contents out = describe(mvt_calls_done(mvt_calls_new()));
 

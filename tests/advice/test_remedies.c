@@ -28,7 +28,7 @@ Test(remedies, a_setting_that_reaches_the_target_is_cheapest)
     cr_expect_leq(mvt_json_number(first_of(target), "peak_reserved"), 200 * (double)MIB);
 }
 
-Test(remedies, where_no_setting_can_a_change_of_the_code_is_named)
+Test(remedies, a_code_change_is_named_where_no_setting_suffices)
 {
     cJSON *target = target_of("1000MiB", "$SNAPS/gpt_train.pickle"), *row;
     bool has_reached = true;
@@ -115,7 +115,7 @@ Test(remedies, the_report_on_a_failure_names_the_cheapest)
     }
 }
 
-Test(remedies, a_leak_and_a_program_without_activations_have_none)
+Test(remedies, a_leak_and_a_program_without_activations_have_no_remedy)
 {
     cr_expect(cJSON_IsNull(
         cJSON_GetObjectItem(last_oom("$SNAPS/../oom/resnet-leakoom.pickle.zst"), "remedy")));

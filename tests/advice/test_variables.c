@@ -7,7 +7,7 @@
 #define MODULE            "forward:/usr/lib/python3/site-packages/torch/nn/modules/linear.py:9;"
 #define LAYER(line, rest) rest "forward:block.py:" line ";forward:model.py:20;main:train.py:3"
 
-Test(variables, end_with_the_function_that_may_hold_them)
+Test(variables, variables_end_with_the_function_that_may_hold_them)
 {
     static const struct {
         const char *stack;

@@ -62,7 +62,7 @@ Test(whatif, given_settings_stay_in_order)
 }
 
 /* A max_split_size above every block is not replayed again; a replay would give the same result. */
-Test(whatif, settings_that_cannot_matter_give_the_same)
+Test(whatif, settings_without_effect_give_the_same_result)
 {
     static const char *const confs[] = {"", "max_split_size_mb:200"};
     mv_replay_opts opts = {.conf = mv_alloc_conf_default()};
@@ -154,7 +154,7 @@ Test(whatif, a_request_refused_by_a_lowered_limit_is_unknown)
 }
 
 /* Within a limit that the user gives, the recorded settings may fail again or not. */
-Test(whatif, a_given_limit_decides)
+Test(whatif, a_given_limit_decides_which_requests_fail)
 {
     question q;
 
@@ -247,7 +247,7 @@ Test(whatif, memory_that_others_hold_counts)
     cr_expect_eq(q.found.advice_count, 0);
 }
 
-Test(whatif, refuses_advice_when_the_peak_was_made_before)
+Test(whatif, advice_is_refused_when_the_peak_is_from_before_the_events)
 {
     question q;
 
@@ -259,7 +259,7 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
 }
 
 /* Settings that the user names are replayed, however low the confidence. */
-Test(whatif, a_figure_of_low_trust_is_shown_but_not_advised)
+Test(whatif, a_figure_of_low_confidence_is_shown_but_not_advised)
 {
     static const char *const confs[] = {"", "expandable_segments:True"};
     question q;
@@ -273,7 +273,7 @@ Test(whatif, a_figure_of_low_trust_is_shown_but_not_advised)
 }
 
 /* The time of a free does not affect the reserved bytes: a replay without it is equally certain. */
-Test(whatif, frees_that_are_one_event_change_no_trust)
+Test(whatif, frees_of_one_event_do_not_lower_the_confidence)
 {
     mv_trace trace = mvt_load(mvt_memory(), "ring");
     mv_events events = mv_trace_events(&trace, 0);
@@ -294,7 +294,7 @@ Test(whatif, frees_that_are_one_event_change_no_trust)
     cr_expect_eq(q.found.trials.trust, MV_TRUST_FAIR, "%s", q.found.trials.trust_why);
 }
 
-LongTest(whatif, with_late_history_it_states_its_certainty)
+LongTest(whatif, late_history_lowers_the_stated_certainty)
 {
     question q;
 
@@ -336,7 +336,7 @@ Test(whatif, without_events_there_is_no_answer)
 }
 
 /* An allocator other than PyTorch's: each allocation at an address of its own. */
-Test(whatif, refuses_advice_when_nothing_is_predicted)
+Test(whatif, advice_is_refused_when_nothing_is_predicted)
 {
     mvt_trace *t = mvt_new();
     question q;
@@ -384,7 +384,7 @@ Test(alloc_conf, settings_that_pytorch_accepts_are_accepted)
 }
 
 /* Every key of every release from 1.13 to 2.14, from PyTorch's documentation and parsers. */
-Test(alloc_conf, every_key_of_every_release_is_taken)
+Test(alloc_conf, every_key_of_every_release_is_accepted)
 {
     static const char *const texts[] = {
         "max_split_size_mb:64",
@@ -481,7 +481,7 @@ Test(alloc_conf, settings_that_pytorch_refuses_are_named)
     }
 }
 
-Test(alloc_conf, prints_the_parsed_expression)
+Test(alloc_conf, the_parsed_expression_is_printed)
 {
     static const char *const texts[] = {
         "",

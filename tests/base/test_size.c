@@ -83,7 +83,7 @@ Test(size, sizes_are_read_in_every_unit)
         cr_expect(!mv_size_parse(bad[i], &bytes), "%s", bad[i]);
 }
 
-Test(size, signs_and_percentages)
+Test(size, signs_and_percentages_are_printed)
 {
     char text[MV_SIZE_TEXT];
 
@@ -99,7 +99,7 @@ Test(size, signs_and_percentages)
     cr_expect_str_eq(mv_percent_text(text, 0, 0), "0 %");
 }
 
-Test(nearest, distance)
+Test(nearest, distance_counts_edits)
 {
     cr_expect_eq(mv_word_distance("trace", "trace"), 0);
     cr_expect_eq(mv_word_distance("tarce", "trace"), 1);
@@ -109,7 +109,7 @@ Test(nearest, distance)
     cr_expect_eq(mv_word_distance("leaks", "stats"), 3);
 }
 
-Test(nearest, takes_the_best_and_nothing_far)
+Test(nearest, the_best_word_is_taken_and_no_distant_one)
 {
     mv_nearest nearest = {0};
 

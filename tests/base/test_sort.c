@@ -184,7 +184,7 @@ static void check_all(mv_arena *arena)
     }
 }
 
-LongTest(sort, with_memory_rows_are_as_a_slow_stable_sort_has_them)
+LongTest(sort, with_memory_the_order_is_that_of_a_slow_stable_sort)
 {
     mv_arena *arena = mvt_arena_of(64 << 20);
 
@@ -228,7 +228,7 @@ static int compare_wide(const void *a, const void *b, const void *context)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-Test(sort, rows_of_any_size)
+Test(sort, rows_may_have_any_size)
 {
     enum { COUNT = 200 };
     for (uint32_t round = 0; round < 2; round++) {
@@ -251,7 +251,7 @@ Test(sort, rows_of_any_size)
     }
 }
 
-Test(sort, columns)
+Test(sort, columns_are_sorted_together)
 {
     static const uint32_t counts[] = {0, 1, 2, 25, 1000, 70000};
     mv_arena *arena = mvt_arena_of(64 << 20);

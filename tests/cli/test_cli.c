@@ -119,7 +119,7 @@ LongTest(cli, good_usage_has_its_output)
 }
 
 /* `$MEMVIZ --json leaks FILE` once ran triage on a file called "leaks". */
-Test(cli, options_before_a_command_are_its_own)
+Test(cli, options_before_a_command_belong_to_the_command)
 {
     static const mvt_expected_run all[] = {
         {"$MEMVIZ --json leaks $SNAPS/mempool.pickle", 0, "\"command\":\"leaks\"", NULL},
@@ -351,7 +351,7 @@ Test(cli, man_page_names_the_commands_of_each_gate)
     }
 }
 
-Test(cli, completion_names_everything)
+Test(cli, completion_offers_every_command_and_option)
 {
     mvt_run r = mvt_here("$MEMVIZ completion words -- ''");
 

@@ -176,7 +176,7 @@ Test(control, another_user_is_refused)
     close_server(&s);
 }
 
-Test(control, without_a_descriptor_for_a_client_others_are_not_polled_for)
+Test(control, without_a_free_descriptor_no_client_is_polled_for)
 {
     server s = {.control = {.socket = 5, .is_full = true}};
     struct pollfd fds[MV_CONTROL_FDS];

@@ -45,7 +45,7 @@ Test(convert, plain_equals_the_output_of_python)
     }
 }
 
-Test(convert, reports_its_actions)
+Test(convert, conversion_reports_its_actions)
 {
     static const mvt_expected_run all[] = {
         {"$SNAPS/gpt_train.pickle x.bin", 0, "x.bin: 6562 events, 577 KiB to ", ""},
@@ -89,7 +89,7 @@ Test(convert, names_without_a_known_ending_are_refused)
     MVT_EXPECT_RUNS("$MEMVIZ convert %s; status=$?; ls; exit $status", all);
 }
 
-Test(convert, failure_leaves_nothing)
+Test(convert, a_failed_conversion_leaves_no_file)
 {
     static const mvt_expected_run all[] = {{"head -c 5000 $SNAPS/oom.pickle >cut; $MEMVIZ convert "
                                             "cut x.bin; s=$?; rm cut; ls; exit $s",
@@ -101,7 +101,7 @@ Test(convert, failure_leaves_nothing)
 }
 
 /* The input is read to its end before the output replaces it. */
-Test(convert, not_in_place)
+Test(convert, a_file_is_not_converted_in_place)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert -q - x.bin <$SNAPS/oom.pickle; cp x.bin y.bin;"
                        "$MEMVIZ convert -q x.bin x.bin; s=$?; cmp x.bin y.bin; $MEMVIZ dump x.bin;"

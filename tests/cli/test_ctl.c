@@ -89,7 +89,7 @@ Test(ctl, pause_and_resume_alternate)
                "the recording is paused already");
 }
 
-Test(ctl, a_snapshot_is_a_recording_of_its_own)
+Test(ctl, a_snapshot_is_a_separate_recording)
 {
     expect(
         WHILE_RUNNING("mkdir out; cd out; $MEMVIZ ctl $P snapshot now.bin >said; cd ..; "
@@ -124,7 +124,7 @@ Test(ctl, wrong_words_are_wrong_usage)
                "process 2147483647 was not");
 }
 
-Test(ctl, the_program_goes_on_without_its_launcher)
+Test(ctl, the_program_continues_without_its_launcher)
 {
     expect_err(WHILE_RUNNING("kill -9 $L; while kill -0 $L 2>no; do wait $L; done; "
                              "$MEMVIZ ctl $P mark x; touch enough; exit"),

@@ -144,7 +144,7 @@ LongTest(gate, an_unknown_answer_fails_unless_allowed)
 
 /* A dump of another process, or from before the work began. Triage used to let every gate pass, and
  * so did all commands for a file without a device. */
-LongTest(gate, a_file_with_nothing_in_it_passes_none)
+LongTest(gate, an_empty_file_passes_no_gate)
 {
     static const char *const files[] = {"{\"segments\": [], \"device_traces\": [[]]}",
                                         "{\"segments\": [], \"device_traces\": [[]] * 8}",

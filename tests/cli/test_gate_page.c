@@ -81,7 +81,7 @@ Test(gate_page, markdown_needs_no_gate)
 }
 
 /* File names are untrusted. */
-Test(gate_page, names_are_no_markup)
+Test(gate_page, names_are_not_markup)
 {
     static const char line[] = "N='a`|<b>&\"``.pickle'; cp $SNAPS/leak_cycle.pickle \"$N\"; "
                                "$MEMVIZ leaks --fail-on leak --format %s \"$N\"";
@@ -93,7 +93,7 @@ Test(gate_page, names_are_no_markup)
     cr_expect_null(strstr(r.out, "<b>"));
 }
 
-Test(gate_page, options_that_do_not_fit_are_wrong_usage)
+Test(gate_page, conflicting_options_are_wrong_usage)
 {
     static const mvt_expected_run all[] = {
         {"leaks --format junit a", 2, NULL,

@@ -79,7 +79,7 @@ static uint32_t rows_in(const char *text)
     return rows;
 }
 
-Test(memory, limit_and_depth_leave_out_the_smaller_and_the_deeper_rows)
+Test(memory, limit_and_depth_omit_small_and_deep_rows)
 {
     mvt_run all = mvt_here("$MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle");
     mvt_run usual = mvt_here("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
@@ -123,7 +123,7 @@ Test(memory, a_filter_leaves_a_smaller_tree)
     cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(get(json, "devices"), 0), "bytes"), 335675392);
 }
 
-Test(memory, colour_is_as_everywhere)
+Test(memory, colours_follow_the_general_rules)
 {
     cr_expect_null(strchr(mvt_here("$MEMVIZ memory $SNAPS/mlp_train.pickle").out, 033));
     cr_expect_not_null(

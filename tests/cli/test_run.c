@@ -34,7 +34,7 @@ static void expect_err(const char *command, int status, const char *part)
 
 /* ---- the program is unchanged ----------------------------------------------------------- */
 
-Test(run, status_is_the_programs)
+Test(run, the_status_is_the_programs)
 {
     expect("$MEMVIZ run -q -- true", 0, "");
     expect("$MEMVIZ run -q -- sh -c 'exit 7'", 7, "");
@@ -43,7 +43,7 @@ Test(run, status_is_the_programs)
     expect("$MEMVIZ run -q $MARKING kill 15", 143, "");
 }
 
-Test(run, a_program_that_cannot_be_started_has_a_shells_status)
+Test(run, a_program_that_cannot_be_started_has_the_status_of_a_shell)
 {
     expect_err("$MEMVIZ run -- no-such-program", 127, "no-such-program: No such file");
     expect_err("$MEMVIZ run ./no/such/program", 127, "No such file");
@@ -75,7 +75,7 @@ Test(run, options_after_the_program_belong_to_the_program)
     expect("$MEMVIZ run -q echo -q --json -o x -- y", 0, "-q --json -o x -- y\n");
 }
 
-Test(run, signals_are_as_they_were)
+Test(run, signal_dispositions_are_unchanged)
 {
     expect("$MARKING signals >bare; $MEMVIZ run -q $MARKING signals >under; cmp bare under", 0, "");
     expect("trap '' PIPE CHLD INT TERM; $MARKING signals >bare;"
@@ -97,7 +97,7 @@ Test(run, sigterm_reaches_the_program)
         0, "5\nup\ncaught\n");
 }
 
-Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
+Test(run, an_interrupt_from_the_terminal_does_not_end_the_launcher)
 {
     /* Sent to both, as a terminal does: of two pending signals, INT is delivered first. */
     expect("env --default-signal setsid $MEMVIZ run -q sh -c 'trap \"\" INT; "
@@ -199,7 +199,7 @@ Test(run, an_empty_recording_has_a_reason)
                "nothing was recorded");
 }
 
-Test(run, a_scripts_interpreter_is_looked_at)
+Test(run, a_scripts_interpreter_is_checked)
 {
     /* A program whose loader has musl's name, which would refuse the shim. */
     expect(
@@ -237,7 +237,7 @@ Test(run, the_result_is_a_capture_that_can_be_read)
         0, "1\n");
 }
 
-Test(run, the_devices_that_the_process_sees_are_a_fact)
+Test(run, the_visible_devices_are_recorded_as_a_fact)
 {
     expect("CUDA_VISIBLE_DEVICES=3,1 $MEMVIZ run -q -o a.bin $MARKING mark x; "
            "$MEMVIZ info --json a.bin | grep -o '\"cuda_visible_devices\",\"value\":\"[^\"]*'",
@@ -265,7 +265,7 @@ Test(run, the_lowest_rank_keeps_the_name)
            0, "a.N.bin\na.bin\na.r1.bin\n1\n1\n");
 }
 
-Test(run, a_launcher_for_each_rank_does_not_overwrite)
+Test(run, one_launcher_for_each_rank_overwrites_nothing)
 {
     expect("RANK=1 $MEMVIZ run -q -o a.bin $MARKING mark one; RANK=0 $MEMVIZ run -q -o a.bin "
            "$MARKING mark zero; ls; $MEMVIZ dump a.bin | grep -c '^mark.*zero'",
@@ -353,7 +353,7 @@ static void expect_refused(const char *alloc_nodes, const char *why)
     cr_assert_not_null(strstr(run.err, why), "%s: %s", alloc_nodes, run.err);
 }
 
-Test(run, files_that_others_put_there_are_not_taken)
+Test(run, files_of_other_users_are_refused)
 {
     expect_refused("mkfifo $f", "not a regular file");
     expect_refused("mkdir $f", "not a regular file");
@@ -381,7 +381,7 @@ Test(run, a_process_that_stays_is_noticed_with_any_file_name)
            0, "1\n1\n");
 }
 
-Test(run, a_process_with_a_number_of_its_own_is_finalised)
+Test(run, a_process_in_its_own_pid_namespace_is_finalised)
 {
     mvt_run run = run_sh("unshare -fp true 2>/dev/null || { echo a.bin; exit; }; "
                          "$MEMVIZ run -q -o a.bin unshare -fp $MARKING mark x; ls");
@@ -390,7 +390,7 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
 }
 
 /* A daemon's events after the program's end stay in its live file. */
-Test(run, a_process_that_goes_on_without_a_file_is_named)
+Test(run, a_process_that_continues_without_a_file_is_named)
 {
     mvt_run run = run_sh(
         "$MEMVIZ run -o a.bin -- sh -c '{ until [ -e enough ]; do sleep 0.05; done; $MARKING mark "
@@ -433,7 +433,7 @@ Test(run, a_program_with_few_open_files_runs_without_being_recorded)
 
 /* As if the process was killed after its space was allocated and before it wrote anything. A file
  * with contents is kept. */
-Test(run, a_file_without_anything_is_removed)
+Test(run, an_empty_file_is_removed)
 {
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
            "dd if=/dev/zero of=$f bs=64k count=128 conv=notrunc 2>/dev/null; done' 2>&1 | "

@@ -5,7 +5,7 @@
 
 #include "tests/fixture/fixture_program.h"
 
-Test(terms, are_words_in_alphabetical_order)
+Test(terms, terms_are_in_alphabetical_order)
 {
     for (const mv_term *t = mv_terms; t->name; t++) {
         cr_assert_eq(strspn(t->name, "abcdefghijklmnopqrstuvwxyz-_"), strlen(t->name), "%s",
@@ -17,7 +17,7 @@ Test(terms, are_words_in_alphabetical_order)
     cr_assert_null(mv_term_find("no-such-term"));
 }
 
-Test(terms, are_explained_in_one_to_three_sentences)
+Test(terms, terms_are_explained_in_one_to_three_sentences)
 {
     for (const mv_term *t = mv_terms; t->name; t++) {
         size_t length = strlen(t->meaning);
@@ -73,7 +73,7 @@ static char *glossary(void)
 }
 
 /* MV_BLESS=1 writes docs/glossary.md. */
-Test(terms, glossary_has_them_all)
+Test(terms, the_glossary_has_all_terms)
 {
     const char *path = MV_SOURCE_DIR "/docs/glossary.md";
     char *made = glossary();

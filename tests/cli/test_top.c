@@ -34,7 +34,7 @@ Test(top, lines_add_up_to_allocated_bytes)
     cr_expect(cJSON_IsNull(mvt_member(device, "used")));
 }
 
-Test(top, older_omits_young_blocks)
+Test(top, the_option_older_omits_young_blocks)
 {
     const cJSON *device = device_of(
         mvt_json_here(0, "$MEMVIZ top --json --older 200ms $SNAPS/leak_in_training.pickle"), 0);
@@ -131,7 +131,7 @@ Test(top, a_process_without_a_recording_is_an_error)
 }
 
 /* The stored verdict is replaced by a wrong one, which shows whether it is computed again. */
-Test(top, a_verdict_is_found_again_for_new_records_alone)
+Test(top, a_verdict_is_computed_again_only_for_new_records)
 {
     mv_cli cli = {.command = mv_command_find("top"), .budget.limit = (uint64_t)1 << 30};
     mvt_live *l = mvt_live_new();

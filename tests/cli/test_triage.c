@@ -36,7 +36,7 @@ static uint32_t lines_of(const char *text)
     return lines;
 }
 
-LongTest(triage, is_one_screen)
+LongTest(triage, triage_fits_one_screen)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=80 $MEMVIZ %s.pickle", names[i]);
@@ -78,7 +78,7 @@ Test(triage, a_limit_between_bounds_has_no_share)
 
 /* More was reserved before a limit was lowered, or before others took the device's
  * remaining memory. */
-Test(triage, no_share_is_above_all_of_it)
+Test(triage, no_share_exceeds_100_percent)
 {
     static const uint64_t free_bytes[] = {4 * GIB, 4 * MIB};
     static const char *const said[] = {"a limit of at least 64.0 MiB and below 84.0 MiB",
@@ -131,7 +131,7 @@ static void check_verdicts(const char *name, const cJSON *triage, const cJSON *f
         cr_expect_str_eq(text, mvt_json_text(own, "history"), "%s", name);
 }
 
-LongTest(triage, verdicts_are_those_of_the_reports)
+LongTest(triage, verdicts_equal_those_of_the_reports)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const cJSON *triage = mvt_json_here(0, "$MEMVIZ --json $SNAPS/%s.pickle", names[i]), *row;
@@ -141,7 +141,7 @@ LongTest(triage, verdicts_are_those_of_the_reports)
     }
 }
 
-Test(triage, the_floor_is_that_of_its_report)
+Test(triage, the_floor_equals_that_of_its_report)
 {
     static const char *const with[] = {"frag_pinned_by_small", "streams", "gpt_train"};
 
@@ -167,7 +167,7 @@ Test(triage, a_file_without_events_has_no_floor)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "floor")));
 }
 
-Test(triage, the_most_serious_is_first)
+Test(triage, the_most_serious_finding_is_first)
 {
     static const char *const first[][2] = {{"oom_fragmented", "oom"},
                                            {"leak_in_training", "leaks"},
@@ -206,7 +206,7 @@ static void expect_status(int status, const char *arguments)
     cr_expect((status >= 3) == (strstr(r.err, "--fail-on") != NULL), "%s: %s", arguments, r.err);
 }
 
-LongTest(triage, gates_are_those_of_the_reports)
+LongTest(triage, gates_equal_those_of_the_reports)
 {
     expect_status(3, "--fail-on any,known leak_in_training.pickle");
     expect_status(3, "--fail-on leak leak_in_training.pickle");
@@ -223,7 +223,7 @@ LongTest(triage, gates_are_those_of_the_reports)
 
 /* ---- files, folders, typical mistakes ----------------------------------------------------- */
 
-Test(triage, several_files_and_folders)
+Test(triage, several_files_and_folders_are_read)
 {
     mvt_run r = mvt_sh(
         "mkdir runs; cp $SNAPS/graphs.pickle runs/rank10.pickle; "
@@ -255,7 +255,7 @@ static void expect_said(const char *arguments, int status, const char *text)
     cr_expect(strstr(status ? r.err : r.out, text), "%s: %s%s", arguments, r.out, r.err);
 }
 
-LongTest(triage, attempts_of_a_user)
+LongTest(triage, typical_mistakes_get_a_helpful_message)
 {
     expect_said("report graphs.pickle", 0, "\nPEAK ");
     expect_said("triage graphs.pickle", 0, "\nPEAK ");
@@ -303,7 +303,7 @@ static mv_triage look(const mv_trace *read)
     return found;
 }
 
-Test(triage, works_without_pytorch)
+Test(triage, captures_without_pytorch_are_triaged)
 {
     mv_triage found = look(calls_that_leak());
 
@@ -496,7 +496,7 @@ Test(triage, a_doubt_is_reported_where_memory_grows)
 }
 
 /* Slow requests, although none failed. */
-Test(triage, requests_that_took_cache_to_be_freed_are_reported)
+Test(triage, requests_that_released_the_cache_are_reported)
 {
     cJSON *rows = cJSON_GetObjectItem(
         mvt_json(0, "$MEMVIZ triage --json $SNAPS/retry_release.pickle"), "findings");
@@ -613,7 +613,7 @@ Test(triage, the_peak_report_holds_the_same_at_low_points_as_leaks)
     cr_expect_not(cJSON_HasObjectItem(peak, "held_bytes"));
 }
 
-Test(triage, threads_do_not_matter)
+Test(triage, the_result_does_not_depend_on_threads)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
     mv_triage_query ask = {&trace, &trace, .with_others = true, .end = 2};

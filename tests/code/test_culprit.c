@@ -32,7 +32,7 @@ static void expect_label(const char *stack, const char *label)
         label);
 }
 
-Test(culprit, own_code_is_user_wherever_it_lies)
+Test(culprit, own_code_is_the_users_in_any_folder)
 {
     cr_expect_eq(kind_of("f:train.py:1"), MV_FRAME_USER);
     cr_expect_eq(kind_of("f:/home/u/pytorch/examples/train.py:1"), MV_FRAME_USER);
@@ -75,7 +75,7 @@ Test(culprit, native_frames_are_distinguished_from_noise)
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
 
-Test(culprit, is_the_innermost_user_frame)
+Test(culprit, the_culprit_is_the_innermost_user_frame)
 {
     expect_label("at::empty:??:0;forward:" TORCH "nn/modules/linear.py:134;"
                  "inner:" TORCH "nn/modules/module.py:1833;forward:/w/train.py:62;"
@@ -83,7 +83,7 @@ Test(culprit, is_the_innermost_user_frame)
                  "train.py:62 forward");
 }
 
-Test(culprit, falls_back_to_the_best_frame_there_is)
+Test(culprit, without_a_user_frame_the_best_frame_is_the_culprit)
 {
     expect_label("convert:" TORCH "nn/modules/module.py:5;load:/v/site-packages/hf/io.py:9",
                  "io.py:9 load");

@@ -76,7 +76,7 @@ Test(labels, the_caller_of_a_helper_distinguishes_rows)
 }
 
 /* Two places differ: two frames are added. */
-Test(labels, as_many_frames_as_it_takes)
+Test(labels, labels_have_as_many_frames_as_needed)
 {
     table t = {.t = mvt_new()};
 

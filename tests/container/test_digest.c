@@ -137,7 +137,7 @@ Test(digest, contradictory_digests_are_ignored)
 }
 
 /* The report on failed requests skips the events only if no request can have failed. */
-Test(digest, events_are_read_where_a_request_may_have_failed)
+Test(digest, events_are_read_if_a_request_may_have_failed)
 {
     static const struct {
         const char *name;

@@ -177,7 +177,7 @@ static uint32_t rows_read(const char *name, mv_read_part part, uint32_t device)
     return rows;
 }
 
-LongTest(parts, a_window_is_as_from_the_whole)
+LongTest(parts, a_window_equals_that_of_the_whole_file)
 {
     static const char *const windows[] = {
         "--from 300000",
@@ -265,7 +265,7 @@ LongTest(parts, damage_changes_no_answer)
 
 /* Reports on a window need the blocks alive before it; the reports equal those on the
  * whole file. */
-LongTest(parts, reports_on_a_window_are_as_from_the_whole)
+LongTest(parts, reports_on_a_window_equal_those_of_the_whole_file)
 {
     static const char *const windows[] = {"--from 140000",
                                           "--from 133000 --to 139000 --device 0",

@@ -34,7 +34,7 @@ Test(snapshot, rows_of_every_table_come_back)
     check_round_trip(&trace, "everything");
 }
 
-Test(snapshot, a_trace_of_nothing_comes_back)
+Test(snapshot, an_empty_trace_comes_back)
 {
     mvt_trace *t = mvt_new();
 

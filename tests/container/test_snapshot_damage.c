@@ -196,7 +196,7 @@ static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, m
     c->chunks[lost] = chunk;
 }
 
-Test(snapshot_damage, a_lost_chunk_costs_its_own_rows_alone)
+Test(snapshot_damage, a_lost_chunk_costs_only_its_own_rows)
 {
     mv_trace trace;
     mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
@@ -392,7 +392,7 @@ LongTest(snapshot_damage, events_after_lost_ones_move_up)
 }
 
 /* Bytes inserted or removed before everything else: each chunk is still found. */
-Test(snapshot_damage, chunks_are_found_again_after_bytes_put_in_or_left_out)
+Test(snapshot_damage, chunks_are_found_again_after_inserted_or_missing_bytes)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
@@ -493,7 +493,7 @@ static mv_code code_of(const mv_trace *trace)
     return o.code;
 }
 
-Test(snapshot_damage, devices_are_ordinals_or_none)
+Test(snapshot_damage, devices_are_ordinals_or_absent)
 {
     mv_trace trace = mvt_everything(mvt_memory());
     int32_t *columns[] = {trace.segments.device, trace.annotations.device, trace.api_calls.device,
@@ -558,7 +558,7 @@ Test(snapshot_damage, a_bomb_of_constant_columns_meets_the_budget)
 }
 
 /* A hundred thousand headers that each claim the rest of the file, with wrong checksums. */
-Test(snapshot_damage, false_headers_do_not_cost_a_square)
+Test(snapshot_damage, false_headers_take_linear_time)
 {
     enum { HEADERS = 100000 };
     mv_trace trace;
@@ -581,7 +581,7 @@ Test(snapshot_damage, false_headers_do_not_cost_a_square)
     drop_outcome(&o);
 }
 
-Test(snapshot_damage, a_file_of_nothing_usable_is_refused)
+Test(snapshot_damage, a_file_without_a_usable_chunk_is_refused)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);

@@ -107,7 +107,7 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
     }
 }
 
-LongTest(index, answers_as_every_row_does_on_random_tables)
+LongTest(index, answers_equal_those_of_all_rows_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 240; seed++) {
         mv_lives lives;
@@ -138,7 +138,7 @@ static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed
 }
 
 /* A literal allocator's heap, through mv_lives_find: deferred frees, pools, late starts. */
-Test(index, answers_as_every_row_does_on_random_heaps)
+Test(index, answers_equal_those_of_all_rows_on_random_heaps)
 {
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
@@ -176,13 +176,13 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(index, agrees_on_every_snapshot)
+LongTest(index, answers_equal_those_of_all_rows_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
 /* Three generations of ranks, 16^3 ranks in all: the answers lie far apart. */
-Test(index, finds_few_among_many)
+Test(index, a_few_live_rows_among_many_are_found)
 {
     enum { ROWS = 40000 };
     static uint64_t bytes[ROWS];

@@ -95,7 +95,7 @@ static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed,
     }
 }
 
-LongTest(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
+LongTest(pyramid, every_range_of_a_short_trace_is_right)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         mv_arena *arena = mvt_memory();
@@ -149,7 +149,7 @@ LongTest(pyramid, ranges_of_real_snapshots_are_right)
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(pyramid, cuts_are_near_and_in_order)
+Test(pyramid, cuts_are_close_and_in_order)
 {
     for (uint32_t width = 1; width < 5000; width += 37)
         for (uint32_t event = 0; event < 3000; event++) {
@@ -162,7 +162,7 @@ Test(pyramid, cuts_are_near_and_in_order)
         }
 }
 
-LongTest(pyramid, takes_a_byte_and_a_half_an_event)
+LongTest(pyramid, a_pyramid_takes_a_byte_and_a_half_for_each_event)
 {
     mv_arena *pyramid = mvt_arena_new();
     mv_lives lives;
@@ -176,7 +176,7 @@ LongTest(pyramid, takes_a_byte_and_a_half_an_event)
                   lives.events.count);
 }
 
-Test(pyramid, without_memory_fails)
+Test(pyramid, a_pyramid_without_memory_fails)
 {
     mv_lives lives;
     mv_pyramid p;

@@ -34,7 +34,7 @@ static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
     }
 }
 
-Test(segment_rows, rows_are_those_of_a_literal_allocator)
+Test(segment_rows, rows_equal_those_of_a_literal_allocator)
 {
     for (uint32_t seed = 1; seed <= 24; seed++) {
         mvt_trace *t = mvt_new();

@@ -263,12 +263,12 @@ LongTest(tiles, threads_make_the_same_tiles)
     check_same_tiles(3);
 }
 
-LongTest(tiles, turns_make_the_same_tiles)
+LongTest(tiles, cooperative_tasks_make_the_same_tiles)
 {
     check_same_tiles(MV_COOPERATIVE);
 }
 
-Test(tiles, without_turns_nothing_is_made)
+Test(tiles, without_a_task_run_no_tile_is_made)
 {
     stage g;
     mv_tile_frame f;
@@ -395,7 +395,7 @@ Test(tiles, a_view_beyond_the_limit_names_missing_parts)
     close_stage(&g);
 }
 
-Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
+Test(tiles, sums_without_memory_fail_and_are_not_requested_again)
 {
     stage g;
 

@@ -84,7 +84,7 @@ static void alloc_all(mvt_trace *t, const char *const *stacks, const uint64_t *b
     mvt_final_heap(t);
 }
 
-Test(diff, grown_shrunk_new_and_gone)
+Test(diff, sites_grow_shrink_appear_and_disappear)
 {
     static const char *const before[] = {"f:a.py:10", "f:a.py:12", "g:a.py:30", NULL};
     static const char *const after[] = {"f:a.py:11", "f:a.py:13", "h:b.py:3", NULL};
@@ -256,7 +256,7 @@ static void shift_times(mv_trace *trace, int64_t by)
         trace->annotations.time_us[i] += by;
 }
 
-LongTest(diff, the_same_run_has_no_change_however_it_is_disguised)
+LongTest(diff, a_disguised_copy_of_a_run_has_no_change)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         loaded l;

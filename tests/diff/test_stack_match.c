@@ -34,7 +34,7 @@ static void slow_round(const mv_pairs *p, mv_pair_rule rule, uint32_t *partner)
     }
 }
 
-Test(stack_match, pairs_are_those_of_the_rules)
+Test(stack_match, pairs_follow_the_rules)
 {
     uint64_t seed = 7;
 
@@ -104,7 +104,7 @@ static void expect_lines(const char *before, const char *after, int64_t shift, c
     }
 }
 
-Test(stack_match, lines_that_belong_together_move_together)
+Test(stack_match, adjacent_lines_move_together)
 {
     expect_lines("60a 62b 64c", "60a 62b 64c", 0, "60 62 64");
     expect_lines("60a 62b 64c", "65a 67b 69c", 0, "65 67 69");
@@ -278,7 +278,7 @@ Test(stack_match, files_of_one_name_are_reported_by_their_folders)
     cr_expect(are_partners(&m, 0, 1) && are_partners(&m, 1, 0));
 }
 
-Test(stack_match, stacks_without_python_go_by_their_functions)
+Test(stack_match, stacks_without_python_are_matched_by_function)
 {
     static const char *const before[] = {"at::native::mm:??:0;MmBackward0::apply:??:0", "", NULL};
     static const char *const after[] = {NULL, "at::native::addmm:??:0;MmBackward0::apply:??:0", ""};

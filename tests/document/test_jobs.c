@@ -88,7 +88,7 @@ Test(jobs, without_threads_answers_come_at_once)
     end(&c);
 }
 
-Test(jobs, in_turns_answers_wait_for_their_turn)
+Test(jobs, without_workers_answers_wait_for_their_task_run)
 {
     context c;
 

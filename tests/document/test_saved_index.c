@@ -115,7 +115,7 @@ Test(saved_index, written_files_are_read)
 }
 
 /* Every bit of the head and some of the rest; every wrong length. */
-LongTest(saved_index, a_damaged_one_does_not_count)
+LongTest(saved_index, a_damaged_index_does_not_count)
 {
     char path[MV_SAVED_PATH + 300];
     mv_saved_index read;
@@ -195,7 +195,7 @@ Test(saved_index, folders_that_cannot_be_written_do_no_harm)
     end(&p);
 }
 
-Test(saved_index, only_the_latest_are_kept)
+Test(saved_index, only_the_latest_indexes_are_kept)
 {
     mv_saved_index read;
     char other[MV_SAVED_PATH + 16];
@@ -242,7 +242,7 @@ static void compare(const mv_document_device *d)
     }
 }
 
-Test(saved_index, is_shown_while_the_trace_is_read)
+Test(saved_index, the_saved_outline_is_shown_while_the_trace_is_read)
 {
     place p;
     int stage;
@@ -274,7 +274,7 @@ Test(saved_index, is_shown_while_the_trace_is_read)
 }
 
 /* A sketch from the events alone is close to the real outline, and exact for segments. */
-Test(saved_index, a_sketch_is_near_the_real_outline)
+Test(saved_index, a_sketch_is_close_to_the_real_outline)
 {
     static const char *const names[] = {"gpt_train",  "leak_in_training", "frag_pinned_by_small",
                                         "late_start", "expandable_empty", "oom"};

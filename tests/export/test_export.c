@@ -57,7 +57,7 @@ static sqlite3 *database_by(const char *words, mvt_run *run)
 }
 
 /* No arena counts the database's memory. */
-Test(export, a_database_fits_into_the_remaining_memory)
+Test(export, a_database_uses_only_the_remaining_memory)
 {
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
     mv_export export = {.trace = &trace, .name = "gpt_train"};
@@ -78,7 +78,7 @@ static sqlite3 *database_of(const char *snapshot, mvt_run *run)
     return database_by(mv_arena_printf(mvt_memory(), "$SNAPS/%s", snapshot), run);
 }
 
-LongTest(export, database_adds_up)
+LongTest(export, sums_of_the_database_equal_the_report)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         const char *name = snapshots[i];
@@ -163,7 +163,7 @@ Test(export, one_device_is_in_all_tables)
 
 /* Rows with a device in captures: rows of other devices are omitted, rows with an unknown
  * device stay. */
-Test(export, one_device_of_a_capture)
+Test(export, one_device_of_a_capture_is_exported)
 {
     static const char *const tables[] = {"api_calls", "heap_calls", "samples", "annotations"};
     mv_trace trace = mvt_full_trace(mvt_memory());
@@ -414,7 +414,7 @@ Test(export, annotations_of_idle_devices_are_shown)
     }
 }
 
-Test(export, annotations_of_a_used_device_are_its_own)
+Test(export, annotations_belong_to_their_device)
 {
     const char *file = mvt_temp_file(mvt_pickle_bytes(annotated_elsewhere(1), false));
     mvt_run run;

@@ -24,7 +24,7 @@ static void play(const char *fault, const char *runs, const char *old, const cha
 #define SMALL MV_TESTDATA "/snapshots/two_devices.pickle"
 
 /* Steps are primes, a different one for each command. */
-LongTest(faults, allocations)
+LongTest(faults, failed_allocations_are_reported)
 {
     play("memory=ENOMEM", "1:0:7", "o", "leaks -q --csv -o o " TRAIN);
     play("memory=ENOMEM", "3:0:11", "o", "peak -q --json " TRAIN);
@@ -34,23 +34,23 @@ LongTest(faults, allocations)
     play("memory=ENOMEM+", "4:0:17", "o", "ledger -q " MV_TESTDATA "/captures/train.bin");
 }
 
-Test(faults, steps_with_names_without_rows)
+Test(faults, names_of_steps_without_memory_are_reported)
 {
     play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
 }
 
 /* Analyses for one column of the output, which are not separate reports. */
-LongTest(faults, leaks_of_an_export)
+LongTest(faults, an_export_without_memory_for_leaks_fails)
 {
     play("memory=ENOMEM", "60:0:1", "o.csv", "export -q " TRAIN " -o o.csv");
 }
 
-LongTest(faults, letters_of_pictures)
+LongTest(faults, fonts_without_memory_fail)
 {
     play("memory=ENOMEM", "150:175:3", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
 }
 
-LongTest(faults, reads_and_files)
+LongTest(faults, failed_reads_are_reported)
 {
     static const char *const faults[] = {"read=EIO", "read=EINTR",   "open=EMFILE+", "close=EIO",
                                          "file=EIO", "file=ENOSPC+", "thread=EAGAIN"};
@@ -60,7 +60,7 @@ LongTest(faults, reads_and_files)
     play("read=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
 }
 
-LongTest(faults, writes)
+LongTest(faults, failed_writes_are_reported)
 {
     static const char *const faults[] = {"write=ENOSPC", "write=ENOSPC+", "write=EIO",
                                          "write=EINTR", "write=SHORT"};
@@ -74,7 +74,7 @@ LongTest(faults, writes)
 }
 
 /* No part of a file remains if the program is ended while it writes. */
-LongTest(faults, a_signal_at_any_call)
+LongTest(faults, a_signal_at_any_call_leaves_whole_files)
 {
     static const char *const faults[] = {"write=SIGTERM", "file=SIGTERM", "open=SIGTERM",
                                          "close=SIGTERM"};
@@ -144,7 +144,7 @@ Test(faults, a_script_that_cannot_be_read_is_not_empty)
 }
 
 /* Reading then ends early, which does not count as out of memory. */
-LongTest(faults, a_viewer_that_is_closed_while_it_reads)
+LongTest(faults, a_viewer_closed_while_it_reads_is_not_out_of_memory)
 {
     mvt_run r = mvt_sh("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
                        "$MEMVIZ view -q --headless --size 300x200 --script dump "
@@ -165,7 +165,7 @@ Test(faults, a_server_without_an_output_ends)
 }
 
 /* Only a run's number, facts and samples depend on the time of day. */
-Test(faults, a_clock_that_jumps)
+Test(faults, a_jumping_clock_changes_nothing)
 {
     mvt_run r = mvt_sh("export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0; "
                        "export LD_PRELOAD=" MV_JUMPING "; $MEMVIZ run -q -o o.bin -- " MV_MARKING
@@ -192,7 +192,7 @@ static void expect_line(const char *limit, const char *command)
               "%s; %s: %s", limit, command, r.out);
 }
 
-LongTest(limits, files_that_may_not_grow)
+LongTest(limits, outputs_under_a_file_size_limit_fail_in_one_line)
 {
     static const char *const commands[] = {"leaks -q --json $SNAPS/gpt_train.pickle -o o",
                                            "dump -q $SNAPS/gpt_train.pickle -o o",
@@ -206,7 +206,7 @@ LongTest(limits, files_that_may_not_grow)
 }
 
 /* The message is the same for every kind of output. */
-Test(limits, files_that_may_not_grow_are_reported_alike)
+Test(limits, all_outputs_report_the_file_size_limit_alike)
 {
     static const char *const commands[] = {"convert -q $SNAPS/gpt_train.pickle o.bin",
                                            "convert -q $SNAPS/gpt_train.pickle -o o.msgpack",
@@ -226,7 +226,7 @@ Test(limits, files_that_may_not_grow_are_reported_alike)
 
 /* The limit of an output follows from the size of the input: the earlier contents of a file that a
  * report is appended to do not count. */
-Test(limits, a_long_log)
+Test(limits, reports_can_be_appended_to_a_long_log)
 {
     mvt_run r = mvt_sh("truncate -s 3G log && $MEMVIZ stats -q $SNAPS/gpt_train.pickle >>log; "
                        "echo $?; tail -c 4096 log | grep -c allocated; rm log");
@@ -235,7 +235,7 @@ Test(limits, a_long_log)
 }
 
 /* The recorded program ends as it does without memviz. */
-Test(limits, a_recording_that_may_not_grow)
+Test(limits, a_recording_that_may_not_grow_does_not_harm_the_program)
 {
     mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ run -o o.bin -- " MV_MARKING " mark a exit 5 2>&1; "
                        "echo $?; } | cat");
@@ -244,12 +244,12 @@ Test(limits, a_recording_that_may_not_grow)
 }
 
 /* The dynamic loader and the input need one descriptor each; the limit allows no third. */
-Test(limits, no_descriptors)
+Test(limits, running_out_of_descriptors_is_reported)
 {
     expect_line("ulimit -n 4", "leaks -q $SNAPS/gpt_train.pickle -o o");
 }
 
-Test(limits, a_folder_that_may_not_be_written)
+Test(limits, a_read_only_folder_is_reported)
 {
     mvt_run r = mvt_sh("mkdir d && chmod 555 d && if [ $(id -u) = 0 ]; then "
                        "run='setpriv --reuid=65534 --clear-groups'; chmod 755 .; fi; "
@@ -262,7 +262,7 @@ Test(limits, a_folder_that_may_not_be_written)
 }
 
 /* A reader that closes the pipe is not an error, and needs no message. */
-Test(limits, pipes_that_close)
+Test(limits, a_closed_pipe_needs_no_message)
 {
     static const char *const commands[] = {"trace -q --limit 0", "dump -q", "leaks -q --json",
                                            "memory -q --json", "export -q --format csv -o -"};

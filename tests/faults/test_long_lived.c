@@ -31,7 +31,7 @@ static unsigned count_open(pid_t process, const char *name)
     "$MEMVIZ convert -q $SNAPS/gpt_train.pickle c.bin; "                  \
     "dd if=/dev/zero of=c.bin bs=64 seek=40 count=1 conv=notrunc status=none; "
 
-Test(long_lived, failing_requests_of_a_page, .timeout = 250)
+Test(long_lived, failing_requests_of_a_page_leave_nothing_open, .timeout = 250)
 {
     static const char *const names[] = {"a.pickle", "b.pickle", "c.bin"};
     static const char bad[] = "GET / HTTP/1.1\r\nHost: elsewhere\r\n\r\n";
@@ -58,7 +58,7 @@ Test(long_lived, failing_requests_of_a_page, .timeout = 250)
         sched_yield();
 }
 
-LongTest(long_lived, failing_requests_of_an_agent, .timeout = 250)
+LongTest(long_lived, failing_requests_of_an_agent_leave_nothing_open, .timeout = 250)
 {
     static const char script[] =
         "mkdir run && cd run && " BAD_FILES

@@ -48,7 +48,7 @@ Test(filter, every_kind_of_term_is_read)
     cr_assert(f.has_stacks && f.has_leaks && f.has_categories);
 }
 
-Test(filter, words_that_only_look_like_terms_are_text)
+Test(filter, words_that_look_like_terms_are_text)
 {
     static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leaky:3",
                                         "resize",      "a/b/c.py", "torch::add", "pool",

@@ -44,7 +44,7 @@ static void random_part(mvt_heap_opts opts)
     check_part(arena, &lives, &kept);
 }
 
-Test(isolate, levels_are_those_of_the_rows)
+Test(isolate, levels_equal_the_sums_of_the_rows)
 {
     for (uint32_t seed = 1; seed <= 20; seed++)
         random_part((mvt_heap_opts){.seed = seed,

@@ -16,7 +16,7 @@
         (batch), 1 \
     }
 
-Test(fit, sizes_are_alike_if_a_power_of_the_input_explains_them)
+Test(fit, sizes_match_if_a_power_of_the_input_explains_them)
 {
     cr_expect(mv_sizes_are_alike(ONE(4), 100, ONE(8), 100));
     cr_expect(mv_sizes_are_alike(ONE(4), 100, ONE(8), 200));

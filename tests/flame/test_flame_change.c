@@ -80,7 +80,7 @@ static void check(const change *c, bool is_inverted, const char *what)
     }
 }
 
-Test(flame_change, grown_shrunk_new_and_gone)
+Test(flame_change, frames_grow_shrink_appear_and_disappear)
 {
     static const char *const before[] = {"f:a.py:10;main:a.py:90", "g:a.py:30;main:a.py:90"};
     static const char *const after[] = {"f:a.py:10;main:a.py:90", "h:b.py:3;main:a.py:90"};
@@ -122,7 +122,7 @@ LongTest(flame_change, real_pairs_add_up_in_both_directions)
         }
 }
 
-Test(flame_change, nothing_changes_between_a_recording_and_itself)
+Test(flame_change, a_recording_does_not_differ_from_itself)
 {
     change c = {.arena = mvt_memory()};
 

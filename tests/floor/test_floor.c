@@ -67,7 +67,7 @@ LongTest(floor, the_placement_of_a_few_blocks_is_the_best_of_all)
 }
 
 /* At most 6 bytes are in use at once, and every placement has at least 7. */
-Test(floor, where_the_load_cannot_be_reached_the_search_proves_it)
+Test(floor, the_search_proves_that_the_load_cannot_be_reached)
 {
     mv_placed_block blocks[] = {{0, 1, 1}, {3, 6, 1}, {0, 2, 2},  {2, 3, 1}, {1, 5, 2},  {4, 8, 1},
                                 {0, 1, 1}, {5, 8, 1}, {7, 10, 2}, {6, 9, 2}, {8, 12, 2}, {1, 5, 2}};

@@ -167,7 +167,7 @@ LongTest(advice, settings_are_not_advised_without_enough_memory)
 }
 
 /* Without events the need is unknown. */
-Test(advice, facts_that_no_event_shows_are_not_claimed)
+Test(advice, facts_without_an_event_are_not_claimed)
 {
     mvt_run run = mvt_here_or_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
 

@@ -114,7 +114,7 @@ Test(graphs, a_pool_grows_and_later_captures_use_it_again)
 }
 
 /* The common frame of all blocks of a capture shows where it was made. */
-Test(graphs, the_line_is_where_the_capture_is)
+Test(graphs, the_line_of_the_capture_is_found)
 {
     const mv_trace *trace = mvt_done(server());
     mv_graphs g = graphs_of(trace);
@@ -123,7 +123,7 @@ Test(graphs, the_line_is_where_the_capture_is)
 }
 
 /* Without an event between them, two captures are one; ranges separate and name them. */
-Test(graphs, ranges_tell_captures_apart)
+Test(graphs, ranges_separate_captures)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
         mvt_trace *t = mvt_new();
@@ -247,7 +247,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     cr_expect_eq(reserved, 0, "%s", name);
 }
 
-LongTest(graphs, pools_are_those_of_the_final_heap)
+LongTest(graphs, pools_equal_those_of_the_final_heap)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -255,7 +255,7 @@ LongTest(graphs, pools_are_those_of_the_final_heap)
 /* Blocks of 512 bytes, counted one by one. */
 enum { CAPTURES = 12, SEGMENTS = 6, UNITS = 64 };
 
-Test(graphs, addresses_are_those_of_a_count_one_by_one)
+Test(graphs, shared_addresses_equal_a_count_one_by_one)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         int first[SEGMENTS][UNITS];
@@ -299,7 +299,7 @@ Test(graphs, addresses_are_those_of_a_count_one_by_one)
 }
 
 /* stats prints them. */
-Test(graphs, the_report_has_them)
+Test(graphs, the_report_lists_the_graphs)
 {
     mvt_run run = mvt_here("$MEMVIZ stats $SNAPS/graph_trees.pickle");
 

@@ -26,7 +26,7 @@ Test(dlsym, answers_are_unchanged_without_cuda)
     expect_same("hooked_orphan", "lookups");
 }
 
-Test(dlsym, answers_as_without_us_where_cuda_is_linked)
+Test(dlsym, answers_are_unchanged_with_cuda)
 {
     expect_same("hooked_linked", "lookups");
 }
@@ -41,7 +41,7 @@ Test(dlsym, eight_threads_look_up_at_once)
     expect_same("hooked", "threads");
 }
 
-Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
+Test(dlsym, other_tools_get_the_next_function)
 {
     mvt_run plain = mvt_sh("LD_PRELOAD=" MV_HOOKED "/other_hook.so LD_LIBRARY_PATH=" MV_HOOKED
                            " " MV_HOOKED "/hooked local " MV_HOOKED "/plugin13.so");

@@ -272,7 +272,7 @@ Test(hooks, a_multicast_object_has_no_size)
     cr_assert_eq(strncmp(strstr(call, "size="), "size=0 ", 7), 0, "%.120s", call);
 }
 
-Test(hooks, errno_is_the_real_functions)
+Test(hooks, errno_comes_from_the_real_function)
 {
     mvt_run run = hooked("FAKE_ERRNO=1", "hooked", "errno");
 
@@ -413,7 +413,7 @@ Test(hooks, cpu_tensors_are_recorded_where_they_are_wanted)
     cr_assert_not_null(strstr(run.out, "0: 1, 5 calls"), "profiling is off: %s", run.out);
 }
 
-Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
+Test(hooks, marks_are_recorded_and_cost_nothing_without_the_shim)
 {
     mvt_run without = mvt_sh(MV_HOOKED "/hooked marks");
     mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked marks; cat log >&2");
@@ -424,7 +424,7 @@ Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
 }
 
 /* Calls without a heap or a block are not recorded; a heap cannot have the name of a level. */
-Test(hooks, heaps_are_recorded_and_cost_nothing_without_us)
+Test(hooks, heaps_are_recorded_and_cost_nothing_without_the_shim)
 {
     mvt_run without = mvt_sh(MV_HOOKED "/hooked heaps");
     mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked heaps; cat log >&2");
@@ -507,7 +507,7 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
  * another machine's. */
 /* In a stack with both kinds of frames, the interpreter's native frames are omitted, for each of
  * its builds. */
-LongTest(hooks, python_frames_replace_those_of_the_interpreter)
+LongTest(hooks, python_frames_replace_interpreter_frames)
 {
     const char *commands[MVT_MOST_PYTHONS];
     unsigned number = mvt_pythons(commands);
@@ -528,7 +528,7 @@ LongTest(hooks, python_frames_replace_those_of_the_interpreter)
     }
 }
 
-LongTest(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
+LongTest(hooks, libraries_are_looked_up_only_on_the_machine_of_the_run)
 {
     mvt_run run = mvt_sh(
         CUDA "LD_PRELOAD=" MV_CAPTURE " MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=native " MV_HOOKED

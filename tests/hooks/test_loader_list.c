@@ -34,7 +34,7 @@ Test(loader_list, a_handler_that_jumps_away_leaves_no_lock)
 }
 
 /* Of two thousand events, only the first ones may read the list. */
-Test(loader_list, events_do_not_read_it)
+Test(loader_list, events_do_not_read_the_list)
 {
     mvt_run run = leaving("native", "", "1000");
 
@@ -44,7 +44,7 @@ Test(loader_list, events_do_not_read_it)
 }
 
 /* A child reads the list without the lock only if another thread held it at the fork. */
-Test(loader_list, a_child_reads_it_with_the_lock)
+Test(loader_list, a_child_reads_the_list_with_the_lock)
 {
     mvt_run run = leaving("native", "", "1000 fork");
 

@@ -97,7 +97,7 @@ LongTest(fixture_pickle, both_writers_agree)
     cr_assert(python_says(a, b, "b[1] == 2 and b[-1:] == b\".\""));
 }
 
-Test(fixture_pickle, cpp_empties_have_a_mark)
+Test(fixture_pickle, the_cpp_writer_marks_empty_containers)
 {
     mvt_trace *t = mvt_new();
     mv_span b = mvt_pickle_bytes(t, true);

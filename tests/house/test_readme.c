@@ -137,7 +137,7 @@ static bool is_shown_by(const char *text, const char *shown)
     return is_shown(text, shown, shown + strlen(shown));
 }
 
-Test(readme, a_cut_is_any_number_of_whole_lines)
+Test(readme, an_ellipsis_is_any_number_of_whole_lines)
 {
     cr_expect(is_shown_by("a\nb\nc\n", "a\nb\nc\n"));
     cr_expect(is_shown_by("a\nb\nc\n", "a\n...\n"));

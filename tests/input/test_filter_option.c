@@ -96,7 +96,7 @@ LongTest(filter_option, pictures_describe_their_contents)
     }
 }
 
-Test(filter_option, report_counts_matches)
+Test(filter_option, the_report_counts_matches)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ trace_plot --json --filter 'forward' "
                                 "$SNAPS/gpt_train.pickle -o x.svg");

@@ -64,7 +64,7 @@ Test(folder_files, a_file_that_may_not_be_read_is_reported)
     }
 }
 
-Test(folder_files, other_files_are_left_out)
+Test(folder_files, other_files_are_omitted)
 {
     static const mvt_expected_run all[] = {
         {"cp $SNAPS/graphs.pickle f/run; echo text >f/notes.txt; : >f/a.summary; "

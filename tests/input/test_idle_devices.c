@@ -32,7 +32,7 @@ static uint32_t count_of(const char *text, const char *part)
     return count;
 }
 
-LongTest(idle, reports_have_one_line_for_all)
+LongTest(idle, reports_have_one_line_for_all_idle_devices)
 {
     static const char *const commands[] = {"stats",         "leaks", "peak",   "lines",
                                            "fragmentation", "oom",   "whatif", "trace"};
@@ -52,7 +52,7 @@ LongTest(idle, reports_have_one_line_for_all)
 }
 
 /* These commands have a table of devices, or of one file. */
-Test(idle, info_and_the_first_look_have_one_line_for_all)
+Test(idle, info_and_triage_have_one_line_for_all_idle_devices)
 {
     const char *path = write_trace(1);
     mvt_run r = mvt_here_or_sh("$MEMVIZ info %s", path);
@@ -66,7 +66,7 @@ Test(idle, info_and_the_first_look_have_one_line_for_all)
     cr_expect(strstr(r.out, "\ndevice 7: "), "%s", r.out);
 }
 
-Test(idle, a_device_that_is_asked_for_is_reported)
+Test(idle, a_requested_device_is_reported)
 {
     const char *path = write_trace(1);
     mvt_run r = mvt_here_or_sh("$MEMVIZ peak --device 3 %s", path);
@@ -115,7 +115,7 @@ Test(idle, json_has_the_sites_of_every_device)
 }
 
 /* As high as the picture of one device. */
-Test(idle, pictures_leave_them_out)
+Test(idle, pictures_omit_idle_devices)
 {
     static const char *const commands[] = {"trace_plot", "segment_plot",
                                            "segment_plot --view state"};
@@ -160,7 +160,7 @@ static mvt_run leaks_on(uint32_t devices)
 }
 
 /* If more than one device is used, each leak names its device. */
-Test(idle, leaks_name_their_device)
+Test(idle, leaks_name_their_device_if_several_are_used)
 {
     mvt_run r = leaks_on(1);
 

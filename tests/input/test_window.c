@@ -61,7 +61,7 @@ Test(window, every_way_to_name_a_moment_is_read)
     }
 }
 
-Test(window, times_mean_nothing_without_times)
+Test(window, times_are_refused_without_times_in_the_file)
 {
     mvt_trace *t = mvt_new();
     static const char *const none[] = {"1s", "0s", "@step", "@step#1"};
@@ -126,7 +126,7 @@ Test(window, a_window_without_events_is_refused)
 }
 
 /* A window is valid if any device has events in it. */
-Test(window, a_window_counts_where_any_device_has_events)
+Test(window, a_window_is_valid_if_any_device_has_events)
 {
     mvt_trace *t = mvt_new();
     char why[MV_WHY];

@@ -133,7 +133,7 @@ Test(join, the_clocks_may_differ)
     }
 }
 
-Test(join, a_trace_may_cover_a_part_and_miss_a_little)
+Test(join, a_trace_may_cover_a_part_and_have_gaps)
 {
     mvt_trace *t = snapshot();
     mv_trace trace;

@@ -122,7 +122,7 @@ Test(json, numbers_are_exact)
 }
 
 /* A million brackets are skipped without more memory than the window. */
-Test(json, depth_costs_nothing)
+Test(json, depth_takes_no_memory)
 {
     const uint64_t depth = 1 << 20;
     char *text = mv_push_array(mvt_memory(), char, 2 * depth + 1);

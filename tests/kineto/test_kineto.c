@@ -82,7 +82,7 @@ static void expect_totals(const char *name, uint32_t device, int type)
     cr_expect_eq(trace.notes[MV_NOTE_LOST_EVENTS].count, 0, "%s", name);
 }
 
-Test(kineto, peaks_are_those_of_the_file)
+Test(kineto, peaks_equal_those_of_the_file)
 {
     expect_totals("profiler.json.gz", 0, 1);
     expect_totals("profiler.json.gz", 1, 0);
@@ -190,7 +190,7 @@ Test(kineto, stacks_are_operators_and_functions)
     expect_operator(&trace, find_alloc(&trace, MIB), "aten::zeros", "");
 }
 
-Test(kineto, shapes_are_brief)
+Test(kineto, shapes_are_short)
 {
     static const struct {
         const char *inputs, *shapes;
@@ -217,7 +217,7 @@ Test(kineto, shapes_are_brief)
 }
 
 /* Paths begin below the folder in which Python found the file: its device is in the name. */
-Test(kineto, frames_are_known_by_their_first_folder)
+Test(kineto, library_frames_are_recognised_by_their_first_folder)
 {
     static const struct {
         const char *name;
@@ -314,7 +314,7 @@ Test(kineto, other_forms_are_read)
     }
 }
 
-Test(kineto, formats_keep_all)
+Test(kineto, all_formats_keep_the_trace)
 {
     mv_trace trace = read_tool("profiler.json.gz"), again;
 

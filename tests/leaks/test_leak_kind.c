@@ -59,7 +59,7 @@ static void expect_kind(const habit *h, mv_leak_kind kind)
     cr_expect((*found.leaks[0].evidence == 0) == (kind == MV_LEAK_UNKNOWN));
 }
 
-Test(leak_kind, is_named_on_evidence)
+Test(leak_kind, a_kind_is_named_only_on_evidence)
 {
     static const struct {
         habit habit;

@@ -83,14 +83,14 @@ LongTest(leak_servers, a_part_that_is_kept_is_a_leak)
             expect_leak((mvt_server_load){.steps = 300, .window = windows[w], .keep = keeps[k]});
 }
 
-Test(leak_servers, so_it_is_with_marks_and_in_a_short_run)
+Test(leak_servers, a_kept_part_is_a_leak_with_marks_and_in_a_short_run)
 {
     expect_leak((mvt_server_load){.steps = 300, .window = 1, .keep = 3, .is_marked = true});
     expect_leak((mvt_server_load){.steps = 120, .window = 4, .keep = 5, .is_marked = true});
     expect_leak((mvt_server_load){.steps = 60, .window = 2, .keep = 4});
 }
 
-LongTest(leak_servers, so_it_is_by_chance_and_with_many_sizes)
+LongTest(leak_servers, a_kept_random_part_of_many_sizes_is_a_leak)
 {
     for (uint64_t seed = 1; seed <= 4; seed++)
         for (uint32_t sizes = 1; sizes <= 26; sizes += 5)

@@ -61,7 +61,7 @@ static mv_leaks steps_that_free(uint64_t smaller, bool rises_once)
     return leaks_of(t);
 }
 
-Test(leaks, lines_that_hold_less_and_less_do_not_hide_one_that_keeps_memory)
+Test(leaks, shrinking_lines_do_not_hide_a_growing_one)
 {
     mv_leaks freed = steps_that_free(0, false), shrunk = steps_that_free(MIB / 2, false);
     mv_leaks rises = steps_that_free(MIB / 2, true);
@@ -383,7 +383,7 @@ static void serve(mvt_trace *t, int until)
 
 /* Each iteration frees its blocks. If the line stops halfway, its iterations show nothing about
  * the rest. */
-Test(leaks, a_line_that_recurs_and_gives_back_is_clean)
+Test(leaks, a_line_that_recurs_and_frees_its_blocks_is_clean)
 {
     for (int until = 60; until <= 120; until += 60) {
         mvt_trace *t = of_passes();
@@ -410,7 +410,7 @@ Test(leaks, a_line_that_recurs_is_not_clean_where_older_events_are_lost)
     expect_unknown(&found, "too few steps", "older events are lost", "max_entries");
 }
 
-Test(leaks, without_events_nothing_can_be_said)
+Test(leaks, without_events_the_verdict_is_unknown)
 {
     mvt_trace *t = mvt_new();
 
@@ -458,7 +458,7 @@ Test(leaks, a_state_has_no_history)
     expect_unknown(&found, "no history", "enabled='state'", "_record_memory_history() before");
 }
 
-Test(leaks, blocks_without_stacks_beside_older_ones_with_them)
+Test(leaks, new_blocks_without_stacks_leave_the_verdict_unknown)
 {
     mvt_trace *t = mvt_new();
 

@@ -64,7 +64,7 @@ static mv_leaks leaks_of(const program *p)
     return leaks;
 }
 
-Test(own_threads, memory_right_after_a_line_is_that_lines)
+Test(own_threads, memory_right_after_a_line_belongs_to_the_line)
 {
     static const char *const steps[] = {"olt", "llttto", "oltt", "lltlto"};
 
@@ -80,7 +80,7 @@ Test(own_threads, memory_right_after_a_line_is_that_lines)
     }
 }
 
-Test(own_threads, memory_at_other_times_stays_apart)
+Test(own_threads, memory_at_other_times_stays_separate)
 {
     /* After another line; before the line; between two alternating lines. */
     static const char *const steps[] = {"lot", "tol", "tlo", "lkt"};
@@ -97,7 +97,7 @@ Test(own_threads, memory_at_other_times_stays_apart)
     }
 }
 
-Test(own_threads, memory_of_another_library_or_of_pytorch_stays_apart)
+Test(own_threads, memory_of_another_library_or_of_pytorch_stays_separate)
 {
     mv_leaks leaks = leaks_of(&(program){.step = "olt", .thread_s = "/lib/libcublas.so.12"});
 

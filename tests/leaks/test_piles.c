@@ -330,7 +330,7 @@ Test(piles, blocks_left_to_a_rarer_collection_are_not_a_leak)
 /* Recorded with Python 3.12's collector, and a look-alike. */
 /* A list that is cut to its newer half from time to time and keeps more each time: it is not
  * emptied, and it grows. */
-Test(piles, a_list_of_which_more_stays_each_time_is_not_a_pile)
+Test(piles, a_list_that_keeps_more_each_time_is_not_a_pile)
 {
     static const habit none = {.name = "pruned"};
     run r = {.t = mvt_new(), .h = &none, .next = 0x40000000};
@@ -440,7 +440,7 @@ static const cJSON *row_of(const char *words, const habit *h, const char *list, 
 
 /* Garbage has its own line in the triage, beside the verdict on leaks; a list of the program
  * does not. */
-Test(piles, the_first_look_reports_garbage)
+Test(piles, triage_reports_garbage)
 {
     static const habit garbage = {.frees = {RELU}, .after = {40}}, unknown = {.after = {40}},
                        list = {.frees = {LOOP}, .after = {40}};

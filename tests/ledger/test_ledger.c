@@ -61,7 +61,7 @@ static uint64_t held_after(const action_row *made, const action_row *ended)
 }
 
 /* Holdings know an action only by the columns of its row: a new action is a new row. */
-Test(ledger, memory_is_held_until_an_action_gives_back_its_key)
+Test(ledger, memory_is_held_until_its_key_is_freed)
 {
     unsigned makers = 0;
 
@@ -82,7 +82,7 @@ Test(ledger, memory_is_held_until_an_action_gives_back_its_key)
     cr_assert_geq(makers, 9);
 }
 
-Test(ledger, an_address_is_freed_by_whichever_api)
+Test(ledger, any_api_frees_an_address)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -106,7 +106,7 @@ Test(ledger, failed_calls_change_nothing)
     expect_held(c, 100, 1);
 }
 
-Test(ledger, an_address_that_comes_again_ends_the_first)
+Test(ledger, a_reused_address_ends_the_first_block)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -161,7 +161,7 @@ Test(ledger, a_retain_by_an_address_in_a_mapping_keeps_its_memory)
     expect_held(c, 2, 1);
 }
 
-Test(ledger, arrays_go_by_handle)
+Test(ledger, arrays_are_known_by_handle)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -172,7 +172,7 @@ Test(ledger, arrays_go_by_handle)
     expect_held(c, 32, 1);
 }
 
-Test(ledger, host_and_foreign_memory_is_apart)
+Test(ledger, host_and_foreign_memory_are_separate)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -289,7 +289,7 @@ LongTest(ledger, a_reset_visits_only_the_memory_it_frees)
 }
 
 /* The newest entry of each kind goes first, also when entries of other devices lie between. */
-Test(ledger, a_reset_frees_each_lot_of_its_device_once)
+Test(ledger, a_reset_frees_each_block_of_its_device_once)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -563,7 +563,7 @@ Test(ledger, without_processes_the_use_of_the_device_less_earlier_use)
 }
 
 /* The sample 100 ms before sees the growth; the sample before that one stays unchanged. */
-Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
+Test(ledger, code_that_is_being_loaded_at_a_sample_counts_as_code)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -582,7 +582,7 @@ Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
 }
 
 /* The device has the memory of a call in progress; the call is recorded when it returns. */
-Test(ledger, memory_of_a_call_that_is_under_way_is_not_context)
+Test(ledger, memory_of_a_call_in_progress_is_not_context)
 {
     mvt_calls *c = mvt_calls_new();
 
@@ -620,7 +620,7 @@ static mvt_calls *big_calls(void)
     return c;
 }
 
-Test(ledger, memory_of_a_call_under_way_is_that_calls)
+Test(ledger, memory_of_a_call_in_progress_belongs_to_the_call)
 {
     mvt_calls *c = big_calls();
     mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_USED});
@@ -639,7 +639,7 @@ Test(ledger, memory_of_a_call_under_way_is_that_calls)
 /* A call of 300 ms whose memory was in use on the device from the start: nothing is sampled while
  * the driver works, so the next sample near the first belongs to the same call. Measured with 112
  * GiB on an H200. */
-Test(ledger, memory_of_a_long_call_is_that_calls)
+Test(ledger, memory_of_a_long_call_belongs_to_the_call)
 {
     static const int64_t at[] = {0, 60000, 80000, 120000, 440000, 480000};
     static const bool has[] = {false, false, true, true, false, false};
@@ -691,7 +691,7 @@ Test(ledger, the_end_is_after_the_last_call)
     cr_assert_eq(ledger.count, 1);
 }
 
-Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
+Test(ledger, a_row_names_the_stack_that_holds_most)
 {
     mvt_calls *c = training(true);
     mv_ledger ledger = ledger_of(c, (mv_ledger_query){.when = MV_LEDGER_MOST_HELD});
@@ -703,7 +703,7 @@ Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
     cr_assert_str_eq(mv_string_text(trace, trace->frames.function[frames[0].row]), "forward");
 }
 
-Test(ledger, without_samples_the_use_is_not_known)
+Test(ledger, without_samples_the_use_is_unknown)
 {
     mvt_calls *c = mvt_calls_new();
 

@@ -110,7 +110,7 @@ Test(ledger_columns, a_column_has_the_ledger_of_its_highest_moment)
     }
 }
 
-Test(ledger_columns, captures_have_it_too)
+Test(ledger_columns, columns_of_captures_have_the_ledger_of_their_highest_moment)
 {
     static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
@@ -126,7 +126,7 @@ Test(ledger_columns, captures_have_it_too)
     }
 }
 
-Test(ledger_columns, without_calls_there_are_none_to_draw)
+Test(ledger_columns, without_calls_there_are_no_columns)
 {
     static const int64_t edges[] = {0, 10, 20};
     mv_ledger_columns found;

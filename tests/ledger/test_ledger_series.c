@@ -141,7 +141,7 @@ static mvt_calls *program(void)
     return c;
 }
 
-Test(ledger_series, first_peak_and_end_are_those_of_the_process)
+Test(ledger_series, first_peak_and_end_belong_to_the_process)
 {
     mv_ledger_series s = series_of(program());
     const mv_ledger_point *peak;
@@ -271,7 +271,7 @@ Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
 }
 
 /* The block's event comes first, and the mark 20 microseconds later, before NCCL's call. */
-Test(ledger_series, at_takes_events_times_marks_peak_and_end)
+Test(ledger_series, at_accepts_events_times_marks_peak_and_end)
 {
     const char *path = file_of(program());
 
@@ -286,7 +286,7 @@ Test(ledger_series, at_takes_events_times_marks_peak_and_end)
 
 /* Events have the same numbers as in the other reports: they count calls, from the first call that
  * gets memory. */
-Test(ledger_series, at_takes_them_where_pytorch_has_no_events)
+Test(ledger_series, at_accepts_them_without_pytorch_events)
 {
     mvt_calls *c = mvt_calls_new();
 

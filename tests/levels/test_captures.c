@@ -50,7 +50,7 @@ Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 
 /* Without PyTorch's memory a report is about the CUDA calls, with their events, history
  * and floor. */
-Test(captures, of_calls_alone_have_events_and_a_floor)
+Test(captures, captures_of_calls_alone_have_events_and_a_floor)
 {
     static const char *const names[] = {"cupy", "plain_graph", "plain_pinned", "jax"};
 
@@ -179,7 +179,7 @@ Test(captures, refused_calls_are_explained_without_pytorch)
 
 /* Half of a file has names and no events: reports must not describe it as a recording that
  * never started. */
-Test(captures, a_file_without_its_end_is_said_to_be_damaged)
+Test(captures, a_file_without_its_end_is_reported_as_damaged)
 {
     mvt_run run = mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >cut.bin; "
                          "COLUMNS=200 $MEMVIZ cut.bin");

@@ -214,7 +214,7 @@ Test(heaps, overlapping_blocks_of_a_damaged_file_do_no_harm)
     mvt_lives(mvt_memory(), &trace, 1);
 }
 
-LongTest(heaps, too_little_memory_leaves_the_trace_as_it_was)
+LongTest(heaps, without_memory_the_trace_is_unchanged)
 {
     mvt_calls *c = mvt_calls_new();
     uint32_t made = 0;
@@ -252,7 +252,7 @@ static mvt_calls *two_heaps(bool has_cuda)
     return c;
 }
 
-Test(heaps, are_levels_after_those_of_the_calls)
+Test(heaps, heaps_are_levels_after_those_of_the_calls)
 {
     const mv_trace *trace = mvt_calls_done(two_heaps(true));
     mv_level_list list = mv_levels_of(trace);
@@ -269,7 +269,7 @@ Test(heaps, are_levels_after_those_of_the_calls)
                      "blocks of an allocator registered with memviz_heap()");
 }
 
-Test(heaps, all_does_not_count_them_again)
+Test(heaps, the_level_all_does_not_count_heaps_again)
 {
     cr_assert_eq(held_by(two_heaps(true), "all"), 64 * MIB);
     cr_assert_eq(held_by(two_heaps(true), "cuda"), 64 * MIB);
@@ -428,7 +428,7 @@ Test(heaps, a_leak_names_the_line_and_the_heap)
 
 /* The steps of a heap's blocks are a clock for the other levels, too; the heap itself leaks
  * nothing there. */
-Test(heaps, their_step_marks_are_those_of_all_levels)
+Test(heaps, step_marks_of_heaps_apply_to_all_levels)
 {
     mv_trace trace;
     mv_leaks leaks = leaks_of(keeping(true), "cuda", &trace);

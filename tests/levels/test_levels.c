@@ -271,7 +271,7 @@ Test(levels, waits_distinguish_buffers_of_steps_from_a_list)
 
 /* ---- which level ------------------------------------------------------------------------- */
 
-Test(levels, the_default_is_the_first_level_that_the_file_has)
+Test(levels, the_default_is_the_first_level_in_the_file)
 {
     mvt_calls *pinned = mvt_calls_new(), *cuda = mvt_calls_new(), *failed = mvt_calls_new();
 
@@ -296,7 +296,7 @@ Test(levels, a_taken_level_is_named_and_has_no_calls)
     cr_assert_eq(mv_trace_as_read(mv_trace_as_read(&trace)), trace.origin.as_read);
 }
 
-Test(levels, calls_are_counted_up_to_the_last_number_there_is)
+Test(levels, calls_are_counted_up_to_the_last_number)
 {
     mvt_calls *c = whole();
     mv_trace trace = *mvt_calls_done(c);
@@ -350,7 +350,7 @@ Test(levels, a_wrong_level_name_is_explained)
 
 /* ---- too little memory -------------------------------------------------------------------- */
 
-Test(levels, without_memory_the_trace_is_as_it_was)
+Test(levels, without_memory_the_trace_is_unchanged)
 {
     const mv_trace *before = mvt_calls_done(whole());
 

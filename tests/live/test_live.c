@@ -88,7 +88,7 @@ Test(live, live_blocks_tile_the_final_heap)
     mvt_expect_exact(&trace, 0);
 }
 
-Test(live, block_sizes_are_taken_as_they_are)
+Test(live, block_sizes_are_not_rounded)
 {
     mvt_live *l = mvt_live_new();
 
@@ -178,7 +178,7 @@ Test(live, memory_from_a_pool_is_on_the_pools_device)
 
 /* ---- heaps ------------------------------------------------------------------------------- */
 
-Test(live, calls_of_heaps_are_a_table_of_their_own)
+Test(live, heap_calls_are_a_separate_table)
 {
     mvt_live *l = mvt_live_new();
     const mv_heap_calls *c = &trace.heap_calls;
@@ -267,7 +267,7 @@ static void free_under_way(mvt_live *l)
     mvt_live_block(l, .thread = 2, .sequence = 7, .addr = 0x7000, .size = 512);
 }
 
-Test(live, a_call_that_is_under_way_is_not_lost)
+Test(live, a_call_in_progress_is_not_lost)
 {
     mvt_live *l = mvt_live_new();
 
@@ -290,7 +290,7 @@ Test(live, a_call_that_is_under_way_is_not_lost)
 
 /* Chunks that are read one after another while threads record: the chunks of thread 1 were read
  * before thread 2 got 3, 5 and 6, for which thread 1 waited. */
-Test(live, a_reading_ends_at_the_last_number_of_the_first_look)
+Test(live, a_reading_ends_at_the_last_number_seen_first)
 {
     mvt_live *l = mvt_live_new();
     mv_build build;
@@ -459,7 +459,7 @@ Test(live, facts_of_the_launcher_replace_the_files)
     cr_assert_eq(trace.facts.count, 4);
 }
 
-Test(live, a_jump_of_the_clock_does_not_bring_times_down)
+Test(live, times_do_not_decrease_when_the_clock_jumps)
 {
     mvt_live *l = mvt_live_new();
 

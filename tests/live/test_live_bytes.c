@@ -107,7 +107,7 @@ Test(live_bytes, marks_are_reported_with_texts_and_numbers)
 }
 
 /* The second thread continues in the first one's chunk. */
-Test(live_bytes, events_are_their_threads)
+Test(live_bytes, events_have_their_thread)
 {
     live_decoded d = example("");
 
@@ -120,7 +120,7 @@ Test(live_bytes, events_are_their_threads)
     live_decode_drop(&d);
 }
 
-Test(live_bytes, stacks_are_as_asked_for)
+Test(live_bytes, stacks_have_the_requested_kind)
 {
     live_decoded d = example("MEMVIZ_STACKS=none");
 
@@ -137,7 +137,7 @@ Test(live_bytes, stacks_are_as_asked_for)
     live_decode_drop(&d);
 }
 
-Test(live_bytes, facts_are_known)
+Test(live_bytes, facts_are_recorded)
 {
     live_decoded d =
         example("RANK=3 LOCAL_RANK=1 WORLD_SIZE=8 MEMVIZ_CPU=1 CUDA_VISIBLE_DEVICES=2,3 "
@@ -161,7 +161,7 @@ Test(live_bytes, facts_are_known)
 }
 
 /* A list of no devices differs from no list of devices. */
-Test(live_bytes, no_visible_devices_is_a_fact)
+Test(live_bytes, an_empty_list_of_visible_devices_is_a_fact)
 {
     live_decoded d = example("CUDA_VISIBLE_DEVICES=");
 

@@ -154,7 +154,7 @@ Test(live_damage, without_facts_it_is_still_a_capture)
     cr_assert_eq(trace.devices[0].events.count, 5);
 }
 
-Test(live_damage, a_chunk_that_is_just_being_begun_is_not_damage)
+Test(live_damage, a_chunk_that_is_just_begun_is_not_damage)
 {
     mv_span file = some_file();
     uint8_t *bytes = mv_arena_push(mvt_memory(), file.length + 3 * CHUNK, 1);

@@ -135,7 +135,7 @@ static void follow_with_cuts_of(uint32_t step)
     mv_live_follow_close(f.reader);
 }
 
-Test(live_follow, any_cuts_give_the_records_of_one_reading)
+Test(live_follow, any_number_of_reads_gives_the_same_records)
 {
     static const uint32_t steps[] = {1, 2, 3, 7, 50, 1000};
 
@@ -143,7 +143,7 @@ Test(live_follow, any_cuts_give_the_records_of_one_reading)
         follow_with_cuts_of(steps[i]);
 }
 
-Test(live_follow, stacks_are_those_of_the_file)
+Test(live_follow, stacks_equal_those_of_the_file)
 {
     mvt_live *l = mvt_live_new();
     const mv_trace *trace;
@@ -196,7 +196,7 @@ static void begin_gap(following *f, mvt_live *l)
     mvt_live_block(l, .thread = 2, .sequence = 3, .time_us = 1030, .addr = 8192, .size = 512);
 }
 
-Test(live_follow, records_wait_for_a_number_that_is_under_way)
+Test(live_follow, records_wait_for_a_missing_number)
 {
     mvt_live *l = mvt_live_new();
     following f;
@@ -250,7 +250,7 @@ Test(live_follow, a_number_that_nobody_can_write_is_lost)
     mv_live_follow_close(f.reader);
 }
 
-Test(live_follow, at_the_end_nothing_is_awaited)
+Test(live_follow, at_the_end_no_number_is_waited_for)
 {
     mvt_live *l = mvt_live_new();
     following f;

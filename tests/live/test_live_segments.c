@@ -215,7 +215,7 @@ Test(live_segments, a_released_segment_has_its_size)
     mvt_expect_exact(&trace, 0);
 }
 
-Test(live_segments, blocks_in_no_segment_get_one_where_others_have_them)
+Test(live_segments, blocks_without_a_segment_get_one_if_others_have_one)
 {
     mvt_live *l = mvt_live_new();
 

@@ -267,14 +267,14 @@ static void follow_with_cuts_of(uint32_t step, uint32_t seed)
     mv_live_watch_close(l.watch);
 }
 
-Test(live_watch, any_cuts_give_the_answers_of_a_whole_reading)
+Test(live_watch, any_number_of_updates_gives_the_answers_of_a_whole_read)
 {
     follow_with_cuts_of(13, 1);
     follow_with_cuts_of(150, 2);
     follow_with_cuts_of(599, 3);
 }
 
-Test(live_watch, a_look_costs_what_is_new)
+Test(live_watch, an_update_reads_only_new_data)
 {
     program *p = start(4);
 

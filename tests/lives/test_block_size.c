@@ -46,7 +46,7 @@ Test(block_size, each_size_class_has_its_own_divisions)
     cr_expect_eq(mv_round_request(&rules, 4 * 1048576 + 1), 4 * 1048576 + 512);
 }
 
-Test(block_size, rest_is_split_off_when_it_is_worth_it)
+Test(block_size, a_large_enough_rest_is_split_off)
 {
     mv_block_rules rules = rules_with(0);
 

@@ -38,7 +38,7 @@ static void segment_free(mvt_trace *t, uint64_t addr, uint64_t bytes)
 
 /* ---- block sizes --------------------------------------------------------------------------- */
 
-Test(lives, blocks_are_of_the_size_that_the_layout_gives)
+Test(lives, block_sizes_follow_from_the_layout)
 {
     enum { S1 = 0x10000000, S2 = 0x20000000, S3 = 0x30000000 };
     static const uint64_t blocks[] = {1024, 1048576, 1049088, 10485760, 10485760, 20971520};

@@ -38,12 +38,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(lives_window, has_the_heap_of_the_whole_trace)
+LongTest(lives_window, a_window_has_the_heap_of_the_whole_trace)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(lives_window, knows_its_history)
+Test(lives_window, a_window_reports_its_history)
 {
     mvt_trace *t = mvt_new();
     mv_lives part;
@@ -75,7 +75,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 }
 
 /* Half of the steps leak half as much. Events keep the whole trace's numbers. */
-Test(lives_window, leaks_are_those_of_the_window)
+Test(lives_window, leaks_of_a_window_are_found)
 {
     cJSON *all = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/leak_in_training.pickle");
     cJSON *half = mvt_json(0, "$MEMVIZ leaks --json --from @Optimizer.step#AdamW.step#5 "
@@ -94,7 +94,7 @@ Test(lives_window, leaks_are_those_of_the_window)
     cr_expect_str_eq(mvt_json_text(none, "verdict"), "unknown");
 }
 
-Test(lives_window, ranks_are_compared_within_it)
+Test(lives_window, ranks_are_compared_within_a_window)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ ranks --json --from 0 --to 60 $SNAPS/two_devices.pickle");
     const cJSON *rank = first_of(r, "ranks");

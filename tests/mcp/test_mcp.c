@@ -124,7 +124,7 @@ static const char *version_for(const char *asked)
                          "protocolVersion");
 }
 
-Test(mcp, the_clients_version_is_taken_if_it_is_known)
+Test(mcp, the_clients_version_is_used_if_it_is_supported)
 {
     cr_expect_str_eq(version_for("\"protocolVersion\":\"2024-11-05\""), "2024-11-05");
     cr_expect_str_eq(version_for("\"protocolVersion\":\"2025-06-18\""), "2025-06-18");
@@ -319,7 +319,7 @@ static const char *help_of(const cJSON *tools, const char *name, const char *arg
 }
 
 /* A tool's description of an argument matches its command's behaviour. */
-Test(mcp, arguments_are_those_that_the_command_takes_there)
+Test(mcp, a_tool_has_the_arguments_of_its_command)
 {
     char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
     const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
@@ -411,7 +411,7 @@ Test(mcp, pictures_are_png)
     cr_expect_eq(strncmp(mvt_json_text(image, "data"), "iVBORw0KGgoAAAANSUhEUgAAASwAAADI", 32), 0);
 }
 
-Test(mcp, errors_of_files_are_results_and_the_server_lives_on)
+Test(mcp, file_errors_are_results_and_the_server_continues)
 {
     char *lines, requests[4096] = "";
     bool is_error;

@@ -83,7 +83,7 @@ static char *requests_of(const cJSON *questions)
     return lines;
 }
 
-LongTest(mcp_questions, each_is_answered_by_the_tools_alone)
+LongTest(mcp_questions, each_question_is_answered_by_the_tools_alone)
 {
     const cJSON *question, *call, *fact;
     char *lines, expected[300];

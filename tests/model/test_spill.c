@@ -194,7 +194,7 @@ Test(spill, without_descriptors_memory_stays)
     end(&h);
 }
 
-Test(spill, with_nothing_to_move_nothing_happens)
+Test(spill, without_large_blocks_nothing_is_moved)
 {
     mv_arena *arena = mvt_arena_of(MEGABYTE);
     mv_spilled moved = {1, 1};
@@ -227,7 +227,7 @@ static void *read_on(void *user)
     return NULL;
 }
 
-LongTest(spill, others_may_read_meanwhile)
+LongTest(spill, other_threads_may_read_during_a_move)
 {
     static heap h;
     reader r = {.heap = &h};

@@ -189,7 +189,7 @@ Test(msgpack, strings_may_span_windows)
 
 /* A stack is parsed once and recognised by its bytes afterwards: each occurrence is a call of its
  * own, and its oddities are counted each time. */
-Test(msgpack, a_stack_that_is_spelled_again_is_another_call)
+Test(msgpack, a_repeated_stack_is_another_call)
 {
 #define FRAMES                   \
     "\xa6"                       \

@@ -102,7 +102,7 @@ Test(msgpack_damage, wrong_types_are_refused_at_their_place)
 
 /* Users may add any value under their own key to PyTorch's dict; refused values there are skipped,
  * and noted under the key. */
-Test(msgpack_damage, values_under_a_key_of_ones_own_are_skipped)
+Test(msgpack_damage, values_under_a_users_key_are_skipped)
 {
 #define OWN(value) BYTES("\x82\xa8segments\x90\xa4mine" value)
     const mv_span files[] = {
@@ -163,7 +163,7 @@ Test(msgpack_damage, wrong_fields_are_refused)
 }
 
 /* The budget of code_of is too small for the claimed sizes. */
-Test(msgpack_damage, huge_counts_are_only_claims)
+Test(msgpack_damage, huge_counts_take_no_memory)
 {
     check_code(BYTES("\x81\xa8segments\xdd\xff\xff\xff\xff"), MV_TRUNCATED, 15);
     check_code(BYTES("\x81\xa8segments\xdf\xff\xff\xff\xff\xa1x"), MV_TRUNCATED, 17);

@@ -86,7 +86,7 @@ static mv_forecast forecast_of_inputs(const uint64_t *inputs, uint32_t count, ui
 }
 
 /* weight 7 + input 10 + 100 + 20 + 100 + gradient 7 + temporary 14 */
-Test(forecast, sizes_grow_along_with_the_same_sizes_as_before)
+Test(forecast, sizes_grow_in_proportion_to_earlier_steps)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
     mv_forecast f = forecast_of_inputs(inputs, 4, 2, 20, "grow:a.py:3");
@@ -97,7 +97,7 @@ Test(forecast, sizes_grow_along_with_the_same_sizes_as_before)
 }
 
 /* The square has not been observed yet. */
-Test(forecast, there_is_no_forecast_where_nothing_grew_along)
+Test(forecast, without_a_growing_counterpart_there_is_no_forecast)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
     mv_forecast f = forecast_of_inputs(inputs, 4, 0, 10, "read:a.py:1");

@@ -193,7 +193,7 @@ Test(oom, a_later_failure_is_named_by_its_number)
     }
 }
 
-Test(oom, pieces_that_would_do_are_fragmentation)
+Test(oom, sufficient_free_pieces_are_fragmentation)
 {
     mvt_trace *t = one_segment(30 * MIB);
 
@@ -279,7 +279,7 @@ Test(oom, a_free_that_completes_elsewhere_made_no_hole)
 }
 
 /* A run that would have run out of memory anyway does so for any request. */
-Test(oom, a_hole_without_reason_is_not_proof)
+Test(oom, an_unexplained_hole_is_not_a_proof)
 {
     mvt_trace *t = mvt_new();
 
@@ -390,7 +390,7 @@ static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
 
 /* The same holes: a run that has held more before continues without them, a run that is still
  * growing does not. */
-Test(oom, a_run_at_its_level_is_fragmented_and_one_that_grows_is_not)
+Test(oom, a_run_in_steady_state_is_fragmented_and_a_growing_run_is_not)
 {
     mvt_trace *t = holes_of(8, 34, 2);
 
@@ -418,7 +418,7 @@ Test(oom, an_earlier_peak_does_not_make_holes_capacity)
 }
 
 /* 1 MiB holes between small blocks are too small for 2 MiB. */
-Test(oom, holes_of_the_other_kind_make_no_suspect)
+Test(oom, holes_of_the_other_kind_are_not_suspected)
 {
     mvt_trace *t = mvt_new();
 
@@ -615,7 +615,7 @@ static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap
     return 1;
 }
 
-Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
+Test(oom, the_hole_to_open_has_the_fewest_bytes_in_use)
 {
     uint32_t checked = 0;
 
@@ -640,7 +640,7 @@ Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
     cr_expect_gt(checked, 200);
 }
 
-Test(oom, figures_at_random_failures_are_those_of_the_heap)
+Test(oom, figures_at_random_failures_equal_those_of_the_heap)
 {
     uint32_t ooms = 0;
 

@@ -258,7 +258,7 @@ static const mv_oom *late_holes(const char *before, int64_t stepped_us)
     return &l->found.ooms[0];
 }
 
-Test(oom_truth, growth_decides_only_where_no_step_had_gone_before)
+Test(oom_truth, growth_decides_only_without_an_earlier_step)
 {
     static const struct {
         const char *before;

@@ -119,7 +119,7 @@ Test(refused_calls, a_refused_call_that_is_replaced_does_not_count)
 }
 
 /* The moment of a failure is after an existing event, and --at names that event. */
-Test(refused_calls, at_names_them_where_no_event_does)
+Test(refused_calls, at_names_refused_calls_without_an_event)
 {
     mvt_calls *c = mvt_calls_new();
     mv_trace *calls = mv_push_struct(mvt_memory(), mv_trace);

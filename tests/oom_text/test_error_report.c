@@ -67,7 +67,7 @@ Test(error_report, logs_and_standard_input_are_read)
     cr_expect_str_eq(r.err, "");
 }
 
-Test(error_report, the_first_look_takes_a_log)
+Test(error_report, triage_accepts_a_log)
 {
     static const mvt_expected_run all[] = {
         {"$MEMVIZ log; $MEMVIZ --json log; $MEMVIZ --fail-on oom log; echo \"status $?\"; "

@@ -376,7 +376,7 @@ Test(oom_text, no_answer_contradicts_the_truth)
 }
 
 /* The lowest and highest sizes on both sides of a proof: with one KiB less it fails. */
-Test(oom_text, a_proof_holds_for_every_size_that_is_printed_so)
+Test(oom_text, a_proof_holds_for_every_size_with_the_same_text)
 {
     /* 0.995 GiB allocated and a tensor of at least 0.995 GiB less 2 MiB: 1.988 GiB. */
     static const char form[] = "CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; %s total "

@@ -48,7 +48,7 @@ static void expect_first(const char *name, mv_finding_kind kind, const char *cul
     cr_expect(strstr(b.found.rows[0].culprit, culprit), "%s: %s", name, b.found.rows[0].culprit);
 }
 
-LongTest(findings, the_worst_is_first_and_names_the_culprit)
+LongTest(findings, the_worst_finding_is_first_and_names_the_culprit)
 {
     expect_first("leak_in_training", MV_FINDING_LEAK, "train.py:62 forward");
     expect_first("frag_pinned_by_small", MV_FINDING_FRAGMENTED, "train.py:159");
@@ -70,7 +70,7 @@ Test(findings, a_healthy_run_is_reported_too)
     cr_expect_eq(fine, 3, "no leak, not fragmented, no failure");
 }
 
-Test(findings, bytes_are_those_of_the_reports)
+Test(findings, bytes_equal_those_of_the_reports)
 {
     bench b;
     uint32_t leak = 0, site = 0;
@@ -90,7 +90,7 @@ Test(findings, bytes_are_those_of_the_reports)
 }
 
 /* A file of one moment has no peak: the rows used to name changes that lower it. */
-Test(findings, without_events_nothing_is_a_peak)
+Test(findings, without_events_there_is_no_peak)
 {
     static const char *const names[] = {"no_history", "state_only"};
 
@@ -204,7 +204,7 @@ LongTest(findings, places_show_their_objects)
     mvt_each_view(check_view);
 }
 
-Test(findings, leaks_of_random_trainings_are_named)
+Test(findings, leaks_of_random_training_runs_are_named)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
         mvt_trace *t = mvt_new();
@@ -220,7 +220,7 @@ Test(findings, leaks_of_random_trainings_are_named)
     }
 }
 
-Test(findings, traces_of_nearly_nothing_get_a_verdict)
+Test(findings, almost_empty_traces_get_a_verdict)
 {
     bench b = {0};
     mvt_trace *t = mvt_new();

@@ -105,7 +105,7 @@ static void check_all(bench *b)
         }
 }
 
-LongTest(flames, sums_are_those_of_a_literal_pass)
+LongTest(flames, sums_equal_those_of_a_literal_pass)
 {
     for (uint32_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = mvt_new();
@@ -135,7 +135,7 @@ static mvt_trace *three_stacks(void)
     return t;
 }
 
-Test(flames, turned_over_the_innermost_frame_is_below_the_root)
+Test(flames, inverted_graphs_begin_with_the_innermost_frame)
 {
     mvt_trace *t = three_stacks();
     mv_flames found;

@@ -86,7 +86,7 @@ static void compare_stacks(bench *b, uint32_t event)
         cr_assert_geq(cell(b, row, 0).number, cell(b, row + 1, 0).number, "largest first");
 }
 
-LongTest(listing, stacks_are_the_sites_of_the_peak_report)
+LongTest(listing, stacks_equal_the_sites_of_the_peak_report)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "annotated", "streams",
                                         "late_start"};
@@ -102,7 +102,7 @@ LongTest(listing, stacks_are_the_sites_of_the_peak_report)
 
 /* ---- leaks ------------------------------------------------------------------------------- */
 
-LongTest(listing, leaks_are_those_of_the_leak_report)
+LongTest(listing, leaks_equal_those_of_the_leak_report)
 {
     static const char *const names[] = {"leak_in_training", "leak_global_list", "oom", "gpt_train"};
 
@@ -206,7 +206,7 @@ Test(listing, markers_name_peak_and_failures)
 
 /* ---- events, sorting, copies ------------------------------------------------------------- */
 
-Test(listing, events_are_those_of_the_trace_report)
+Test(listing, events_equal_those_of_the_trace_report)
 {
     bench b;
     const cJSON *event;
@@ -376,7 +376,7 @@ static void check_intervals(mv_view *view, const char *name)
     }
 }
 
-LongTest(listing, intervals_add_up_and_are_those_of_the_reports_on_every_snapshot)
+LongTest(listing, intervals_add_up_and_equal_the_reports_on_every_snapshot)
 {
     mvt_each_view(check_intervals);
 }
@@ -443,7 +443,7 @@ Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
     cr_expect_eq(strchr(strchr(text, '\n') + 1, '\n')[1], 0, "one row");
 }
 
-Test(listing, tables_of_a_trace_of_nearly_nothing)
+Test(listing, almost_empty_traces_have_tables)
 {
     mvt_trace *t = mvt_new();
 
@@ -575,7 +575,7 @@ LongTest(listing, rows_are_filtered_by_their_text)
         }
 }
 
-Test(listing, rows_are_filtered_as_one_types)
+Test(listing, rows_are_filtered_while_the_user_types)
 {
     mv_view *view = mvt_view("gpt_train");
 

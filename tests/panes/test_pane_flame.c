@@ -64,7 +64,7 @@ Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
 }
 
 /* In a pane with few levels the box stays visible on its way down. */
-Test(pane_flame, the_box_of_the_keyboard_is_in_sight)
+Test(pane_flame, the_keyboards_box_is_visible)
 {
     mv_view *view = flames_of("gpt_train");
     const mv_panels *p = view->panels;

@@ -117,7 +117,7 @@ static void check_numbers(mv_view *view, const char *name)
     check_head(view, name);
 }
 
-LongTest(pane_state, equals_the_report)
+LongTest(pane_state, the_state_equals_the_report)
 {
     mvt_each_view(check_numbers);
 }
@@ -184,7 +184,7 @@ static void check_events(const char *name, uint32_t step)
     }
 }
 
-LongTest(pane_state, marks_the_change_of_the_event)
+LongTest(pane_state, the_state_marks_the_change_of_the_event)
 {
     check_events("frag_pinned_by_small", 1);
     check_events("gpt_train_expandable", 131);
@@ -193,7 +193,7 @@ LongTest(pane_state, marks_the_change_of_the_event)
 }
 
 /* Also in a zoomed view: the mark scrolls into view. */
-Test(pane_state, follows_the_event_when_it_is_zoomed)
+Test(pane_state, a_zoomed_state_follows_the_event)
 {
     mv_view *view = state_of("gpt_train");
 
@@ -212,7 +212,7 @@ Test(pane_state, follows_the_event_when_it_is_zoomed)
     }
 }
 
-Test(pane_state, describes_the_event)
+Test(pane_state, the_state_describes_the_event)
 {
     mv_view *view = state_of("gpt_train");
 
@@ -232,7 +232,7 @@ static void send(mv_view *view, mv_input in)
     mvt_view_frame(view);
 }
 
-Test(pane_state, zooms_at_the_pointer)
+Test(pane_state, the_state_zooms_at_the_pointer)
 {
     mv_view *view = state_of("gpt_train");
     uint32_t segment, alloc, before;
@@ -279,7 +279,7 @@ Test(pane_state, a_drag_moves_and_a_click_pins)
     cr_expect_lt(mv_state_x(place_of(view), 0), at);
 }
 
-Test(pane_state, fits_the_pinned_block)
+Test(pane_state, the_state_fits_the_pinned_block)
 {
     mv_view *view = state_of("gpt_train");
     const mv_lives *lives = &mv_view_device(view)->lives;

@@ -107,7 +107,7 @@ static void check_view(mv_view *view, const char *name)
     }
 }
 
-LongTest(panes, every_snapshot_can_be_read)
+LongTest(panes, panes_of_every_snapshot_are_legible)
 {
     mvt_each_view(check_view);
 }
@@ -259,7 +259,7 @@ Test(panes, rows_of_tables_go_to_their_place)
     cr_expect(view->now->is_sort_turned[MV_LISTING_STACKS]);
 }
 
-Test(panes, folded_frames_unfold_and_history_is_clicked)
+Test(panes, folded_frames_unfold_and_history_can_be_clicked)
 {
     mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);
@@ -387,7 +387,7 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /* Panes without memory for their answer report it and stay usable. */
-Test(panes, work_without_memory_for_their_answer)
+Test(panes, panes_work_without_memory_for_their_answer)
 {
     mv_view *view = mvt_view("gpt_train");
 

@@ -69,7 +69,7 @@ static void check_file(const char *name, const char *path)
     mvt_end_now(view);
 }
 
-LongTest(reports_of_levels, name_the_findings_of_the_triage)
+LongTest(reports_of_levels, reports_name_the_findings_of_the_triage)
 {
     static const char *const captures[] = {"pinned_leak", "nccl_leak.0", "train",     "cupy_leak",
                                            "fsdp.0",      "heap_pool",   "heap_cupy", "loader",
@@ -120,7 +120,7 @@ Test(reports_of_levels, the_device_and_other_settings_have_rows)
 
 /* A window without memory for the replays of other settings shows the other findings, and comes
  * to rest. */
-Test(reports_of_levels, stop_drawing_without_memory_for_replays)
+Test(reports_of_levels, reports_stop_drawing_without_memory_for_replays)
 {
     static const mv_view_opts opts = {.is_dark = true, .tries_settings = true};
     unsigned without = 0;

@@ -137,7 +137,7 @@ static void check_levels(mv_view *view, const char *name)
     }
 }
 
-LongTest(rows, highlight_exactly_the_blocks_they_count)
+LongTest(rows, rows_highlight_exactly_the_blocks_they_count)
 {
     static const char *const captures[] = {"train",     "cupy_leak",   "pinned_leak", "nccl_leak.0",
                                            "heap_cupy", "plain_graph", "two_devices", "loader"};
@@ -175,7 +175,7 @@ static void check_holes(mv_view *view, const char *name)
     }
 }
 
-LongTest(rows, of_fragments_show_the_hole)
+LongTest(rows, rows_of_fragments_show_the_hole)
 {
     mvt_each_view(check_holes);
 }

@@ -138,7 +138,7 @@ LongTest(sentences, the_title_of_a_page_equals_the_output_of_the_command)
     }
 }
 
-LongTest(sentences, text_and_json_say_the_same)
+LongTest(sentences, text_and_json_have_the_same_sentences)
 {
     static const char *const names[] = {"oom", "oom_fragmented", "ring", "frag_pinned_by_small"};
     static const char *const commands[] = {"oom", "fragmentation", "whatif"};

@@ -32,7 +32,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(paper_segments, pictures_of_every_snapshot_can_be_read)
+LongTest(paper_segments, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -63,7 +63,7 @@ LongTest(paper_segments, restless_segments_stay_a_small_file)
     }
 }
 
-Test(paper_segments, lists_the_contents)
+Test(paper_segments, a_picture_lists_its_contents)
 {
     picture p;
     mv_trace trace = mvt_load(mvt_memory(), "gpt_train_expandable");
@@ -82,7 +82,7 @@ Test(paper_segments, lists_the_contents)
     mvt_scene_check(&p.timeline.scene, "window");
 }
 
-Test(paper_segments, traces_of_nearly_nothing_are_drawn)
+Test(paper_segments, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *one = mvt_new(), *nothing = mvt_new();
     picture p;
@@ -115,7 +115,7 @@ Test(paper_segments, fails_when_memory_is_out)
     }
 }
 
-Test(paper_segments, scene_of_a_small_trace)
+Test(paper_segments, the_scene_of_a_small_trace_is_unchanged)
 {
     mvt_trace *t = mvt_small();
     picture p;
@@ -124,7 +124,7 @@ Test(paper_segments, scene_of_a_small_trace)
     mvt_scene_golden(&p.timeline.scene, "small_segment_timeline");
 }
 
-Test(paper_segments, command_draws_segments)
+Test(paper_segments, the_command_draws_segments)
 {
     cJSON *json = mvt_json(
         0, "$MEMVIZ segment_plot --json --from 10 --to 110 $SNAPS/gpt_train.pickle -o x.svg");

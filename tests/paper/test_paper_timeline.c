@@ -286,7 +286,7 @@ LongTest(paper_timeline, parts_are_stacked_without_the_others)
     }
 }
 
-Test(paper_timeline, names_the_part_shown)
+Test(paper_timeline, a_picture_names_its_part)
 {
     mvt_trace *t = mvt_new();
     uint64_t word = 2;
@@ -382,7 +382,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, pictures_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -414,7 +414,7 @@ static void check_narrow(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, narrow_pictures_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, narrow_pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_narrow);
 }
@@ -457,7 +457,7 @@ static void check_part_of_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(paper_timeline, parts_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, parts_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_part_of_snapshot);
 }
@@ -478,7 +478,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-LongTest(paper_timeline, lists_contents_and_missing_data)
+LongTest(paper_timeline, a_picture_lists_contents_and_missing_data)
 {
     SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
          "peak 1.15 GiB \xc2\xb7 event 2,150 \xc2\xb7 2.948 s", "train.py:62 forward",
@@ -497,7 +497,7 @@ LongTest(paper_timeline, lists_contents_and_missing_data)
 }
 
 /* The key contains only visible items. */
-Test(paper_timeline, the_key_has_no_area_that_is_not_there)
+Test(paper_timeline, the_key_has_only_visible_areas)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
     picture p;
@@ -509,7 +509,7 @@ Test(paper_timeline, the_key_has_no_area_that_is_not_there)
 
 /* Marks are at the events that follow them; their names are shown where there is room, and in the
  * pointer texts. */
-Test(paper_timeline, marks_of_the_program)
+Test(paper_timeline, marks_of_the_program_are_drawn)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
         mvt_trace *t = mvt_new();
@@ -577,7 +577,7 @@ Test(paper_timeline, a_storm_of_marks_stays_small)
     cr_expect_lt(p.timeline.scene.shape_count, 4000);
 }
 
-Test(paper_timeline, names_the_window_that_it_shows)
+Test(paper_timeline, a_picture_names_its_window)
 {
     mvt_trace *t = random_trace(3, 100);
     const mv_trace *trace = mvt_done(t);
@@ -590,7 +590,7 @@ Test(paper_timeline, names_the_window_that_it_shows)
 
 /* ---- almost no data, and very much ---------------------------------------------------------- */
 
-Test(paper_timeline, traces_of_nearly_nothing_are_drawn)
+Test(paper_timeline, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *one = mvt_new(), *bare = mvt_new();
     picture p;
@@ -655,7 +655,7 @@ LongTest(paper_timeline, fails_when_memory_is_out)
 
 /* ---- the whole scene of a small trace ---------------------------------------------------- */
 
-Test(paper_timeline, scene_of_a_small_trace)
+Test(paper_timeline, the_scene_of_a_small_trace_is_unchanged)
 {
     mvt_trace *t = mvt_small();
     picture p;

@@ -401,7 +401,7 @@ Test(category, a_training_step_is_not_an_optimizer)
 }
 
 /* LBFGS runs forward and backward passes within its step. */
-Test(category, a_closure_is_not_the_optimizers)
+Test(category, a_closure_does_not_belong_to_the_optimizer)
 {
     mvt_trace *t = mvt_new();
 

@@ -106,7 +106,7 @@ static void check_run(mvt_heap_opts opts, uint32_t first, uint32_t end)
     check_without(&r, gone);
 }
 
-Test(curve, equals_a_count_at_every_moment_of_random_heaps)
+Test(curve, the_curve_equals_a_count_at_every_moment_of_random_heaps)
 {
     for (uint32_t seed = 1; seed <= 16; seed++) {
         mvt_heap_opts opts = {.seed = seed,
@@ -121,7 +121,7 @@ Test(curve, equals_a_count_at_every_moment_of_random_heaps)
 }
 
 /* Steps of segments differ from the steps of allocations with the same row number. */
-Test(curve, segments_have_steps_of_their_own)
+Test(curve, segments_have_their_own_steps)
 {
     mvt_trace *t = mvt_new();
     uint32_t part_of[1] = {0}, event;
@@ -138,7 +138,7 @@ Test(curve, segments_have_steps_of_their_own)
     cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 512);
 }
 
-Test(curve, a_trace_of_nothing_has_a_flat_curve)
+Test(curve, an_empty_trace_has_a_flat_curve)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace = mvt_done(t);

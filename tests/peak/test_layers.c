@@ -138,7 +138,7 @@ static const char *loops_in(const char *layers)
     return loops_of(trace_of(layers, MODEL));
 }
 
-Test(layers, parts_are_alike_or_missing)
+Test(layers, layers_are_alike_or_have_missing_parts)
 {
     cr_expect_str_eq(loops_in("abc|abc"), "t.py:69 forward 2");
     cr_expect_str_eq(loops_in("ab|ab|ab"), "t.py:69 forward 3");
@@ -257,7 +257,7 @@ Test(layers, the_leak_is_in_the_layer_with_the_hook)
     cr_expect_eq(held[1], 24 * MIB);
 }
 
-Test(layers, memory_that_is_too_little_is_not_a_crash)
+Test(layers, too_little_memory_is_an_error)
 {
     const mv_trace *trace = load("snapshots/annotated.pickle");
     survey s = survey_of(trace);

@@ -88,7 +88,7 @@ static mvt_trace *random_lines(uint64_t random)
     return t;
 }
 
-Test(lines, equal_a_count_line_by_line_on_random_traces)
+Test(lines, lines_equal_a_count_line_by_line_on_random_traces)
 {
     for (uint32_t seed = 1; seed <= 10; seed++) {
         run r = run_of(random_lines(seed), seed % 2 ? 0 : 30, seed % 3 ? UINT32_MAX : 70);
@@ -128,7 +128,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(lines, add_up_on_every_snapshot)
+LongTest(lines, lines_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -189,7 +189,7 @@ LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 }
 
 /* A file named in a snapshot is shown only if it is an ordinary file below the folder. */
-Test(lines, source_is_read_below_the_folder_alone)
+Test(lines, source_is_read_only_below_the_folder)
 {
     expect_source("mkdir workspace; seq 1 200 >workspace/train.py;"
                   "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",

@@ -229,7 +229,7 @@ static void check_target(const mv_attribution *a, mv_arena *arena, uint64_t byte
               fewest);
 }
 
-Test(peak, targets_equal_the_best_of_all_sets)
+Test(peak, targets_need_as_few_lines_as_the_best_set)
 {
     for (uint32_t seed = 1; seed <= 20; seed++) {
         mvt_trace *t = random_lines(seed);

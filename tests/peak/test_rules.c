@@ -78,7 +78,7 @@ Test(rules, faults_name_their_line)
     }
 }
 
-Test(rules, too_many)
+Test(rules, too_many_rules_are_refused)
 {
     mvt_trace *t = two_stacks();
     char *text = mv_push_array(mvt_arena(t), char, 4 * (MV_RULES_MOST + 2)), why[200] = "";

@@ -83,7 +83,7 @@ Test(tensors, those_beyond_a_block_or_in_none_are_reported)
 }
 
 /* Random tensors: their bytes equal a byte-by-byte count. */
-Test(tensors, counts_are_those_of_each_byte)
+Test(tensors, counts_equal_a_byte_by_byte_count)
 {
     enum { BYTES = 0x1000, COUNT = 12 };
 

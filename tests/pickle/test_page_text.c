@@ -14,7 +14,7 @@ static const char *difference_inside(mv_arena *arena, mv_span pickle)
     return mvt_difference(&direct, &inside);
 }
 
-Test(page_text, holds_the_same_as_the_pickle)
+Test(page_text, a_page_has_the_contents_of_its_pickle)
 {
     static const char *const names[] = {"gpt_train", "two_devices", "no_history", "mempool"};
 
@@ -27,7 +27,7 @@ Test(page_text, holds_the_same_as_the_pickle)
 }
 
 /* Pickles of three lengths, with 1, 2 and 3 NULs after them: no note of trailing bytes. */
-Test(page_text, the_fill_is_not_a_remark)
+Test(page_text, padding_gets_no_note)
 {
     for (int more = 0; more < 3; more++) {
         mvt_trace *t = mvt_small();
@@ -63,7 +63,7 @@ Test(page_text, errors_name_the_byte_of_the_page)
     cr_expect(err.offset >= (uint64_t)(letters - copy) + 300 && err.offset <= page.length);
 }
 
-Test(page_text, spaces_other_keys_and_a_second_snapshot)
+Test(page_text, spaces_other_keys_and_a_second_snapshot_are_accepted)
 {
     mvt_run r = mvt_sh(
         "set -e; p=$RELEASES/memory_viz.html; $MEMVIZ dump --calls $p >a;"
@@ -90,7 +90,7 @@ Test(page_text, pages_of_memviz_name_the_file_to_open)
 }
 
 /* Every size of step through the window. */
-Test(page_text, any_steps_through_the_source_give_the_same)
+Test(page_text, any_steps_through_the_source_give_the_same_trace)
 {
     mvt_trace *t = mvt_small();
     mv_span pickle = mvt_pickle_bytes(t, false), page = mvt_page_bytes(t);

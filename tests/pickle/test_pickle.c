@@ -105,7 +105,7 @@ static void check_both_writers(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(pickle, short_way_equals_long_way_on_real_snapshots)
+LongTest(pickle, the_fast_path_equals_the_slow_path_on_real_snapshots)
 {
     mvt_each_snapshot(check_both_writers);
 }
@@ -146,7 +146,7 @@ LongTest(pickle, random_traces_survive_both_writers_both_ways)
     }
 }
 
-Test(pickle, windows_cut_anywhere)
+Test(pickle, windows_may_be_cut_anywhere)
 {
     mvt_trace *t = random_trace(7);
     static char padding[2 * MV_SOURCE_WINDOW];
@@ -267,7 +267,7 @@ Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
     cr_assert_eq(trace.devices[0].events.size[0], 512);
 }
 
-Test(pickle, list_dict_tuple_from_a_mark)
+Test(pickle, lists_dicts_and_tuples_are_built_from_a_mark)
 {
     mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;
@@ -426,7 +426,7 @@ static const struct {
 };
 
 /* Users may add any value under their own key to PyTorch's dict. */
-Test(pickle, values_under_a_key_of_ones_own_are_skipped)
+Test(pickle, values_under_a_users_key_are_skipped)
 {
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++) {
         const char *what = own_values[i].what;
@@ -547,7 +547,7 @@ static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
 }
 
 /* Otherwise 80 KB could describe 16 million settings. */
-Test(pickle, settings_that_share_a_dict_are_not_spelled_out_for_ever)
+Test(pickle, settings_that_share_a_dict_take_bounded_time)
 {
     mv_trace trace;
 
@@ -613,7 +613,7 @@ static void put_annotations(mvt_opcodes *w, const char *key, int count)
     MVT_OPS(w, "e");
 }
 
-Test(pickle, annotations_of_another_list_do_not_count)
+Test(pickle, annotations_in_another_list_do_not_count)
 {
     mvt_opcodes *w = mvt_opcodes_new();
     mv_trace trace;

@@ -36,7 +36,7 @@ static void open_change(change *c, const char *before, const char *after)
                                 &c->tree, mvt_err()));
 }
 
-Test(change_icicle, shows_the_change_legibly)
+Test(change_icicle, a_picture_shows_the_change_legibly)
 {
     static const char *const pairs[][2] = {{"leak_in_training", "gpt_train"},
                                            {"gpt_train", "leak_in_training"},
@@ -65,7 +65,7 @@ Test(change_icicle, shows_the_change_legibly)
 }
 
 /* A height limit removes deep rows, and nothing leaves the picture. */
-Test(change_icicle, fits_a_height)
+Test(change_icicle, a_picture_fits_its_height)
 {
     change c;
     mv_paper paper;
@@ -80,7 +80,7 @@ Test(change_icicle, fits_a_height)
 }
 
 /* One line for each stack that changed; the bytes after less those before add up to the report. */
-Test(change_icicle, the_command_folds_it)
+Test(change_icicle, the_command_writes_folded_differences)
 {
     cJSON *report =
         mvt_json(0, "$MEMVIZ diff --json $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle");
@@ -149,7 +149,7 @@ Test(change_icicle, folded_differences_are_readable_by_flame_graph_tools)
         mvt_sh("$MEMVIZ diff -q %s %s -o x.folded && cat x.folded", files[0], files[1]).out, "odd");
 }
 
-LongTest(change_icicle, the_command_writes_it)
+LongTest(change_icicle, the_command_draws_the_difference)
 {
     mvt_run r =
         mvt_sh("$MEMVIZ diff -q $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle -o x.svg && "

@@ -147,7 +147,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     check_snapshot_in(trace, name, (mv_paper_opts){.width = 800, .height = 360});
 }
 
-LongTest(envelopes, pictures_of_every_snapshot_can_be_read)
+LongTest(envelopes, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -167,7 +167,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-Test(envelopes, lists_contents_and_missing_data)
+Test(envelopes, a_picture_lists_contents_and_missing_data)
 {
     SAYS("graphs", "2 private pools: at most 44.0 MiB reserved and 43.0 MiB allocated",
          "private pool (1, 0): at most 40.0 MiB reserved", "unknown pool",

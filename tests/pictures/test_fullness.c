@@ -81,7 +81,7 @@ Test(fullness, segments_of_random_heaps_are_as_full_as_a_literal_sum)
                                 .drains = seed % 4 == 0});
 }
 
-Test(fullness, levels_are_of_equal_parts)
+Test(fullness, levels_have_equal_widths)
 {
     cr_expect_eq(mv_fullness_level(0, 0), 0);
     cr_expect_eq(mv_fullness_level(0, 100), 0);

@@ -188,7 +188,7 @@ static void check_boxes(picture *p, uint64_t least, uint32_t most, uint32_t deep
     cr_assert_eq(nodes, meant, "what is as heavy as the lightest box has a box");
 }
 
-LongTest(icicle, trees_and_boxes_are_those_of_literal_models)
+LongTest(icicle, trees_and_boxes_equal_literal_models)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         mvt_trace *t = random_trace(seed, 5 + 6 * (uint32_t)seed);
@@ -224,14 +224,14 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(icicle, pictures_of_every_snapshot_can_be_read)
+LongTest(icicle, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
 /* ---- almost no data, and very much ----------------------------------------------------------- */
 
-Test(icicle, names_missing_data)
+Test(icicle, a_picture_names_missing_data)
 {
     mvt_trace *empty = mvt_new(), *bare = mvt_new();
     picture p;
@@ -250,7 +250,7 @@ Test(icicle, names_missing_data)
     cr_expect(mvt_scene_says(&p.paper.scene, "before the first event"));
 }
 
-Test(icicle, blocks_of_no_bytes_leave_nothing)
+Test(icicle, blocks_of_0_bytes_are_not_drawn)
 {
     mvt_trace *t = mvt_new();
     picture p;
@@ -306,7 +306,7 @@ Test(icicle, fails_when_memory_is_out)
     }
 }
 
-Test(icicle, scene_of_a_small_trace)
+Test(icicle, the_scene_of_a_small_trace_is_unchanged)
 {
     mvt_trace *t = mvt_small();
     const mv_trace *trace = mvt_done(t);

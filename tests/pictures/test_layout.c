@@ -188,7 +188,7 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
     check_samples(h, &l, &opts);
 }
 
-LongTest(layout, equals_a_literal_one_on_random_heaps)
+LongTest(layout, the_layout_equals_a_literal_one_on_random_heaps)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         heap h;

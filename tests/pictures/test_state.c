@@ -109,7 +109,7 @@ static void check_state(mv_arena *arena, const mv_trace *trace, const mv_lives *
     cr_assert_eq(pending, levels.active - levels.allocated);
 }
 
-Test(state, boxes_are_those_of_a_literal_layout)
+Test(state, boxes_equal_a_literal_layout)
 {
     for (uint32_t seed = 1; seed <= 16; seed++) {
         mvt_trace *t = mvt_new();
@@ -166,7 +166,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-LongTest(state, pictures_of_every_snapshot_can_be_read)
+LongTest(state, pictures_of_every_snapshot_are_legible)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -187,7 +187,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-Test(state, lists_contents_and_missing_data)
+Test(state, a_picture_lists_contents_and_missing_data)
 {
     SAYS("gpt_train", "1.19 GiB reserved = ", "large pool, default stream", "the largest hole has",
          "segment of 20.0 MiB at 0x", "in a segment of", " requested");
@@ -215,7 +215,7 @@ Test(state, out_of_memory_is_explained)
 /* ---- almost no data, and very much
  * ------------------------------------------------------------ */
 
-Test(state, traces_of_nearly_nothing_are_drawn)
+Test(state, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *senseless = mvt_new(), *nothing = mvt_new();
     picture p;
@@ -273,7 +273,7 @@ Test(state, fails_when_memory_is_out)
     }
 }
 
-Test(state, scene_of_a_small_trace)
+Test(state, the_scene_of_a_small_trace_is_unchanged)
 {
     mvt_trace *t = mvt_small();
     picture p;
@@ -284,7 +284,7 @@ Test(state, scene_of_a_small_trace)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-LongTest(state, command_draws_the_state)
+LongTest(state, the_command_draws_the_state)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ segment_plot --json --view state --at peak "
                               "$SNAPS/gpt_train.pickle -o x.svg");

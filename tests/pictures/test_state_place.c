@@ -122,7 +122,7 @@ Test(state_place, moving_shows_other_bytes_and_ends_at_the_edges)
 }
 
 /* Each piece scrolls into view, and nothing moves when it is already visible. */
-Test(state_place, any_piece_can_be_brought_into_view)
+Test(state_place, any_piece_can_be_scrolled_into_view)
 {
     for (uint32_t seed = 1; seed <= 6; seed++) {
         heap h = heap_of(seed, seed % 2, 100000);

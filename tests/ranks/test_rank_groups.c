@@ -269,7 +269,7 @@ static job *similar_stages(uint32_t stages, uint32_t same, uint32_t last)
     return j;
 }
 
-Test(rank_groups, stages_of_different_programs)
+Test(rank_groups, stages_of_different_programs_are_found)
 {
     job *j = different_stages();
 
@@ -279,7 +279,7 @@ Test(rank_groups, stages_of_different_programs)
     check(j, 32, (job_plan){.stages = 2, .is_given = true}, "given");
 }
 
-Test(rank_groups, one_stage)
+Test(rank_groups, odd_ranks_of_one_stage_are_found)
 {
     job *j = different_stages();
 
@@ -289,7 +289,7 @@ Test(rank_groups, one_stage)
 }
 
 /* Every rank is a stage: no rank has a peer, but a leak or a failed request is reported. */
-Test(rank_groups, stages_of_one_rank)
+Test(rank_groups, stages_of_one_rank_have_no_outlier)
 {
     job *j = different_stages();
 
@@ -318,7 +318,7 @@ Test(rank_groups, the_first_and_the_last_stage_are_not_odd)
 
 /* The last but one stage of a schedule with two batches in flight: the same bytes in
  * another order. */
-Test(rank_groups, stages_of_other_order_are_not_odd)
+Test(rank_groups, stages_with_another_order_are_not_odd)
 {
     job *j = similar_stages(8, 1, 16);
 
@@ -328,7 +328,7 @@ Test(rank_groups, stages_of_other_order_are_not_odd)
     check(j, 8, (job_plan){.stages = 8}, "one rank each");
 }
 
-LongTest(rank_groups, a_thousand_ranks)
+LongTest(rank_groups, odd_ranks_among_a_thousand_are_found)
 {
     job *j = different_stages();
 
@@ -364,7 +364,7 @@ Test(rank_groups, an_odd_rank_belongs_to_the_stage_that_is_short)
 }
 
 /* Two ranks for each stage: one odd rank leaves one stage with two different ranks. */
-Test(rank_groups, a_stage_of_two_is_a_stage)
+Test(rank_groups, two_ranks_are_a_stage)
 {
     job *j = different_stages();
 

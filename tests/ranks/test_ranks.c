@@ -251,7 +251,7 @@ Test(ranks, the_first_and_the_last_rank_are_named)
     cr_expect_eq(p.found.outliers[1].rank, 5);
 }
 
-Test(ranks, where_all_ranks_differ_none_is_an_outlier)
+Test(ranks, no_rank_is_an_outlier_if_all_differ)
 {
     party p;
 
@@ -365,7 +365,7 @@ Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
     cr_expect_gt(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "peak_allocated"), 0);
 }
 
-Test(ranks, stages_are_stated)
+Test(ranks, stages_are_reported)
 {
     cJSON *report = mvt_json(0, "cp $SNAPS/mlp_train.pickle r2.pickle; cp $SNAPS/mlp_train.pickle "
                                 "r10.pickle; cp $SNAPS/streams.pickle r11.pickle; "
@@ -462,7 +462,7 @@ Test(ranks, files_share_the_memory)
 }
 
 /* Sixty summaries exceed the limit; each file with its summary stays far below it. */
-LongTest(ranks, summaries_that_are_kept_count)
+LongTest(ranks, kept_summaries_count_against_the_memory_limit)
 {
     mvt_run run = mvt_sh("set --; while test $# -lt 60; do set -- \"$@\" $SNAPS/gpt_train.pickle; "
                          "done; $MEMVIZ ranks -q --max-memory 12M \"$@\"");
@@ -471,7 +471,7 @@ LongTest(ranks, summaries_that_are_kept_count)
     cr_expect(strstr(run.err, "memory limit reached"), "%s", run.err);
 }
 
-Test(ranks, fail_on_leak)
+Test(ranks, a_leak_fails_the_gate)
 {
     mvt_run run = mvt_sh("$MEMVIZ ranks --fail-on leak $SNAPS/leak_loss_list.pickle "
                          "$SNAPS/gpt_train.pickle; echo $?; $MEMVIZ ranks --fail-on leak "

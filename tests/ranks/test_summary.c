@@ -94,7 +94,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-LongTest(summary, comes_back_from_its_bytes)
+LongTest(summary, a_summary_comes_back_from_its_bytes)
 {
     mvt_each_snapshot(check_snapshot);
 }

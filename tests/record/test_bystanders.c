@@ -33,7 +33,7 @@ Test(bystanders, a_nameless_file_of_another_process_is_not_written_to)
 }
 
 /* Such a program is not recorded, and ends as without the shim. */
-Test(bystanders, a_filter_that_knows_the_loaders_calls_alone)
+Test(bystanders, a_program_with_a_strict_filter_is_unharmed)
 {
     mvt_run r = mvt_sh("BYSTANDER=" MV_BYSTANDER "; $BYSTANDER jail /bin/true; echo $?; "
                        "$MEMVIZ run -q -o a.bin -- $BYSTANDER jail /bin/true; echo $?; "
@@ -51,7 +51,7 @@ Test(bystanders, a_filter_is_reported_at_the_first_event)
     cr_expect(strstr(r.err, "it had a system call filter"), "%s", r.err);
 }
 
-LongTest(bystanders, children_that_return_from_the_handler_that_forked_them)
+LongTest(bystanders, children_forked_in_a_handler_return_from_it)
 {
     static const char *const stacks[] = {"none", "native"};
 

@@ -29,7 +29,7 @@ LongTest(forks, children_do_not_hang_among_threads_that_call_cuda)
 }
 
 /* Without the shim such a child hangs only if it calls the loader. */
-LongTest(forks, children_that_inherit_the_loaders_lock_do_not_hang_because_of_us)
+LongTest(forks, children_that_inherit_the_loaders_lock_do_not_hang_in_the_shim)
 {
     expect_no_hang("none", "", "loader", 50);
     expect_no_hang("python", "", "loader", 50);
@@ -45,7 +45,7 @@ LongTest(forks, children_do_not_hang_among_threads_that_make_tensors)
 }
 
 /* The first fork waits for such a thread, and its children are not recorded. */
-LongTest(forks, children_of_a_process_with_a_silent_thread)
+LongTest(forks, children_of_a_process_with_a_silent_thread_do_not_hang)
 {
     expect_no_hang("none", "MEMVIZ_CPU=1", "asked", 100);
 }

@@ -70,7 +70,7 @@ static mv_samples samples_of(uint32_t pid, const char *visible, uint64_t wanted)
     return samples;
 }
 
-Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
+Test(nvml, a_lasting_level_is_its_first_and_last_sample)
 {
     sample(100, 0, 0);
     for (int i = 0; i < 50; i++)
@@ -89,7 +89,7 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
 
 /* Memory that programs can use: total less used equals the free bytes of cudaMemGetInfo. */
 /* The driver answers after its current work, with the figures of that moment. */
-Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
+Test(nvml, a_sample_has_the_time_of_the_answer)
 {
     mv_samples samples;
 
@@ -145,7 +145,7 @@ Test(nvml, memory_of_the_process_is_distinguished_from_the_device)
 }
 
 /* A machine that others use as well, for weeks. */
-Test(nvml, calls_of_others_take_no_memory_and_are_looked_up_once)
+Test(nvml, other_processes_take_no_memory_and_are_looked_up_once)
 {
     for (unsigned pid = PID + 2; pid < PID + 1002; pid++)
         for (int i = 0; i < 3; i++)
@@ -169,7 +169,7 @@ static void expect_devices(const char *visible, uint64_t wanted, const char *wan
     cr_assert_str_eq(found, want, "%s: %s", visible ? visible : "(unset)", found);
 }
 
-Test(nvml, devices_are_those_that_the_program_sees)
+Test(nvml, samples_are_of_the_devices_that_the_program_sees)
 {
     sample(100, 0, 0);
     expect_devices(NULL, BOTH, "0:100 1:200 ");
@@ -221,7 +221,7 @@ Test(nvml, memory_of_the_host_has_no_samples)
 }
 
 /* CUDA lists the fastest device first, this library the first device on the bus. */
-Test(nvml, different_devices_are_known_by_their_order_on_the_bus)
+Test(nvml, different_devices_are_identified_by_bus_order)
 {
     open_again(1, 0);
     expect_known(NULL, NULL, 0);
@@ -235,7 +235,7 @@ Test(nvml, different_devices_are_known_by_their_order_on_the_bus)
     expect_known(NULL, NULL, 2);
 }
 
-Test(nvml, slices_are_known_by_their_names)
+Test(nvml, slices_are_identified_by_name)
 {
     open_again(0, 1);
     expect_known(NULL, "PCI_BUS_ID", 0);

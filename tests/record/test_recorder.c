@@ -311,13 +311,13 @@ Test(recorder, launches_and_waits_are_counted)
 
 /* ---- Ends ---- */
 
-Test(recorder, a_program_that_ends_in_order_has_every_event)
+Test(recorder, a_program_that_exits_has_every_event)
 {
     expect_mode("exit", 1);
     expect_mode("atexit", 1);
 }
 
-Test(recorder, end_is_a_fact)
+Test(recorder, the_end_is_recorded_as_a_fact)
 {
     victim v = run((victim_opts){.mode = "exit", .threads = 1, .events = 10});
     found f = look(&v, true);
@@ -336,7 +336,7 @@ Test(recorder, a_program_that_ends_at_once_has_every_event)
     expect_mode("abort", 1);
 }
 
-LongTest(recorder, exec_gives_another_file)
+LongTest(recorder, exec_makes_another_file)
 {
     expect_mode("exec", 2);
 }
@@ -522,7 +522,7 @@ Test(recorder, no_memory_for_a_thread_is_counted)
 
 /* The recording takes no descriptor number from the program, so no other file can get that number:
  * the program has all of its numbers. */
-Test(recorder, no_number_is_taken_from_the_program)
+Test(recorder, the_program_keeps_all_descriptor_numbers)
 {
     expect_mode("no_numbers", 1);
 }

@@ -277,7 +277,7 @@ static mv_leaks leaks_of_folded(uint32_t leaks_until, uint32_t records, mv_trace
 
 /* 84 seconds are folded: spans of 8 s, 10 of them whole; the minimum of the fifth and the
  * last counts. */
-Test(ring, a_line_that_grew_while_events_were_folded_is_named)
+Test(ring, a_line_that_grew_in_the_folded_part_is_named)
 {
     mv_trace trace;
     mv_leaks leaks = leaks_of_folded(SECONDS, 1 + 8 * 5 + 76 * 6, &trace);
@@ -644,7 +644,7 @@ LongTest(ring, a_new_peak_is_a_condition)
 
 /* The file contains the program's actions after the condition; a pending file is written at the
  * program's end. */
-Test(ring, after_the_condition_recording_goes_on)
+Test(ring, recording_continues_after_the_condition)
 {
     mvt_run r =
         mvt_sh("$MEMVIZ run -q --on SIGUSR2 --after 1h -o a.bin -- " MV_MARKING

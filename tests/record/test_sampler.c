@@ -76,12 +76,12 @@ static int count_askers(const char *environment, bool hangs_up)
     return count;
 }
 
-Test(sampler, a_sample_is_asked_for_at_the_first_memory_and_at_the_end)
+Test(sampler, a_sample_is_requested_at_the_first_memory_and_at_the_end)
 {
     cr_assert_eq(count_askers("A=1", true), 2);
 }
 
-Test(sampler, a_sample_is_asked_for_when_memory_is_refused)
+Test(sampler, a_sample_is_requested_when_memory_is_refused)
 {
     cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
 }
@@ -124,7 +124,7 @@ Test(sampler, the_socket_has_no_descriptor_number_in_the_program)
 }
 
 /* A stopped launcher does not stop the program. */
-Test(sampler, the_program_goes_on_when_no_one_answers)
+Test(sampler, the_program_continues_without_an_answer)
 {
     char name[40];
     int listener = listen_at(name);
@@ -184,7 +184,7 @@ static void expect_samples_in_order(const char *environment, bool are_there)
 }
 
 /* As on GB10 and Jetson: NVML does not report the use by others. */
-LongTest(sampler, a_device_that_shares_the_hosts_memory_has_no_others)
+LongTest(sampler, a_device_with_the_hosts_memory_has_no_other_users)
 {
     static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
 

@@ -176,7 +176,7 @@ static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *l
     ev->size = size;
 }
 
-LongTest(replay, block_sizes_do_for_reserved_memory)
+LongTest(replay, block_sizes_suffice_for_reserved_memory)
 {
     static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
     mv_arena *arena = mvt_memory();
@@ -200,7 +200,7 @@ LongTest(replay, block_sizes_do_for_reserved_memory)
 }
 
 /* A replay that stops at one event after another has the same figures as new replays up to each. */
-Test(replay, in_pieces_it_is_the_same)
+Test(replay, a_replay_in_pieces_is_the_same)
 {
     static const char *const names[] = {"oom_fragmented", "streams", "late_start"};
     mv_arena *arena = mvt_memory();
@@ -252,7 +252,7 @@ Test(replay, a_free_that_does_not_wait_is_one_operation)
 }
 
 /* The replay uses up the given steps, and reports when no steps remain. */
-Test(replay, it_ends_where_no_steps_are_left)
+Test(replay, a_replay_ends_when_no_steps_remain)
 {
     mv_arena *arena = mvt_memory();
     mv_trace trace = mvt_load(arena, "gpt_train");

@@ -215,7 +215,7 @@ static void scale(program *p, uint64_t numerator)
     }
 }
 
-Test(replay_edit, sizes_change_as_in_a_program_with_other_sizes)
+Test(replay_edit, changed_sizes_equal_a_program_with_these_sizes)
 {
     for (uint64_t seed = 1; seed < 20; seed++)
         for (uint64_t numerator = 0; numerator < 7; numerator += 3) {
@@ -462,7 +462,7 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
 
 /* Three calls that share the end of each one's first block, as casts of weights do
  * with autocast. */
-Test(replay_edit, blocks_freed_together_are_not_for_backward_passes)
+Test(replay_edit, blocks_freed_together_are_not_kept_for_backward_passes)
 {
     program before = {.count = 0}, after = {.count = 0};
     uint32_t instance[MOST];

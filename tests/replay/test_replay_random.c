@@ -135,7 +135,7 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
     }
 }
 
-LongTest(replay_random, same_as_the_literal_allocator)
+LongTest(replay_random, the_simulation_equals_the_literal_allocator)
 {
     static const char *const confs[] = {
         "",

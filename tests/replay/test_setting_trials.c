@@ -117,7 +117,7 @@ LongTest(setting_trials, doubt_is_measured_within_the_limit)
                   (unsigned long long)b.trials.start_error);
 }
 
-LongTest(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
+LongTest(setting_trials, settings_of_a_set_are_distinct_and_in_order)
 {
     static const char *const names[] = {"whatif_0", "whatif_1", "whatif_2",
                                         "whatif_3", "gc_limit", "frag_pinned_by_small_expandable"};
@@ -144,7 +144,7 @@ LongTest(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
 
 /* Trials run in parallel, but use up their steps in order: the list does not depend on which trial
  * ends first. */
-Test(setting_trials, a_set_takes_the_steps_that_its_trials_take_in_order)
+Test(setting_trials, a_set_uses_the_steps_of_its_trials_in_order)
 {
     enum { SET = MV_TRY_EXPANDABLE | MV_TRY_ROUNDUP | MV_TRY_SPLIT_LIMIT };
     const uint64_t plenty = mv_replay_most_work(1 << 20);

@@ -132,7 +132,7 @@ Test(captured, info_names_the_levels)
 }
 
 /* In a container, info reads no events unless a level is named. */
-Test(captured, info_of_a_container_is_that_of_its_snapshot)
+Test(captured, info_on_a_container_equals_that_on_its_snapshot)
 {
     static const char *const options[] = {"", "--level pytorch"};
 
@@ -148,7 +148,7 @@ Test(captured, info_of_a_container_is_that_of_its_snapshot)
     }
 }
 
-Test(captured, info_as_json)
+Test(captured, info_has_json)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", path);
     const cJSON *capture = cJSON_GetObjectItem(report, "capture");

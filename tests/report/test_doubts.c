@@ -15,7 +15,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 
 /* Memory from before the events is uncertain at a peak, and certain at the end, which is in
  * the file. */
-LongTest(doubts, are_in_each_report_with_a_peak)
+LongTest(doubts, doubts_are_in_each_report_with_a_peak)
 {
     static const struct {
         const char *command, *says; /* NULL: no text about history */

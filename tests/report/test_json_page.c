@@ -118,7 +118,7 @@ static void compare(const char *page, const mv_command *command)
     }
 }
 
-Test(json_page, describes_every_field_of_every_report)
+Test(json_page, the_page_describes_every_field_of_every_report)
 {
     const char *page = mvt_text(MV_SOURCE_DIR "/docs/json.md");
 

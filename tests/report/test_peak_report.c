@@ -22,7 +22,7 @@ static double sum_of(const cJSON *array, const char *key)
 }
 
 /* A file without ranges has one row, which only JSON and CSV contain. */
-Test(peak_report, annotations_add_up_without_any)
+Test(peak_report, allocations_without_annotations_add_up)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/late_start.pickle --at 0");
     const cJSON *all = mvt_member(r, "annotations"), *row = cJSON_GetArrayItem(all, 0);
@@ -48,7 +48,7 @@ Test(peak_report, every_device_has_its_report)
                                  "allocated"));
 }
 
-Test(peak_report, moments_are_those_asked_for)
+Test(peak_report, moments_are_those_requested)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --at oom $SNAPS/oom.pickle");
 
@@ -152,7 +152,7 @@ Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
     cr_expect(strstr(run.out, "; the true one may be lower\n"), "%s", run.out);
 }
 
-LongTest(peak_report, exit_statuses_are_those_of_the_contract)
+LongTest(peak_report, exit_statuses_follow_the_contract)
 {
     static const mvt_expected_run all[] = {
         {"$MEMVIZ peak --fail-on 'peak>1.2GiB' $SNAPS/gpt_train.pickle", 0, "", NULL},

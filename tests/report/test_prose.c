@@ -73,7 +73,7 @@ static void put_cut_calls(mv_out *out)
 }
 
 /* The parts that distinguish rows are kept as long as possible. */
-Test(prose, lines_that_call_each_other_lose_their_names_first)
+Test(prose, function_names_are_cut_before_lines)
 {
     char *text = printed(0, put_cut_calls);
 
@@ -194,7 +194,7 @@ LongTest(prose, verdicts_fit_forty_columns)
 }
 
 /* At the smallest width, the line and the name that distinguish the rows are still shown. */
-LongTest(prose, the_name_of_a_row_stays)
+LongTest(prose, the_name_of_a_row_is_kept)
 {
     static const struct {
         const char *arguments, *text;

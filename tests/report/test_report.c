@@ -2,14 +2,14 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-Test(report, one_thing_is_counted_as_one)
+Test(report, a_count_of_one_is_singular)
 {
     mvt_run trace = mvt_here_or_sh("$MEMVIZ trace $SNAPS/state_only.pickle");
 
     cr_expect(strstr(trace.out, "device 0: 1 event\n"), "%s", trace.out);
 }
 
-Test(report, trace_stacks_are_those_of_its_events)
+Test(report, trace_stacks_equal_those_of_its_events)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ trace --json --limit 2 $SNAPS/gpt_train.pickle");
 
@@ -36,7 +36,7 @@ Test(report, oom_has_free_bytes_in_place_of_an_address)
     cr_expect_eq(ooms, 1);
 }
 
-Test(report, fail_on_leak)
+Test(report, a_leak_fails_the_gate)
 {
     static const struct {
         const char *name, *options;

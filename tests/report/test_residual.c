@@ -30,7 +30,7 @@ static void expect(const char *command, bool is_free)
     cr_expect_eq(mvt_json_number(device, "residual"), is_free ? -(2 << 20) : 0, "%s", command);
 }
 
-Test(residual, is_noted_by_each_report_of_live_blocks)
+Test(residual, a_residual_is_noted_by_each_report_of_live_blocks)
 {
     static const char *const commands[] = {"leaks", "memory", "lines", "peak --at end"};
 

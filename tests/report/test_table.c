@@ -166,7 +166,7 @@ Test(table, text_has_columns_by_place_and_counts_hidden_rows)
                                           "  1 more; --limit 0 shows all\n");
 }
 
-Test(table, paths)
+Test(table, paths_of_json_are_found)
 {
     char paths[MV_TABLE_PATHS];
 
@@ -387,7 +387,7 @@ LongTest(table, csv_of_every_report_equals_its_json, .timeout = 300)
     }
 }
 
-Test(table, wrong_usage_of_csv)
+Test(table, wrong_usage_of_csv_is_reported)
 {
     static const mvt_expected_run all[] = {
         {"peak --csv --json x", 2, NULL, "--csv and --json cannot be combined"},

@@ -65,7 +65,7 @@ static const char *put_huge(void)
     return mvt_temp_file(mvt_pickle_bytes(t, false));
 }
 
-LongTest(axis, pictures_of_the_most_bytes_end)
+LongTest(axis, axes_of_the_most_bytes_end)
 {
     static const char *const commands[] = {"trace_plot -o x.svg",
                                            "trace_plot -o x.png",

@@ -29,7 +29,7 @@ Test(markup, special_characters_are_entities)
     expect(MV_MARKUP_SVG, "a<b>&\"c'", "a&lt;b&gt;&amp;&quot;c'");
 }
 
-Test(markup, controls_are_shown_as_such)
+Test(markup, controls_are_shown_as_visible_characters)
 {
     expect(MV_MARKUP_HTML, "a\x01\x7f\n\tb", "a" BAD BAD BAD BAD "b");
     expect(MV_MARKUP_SVG, "a\x01\x7f\n\tb", "a" BAD BAD "\n\tb");
@@ -53,7 +53,7 @@ Test(markup, each_invalid_byte_is_one_character)
 
 /* A sequence that is not an XML character becomes one replacement character, however many bytes
  * it has. */
-Test(markup, xml_has_no_last_two_of_the_plane)
+Test(markup, xml_excludes_the_last_two_characters_of_the_plane)
 {
     expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD);
     expect(MV_MARKUP_HTML, "\xef\xbf\xbe", BAD);

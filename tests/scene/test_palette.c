@@ -72,7 +72,7 @@ static void apart(uint32_t one, uint32_t other, int vision, double least)
                   other >> 8, distance(one, other, vision), visions[vision].name);
 }
 
-Test(palette, simulation_is_the_published_one)
+Test(palette, the_simulation_equals_the_published_one)
 {
     cr_expect_float_eq(seen(0xffffffff, NORMAL).l, 100, 0.01);
     for (int v = NORMAL; v < VISIONS; v++) {
@@ -95,7 +95,7 @@ Test(palette, sites_are_distinguished)
 }
 
 /* Code lines and holders of the whole device are in one window: no colour means two things. */
-Test(palette, holders_are_like_no_site)
+Test(palette, no_holder_looks_like_a_site)
 {
     for (uint32_t i = 0; i < MV_HOLDER_COLOURS; i++) {
         for (uint32_t j = 0; j < MV_SITE_COLOURS; j++)
@@ -109,7 +109,7 @@ Test(palette, holders_are_like_no_site)
 }
 
 /* Red is only for leaks, grey only for blocks without a stack. */
-Test(palette, leaks_and_greys_are_like_no_site)
+Test(palette, leaks_and_greys_do_not_look_like_a_site)
 {
     static const double grey[VISIONS] = {11, 6.8, 6.8, 3.4};
 
@@ -162,7 +162,7 @@ Test(palette, texts_and_lines_stand_out)
 
 /* Sites get different hues as long as there are any, the plain ones first; the same hash gets the
  * same hue. */
-Test(palette, hues_are_given_once)
+Test(palette, each_hue_is_used_once)
 {
     uint32_t used = 0, again = 0, seen = 0;
 

@@ -401,7 +401,7 @@ static void check_golden(drawing *d, const char *name)
     free(want);
 }
 
-Test(raster, letters_are_those_of_the_golden_picture)
+Test(raster, letters_equal_the_golden_picture)
 {
     drawing d;
 
@@ -434,7 +434,7 @@ static void star(mv_scene *scene, float x, float y, float radius)
         mv_scene_point(scene, x + corners[i][0] * radius, y + corners[i][1] * radius);
 }
 
-Test(raster, shapes_are_those_of_the_golden_picture)
+Test(raster, shapes_equal_the_golden_picture)
 {
     drawing d;
 
@@ -466,7 +466,7 @@ Test(raster, shapes_are_those_of_the_golden_picture)
 }
 
 /* A whole timeline, small and dark. */
-Test(raster, a_timeline_is_that_of_the_golden_picture)
+Test(raster, a_timeline_equals_the_golden_picture)
 {
     mv_paper_opts opts = {.width = 800, .height = 420, .is_dark = true};
     mv_paper timeline;

@@ -226,7 +226,7 @@ Test(raster_next, another_size_is_drawn_whole)
     mv_raster_close(raster);
 }
 
-Test(raster_next, the_order_of_bytes_is_all_that_displays_change)
+Test(raster_next, displays_only_change_the_order_of_bytes)
 {
     mv_raster *rgba = open_raster(MV_PIXELS_RGBA), *bgra = open_raster(MV_PIXELS_BGRA);
     part parts[SHAPES];
@@ -317,7 +317,7 @@ static void add_whole(mv_scene *scene, uint64_t *random)
                       mvt_random(random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
 }
 
-LongTest(raster_next, hidden_parts_are_not_missed)
+LongTest(raster_next, hidden_parts_may_be_skipped)
 {
     mv_arena *arena = mvt_memory();
     uint64_t random = 21;
@@ -343,7 +343,7 @@ LongTest(raster_next, hidden_parts_are_not_missed)
 }
 
 /* The fast path for level steps, and the path for any other area. */
-Test(raster_next, steps_are_areas)
+Test(raster_next, level_steps_are_drawn_as_areas)
 {
     mv_arena *arena = mvt_memory();
     part p = {.at = {20, 30.37f}, .colour = 0x305080a0, .salt = 3};
@@ -365,7 +365,7 @@ Test(raster_next, steps_are_areas)
 
 /* ---- the viewer's frames ----------------------------------------------------------------- */
 
-LongTest(raster_next, frames_of_the_viewer_are_those_drawn_anew)
+LongTest(raster_next, frames_of_the_viewer_equal_those_drawn_from_scratch)
 {
     static const char keys[] = "WWDDAS,.,.PCCT123410";
     mv_view *view = mvt_view("leak_in_training");

@@ -215,7 +215,7 @@ static void check_path(const char *path, const mv_point *points, uint32_t count)
     cr_assert_eq(*at, '"');
 }
 
-Test(svg, differences_lead_to_every_corner)
+Test(svg, relative_moves_reach_every_corner)
 {
     enum { POINTS = 5000 };
     static mv_point points[POINTS];

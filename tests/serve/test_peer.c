@@ -49,7 +49,7 @@ Test(peer, the_owner_of_the_other_end_is_found)
     cr_expect_eq(owner_of("x\n", 1, 2), -1);
 }
 
-Test(peer, ports_alone_are_not_a_connection)
+Test(peer, ports_alone_do_not_identify_a_connection)
 {
     char both[sizeof table + sizeof other_addresses];
 
@@ -96,7 +96,7 @@ static int connect_from(uint32_t ip, uint16_t port, struct sockaddr_in to)
     return fd;
 }
 
-Test(peer, a_connection_of_this_process_is_its_own)
+Test(peer, a_connection_of_this_process_is_recognised)
 {
     int server = listen_at(INADDR_LOOPBACK, 0);
     struct sockaddr_in to = own_end(server);

@@ -100,7 +100,7 @@ Test(serve, a_folder_common_to_all_files_is_not_part_of_their_names)
     cr_expect_str_eq(name_at(mvt_served(&server), 1), "gpt_train.pickle");
 }
 
-Test(serve, names_are_data)
+Test(serve, names_are_not_markup)
 {
     const char *folder = mvt_serve_folder();
 
@@ -409,7 +409,7 @@ Test(serve, it_listens_on_this_machine_alone)
 
 /* ---- many clients, clumsy clients ---------------------------------------------------------- */
 
-Test(serve, many_at_once, .timeout = 250)
+Test(serve, many_clients_are_served_at_once, .timeout = 250)
 {
     enum { MANY = 50 };
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
@@ -436,7 +436,7 @@ Test(serve, many_at_once, .timeout = 250)
     }
 }
 
-Test(serve, halves_of_requests_keep_no_one_waiting, .timeout = 250)
+Test(serve, incomplete_requests_block_no_other_client, .timeout = 250)
 {
     enum { MANY = 40 };
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
@@ -539,7 +539,7 @@ Test(serve, a_path_does_not_end_at_a_nul, .timeout = 250)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-Test(serve, interrupts_end_it_in_order)
+Test(serve, interrupts_end_the_server_properly)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -552,7 +552,7 @@ Test(serve, interrupts_end_it_in_order)
     }
 }
 
-Test(serve, nothing_is_written)
+Test(serve, the_server_writes_no_file)
 {
     const char *folder = mvt_serve_folder();
 

@@ -74,7 +74,7 @@ Test(served, containers_are_kept_within_the_bound)
     }
 }
 
-Test(served, malformed_numbers_and_versions)
+Test(served, malformed_numbers_and_versions_are_refused)
 {
     const char *folder = two_snapshots();
     mv_served_files_answer answer;
@@ -98,7 +98,7 @@ Test(served, malformed_numbers_and_versions)
     mv_served_files_close(served);
 }
 
-Test(served, a_limit_of_memory_is_a_line)
+Test(served, a_memory_limit_is_reported_in_a_line)
 {
     const char *path = mvt_snapshot("gpt_train");
     mv_arena *arena = mvt_arena_of(8 * MIB);
@@ -225,7 +225,7 @@ static bool stays_while_read(mv_served_files *served, mvt_live *l, const char *p
     return false;
 }
 
-Test(served, a_live_file_has_a_version_for_each_reading)
+Test(served, a_live_file_has_a_version_for_each_read)
 {
     const char *folder = mvt_serve_folder();
     char *path = mv_arena_printf(mvt_memory(), "%s/a.live", folder);
@@ -380,7 +380,7 @@ Test(served, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 250)
     cr_expect_not(mv_is_snapshot_file(&budget, path, true));
 }
 
-Test(served, a_hole_is_not_a_snapshot_and_keeps_no_one, .timeout = 250)
+Test(served, a_hole_is_not_a_snapshot_and_blocks_no_client, .timeout = 250)
 {
     const char *folder = mvt_serve_folder(), *path = hole_file(folder);
     mv_served_files_answer answer;

@@ -72,7 +72,7 @@ Test(readers, other_files_are_named)
 }
 
 /* For an object that users do not put into a snapshot, there is no advice to leave it out. */
-Test(readers, a_call_of_the_system_is_not_data)
+Test(readers, a_system_call_in_a_pickle_is_refused)
 {
     expect_refused(
         mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
@@ -82,7 +82,7 @@ Test(readers, a_call_of_the_system_is_not_data)
     cr_expect_eq(mvt_err()->code, MV_FORBIDDEN);
 }
 
-Test(readers, archives_and_double_compression)
+Test(readers, archives_and_double_compression_are_named)
 {
     uint8_t tar[512] = "snapshot.pickle";
     uint8_t twice[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x03, 0x19, 0x00, 0x00, 0x1f, 0x8b, 0x08};
@@ -144,7 +144,7 @@ static mv_span around(const char *head, uint64_t length, int times, const char *
 
 #define AROUND(head, times, tail) around((head), sizeof(head) - 1, (times), (tail))
 
-Test(readers, a_snapshot_within_something_is_found)
+Test(readers, a_snapshot_within_another_object_is_found)
 {
     expect_refused(AROUND("\x80\4}(\x8c\4rankK\0\x8c\x08snapshot", 1, "u."),
                    "a snapshot is under the key \"snapshot\"; dump it alone", MV_NO_OFFSET);

@@ -94,7 +94,7 @@ Test(sink, abort_leaves_the_old_file_and_nothing_else)
     mv_sink_abort(&sink);
 }
 
-Test(sink, replaces_an_old_file)
+Test(sink, an_old_file_is_replaced)
 {
     write_target("a longer old text");
     write_target("new");

@@ -15,7 +15,7 @@ static const char *pipe_path(void)
     return path;
 }
 
-Test(source, only_files_are_opened_as_files, .timeout = 200)
+Test(source, only_regular_files_are_opened_as_files, .timeout = 200)
 {
     static const char *const others[] = {"/dev/null", "/dev/zero", "-"};
     mv_source source;
@@ -82,7 +82,7 @@ Test(source, a_file_of_holes_is_not_read, .timeout = 200)
 }
 
 /* A caller cancels by ending the budget. */
-Test(source, reading_ends_when_its_memory_does, .timeout = 200)
+Test(source, reading_ends_when_memory_is_out, .timeout = 200)
 {
     mv_arena *arena = mvt_arena_of(16 * MIB);
     mv_source source;

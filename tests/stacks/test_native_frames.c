@@ -67,7 +67,7 @@ static uint32_t index_of_innermost(void)
     return 0;
 }
 
-Test(native_frames, are_the_functions_that_called)
+Test(native_frames, native_frames_are_the_calling_functions)
 {
     cr_assert(mv_native_start());
     cr_assert_not_null(mv_native_unwinder());
@@ -79,7 +79,7 @@ Test(native_frames, are_the_functions_that_called)
     cr_expect(is_in(addresses[at + 5], (void (*)(void))outermost, 256));
 }
 
-Test(native_frames, deep_stacks_lose_their_outermost)
+Test(native_frames, deep_stacks_lose_their_outermost_frames)
 {
     cr_assert(mv_native_start());
     outermost(2000);
@@ -97,7 +97,7 @@ static int walk_once(const void *a, const void *b)
 }
 
 /* Through a function of the C library. */
-Test(native_frames, are_walked_through_other_libraries)
+Test(native_frames, native_frames_are_walked_through_other_libraries)
 {
     int numbers[2] = {2, 1};
     bool has_library = false;
@@ -126,7 +126,7 @@ static void *walk_in_thread(void *context)
     return NULL;
 }
 
-Test(native_frames, are_walked_in_many_threads)
+Test(native_frames, native_frames_are_walked_in_many_threads)
 {
     pthread_t threads[8];
     atomic_uint walks = 0;
@@ -144,7 +144,7 @@ Test(native_frames, are_walked_in_many_threads)
     cr_assert_eq(walks, 8 * 2000);
 }
 
-Test(native_frames, cost_little)
+Test(native_frames, a_native_walk_takes_little_time)
 {
     struct timespec from, to;
     double best = 1e9;
@@ -227,7 +227,7 @@ static APART void below(int depth)
 }
 
 /* Each walk reuses exactly the frames of the last walk that still exist. */
-Test(native_frames, are_right_after_other_walks)
+Test(native_frames, native_frames_are_right_after_other_walks)
 {
     cr_assert(mv_native_start());
     below(0);
@@ -247,7 +247,7 @@ static void *compare_in_thread(void *context)
     return context;
 }
 
-Test(native_frames, are_those_of_the_c_library)
+Test(native_frames, native_frames_equal_those_of_the_c_library)
 {
     pthread_t thread;
 
@@ -260,7 +260,7 @@ Test(native_frames, are_those_of_the_c_library)
 }
 
 /* A handler on its own stack, whose end is unknown: the program's unwinder walks it. */
-Test(native_frames, are_walked_on_another_stack)
+Test(native_frames, native_frames_are_walked_on_another_stack)
 {
     static uint8_t room[1 << 16];
     stack_t other = {.ss_sp = room, .ss_size = sizeof room};
@@ -337,7 +337,7 @@ static unsigned check_rules_of(const char *path, uint64_t bias)
     return checked;
 }
 
-Test(eh_frame, rules_of_the_c_library)
+Test(eh_frame, rules_of_the_c_library_are_read)
 {
     const mv_module *libc =
         mv_module_at((uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "gnu_get_libc_version"));
@@ -346,7 +346,7 @@ Test(eh_frame, rules_of_the_c_library)
     cr_assert_gt(check_rules_of(libc->path, libc->bias), 10000);
 }
 
-Test(eh_frame, code_without_a_table)
+Test(eh_frame, code_without_a_table_has_no_rule)
 {
     int on_the_stack = 0;
 
@@ -356,7 +356,7 @@ Test(eh_frame, code_without_a_table)
 
 /* ---- modules ---- */
 
-Test(modules, the_program_itself)
+Test(modules, the_program_itself_is_a_module)
 {
     const mv_module *module = mv_module_at((uint64_t)(uintptr_t)innermost);
     char path[PATH_MAX];
@@ -371,7 +371,7 @@ Test(modules, the_program_itself)
     cr_expect_eq(mv_module_at(module->end - 1), module);
 }
 
-Test(modules, addresses_in_none)
+Test(modules, addresses_outside_all_modules_have_none)
 {
     int on_the_stack = 0;
 
@@ -409,7 +409,7 @@ static int check_build_id(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-Test(modules, build_ids_are_those_of_the_files)
+Test(modules, build_ids_equal_those_of_the_files)
 {
     unsigned checked = 0;
 
@@ -417,7 +417,7 @@ Test(modules, build_ids_are_those_of_the_files)
     cr_assert_gt(checked, 3);
 }
 
-Test(modules, that_come_and_go)
+Test(modules, modules_may_come_and_go)
 {
     const mv_module *here = mv_module_at((uint64_t)(uintptr_t)innermost);
     void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);

@@ -19,7 +19,7 @@ static void walk_in(const char *python)
     cr_log_info("%s", last);
 }
 
-LongTest(python_frames, are_those_of_every_interpreter_here)
+LongTest(python_frames, frames_equal_those_of_every_interpreter)
 {
     const char *pythons[MVT_MOST_PYTHONS];
     unsigned count = mvt_pythons(pythons);

@@ -245,7 +245,7 @@ static void expect_code(const mv_python_interp *python, const mv_python_frame *f
     cr_expect_eq(memcmp(code.name, "Model.forward", 13), 0);
 }
 
-Test(python_layout, of_3_14)
+Test(python_layout, frames_of_3_14_are_read)
 {
     mv_python_interp python = interp_of(&locked_offsets);
     mv_python_frame frames[8];
@@ -261,7 +261,7 @@ Test(python_layout, of_3_14)
 
 /* Threads run copies of the bytecode, so the position in it is unknown: all frames are at their
  * function's definition. */
-Test(python_layout, of_3_14_without_the_gil)
+Test(python_layout, frames_of_3_14_without_the_gil_are_read)
 {
     mv_python_interp python = interp_of(&freed_offsets);
     mv_python_frame frames[8];
@@ -371,7 +371,7 @@ static bool finds(uint32_t version, const debug_offsets *offsets)
     return is_found;
 }
 
-Test(python_layout, only_known_data_is_used)
+Test(python_layout, only_known_layouts_are_used)
 {
     for (uint32_t version = 0x308; version <= 0x30c; version++)
         cr_expect(finds(version, NULL), "%x", version);

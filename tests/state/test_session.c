@@ -182,7 +182,7 @@ static void check_link(mv_view *view, const char *name)
     expect_same(view, begin(&start, session.file_count, session.files), name, link);
 }
 
-Test(session, a_link_has_what_differs_from_the_opened_file)
+Test(session, a_link_has_the_differences_from_the_opened_file)
 {
     mv_view *view = mvt_view("leak_in_training");
 
@@ -289,7 +289,7 @@ LongTest(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
 }
 
 /* A word for each existing choice. */
-Test(session, choices_have_words)
+Test(session, every_choice_has_a_word)
 {
     static const struct {
         const char *name;
@@ -424,7 +424,7 @@ LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 /* ---- the program --------------------------------------------------------------------------- */
 
 /* Except for the line with the name of the written file, or the keys. */
-Test(session, the_program_saves_and_opens_one)
+Test(session, the_program_saves_and_opens_a_session)
 {
     mvt_run run = mvt_sh(
         "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
@@ -454,7 +454,7 @@ Test(session, the_program_refuses_invalid_settings)
 }
 
 /* A session may come from anyone: it does not wait for the files that it names. */
-Test(session, the_program_opens_no_pipe_that_one_names)
+Test(session, the_program_opens_no_pipe_named_in_a_session)
 {
     mvt_run run = mvt_sh("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >s; "
                          "$MEMVIZ view --headless --shot x.png --session s");
@@ -464,7 +464,7 @@ Test(session, the_program_opens_no_pipe_that_one_names)
 }
 
 /* The first line decides, not the name; a path that is already open is not read again. */
-LongTest(session, the_program_opens_one_as_a_file)
+LongTest(session, the_program_opens_a_session_as_a_file)
 {
     mvt_run run = mvt_sh(
         "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
@@ -513,7 +513,7 @@ static mv_view *changed_view(void)
     return view;
 }
 
-Test(session, one_that_is_dropped_is_opened)
+Test(session, a_dropped_session_is_opened)
 {
     mv_view *view = changed_view(), *again = mvt_view_new(&(mv_view_opts){.is_dark = false});
 
@@ -522,7 +522,7 @@ Test(session, one_that_is_dropped_is_opened)
 }
 
 /* The session's file gets another row; Back returns to the device that was shown. */
-Test(session, one_is_opened_beside_other_files)
+Test(session, a_session_is_opened_beside_other_files)
 {
     mv_view *view = changed_view(), *other = mvt_view("two_devices");
     const char *path = mvt_temp_file(span_of(text_of(view)));

@@ -83,7 +83,7 @@ Test(low_points, low_is_the_floor_of_the_last_whole_step)
     event_of(trace, "low", (mv_window){0, 2}, "no complete steps");
 }
 
-Test(low_points, other_texts_are_not_low_points)
+Test(low_points, other_texts_do_not_name_low_points)
 {
     static const char *const bad[] = {"low#", "low#0", "low#x", "lower", "low "};
     uint64_t number;

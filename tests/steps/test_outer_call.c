@@ -31,7 +31,7 @@ static const char *const stacks[] = {
     "forward:model.py:6;forward:model.py:9;" TRAIN,
 };
 
-Test(outer, a_call_is_one_place_with_any_calls_inside)
+Test(outer, an_outer_call_is_one_place_with_any_calls_inside)
 {
     mvt_trace *t = mvt_new();
     uint32_t place[sizeof stacks / sizeof *stacks];

@@ -65,7 +65,7 @@ static mv_floor_proof prove(run *r, mv_floor *floor)
     return proof;
 }
 
-Test(floor, rises_by_the_kept_bytes)
+Test(floor, the_floor_rises_by_the_kept_bytes)
 {
     mv_floor floor;
     run r;
@@ -78,7 +78,7 @@ Test(floor, rises_by_the_kept_bytes)
     cr_expect_gt(floor.most[5], floor.least[5]);
 }
 
-Test(floor, stays_where_blocks_are_replaced)
+Test(floor, the_floor_stays_where_blocks_are_replaced)
 {
     mv_floor floor;
     run r;
@@ -87,7 +87,7 @@ Test(floor, stays_where_blocks_are_replaced)
     cr_expect_eq(prove(&r, &floor), MV_FLOOR_STAYS);
 }
 
-Test(floor, proves_nothing_where_it_is_noisy)
+Test(floor, a_noisy_floor_proves_nothing)
 {
     mv_floor floor;
     run r;
@@ -135,7 +135,7 @@ Test(net_growth, memory_that_is_not_freed_grows)
     cr_expect_eq(grow_net(&r), 1);
 }
 
-Test(net_growth, blocks_that_another_line_frees_do_not)
+Test(net_growth, blocks_that_another_line_frees_do_not_grow)
 {
     run r;
 
@@ -168,7 +168,7 @@ static void keep_four_of_one_line(mvt_trace *t, uint32_t step)
     mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
 }
 
-Test(net_growth, a_cache_that_is_full_does_not)
+Test(net_growth, a_full_cache_does_not_grow)
 {
     run r;
 
@@ -191,7 +191,7 @@ static bool rises(const char *drawn)
     return found;
 }
 
-Test(floor_trend, rises_to_the_end)
+Test(floor_trend, a_trend_rises_to_the_end)
 {
     cr_expect(rises("00112233445566778899"));
     cr_expect(rises("01234567899"));
@@ -202,13 +202,13 @@ Test(floor_trend, rises_to_the_end)
 
 /* Requests in progress: the minimum of each three bins is in order, except for one pair
  * of neighbours. */
-Test(floor_trend, rises_in_noise)
+Test(floor_trend, a_trend_rises_in_noise)
 {
     cr_expect(rises("0212431435876878989"));
     cr_expect_not(rises("0212431435878986879"), "two pairs out of order");
 }
 
-Test(floor_trend, has_an_end)
+Test(floor_trend, a_trend_has_an_end)
 {
     cr_expect_not(rises("01234567888888888888"));
     cr_expect_not(rises("00112233445566777777"), "full near the end");
@@ -243,7 +243,7 @@ Test(floor_trend, stairs_rise_until_a_pause_is_twice_as_long)
         }
 }
 
-Test(floor_trend, comes_back)
+Test(floor_trend, a_trend_comes_back)
 {
     cr_expect_not(rises("01234012340123401234"), "epochs");
     cr_expect_not(rises("01234567890000"), "given back at once");

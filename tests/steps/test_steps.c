@@ -66,7 +66,7 @@ Test(steps, optimizer_marks_are_steps)
 
 #define MODULE "_call_impl:/v/site-packages/torch/nn/modules/module.py:1790;"
 
-Test(steps, the_step_under_way_begins_where_the_last_one_ended)
+Test(steps, the_current_step_begins_where_the_last_one_ended)
 {
     mvt_trace *t = mvt_new();
 
@@ -245,7 +245,7 @@ Test(steps, marks_in_metadata_are_steps)
 }
 
 /* A loop over layers inside the model does not make steps; the loop around the model does. */
-Test(steps, are_inferred_from_the_line_that_recurs)
+Test(steps, steps_are_inferred_from_a_recurring_line)
 {
     mvt_trace *t = mvt_new();
     char label[64];
@@ -267,7 +267,7 @@ Test(steps, are_inferred_from_the_line_that_recurs)
 
 /* loss = model(randn(n)).square().mean(); loss.backward(): the line allocates before the call and
  * after it, and both belong to one step. */
-Test(steps, a_statement_around_a_call_is_one)
+Test(steps, a_statement_around_a_call_is_one_step)
 {
     mvt_trace *t = mvt_new();
 
@@ -368,7 +368,7 @@ Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
 }
 
 /* x = randn(n); r = x * 2; kept.append(r) on one line. */
-Test(steps, are_inferred_from_lifetimes_on_a_single_line)
+Test(steps, steps_are_inferred_from_lifetimes_on_a_single_line)
 {
     mvt_trace *t = mvt_new();
 
@@ -404,7 +404,7 @@ typedef struct {
     const char *name;
 } known;
 
-LongTest(steps, of_real_snapshots_are_found)
+LongTest(steps, steps_of_real_snapshots_are_found)
 {
     static const known cases[] = {
         {"gpt_train", MV_STEPS_ANNOTATION, 4, "Optimizer.step#AdamW.step"},

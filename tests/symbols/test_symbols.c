@@ -112,7 +112,7 @@ static void expect_all_lines(sample *s)
     expect_frame(s, 4, "sample_plain", SAMPLE_SOURCE, s->plain_line);
 }
 
-Test(symbols, functions_lines_and_inlined_calls)
+Test(symbols, functions_lines_and_inlined_calls_are_found)
 {
     sample s;
 
@@ -174,7 +174,7 @@ static void expect_addresses(sample *s, const char *path)
     expect_frame(s, 2, name, path, MV_NO_LINE);
 }
 
-Test(symbols, another_file_is_not_believed)
+Test(symbols, symbols_of_another_file_are_not_used)
 {
     sample s;
 
@@ -186,7 +186,7 @@ Test(symbols, another_file_is_not_believed)
     end(&s);
 }
 
-Test(symbols, without_any_build_id_a_file_is_believed_by_its_path)
+Test(symbols, without_a_build_id_a_file_is_identified_by_path)
 {
     const char *path = copy_by("objcopy --remove-section=.note.gnu.build-id");
     sample s;
@@ -247,7 +247,7 @@ Test(symbols, names_that_are_not_files_are_not_opened)
     }
 }
 
-Test(symbols, a_file_that_was_elsewhere_is_not_looked_at)
+Test(symbols, a_file_at_another_path_is_not_read)
 {
     mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE, .is_elsewhere = true};
     sample s;
@@ -277,7 +277,7 @@ Test(symbols, addresses_in_no_module_have_no_name)
 }
 
 /* The C library: no DWARF here, thousands of symbols. Each address of a function is found. */
-Test(symbols, of_the_c_library_are_found)
+Test(symbols, symbols_of_the_c_library_are_found)
 {
     static const char *const names[] = {"qsort", "getenv", "printf", "strtol"};
     mv_symbol_module module = {0};
@@ -360,7 +360,7 @@ static void expect_name(const char *mangled, const char *want)
     cr_expect_str_eq(mv_demangle(mvt_memory(), mangled), want);
 }
 
-Test(demangle, names)
+Test(demangle, names_are_demangled)
 {
     expect_name("main", "main");
     expect_name("", "");

@@ -43,7 +43,7 @@ static void expect_pause(const mv_pauses *p, uint32_t i, int64_t from_us, int64_
     cr_expect_eq(p->pauses[i].to_us, to_us);
 }
 
-Test(pauses, marks_begin_and_end_one)
+Test(pauses, marks_begin_and_end_a_pause)
 {
     const mv_trace *trace = mvt_done(ten_steps());
     mv_pauses p = pauses_of(trace, NULL, NULL);

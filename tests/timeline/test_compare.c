@@ -195,7 +195,7 @@ Test(compare, clocks_that_hardly_overlap_are_not_laid_over_each_other)
     cr_assert_neq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
 }
 
-Test(compare, one_clock_wins)
+Test(compare, a_common_clock_wins)
 {
     mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1010, 10));
 

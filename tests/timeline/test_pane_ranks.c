@@ -374,7 +374,7 @@ Test(pane_ranks, a_click_goes_to_that_device_and_place)
 }
 
 /* A drag selects events of the shown device, as on its timeline. */
-Test(pane_ranks, a_drag_selects)
+Test(pane_ranks, a_drag_selects_events)
 {
     mv_view *view = ranks_of(names, NAMES);
     mv_box plot = view->timeline->plot;

@@ -25,7 +25,7 @@ static void check_cursor(mv_view *view, uint32_t event)
     cr_expect(mvt_scene_says(&view->ui.scene, text), "event %u: \"%s\"", event, text);
 }
 
-Test(requested, is_shown_when_asked_for)
+Test(requested, requested_bytes_are_shown_on_request)
 {
     mv_view *view = mvt_view("gpt_train");
 
@@ -40,7 +40,7 @@ Test(requested, is_shown_when_asked_for)
     check_cursor(view, 6561);
 }
 
-Test(requested, is_known_for_heaps_that_existed_before)
+Test(requested, requested_bytes_are_known_for_heaps_that_existed_before)
 {
     mv_view *view = mvt_view("late_start");
 

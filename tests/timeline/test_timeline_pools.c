@@ -52,7 +52,7 @@ static void check_levels(mv_view *view)
     cr_assert_gt(moments, 0);
 }
 
-Test(timeline_pools, levels_of_all_pools_are_those_of_the_device)
+Test(timeline_pools, levels_of_all_pools_equal_those_of_the_device)
 {
     static const char *const names[] = {"graphs", "mempool", "streams"};
 
@@ -68,7 +68,7 @@ Test(timeline_pools, levels_of_all_pools_are_those_of_the_device)
     }
 }
 
-Test(timeline_pools, reports_the_bytes_of_each_pool)
+Test(timeline_pools, the_picture_has_the_bytes_of_each_pool)
 {
     mv_view *view = pools_of("graphs");
 
@@ -114,7 +114,7 @@ Test(timeline_pools, a_heap_without_events_has_its_colours)
 }
 
 /* Isolated hits are shown alone here, too; with highlighted hits the others are grey. */
-Test(timeline_pools, follows_the_search)
+Test(timeline_pools, the_picture_follows_the_search)
 {
     mv_view *view = pools_of("gpt_train");
     uint64_t all = allocated_in(answer_of(view)), some;

@@ -168,7 +168,7 @@ Test(viewport, pixels_lead_back)
     each_stand(check_pixels);
 }
 
-Test(viewport, odd_windows_are_put_right)
+Test(viewport, impossible_windows_are_corrected)
 {
     static const mv_stretch odd[] = {{5, 5}, {9, 2}, {-10, -5}, {1e9, 2e9}, {NAN, NAN}, {3, NAN}};
     stand s;

@@ -102,7 +102,7 @@ static void expect_sums(const program *p, const mv_lives *lives, uint32_t round)
 }
 
 /* The first third is before the log; up to half of the rest is lost. */
-LongTest(block_balance, sums_are_the_totals)
+LongTest(block_balance, sums_equal_the_totals)
 {
     for (uint32_t round = 0; round < 200; round++) {
         program *p = mv_push_struct(mvt_memory(), program);

@@ -71,7 +71,7 @@ static const char *text_of_fact(const mv_trace *trace, const char *key)
 /* ---- XLA --------------------------------------------------------------------------------- */
 
 /* XLA's own total after every event, including memory from before the profile. */
-Test(other_files, totals_of_xla_are_its_own)
+Test(other_files, totals_of_xla_equal_its_own)
 {
     mv_trace trace = read_tool("jax.xplane.pb.gz");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -180,7 +180,7 @@ Test(other_files, events_without_sizes_are_missing)
 }
 
 /* For each device; the bytes of a device's allocators add up, their peaks do not. */
-Test(other_files, limits_and_peaks_are_of_devices)
+Test(other_files, limits_and_peaks_belong_to_devices)
 {
     static const uint64_t peaks[] = {1082130432, (uint64_t)20 << 30};
     mv_trace trace = read_tool("two_limits.xplane.pb");
@@ -274,7 +274,7 @@ static void expect_leak(const char *name, uint64_t bytes, uint32_t steps)
     cr_expect_eq(leaks.steps.count, steps, "%s: %u", name, leaks.steps.count);
 }
 
-Test(other_files, planted_leaks_are_found)
+Test(other_files, known_leaks_are_found)
 {
     expect_leak("jax.xplane.pb.gz", 11 << 20, 11);
     expect_leak("tensorflow.xplane.pb", 8 * 4096, 7);
@@ -283,7 +283,7 @@ Test(other_files, planted_leaks_are_found)
 
 /* ---- JAX --------------------------------------------------------------------------------- */
 
-Test(other_files, sums_of_jax_are_those_of_the_profile)
+Test(other_files, sums_of_jax_equal_those_of_the_profile)
 {
     mv_trace trace = read_tool("jax_memory.prof");
     mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
@@ -406,7 +406,7 @@ Test(other_files, a_million_buffers_are_counted)
 /* ---- RMM --------------------------------------------------------------------------------- */
 
 /* Three forms of the log of one program: everything but the times is equal. */
-Test(other_files, forms_of_rmm_are_one)
+Test(other_files, all_forms_of_rmm_logs_are_equal)
 {
     static const char *const names[] = {"rmm_steps.csv", "rmm_colons.csv", "rmm_epoch.csv.gz"};
     mv_trace first = read_tool(names[0]);
@@ -427,7 +427,7 @@ Test(other_files, forms_of_rmm_are_one)
     }
 }
 
-Test(other_files, midnight_passes)
+Test(other_files, a_log_may_pass_midnight)
 {
     mv_trace trace = read_tool("rmm_steps.csv");
     const mv_events *e = &trace.devices[0].events;
@@ -544,7 +544,7 @@ Test(other_files, a_clock_that_is_set_back_is_counted_on)
 /* ---- all --------------------------------------------------------------------------------- */
 
 /* A .bin file keeps everything, including the allocator's name. */
-Test(other_files, bin_keeps_all)
+Test(other_files, a_bin_file_keeps_everything)
 {
     for (int i = 0; i < NAMES; i++) {
         mv_trace trace = read_tool(all_names[i]), again;

@@ -65,7 +65,7 @@ static double at(const cJSON *object, const char *key, const char *measure)
     return mvt_json_number(cJSON_GetObjectItemCaseSensitive(object, key), measure);
 }
 
-LongTest(host_totals, peaks_are_those_of_the_level)
+LongTest(host_totals, peaks_equal_those_of_the_level)
 {
     for (uint32_t dropped = 0; dropped <= 6; dropped++) {
         const char *file = file_without(dropped);

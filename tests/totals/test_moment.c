@@ -111,7 +111,7 @@ static void check_run(mvt_heap_opts opts)
     }
 }
 
-Test(moment, levels_and_living_rows_on_random_heaps)
+Test(moment, levels_equal_the_sum_of_the_live_rows)
 {
     for (uint32_t seed = 1; seed <= 24; seed++)
         check_run((mvt_heap_opts){.seed = seed,
@@ -121,7 +121,7 @@ Test(moment, levels_and_living_rows_on_random_heaps)
                                   .drains = seed % 5 == 0});
 }
 
-Test(moment, peak_is_that_of_the_totals)
+Test(moment, the_peak_equals_that_of_the_totals)
 {
     run r = run_of((mvt_heap_opts){.seed = 7, .calls = 500});
     mv_window all = {0, r.truth.events};

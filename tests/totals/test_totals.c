@@ -473,7 +473,7 @@ Test(totals, without_frees_no_peak_is_a_lower_bound)
 
 /* Event 0 completes an earlier free request. The run never exceeded 4 MiB: b was allocated while
  * a waited. */
-Test(totals, a_free_that_the_first_event_completes_was_asked_for_before)
+Test(totals, a_free_that_the_first_event_completes_was_requested_before)
 {
     mvt_trace *t = mvt_new();
 
@@ -592,7 +592,7 @@ Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
     }
 }
 
-Test(totals, private_pools_have_rows_of_their_own)
+Test(totals, private_pools_have_separate_rows)
 {
     mvt_trace *t = mvt_new();
 

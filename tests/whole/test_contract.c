@@ -501,7 +501,7 @@ static mv_span zstd_packed(mv_span bytes)
     return (mv_span){out, length};
 }
 
-LongTest(contract, every_form_of_input_gives_the_same)
+LongTest(contract, every_form_of_input_gives_the_same_report)
 {
     const mv_span pickle = mvt_file(mvt_memory(), mvt_snapshot("leak_cycle"));
     mv_span forms[5] = {pickle};
@@ -530,7 +530,7 @@ LongTest(contract, every_form_of_input_gives_the_same)
     }
 }
 
-LongTest(contract, every_report_takes_the_common_options)
+LongTest(contract, every_report_accepts_the_common_options)
 {
     static const char *const options[] = {
         "--device 0",   "--from 10 --to 200", "--from 0s --to 10s",   "--limit 1",

@@ -114,17 +114,17 @@ static void check_text_reports(bool all_strings)
     }
 }
 
-LongTest(hostile, no_string_steers_the_terminal)
+LongTest(hostile, no_string_controls_the_terminal)
 {
     check_text_reports(true);
 }
 
-LongTest(hostile, no_value_steers_the_terminal)
+LongTest(hostile, no_value_controls_the_terminal)
 {
     check_text_reports(false);
 }
 
-Test(hostile, differences_steer_nothing)
+Test(hostile, differences_do_not_control_the_terminal)
 {
     const char *a = write_hostile("annotated", true);
     const char *b = write_hostile("two_devices", true);
@@ -176,7 +176,7 @@ static void check_output(const char *words, const char *name, const char *path, 
     check_harmless_but(words, text, length, "\r\n");
 }
 
-Test(hostile, no_output_has_a_string_as_it_is)
+Test(hostile, every_output_escapes_its_strings)
 {
     static const struct {
         const char *words, *name;
@@ -200,7 +200,7 @@ Test(hostile, no_output_has_a_string_as_it_is)
 
 /* A row is one line, no cell looks like a formula to a spreadsheet, and hidden characters
  * are escaped. */
-Test(hostile, no_table_has_a_string_as_it_is)
+Test(hostile, every_table_escapes_its_strings)
 {
     const char *path = write_hostile("full", false);
 
@@ -251,7 +251,7 @@ Test(hostile, texts_of_a_database_are_utf8)
 
 /* ---- names of files ----------------------------------------------------------------------- */
 
-Test(hostile, file_names_steer_nothing)
+Test(hostile, file_names_do_not_control_the_terminal)
 {
     static const char name[] = "\033]0;t\a\n\xc2\x9bx\xff\xed\xa0\x80";
     static const char *const commands[] = {"info \"$f\"",

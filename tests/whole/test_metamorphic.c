@@ -248,7 +248,7 @@ Test(metamorphic, devices_do_not_mix)
 /* ---- the part of the run -------------------------------------------------------------------- */
 
 /* A window of the whole trace changes nothing. */
-LongTest(metamorphic, a_window_of_everything_is_the_trace)
+LongTest(metamorphic, a_window_of_everything_equals_the_trace)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         for (unsigned k = 0; k < REPORTS; k++) {

@@ -227,7 +227,7 @@ static void draw_input(size_t i)
 /* Three tests, which run in parallel. */
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
-LongTest(odd_pictures, nearly_empty_files_have_true_pictures)
+LongTest(odd_pictures, almost_empty_files_have_true_pictures)
 {
     for (size_t i = 0; i < 5; i++)
         draw_input(i);

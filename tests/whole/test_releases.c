@@ -257,7 +257,7 @@ Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
 
 /* ---- rings ----------------------------------------------------------------------------------- */
 
-Test(releases, the_buffers_of_all_devices)
+Test(releases, the_buffers_of_all_devices_are_recognised)
 {
     static const struct {
         const char *name;
@@ -370,7 +370,7 @@ static double bytes_of_group(const cJSON *report, const char *name)
 /* The peak of the synthetic program: after backward() of mlp in its last step. The bytes of
  * each group follow from the program's sizes; the rows of every grouping add up to the
  * allocated bytes. */
-Test(releases, peak_by_every_recorded_fact)
+Test(releases, peaks_are_grouped_by_every_recorded_fact)
 {
     static const uint64_t mib = 1 << 20;
     static const char *const ways[] = {"line",    "metadata", "annotation",
@@ -440,7 +440,7 @@ Test(releases, nodes_of_fx_are_groups)
 
 /* Without the facts for a grouping, everything is in one remaining group; words for pictures
  * are refused. */
-Test(releases, files_without_groups_have_one)
+Test(releases, files_without_groups_have_one_group)
 {
     cJSON *r = mvt_json_here(0, "$MEMVIZ peak --json --by compile $RELEASES/torch_2_1.pickle");
     mvt_run use = mvt_here("$MEMVIZ peak --by use $RELEASES/torch_2_1.pickle");
@@ -455,7 +455,7 @@ Test(releases, files_without_groups_have_one)
 }
 
 /* Releases before 2.1 wrote no pool: no report calls it the default one. */
-Test(releases, pools_that_are_not_in_the_file_are_not_known)
+Test(releases, pools_missing_from_the_file_are_unknown)
 {
     static const char *const old[] = {"torch_1_13", "torch_2_0"};
 
