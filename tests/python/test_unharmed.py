@@ -1,4 +1,4 @@
-"""What capture/tests/unharmed.py makes of the results of CPython's own tests: turns of runs, and the status."""
+"""The evaluation of CPython's own tests in capture/tests/unharmed.py: the order of the runs, and the status."""
 
 import contextlib
 import importlib.util
@@ -21,7 +21,7 @@ def run(end="status 0", **found):
 
 GOOD, BAD = run(a="completed", b="completed"), run("status 2", a="completed", b="failure")
 SKIPPED, SHORT, HANGING = run(a="completed", b="skipped"), run(a="completed"), run("more than 130 s")
-# Runs without and with the shim; the status; what is said.
+# Runs without and with the shim; the status; the messages.
 ALL = [
     ([(GOOD, GOOD)], 0, "2 cases as without the shim; 1 recordings"),
     ([(SKIPPED, SKIPPED)], 0, "2 cases"),

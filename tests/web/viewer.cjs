@@ -1,5 +1,5 @@
-// The viewer of memviz.wasm, in Node: it opens every file that is named, becomes idle after a bounded
-// number of turns, and then draws nothing; a damaged file is refused with the words of the program, and another one still opens.
+// The viewer of memviz.wasm, in Node: it opens every given file, becomes idle after a bounded
+// number of frames, and then draws nothing; a damaged file is refused in the program's words, and another file still opens.
 //
 //     viewer.cjs MEMVIZ.WASM FILE...
 'use strict';
@@ -45,7 +45,7 @@ add(core, path.basename(files[0]), good);
 settle(core);
 assert.strictEqual(core.exports.mv_web_stage(1), 2);
 
-// Newer bytes of an open file: the view stays in use, then it shows them.
+// Newer bytes of an open file: the view stays usable, then shows them.
 const grown = fs.readFileSync(files[files.length - 1]);
 load(core, path.basename(files[0]), grown);
 core.exports.mv_web_renew();
