@@ -133,22 +133,17 @@ static int model_compare(const void *a, const void *b, const void *context)
     return 0;
 }
 
-static void model_sort(row *rows, uint32_t count, const key_list *list)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        row held = rows[i];
-        uint32_t at = i;
-        for (; at > 0 && model_compare(&rows[at - 1], &held, list) > 0; at--)
-            rows[at] = rows[at - 1];
-        rows[at] = held;
-    }
-}
-
 static void check_sorts(mv_arena *arena, uint32_t count, uint64_t seed, const key_list *list)
 {
     row *rows = random_rows(count, seed), *wanted = random_rows(count, seed);
 
-    model_sort(wanted, count, list);
+    for (uint32_t i = 1; i < count; i++) {
+        row held = wanted[i];
+        uint32_t at = i;
+        for (; at > 0 && model_compare(&wanted[at - 1], &held, list) > 0; at--)
+            wanted[at] = wanted[at - 1];
+        wanted[at] = held;
+    }
     mv_sort(arena, rows, count, sizeof *rows, list->keys, list->count);
     for (uint32_t i = 0; i < count; i++)
         cr_assert_eq(rows[i].id, wanted[i].id, "row %u of %u", i, count);

@@ -10,19 +10,14 @@ static const char *const names[] = {"leak_in_training", "oom_fragmented", "frag_
                                     "streams",          "ring",           "no_history",
                                     "two_devices",      "graphs"};
 
-static uint32_t columns_of(const char *line, size_t length)
-{
-    return (uint32_t)mv_utf8_count(line, length);
-}
-
 /* Commands are whole at every width: a cut command would be useless. */
 static void expect_narrow(const char *text, uint32_t columns, const char *what)
 {
     for (const char *line = text; *line;) {
         size_t length = strcspn(line, "\n");
         if (!strstr(line, "memviz ") || strstr(line, "memviz ") > line + length)
-            cr_expect_leq(columns_of(line, length), columns, "%s at %u: %.*s", what, columns,
-                          (int)length, line);
+            cr_expect_leq((uint32_t)mv_utf8_count(line, length), columns, "%s at %u: %.*s", what,
+                          columns, (int)length, line);
         line += length + (line[length] == '\n');
     }
 }

@@ -39,21 +39,6 @@ static void check_moment(mv_arena *arena, const mv_index *x, uint32_t event)
     mv_arena_drop(arena, found.row);
 }
 
-/* Born in (first, last] and alive after last. */
-static void check_window(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t last)
-{
-    mv_alive held;
-    uint32_t held_at = 0;
-
-    mvt_ok(mv_index_held(arena, x, first, last, &held, mvt_err()));
-    for (uint32_t r = 0; r < x->count; r++) {
-        if (x->birth[r] != MV_BEFORE && x->birth[r] + 1 > first + 1 && is_alive(x, r, last))
-            cr_assert(held_at < held.count && held.row[held_at++] == r, "row %u", r);
-    }
-    cr_assert_eq(held_at, held.count);
-    mv_arena_drop(arena, held.row);
-}
-
 /* A walk turns the set alive before it into the set alive after each event, and the bitmap of
  * changes contains exactly the events that changed it. */
 static void check_walk(mv_arena *arena, const mv_index *x, uint32_t from, uint32_t to)
@@ -101,7 +86,18 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
             uint32_t from = mvt_random(&random, x.events);
             uint32_t to = from + mvt_random(&random, x.events - from + 1);
             check_walk(arena, &x, i ? from : 0, i ? to : x.events);
-            check_window(arena, &x, from ? from - 1 : MV_BEFORE, to ? to - 1 : MV_BEFORE);
+            /* Born in (first, last] and alive after last. */
+            uint32_t first = from ? from - 1 : MV_BEFORE;
+            uint32_t last = to ? to - 1 : MV_BEFORE;
+            mv_alive held;
+            uint32_t held_at = 0;
+            mvt_ok(mv_index_held(arena, &x, first, last, &held, mvt_err()));
+            for (uint32_t r = 0; r < x.count; r++) {
+                if (x.birth[r] != MV_BEFORE && x.birth[r] + 1 > first + 1 && is_alive(&x, r, last))
+                    cr_assert(held_at < held.count && held.row[held_at++] == r, "row %u", r);
+            }
+            cr_assert_eq(held_at, held.count);
+            mv_arena_drop(arena, held.row);
         }
         check_large(&x, &random);
     }

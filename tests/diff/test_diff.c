@@ -210,16 +210,12 @@ static void expect_no_change(loaded *l, const char *name, const char *what)
     cr_expect_eq(c.found.same_bytes, c.found.level[0].allocated, "%s: %s", name, what);
 }
 
-static bool is_in(const mv_trace *trace, uint32_t frame, const char *file)
-{
-    return strstr(mv_string_text(trace, trace->frames.file[frame]), file) != NULL;
-}
-
 /* The same run, with its code at other lines from some function on. */
 static void shift_lines(mv_trace *trace, int64_t from, int64_t by)
 {
     for (uint32_t i = 0; i < trace->frames.count; i++)
-        if (is_in(trace, i, "train.py") && trace->frames.line[i] >= from)
+        if ((strstr(mv_string_text(trace, trace->frames.file[i]), "train.py") != NULL) &&
+            trace->frames.line[i] >= from)
             trace->frames.line[i] += by;
 }
 
@@ -412,19 +408,6 @@ Test(diff, json_has_the_history_of_each_side)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(lone, "after"), "history")));
 }
 
-/* A file of a process that did nothing. */
-static const char *idle_file(void)
-{
-    static char path[] = "/tmp/memviz-idle-XXXXXX";
-    mv_span bytes = mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false);
-    int file = mkstemp(path);
-
-    cr_assert(file >= 0);
-    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
-    close(file);
-    return path;
-}
-
 static void expect_gate(int status, const char *message, const char *files)
 {
     mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ diff -q --csv --fail-on 'delta>1GiB' %s 2>&1", files);
@@ -436,7 +419,14 @@ static void expect_gate(int status, const char *message, const char *files)
 /* The bytes on a device that is missing from a file may not be 0. */
 LongTest(diff, a_side_without_memory_of_the_device_is_not_a_known_zero)
 {
-    const char *idle = idle_file();
+    /* A file of a process that did nothing. */
+    static char path[] = "/tmp/memviz-idle-XXXXXX";
+    mv_span bytes = mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false);
+    int file = mkstemp(path);
+    cr_assert(file >= 0);
+    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    close(file);
+    const char *idle = path;
     char files[128];
 
     snprintf(files, sizeof files, "gpt_train.pickle %s", idle);

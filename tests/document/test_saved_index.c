@@ -45,22 +45,6 @@ static uint32_t count_files(const char *folder)
     return count;
 }
 
-/* Makes the files an hour older. */
-static void make_older(const char *folder)
-{
-    DIR *at = opendir(folder);
-    struct stat st;
-
-    cr_assert_not_null(at);
-    for (struct dirent *entry; (entry = readdir(at));) {
-        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
-        cr_assert_eq(fstatat(dirfd(at), entry->d_name, &st, 0), 0);
-        times[1] = (struct timespec){st.st_mtim.tv_sec - 3600, st.st_mtim.tv_nsec};
-        cr_assert_eq(utimensat(dirfd(at), entry->d_name, times, 0), 0);
-    }
-    closedir(at);
-}
-
 static void end(place *p)
 {
     mv_arena_release(p->arena);
@@ -207,7 +191,17 @@ Test(saved_index, only_the_latest_indexes_are_kept)
     snprintf(other, sizeof other, "%s/notes", p.folder);
     write_text(other, "not ours: it stays");
     for (uint64_t i = 2; i <= MV_SAVED_FILES + 3; i++) {
-        make_older(p.folder);
+        /* Makes the files an hour older. */
+        DIR *at = opendir(p.folder);
+        struct stat st;
+        cr_assert_not_null(at);
+        for (struct dirent *entry; (entry = readdir(at));) {
+            struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+            cr_assert_eq(fstatat(dirfd(at), entry->d_name, &st, 0), 0);
+            times[1] = (struct timespec){st.st_mtim.tv_sec - 3600, st.st_mtim.tv_nsec};
+            cr_assert_eq(utimensat(dirfd(at), entry->d_name, times, 0), 0);
+        }
+        closedir(at);
         cr_assert(mv_saved_index_read(p.arena, p.folder, (mv_saved_key){1, 0}, &read), "in use");
         cr_assert(mv_saved_index_write(p.folder, (mv_saved_key){i, 0}, &index));
     }

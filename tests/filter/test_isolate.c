@@ -28,30 +28,26 @@ static void check_part(mv_arena *arena, const mv_lives *lives, const mv_filter_b
         cr_assert_eq(part.allocs.birth[i] == MV_BEFORE, i < part.allocs.preexisting);
 }
 
-static void random_part(mvt_heap_opts opts)
-{
-    mvt_trace *t = mvt_new();
-    mv_arena *arena = mvt_arena(t);
-    uint64_t random = opts.seed;
-    mv_filter_bits kept;
-
-    mvt_heap_run(t, opts);
-    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
-    cr_assert(mv_filter_bits_init(arena, lives.allocs.count, &kept));
-    for (uint32_t i = 0; i < lives.allocs.count; i++)
-        if (mvt_random(&random, 3))
-            mv_filter_bits_add(&kept, i);
-    check_part(arena, &lives, &kept);
-}
-
 Test(isolate, levels_equal_the_sums_of_the_rows)
 {
-    for (uint32_t seed = 1; seed <= 20; seed++)
-        random_part((mvt_heap_opts){.seed = seed,
-                                    .calls = 150,
-                                    .unrecorded = seed % 3 * 40,
-                                    .expandable = seed % 2,
-                                    .drains = seed % 5 == 0});
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 150,
+                              .unrecorded = seed % 3 * 40,
+                              .expandable = seed % 2,
+                              .drains = seed % 5 == 0};
+        mvt_trace *t = mvt_new();
+        mv_arena *arena = mvt_arena(t);
+        uint64_t random = opts.seed;
+        mv_filter_bits kept;
+        mvt_heap_run(t, opts);
+        mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
+        cr_assert(mv_filter_bits_init(arena, lives.allocs.count, &kept));
+        for (uint32_t i = 0; i < lives.allocs.count; i++)
+            if (mvt_random(&random, 3))
+                mv_filter_bits_add(&kept, i);
+        check_part(arena, &lives, &kept);
+    }
 }
 
 /* ---- the largest ------------------------------------------------------------------------- */

@@ -255,23 +255,6 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
     cr_expect(strstr(f->why, part), "%s: %s, not %s", what, f->why, part);
 }
 
-/* All pending bytes are charged to the line that freed them. */
-static void expect_waiting(const result *r, const char *what)
-{
-    const mv_waiting *w = &r->f.waiting;
-    uint64_t bytes = 0;
-    uint32_t blocks = 0;
-
-    for (uint32_t i = 0; i < w->count; i++) {
-        bytes += w->lines[i].bytes;
-        blocks += w->lines[i].blocks;
-        cr_expect(i == 0 || w->lines[i].bytes <= w->lines[i - 1].bytes, "%s", what);
-    }
-    cr_expect_eq(bytes, w->bytes, "%s", what);
-    cr_expect_eq(blocks, w->blocks, "%s", what);
-    cr_expect_eq(w->bytes, r->f.bytes.pending, "%s", what);
-}
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
@@ -279,7 +262,18 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
         expect_sums(&r.f, name);
         expect_proportion(&r.f, name);
-        expect_waiting(&r, name);
+        /* All pending bytes are charged to the line that freed them. */
+        const mv_waiting *w = &r.f.waiting;
+        uint64_t bytes = 0;
+        uint32_t blocks = 0;
+        for (uint32_t i = 0; i < w->count; i++) {
+            bytes += w->lines[i].bytes;
+            blocks += w->lines[i].blocks;
+            cr_expect(i == 0 || w->lines[i].bytes <= w->lines[i - 1].bytes, "%s", name);
+        }
+        cr_expect_eq(bytes, w->bytes, "%s", name);
+        cr_expect_eq(blocks, w->blocks, "%s", name);
+        cr_expect_eq(w->bytes, r.f.bytes.pending, "%s", name);
     }
 }
 
@@ -299,42 +293,6 @@ static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
         most = one > most ? one : most;
     }
     return most;
-}
-
-static void expect_row(const mv_heap *heap, const mv_segment_growth *g, const char *what)
-{
-    const mv_domains *d = &heap->domains;
-    mv_heap_sums own = mv_heap_domain(heap, g->domain);
-    mv_domain_span alone = {g->domain, g->domain + 1};
-
-    cr_expect_eq(g->free, mv_heap_total(heap).free, "%s", what);
-    cr_expect_eq(g->usable, own.free, "%s", what);
-    cr_expect_eq(g->largest, most_of(&heap->now, alone), "%s", what);
-    cr_expect_geq(g->free + own.pending, g->request, "%s", what);
-    switch (g->reason) {
-    case MV_REASON_SPLIT_LIMIT:
-    case MV_REASON_UNKNOWN:
-        cr_expect_geq(g->largest, g->request, "%s", what);
-        break;
-    case MV_REASON_PENDING:
-        cr_expect_geq(most_of(mv_heap_settled(heap), alone), g->request, "%s", what);
-        break;
-    case MV_REASON_NO_HOLE:
-        cr_expect(g->largest < g->request && g->usable >= g->request, "%s", what);
-        break;
-    case MV_REASON_STREAM:
-        cr_expect_geq(most_of(&heap->now, d->same_pool[g->domain]), g->request, "%s", what);
-        break;
-    case MV_REASON_POOL:
-        cr_expect_geq(most_of(&heap->now, d->same_kind[g->domain]), g->request, "%s", what);
-        break;
-    case MV_REASON_SMALL:
-    case MV_REASON_LARGE:
-        cr_expect_lt(most_of(&heap->now, d->same_kind[g->domain]), g->request, "%s", what);
-        break;
-    default:
-        cr_expect_lt(most_of(&heap->now, (mv_domain_span){0, d->count}), g->request, "%s", what);
-    }
 }
 
 static const mv_segment_growth *row_at(const mv_segment_growths *g, uint32_t event)
@@ -362,8 +320,40 @@ static uint32_t check_growth(mvt_heap_opts opts)
     for (uint32_t i = 0; i < r.lives.events.count; i++) {
         const mv_segment_growth *g = row_at(&r.f.growths, i);
         snprintf(what, sizeof what, "seed %u event %u", opts.seed, i);
-        if (g)
-            expect_row(&heap, g, what);
+        if (g) {
+            const mv_domains *d = &heap.domains;
+            mv_heap_sums own = mv_heap_domain(&heap, g->domain);
+            mv_domain_span alone = {g->domain, g->domain + 1};
+            cr_expect_eq(g->free, mv_heap_total(&heap).free, "%s", what);
+            cr_expect_eq(g->usable, own.free, "%s", what);
+            cr_expect_eq(g->largest, most_of(&heap.now, alone), "%s", what);
+            cr_expect_geq(g->free + own.pending, g->request, "%s", what);
+            switch (g->reason) {
+            case MV_REASON_SPLIT_LIMIT:
+            case MV_REASON_UNKNOWN:
+                cr_expect_geq(g->largest, g->request, "%s", what);
+                break;
+            case MV_REASON_PENDING:
+                cr_expect_geq(most_of(mv_heap_settled(&heap), alone), g->request, "%s", what);
+                break;
+            case MV_REASON_NO_HOLE:
+                cr_expect(g->largest < g->request && g->usable >= g->request, "%s", what);
+                break;
+            case MV_REASON_STREAM:
+                cr_expect_geq(most_of(&heap.now, d->same_pool[g->domain]), g->request, "%s", what);
+                break;
+            case MV_REASON_POOL:
+                cr_expect_geq(most_of(&heap.now, d->same_kind[g->domain]), g->request, "%s", what);
+                break;
+            case MV_REASON_SMALL:
+            case MV_REASON_LARGE:
+                cr_expect_lt(most_of(&heap.now, d->same_kind[g->domain]), g->request, "%s", what);
+                break;
+            default:
+                cr_expect_lt(most_of(&heap.now, (mv_domain_span){0, d->count}), g->request, "%s",
+                             what);
+            }
+        }
         rows += g != NULL;
         mv_heap_next(&heap);
     }

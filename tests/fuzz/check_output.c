@@ -101,24 +101,6 @@ static bool is_number(const char *at, const char *end)
     return !*stop;
 }
 
-/* Checks the field at `at`; returns its end. */
-static const char *check_field(const char *what, const char *at, const char *end)
-{
-    bool is_quoted = at < end && *at == '"';
-    const char *from = at + is_quoted, *stop = from;
-
-    while (stop < end && (is_quoted ? *stop != '"' || stop[1] == '"'
-                                    : *stop != ',' && *stop != '\r' && *stop != '\n'))
-        stop += is_quoted && *stop == '"' ? 2 : 1;
-    if (from < stop && strchr("=+-@\t\r\n", *from) && !is_number(from, stop))
-        mvt_stop("%s: a formula: %.*s", what, (int)(stop - from), from);
-    if (is_quoted && stop++ >= end)
-        mvt_stop("%s: a quote that does not end", what);
-    if (stop < end && *stop != ',' && *stop != '\r')
-        mvt_stop("%s: %.20s after a field", what, stop);
-    return stop;
-}
-
 void mvt_check_csv(const char *what, mv_span text)
 {
     const char *at = (const char *)text.data, *end = at + text.length;
@@ -126,7 +108,19 @@ void mvt_check_csv(const char *what, mv_span text)
 
     check_characters(what, text, "\r\n\t");
     while (at < end) {
-        at = check_field(what, at, end);
+        /* Checks the field at `at`; returns its end. */
+        bool is_quoted = at < end && *at == '"';
+        const char *from = at + is_quoted, *stop = from;
+        while (stop < end && (is_quoted ? *stop != '"' || stop[1] == '"'
+                                        : *stop != ',' && *stop != '\r' && *stop != '\n'))
+            stop += is_quoted && *stop == '"' ? 2 : 1;
+        if (from < stop && strchr("=+-@\t\r\n", *from) && !is_number(from, stop))
+            mvt_stop("%s: a formula: %.*s", what, (int)(stop - from), from);
+        if (is_quoted && stop++ >= end)
+            mvt_stop("%s: a quote that does not end", what);
+        if (stop < end && *stop != ',' && *stop != '\r')
+            mvt_stop("%s: %.20s after a field", what, stop);
+        at = stop;
         fields++;
         if (at < end && *at == ',') {
             at++;

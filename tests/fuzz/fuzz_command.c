@@ -149,17 +149,6 @@ static void check(const command_line *line, const mvt_ran *ran)
         mvt_check_text("standard output", ran->out);
 }
 
-static void make_summary(void)
-{
-    static bool is_made;
-
-    if (!is_made && mvt_program("summarize -q c.pickle -o d.summary", NULL).status != MV_EXIT_DONE)
-        mvt_stop("no summary");
-    if (!is_made)
-        mvt_memory_file("d.summary", mvt_folder_read("d.summary"));
-    is_made = true;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *words[MOST_WORDS + 2];
@@ -176,7 +165,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mvt_memory_copy("d.json", "tools/pair.json.gz"); /* of the run on d.pickle */
     mvt_memory_copy("n4", "fit/gpt_4.pickle.zst");
     mvt_memory_copy("n8", "fit/gpt_8.pickle.zst");
-    make_summary();
+    static bool is_made;
+    if (!is_made && mvt_program("summarize -q c.pickle -o d.summary", NULL).status != MV_EXIT_DONE)
+        mvt_stop("no summary");
+    if (!is_made)
+        mvt_memory_file("d.summary", mvt_folder_read("d.summary"));
+    is_made = true;
     mvt_memory_file("rules",
                     (mv_span){(const uint8_t *)"conv.* activation\nLinear parameter\n", 34});
     mvt_memory_file("in", line.in);
@@ -233,25 +227,6 @@ static const char filters[] =
     "--filter=stream:0 --filter=pool:1,0 --filter=addr:0x7f00 --filter=stack:1 "
     "--filter=nostack --filter=cat:optimizer --filter=site:train.py:62 --filter=";
 
-static void put_option(FILE *out, const mv_option *o, uint64_t *random)
-{
-    static const char equals_or_line[] = "=\n";
-    const char *value;
-    int length;
-
-    fprintf(out, "--%.*s", draw(random, 20) ? 99 : 3, o->name);
-    if (o->argument && draw(random, 30)) {
-        fputc(equals_or_line[draw(random, 2)], out);
-        length = word_of(o->letter == 'o'                   ? outputs
-                         : o->words && draw(random, 4)      ? o->words
-                         : strcmp(o->argument, "FILE") == 0 ? files
-                                                            : values,
-                         random, &value);
-        fprintf(out, "%.*s", length, value);
-    }
-    fputc('\n', out);
-}
-
 /* A word, which may suit the command of the line. */
 static void put_word(FILE *out, const command_line *line, uint64_t *random)
 {
@@ -264,36 +239,24 @@ static void put_word(FILE *out, const command_line *line, uint64_t *random)
         uint32_t id = draw(random, MV_OPTION_COUNT);
         for (uint32_t i = 0; draw(random, 20) && i < MV_OPTION_COUNT && !(options >> id & 1); i++)
             id = (id + 1) % MV_OPTION_COUNT;
-        put_option(out, &mv_option_table[id], random);
+        const mv_option *o = &mv_option_table[id];
+        static const char equals_or_line[] = "=\n";
+        const char *value;
+        int length;
+        fprintf(out, "--%.*s", draw(random, 20) ? 99 : 3, o->name);
+        if (o->argument && draw(random, 30)) {
+            fputc(equals_or_line[draw(random, 2)], out);
+            length = word_of(o->letter == 'o'                   ? outputs
+                             : o->words && draw(random, 4)      ? o->words
+                             : strcmp(o->argument, "FILE") == 0 ? files
+                                                                : values,
+                             random, &value);
+            fprintf(out, "%.*s", length, value);
+        }
+        fputc('\n', out);
     } else {
         int length = word_of(which < 6 ? files : which == 6 ? values : filters, random, &word);
         fprintf(out, "%.*s\n", length, word);
-    }
-}
-
-static void put_command(FILE *out, uint64_t *random)
-{
-    uint32_t count = 0;
-
-    while (mv_commands[count].name)
-        count++;
-    fprintf(out, "%s\n", mv_commands[draw(random, count)].name);
-}
-
-/* Writes the words with one inserted, removed or replaced. */
-static void put_words(FILE *out, const command_line *line, uint64_t *random)
-{
-    uint32_t at = draw(random, (uint32_t)line->count + 1), how = draw(random, 4);
-
-    for (uint32_t i = 0; i <= (uint32_t)line->count; i++) {
-        if (i == at && how < 3) {
-            if (i == 0)
-                put_command(out, random);
-            else
-                put_word(out, line, random);
-        }
-        if (i < (uint32_t)line->count && !(i == at && (how > 1 || i == 0)))
-            fprintf(out, "%s\n", line->word[i]);
     }
 }
 
@@ -310,7 +273,21 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return size;
-    put_words(out, &line, &random);
+    /* Writes the words with one inserted, removed or replaced. */
+    uint32_t at = draw(&random, (uint32_t)line.count + 1), how = draw(&random, 4);
+    for (uint32_t i = 0; i <= (uint32_t)line.count; i++) {
+        if (i == at && how < 3) {
+            if (i == 0) {
+                uint32_t count = 0;
+                while (mv_commands[count].name)
+                    count++;
+                fprintf(out, "%s\n", mv_commands[draw(&random, count)].name);
+            } else
+                put_word(out, &line, &random);
+        }
+        if (i < (uint32_t)line.count && !(i == at && (how > 1 || i == 0)))
+            fprintf(out, "%s\n", line.word[i]);
+    }
     fputc('\n', out);
     fwrite(line.in.data, 1, line.in.length, out);
     if (fclose(out) == 0 && length <= most) {

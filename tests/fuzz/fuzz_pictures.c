@@ -93,39 +93,6 @@ static void add_option(command_line *line, const mv_command *command, mv_option_
     add(line, value);
 }
 
-/* Options of the picture; most inputs have few options. */
-static void add_options(command_line *line, const mv_command *command, bool of_moment,
-                        uint64_t *random)
-{
-    uint32_t bits = next(random) & next(random);
-
-    if (next(random) % 4 == 0)
-        add(line, "-q");
-    if (next(random) % 16)
-        add_option(line, command, MV_OPTION_SIZE, PICK(random, sizes));
-    if (bits & 1)
-        add_option(line, command, MV_OPTION_FILTER, PICK(random, filters));
-    if (bits & 2)
-        add_option(line, command, MV_OPTION_TOP, PICK(random, tops));
-    if (bits & 4)
-        add_option(line, command, MV_OPTION_TITLE, PICK(random, titles));
-    if (bits & 8)
-        add_option(line, command, MV_OPTION_THEME, "dark");
-    if (bits & 16)
-        add_option(line, command, MV_OPTION_FRAMES, "all");
-    if (bits & 32)
-        add_option(line, command, MV_OPTION_LEVEL, PICK(random, levels));
-    if (bits & 64)
-        add_option(line, command, MV_OPTION_DEVICE, "0");
-    if ((bits & 128) && of_moment)
-        add_option(line, command, MV_OPTION_AT, PICK(random, moments));
-    if ((bits & 128) && !of_moment)
-        add_option(line, command, next(random) % 2 ? MV_OPTION_FROM : MV_OPTION_TO,
-                   PICK(random, places));
-    if (bits & 256)
-        add_option(line, command, MV_OPTION_MOST_EVENTS, "4");
-}
-
 /* A tenth of the pictures run out of memory. */
 static uint64_t memory_of(uint64_t *random)
 {
@@ -227,7 +194,33 @@ static void draw(mv_span bytes, uint64_t *random)
         output = "o.svg"; /* diff writes no pages */
     add(&line, "-o");
     add(&line, output);
-    add_options(&line, command, pictures[which].of_moment, random);
+    /* Options of the picture; most inputs have few options. */
+    uint32_t bits = next(random) & next(random);
+    if (next(random) % 4 == 0)
+        add(&line, "-q");
+    if (next(random) % 16)
+        add_option(&line, command, MV_OPTION_SIZE, PICK(random, sizes));
+    if (bits & 1)
+        add_option(&line, command, MV_OPTION_FILTER, PICK(random, filters));
+    if (bits & 2)
+        add_option(&line, command, MV_OPTION_TOP, PICK(random, tops));
+    if (bits & 4)
+        add_option(&line, command, MV_OPTION_TITLE, PICK(random, titles));
+    if (bits & 8)
+        add_option(&line, command, MV_OPTION_THEME, "dark");
+    if (bits & 16)
+        add_option(&line, command, MV_OPTION_FRAMES, "all");
+    if (bits & 32)
+        add_option(&line, command, MV_OPTION_LEVEL, PICK(random, levels));
+    if (bits & 64)
+        add_option(&line, command, MV_OPTION_DEVICE, "0");
+    if ((bits & 128) && pictures[which].of_moment)
+        add_option(&line, command, MV_OPTION_AT, PICK(random, moments));
+    if ((bits & 128) && !pictures[which].of_moment)
+        add_option(&line, command, next(random) % 2 ? MV_OPTION_FROM : MV_OPTION_TO,
+                   PICK(random, places));
+    if (bits & 256)
+        add_option(&line, command, MV_OPTION_MOST_EVENTS, "4");
     if (pictures[which].of_two)
         add(&line, OTHER);
     add(&line, NAME);

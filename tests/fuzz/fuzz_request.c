@@ -80,23 +80,6 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
     return MV_OK;
 }
 
-/* The answer to one message: the request's id, and a result or an error. */
-static void check_answer(const cJSON *answer, const cJSON *request)
-{
-    /* If a request contains a key twice, the first one counts. */
-    const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
-    const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
-    const cJSON *result = cJSON_GetObjectItemCaseSensitive(answer, "result");
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer, "error");
-
-    if (!cJSON_IsObject(answer) || !id || !result == !error)
-        mvt_stop("an answer without an id, or not with one of result and error");
-    if (result && !cJSON_Compare(id, asked, 1))
-        mvt_stop("the answer has another id");
-    if (error && !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(error, "code")))
-        mvt_stop("an error without a code");
-}
-
 static void answer_line(mv_mcp *mcp, mv_span line)
 {
     static mv_out out;
@@ -116,8 +99,20 @@ static void answer_line(mv_mcp *mcp, mv_span line)
             mvt_stop("an answer of several lines");
         answer = mvt_check_json("answer", (mv_span){(const uint8_t *)text, length});
         request = cJSON_ParseWithLength((const char *)line.data, line.length);
-        if (cJSON_IsObject(answer))
-            check_answer(answer, request);
+        if (cJSON_IsObject(answer)) {
+            /* The answer to one message: the request's id, and a result or an error. */
+            /* If a request contains a key twice, the first one counts. */
+            const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
+            const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
+            const cJSON *result = cJSON_GetObjectItemCaseSensitive(answer, "result");
+            const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer, "error");
+            if (!cJSON_IsObject(answer) || !id || !result == !error)
+                mvt_stop("an answer without an id, or not with one of result and error");
+            if (result && !cJSON_Compare(id, asked, 1))
+                mvt_stop("the answer has another id");
+            if (error && !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(error, "code")))
+                mvt_stop("an error without a code");
+        }
         cJSON_Delete(answer);
         cJSON_Delete(request);
     }
@@ -175,34 +170,6 @@ static void end_server(void)
     memset(&served, 0, sizeof served);
     if (++ends % 256 == 0 && __lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check())
         mvt_stop("a server, or an input before, left memory");
-}
-
-static void start_server(void)
-{
-    static const char *paths[1];
-    static char path[128];
-    static bool is_ended_at_exit;
-    static const char page[] = "<!doctype html><html>page</html>\n";
-    mv_err err = {.offset = MV_NO_OFFSET};
-
-    snprintf(path, sizeof path, "%s/a.pickle", mvt_memory_folder());
-    paths[0] = path;
-    served.first = mvt_folder_read(path);
-    served.budget.limit = UINT64_C(256) << 20;
-    mv_arena_init(&served.arena, &served.budget);
-    served.site.budget = &served.budget;
-    served.site.page = served.page = mv_text_span(page);
-    memcpy(served.site.token, TOKEN, sizeof TOKEN);
-    snprintf(served.site.host, sizeof served.site.host, "node\x1b[1m");
-    if (mv_served_files_open(&served.arena, paths, 1, 1 << 20, &served.site.served, &err) !=
-            MV_OK ||
-        mv_served_files_look(served.site.served, &served.arena, &served.list, &err) != MV_OK)
-        mvt_stop("the files cannot be served: %s", err.detail);
-    if (mv_server_open(&served.arena, &served.port, &served.server, &err) != MV_OK ||
-        mv_server_start(served.server, &served.site, &err) != MV_OK)
-        mvt_stop("the server does not start: %s", err.detail);
-    if (!is_ended_at_exit)
-        is_ended_at_exit = atexit(end_server) == 0;
 }
 
 /* ---- serve: a request as texts ------------------------------------------------------------ */
@@ -327,38 +294,6 @@ static size_t listen_to(int fd, char *text, bool *is_whole)
     }
 }
 
-/* The answers, one after another: a status line, headers, and a body of the length in the headers.
- * A request with HEAD has no body. If Content-Length is not a number, libmicrohttpd 0.9.75 sends
- * the head of its 400 twice. */
-static void check_stream(const char *text, size_t length, bool has_head)
-{
-    const char *at = text, *end = text + length;
-
-    while (at < end) {
-        const char *head = memmem(at, (size_t)(end - at), "\r\n\r\n", 4), *body;
-        char copy[4096], value[256];
-        unsigned status = 0;
-        if (!head)
-            mvt_stop("an answer without an end of its headers: %.100s", at);
-        snprintf(copy, sizeof copy, "%.*s", (int)(head + 2 - at), at);
-        if (sscanf(copy, "HTTP/1.%*1[01] %3u ", &status) != 1 || status < 100 || status > 599)
-            mvt_stop("no status line: %.100s", copy);
-        body = head + 4;
-        size_t bytes = header_of(copy, "Content-Length", value) ? strtoull(value, NULL, 10) : 0;
-        if (!header_of(copy, "Content-Length", value) && status >= 200 && status != 304)
-            mvt_stop("an answer without a length: %s", copy);
-        if (bytes > (size_t)(end - body)) {
-            if (!has_head)
-                mvt_stop("a body of %zu bytes, not of %zu: %s", (size_t)(end - body), bytes, copy);
-            bytes = 0;
-        } else if ((has_head || status == 400) && end - body >= 7 &&
-                   memcmp(body, "HTTP/1.", 7) == 0) {
-            bytes = 0;
-        }
-        at = body + bytes;
-    }
-}
-
 static void connect_once(const char *text, size_t length, size_t cut)
 {
     static char answers[MOST_ANSWER];
@@ -372,8 +307,37 @@ static void connect_once(const char *text, size_t length, size_t cut)
     close(fd);
     if (memmem(answers, said, SECRET, strlen(SECRET)))
         mvt_stop("a file that is not served was sent");
-    if (is_whole)
-        check_stream(answers, said, memmem(text, length, "HEAD", 4));
+    if (is_whole) {
+        /* The answers, one after another: a status line, headers, and a body of the length in
+         * the headers. A request with HEAD has no body. If Content-Length is not a number,
+         * libmicrohttpd 0.9.75 sends the head of its 400 twice. */
+        bool has_head = memmem(text, length, "HEAD", 4);
+        const char *at = answers, *end = answers + said;
+        while (at < end) {
+            const char *head = memmem(at, (size_t)(end - at), "\r\n\r\n", 4), *body;
+            char copy[4096], value[256];
+            unsigned status = 0;
+            if (!head)
+                mvt_stop("an answer without an end of its headers: %.100s", at);
+            snprintf(copy, sizeof copy, "%.*s", (int)(head + 2 - at), at);
+            if (sscanf(copy, "HTTP/1.%*1[01] %3u ", &status) != 1 || status < 100 || status > 599)
+                mvt_stop("no status line: %.100s", copy);
+            body = head + 4;
+            size_t bytes = header_of(copy, "Content-Length", value) ? strtoull(value, NULL, 10) : 0;
+            if (!header_of(copy, "Content-Length", value) && status >= 200 && status != 304)
+                mvt_stop("an answer without a length: %s", copy);
+            if (bytes > (size_t)(end - body)) {
+                if (!has_head)
+                    mvt_stop("a body of %zu bytes, not of %zu: %s", (size_t)(end - body), bytes,
+                             copy);
+                bytes = 0;
+            } else if ((has_head || status == 400) && end - body >= 7 &&
+                       memcmp(body, "HTTP/1.", 7) == 0) {
+                bytes = 0;
+            }
+            at = body + bytes;
+        }
+    }
 }
 
 /* The input with TOKEN and @N replaced, in a block from malloc that ends in a NUL. */
@@ -412,7 +376,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (!served.site.served) {
         mvt_memory_file("secret", mv_text_span(SECRET));
-        start_server();
+        static const char *paths[1];
+        static char path[128];
+        static bool is_ended_at_exit;
+        static const char page[] = "<!doctype html><html>page</html>\n";
+        mv_err err = {.offset = MV_NO_OFFSET};
+        snprintf(path, sizeof path, "%s/a.pickle", mvt_memory_folder());
+        paths[0] = path;
+        served.first = mvt_folder_read(path);
+        served.budget.limit = UINT64_C(256) << 20;
+        mv_arena_init(&served.arena, &served.budget);
+        served.site.budget = &served.budget;
+        served.site.page = served.page = mv_text_span(page);
+        memcpy(served.site.token, TOKEN, sizeof TOKEN);
+        snprintf(served.site.host, sizeof served.site.host, "node\x1b[1m");
+        if (mv_served_files_open(&served.arena, paths, 1, 1 << 20, &served.site.served, &err) !=
+                MV_OK ||
+            mv_served_files_look(served.site.served, &served.arena, &served.list, &err) != MV_OK)
+            mvt_stop("the files cannot be served: %s", err.detail);
+        if (mv_server_open(&served.arena, &served.port, &served.server, &err) != MV_OK ||
+            mv_server_start(served.server, &served.site, &err) != MV_OK)
+            mvt_stop("the server does not start: %s", err.detail);
+        if (!is_ended_at_exit)
+            is_ended_at_exit = atexit(end_server) == 0;
     }
     char *text = expand(in, &length);
     ask_once(text);

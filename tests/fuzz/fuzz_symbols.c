@@ -79,25 +79,6 @@ static void look_up(const uint8_t *data, size_t size)
 
 /* ---- Python ------------------------------------------------------------------------------ */
 
-static void find_lines(const uint8_t *data, size_t size)
-{
-    mv_python_lines code = {.version = 3u << 8 | (uint32_t)(7 + data[0] % 9),
-                            .first_line = (int8_t)data[1],
-                            .table = {data + 2, size - 2}};
-    uint32_t offsets[OFFSETS];
-    int64_t lines[OFFSETS], line;
-
-    for (uint32_t i = 0; i < OFFSETS; i++)
-        offsets[i] = i * 2;
-    mv_python_lines_find(&code, offsets, OFFSETS, lines);
-    for (uint32_t i = 0; i < OFFSETS; i++) {
-        mv_python_lines_find(&code, &offsets[i], 1, &line);
-        if (line != lines[i] || (line < 0 && line != MV_NO_LINE))
-            mvt_stop("offset %u is in line %lld, or in %lld", offsets[i], (long long)line,
-                     (long long)lines[i]);
-    }
-}
-
 /* ---- names ------------------------------------------------------------------------------- */
 
 static void read_name(const uint8_t *data, size_t size)
@@ -130,7 +111,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         look_up(data, size);
     else if (size > 2 && data[0] == '_')
         read_name(data, size);
-    else if (size > 2)
-        find_lines(data, size);
+    else if (size > 2) {
+        mv_python_lines code = {.version = 3u << 8 | (uint32_t)(7 + data[0] % 9),
+                                .first_line = (int8_t)data[1],
+                                .table = {data + 2, size - 2}};
+        uint32_t offsets[OFFSETS];
+        int64_t lines[OFFSETS], line;
+        for (uint32_t i = 0; i < OFFSETS; i++)
+            offsets[i] = i * 2;
+        mv_python_lines_find(&code, offsets, OFFSETS, lines);
+        for (uint32_t i = 0; i < OFFSETS; i++) {
+            mv_python_lines_find(&code, &offsets[i], 1, &line);
+            if (line != lines[i] || (line < 0 && line != MV_NO_LINE))
+                mvt_stop("offset %u is in line %lld, or in %lld", offsets[i], (long long)line,
+                         (long long)lines[i]);
+        }
+    }
     return 0;
 }

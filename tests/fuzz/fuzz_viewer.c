@@ -113,11 +113,12 @@ static uint64_t hash_of(const mv_scene *scene)
     return XXH3_64bits_digest(&state);
 }
 
-static void check_frame(const world *w, const mv_scene *scene)
+static const mv_scene *paint(world *w)
 {
+    const mv_scene *scene = mv_view_frame(w->view, w->width, w->height, w->ms);
+
     const mv_ui *ui = &w->view->ui;
     char title[MV_VIEW_TITLE];
-
     mvt_check_scene(scene);
     if (scene->failed && !w->is_short && !mvt_push_has_failed())
         mvt_finding("a frame short of memory", "");
@@ -131,13 +132,6 @@ static void check_frame(const world *w, const mv_scene *scene)
         mvt_finding("a text that does not end", "");
     if (w->budget.used > w->budget.limit && !w->is_short)
         mvt_finding("more memory than the budget", "");
-}
-
-static const mv_scene *paint(world *w)
-{
-    const mv_scene *scene = mv_view_frame(w->view, w->width, w->height, w->ms);
-
-    check_frame(w, scene);
     return scene;
 }
 
@@ -182,34 +176,6 @@ static void expect_same(const char *is, const char *want, const char *what)
         fprintf(stderr, "%s\nis\n%s\n", want, is);
         mvt_finding("read back differently", what);
     }
-}
-
-/* As a session and as a link. */
-static void check_state(world *w)
-{
-    mv_budget budget = {.limit = 64 << 20};
-    mv_err err = {.offset = MV_NO_OFFSET};
-    const char *text = NULL, *line = NULL;
-    mv_session now, again;
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    if (mv_view_session(w->view, &arena, &now) && (text = mv_session_text(&arena, &now))) {
-        if (mv_session_read(&arena, (mv_span){(const uint8_t *)text, strlen(text)}, &again, &err) ==
-            MV_OK)
-            expect_same(mv_session_text(&arena, &again), text, "session");
-        else if (err.code != MV_NOMEM)
-            mvt_finding("a session that cannot be read", err.detail);
-        memset(now.is_given, 1, sizeof now.is_given);
-        line = mv_session_line(&arena, &now);
-    }
-    if (line && mv_session_read_line(&arena, (mv_span){(const uint8_t *)line, strlen(line)}, &again,
-                                     &err) == MV_OK)
-        expect_same(mv_session_line(&arena, &again), line, "link");
-    else if (line && err.code != MV_NOMEM)
-        mvt_finding("a link that cannot be read", err.detail);
-    mv_command_line(w->view, &arena);
-    mv_arena_release(&arena);
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -487,7 +453,29 @@ static void do_rest(world *w)
     const mv_scene *scene = settle(w);
     uint64_t before = hash_of(scene);
 
-    check_state(w);
+    /* As a session and as a link. */
+    mv_budget budget = {.limit = 64 << 20};
+    mv_err err = {.offset = MV_NO_OFFSET};
+    const char *text = NULL, *line = NULL;
+    mv_session now, again;
+    mv_arena arena;
+    mv_arena_init(&arena, &budget);
+    if (mv_view_session(w->view, &arena, &now) && (text = mv_session_text(&arena, &now))) {
+        if (mv_session_read(&arena, (mv_span){(const uint8_t *)text, strlen(text)}, &again, &err) ==
+            MV_OK)
+            expect_same(mv_session_text(&arena, &again), text, "session");
+        else if (err.code != MV_NOMEM)
+            mvt_finding("a session that cannot be read", err.detail);
+        memset(now.is_given, 1, sizeof now.is_given);
+        line = mv_session_line(&arena, &now);
+    }
+    if (line && mv_session_read_line(&arena, (mv_span){(const uint8_t *)line, strlen(line)}, &again,
+                                     &err) == MV_OK)
+        expect_same(mv_session_line(&arena, &again), line, "link");
+    else if (line && err.code != MV_NOMEM)
+        mvt_finding("a link that cannot be read", err.detail);
+    mv_command_line(w->view, &arena);
+    mv_arena_release(&arena);
     check_pixels(w, scene);
     scene = paint(w);
     if (hash_of(scene) != before && !w->is_short && !mvt_push_has_failed())
@@ -572,35 +560,6 @@ static bool begin(world *w, uint8_t *flags)
     return w->view && w->raster;
 }
 
-/* An outline of the file, as an earlier run would have saved it, with arbitrary numbers. */
-static void put_outline(world *w)
-{
-    mv_budget budget = {.limit = 64 << 20};
-    mv_saved_index index = {.count = 1 + take(w) % 3u};
-    char folder[MV_SAVED_PATH];
-    mv_saved_key key;
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    index.devices = mv_push_array(&arena, mv_saved_device, index.count);
-    for (uint32_t i = 0; index.devices && i < index.count; i++) {
-        mv_saved_device *d = &index.devices[i];
-        uint64_t unit = (uint64_t)take_wide(w) << take(w) % 64;
-        *d = (mv_saved_device){.device = take(w), .events = take_wide(w) << take(w) % 17};
-        d->columns = take_wide(w) % (MV_SAVED_COLUMNS + 1);
-        d->peak = unit * take(w);
-        d->most_reserved = unit * take(w);
-        for (uint32_t c = 0; c < d->columns; c++) {
-            d->least[c] = unit * (c % 7);
-            d->most[c] = unit * (c % 13);
-            d->reserved[c] = unit * 3;
-        }
-    }
-    if (index.devices && mv_saved_key_of(&arena, FILE_NAME, &key) && mv_saved_folder(folder))
-        mv_saved_index_write(folder, key, &index);
-    mv_arena_release(&arena);
-}
-
 /* The rest of the script: words of view/script.h. */
 static void run_words(world *w)
 {
@@ -631,8 +590,34 @@ static void run(world *w)
 
     if (begin(w, &flags)) {
         paint(w);
-        if (flags & OUTLINE)
-            put_outline(w);
+        if (flags & OUTLINE) {
+            /* An outline of the file, as an earlier run would have saved it, with
+             * arbitrary numbers. */
+            mv_budget budget = {.limit = 64 << 20};
+            mv_saved_index index = {.count = 1 + take(w) % 3u};
+            char folder[MV_SAVED_PATH];
+            mv_saved_key key;
+            mv_arena arena;
+            mv_arena_init(&arena, &budget);
+            index.devices = mv_push_array(&arena, mv_saved_device, index.count);
+            for (uint32_t i = 0; index.devices && i < index.count; i++) {
+                mv_saved_device *d = &index.devices[i];
+                uint64_t unit = (uint64_t)take_wide(w) << take(w) % 64;
+                *d = (mv_saved_device){.device = take(w), .events = take_wide(w) << take(w) % 17};
+                d->columns = take_wide(w) % (MV_SAVED_COLUMNS + 1);
+                d->peak = unit * take(w);
+                d->most_reserved = unit * take(w);
+                for (uint32_t c = 0; c < d->columns; c++) {
+                    d->least[c] = unit * (c % 7);
+                    d->most[c] = unit * (c % 13);
+                    d->reserved[c] = unit * 3;
+                }
+            }
+            if (index.devices && mv_saved_key_of(&arena, FILE_NAME, &key) &&
+                mv_saved_folder(folder))
+                mv_saved_index_write(folder, key, &index);
+            mv_arena_release(&arena);
+        }
         mv_view_add(w->view, FILE_NAME);
         for (int i = 0; i < 4 && flags & OUTLINE; i++) {
             paint(w);

@@ -193,29 +193,6 @@ static bool close_element(reader *r, mv_span name)
     return true;
 }
 
-/* A page's <meta> is never closed; a script or a style continues to its end tag, whatever
- * it contains. */
-static bool after_tag(reader *r)
-{
-    if (begins(r, "/>") && !r->is_page) {
-        r->at += 2;
-        return true;
-    }
-    if (now(r) != '>')
-        return wrong(r, "a tag that does not end");
-    r->at++;
-    if (r->is_page && (is(r->tag, "meta") || is(r->tag, "link")))
-        return true;
-    if (r->depth == MOST_DEPTH)
-        return wrong(r, "deeper than memviz writes");
-    r->open[r->depth++] = r->tag;
-    if (!r->is_page || (!is(r->tag, "script") && !is(r->tag, "style")))
-        return true;
-    if (!pass(r, is(r->tag, "script") ? "</script>" : "</style>"))
-        return wrong(r, "a script or a style that does not end");
-    return close_element(r, r->tag);
-}
-
 /* At '<'. */
 static bool read_tag(reader *r)
 {
@@ -241,7 +218,25 @@ static bool read_tag(reader *r)
     note(r, ";", (mv_span){0});
     if (r->check_tag && !r->check_tag(&r->tag, r->attributes, r->attribute_count))
         return wrong(r, "an element, attribute or value that memviz does not write");
-    return after_tag(r);
+    /* A page's <meta> is never closed; a script or a style continues to its end tag, whatever
+     * it contains. */
+    if (begins(r, "/>") && !r->is_page) {
+        r->at += 2;
+        return true;
+    }
+    if (now(r) != '>')
+        return wrong(r, "a tag that does not end");
+    r->at++;
+    if (r->is_page && (is(r->tag, "meta") || is(r->tag, "link")))
+        return true;
+    if (r->depth == MOST_DEPTH)
+        return wrong(r, "deeper than memviz writes");
+    r->open[r->depth++] = r->tag;
+    if (!r->is_page || (!is(r->tag, "script") && !is(r->tag, "style")))
+        return true;
+    if (!pass(r, is(r->tag, "script") ? "</script>" : "</style>"))
+        return wrong(r, "a script or a style that does not end");
+    return close_element(r, r->tag);
 }
 
 static const char *read_all(reader *r, uint64_t *at)

@@ -52,18 +52,6 @@ static void add_fields(mvt_form *form, const uint8_t *from, const field *fields,
     }
 }
 
-static void add_cells(mvt_form *form, const uint8_t *from, mv_wire_column column, uint32_t rows)
-{
-    for (uint32_t row = 0; row < rows && column.width; row++) {
-        uint64_t number = 0;
-        for (unsigned byte = 0; byte < column.width; byte++)
-            number |= (uint64_t)from[column.planes ? byte * (uint64_t)rows + row
-                                                   : (uint64_t)row * column.width + byte]
-                      << 8 * byte;
-        add_number(form, CELL, number);
-    }
-}
-
 /* False when the payload does not match the columns. */
 static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t owner)
 {
@@ -84,23 +72,20 @@ static bool add_columns(mvt_form *form, mv_span raw, uint32_t rows, uint32_t own
             return false;
         mvt_token_add(form, (mvt_token){.kind = MVT_OPEN, .op = COLUMN});
         add_fields(form, (const uint8_t *)&column, column_fields, COLUMN_FIELDS);
-        add_cells(form, raw.data + at, column, rows);
+        const uint8_t *from = raw.data + at;
+        for (uint32_t row = 0; row < rows && column.width; row++) {
+            uint64_t number = 0;
+            for (unsigned byte = 0; byte < column.width; byte++)
+                number |= (uint64_t)from[column.planes ? byte * (uint64_t)rows + row
+                                                       : (uint64_t)row * column.width + byte]
+                          << 8 * byte;
+            add_number(form, CELL, number);
+        }
         mvt_token_add(form, (mvt_token){.kind = MVT_CLOSE, .op = COLUMN});
         mvt_item_add(form, (mvt_item){begin, form->count, owner, i, MVT_NO_TOKEN});
         at += mv_wire_aligned((uint64_t)rows * column.width);
     }
     return columns > 0;
-}
-
-/* TRACE and unknown kinds: numbers of four bytes. */
-static void add_words(mvt_form *form, mv_span raw)
-{
-    uint64_t at = 0;
-
-    for (; at + 4 <= raw.length; at += 4)
-        add_number(form, 4, mv_load_u32(raw.data + at));
-    mvt_token_add(form,
-                  (mvt_token){.kind = MVT_AS_IT_IS, .bytes = {raw.data + at, raw.length - at}});
 }
 
 static mv_span unpack(mvt_form *form, const mv_wire_chunk *head, const uint8_t *stored)
@@ -130,7 +115,12 @@ static bool add_chunk(mvt_form *form, const mv_wire_chunk *head, const uint8_t *
         form->count = from;
         while (form->item_count && form->items[form->item_count - 1].owner == owner)
             form->item_count--;
-        add_words(form, raw);
+        /* TRACE and unknown kinds: numbers of four bytes. */
+        uint64_t at = 0;
+        for (; at + 4 <= raw.length; at += 4)
+            add_number(form, 4, mv_load_u32(raw.data + at));
+        mvt_token_add(form,
+                      (mvt_token){.kind = MVT_AS_IT_IS, .bytes = {raw.data + at, raw.length - at}});
     }
     return mvt_token_add(form, (mvt_token){.kind = MVT_CLOSE, .op = CHUNK});
 }
@@ -218,31 +208,6 @@ static uint32_t cells_end(const mvt_form *form, uint32_t at)
     return at;
 }
 
-/* All descriptions come first. The tokens up to `end` belong to the columns or to
- * something else. */
-static void put_payload(writer *w, mvt_out *out, uint32_t from, uint32_t end)
-{
-    const mvt_form *form = w->form;
-    mv_wire_column column;
-
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (uint32_t i = from; i < end; i++) {
-            const mvt_token *token = &form->tokens[i];
-            if (token->kind == MVT_OPEN) {
-                column = (mv_wire_column){0};
-                i = get_fields(form, i + 1, column_fields, COLUMN_FIELDS, (uint8_t *)&column) - 1;
-                if (pass == 0)
-                    mvt_put(out, &column, sizeof column);
-                else
-                    put_cells(w, out, i + 1, cells_end(form, i + 1), column);
-            } else if (pass == 0 && token->kind == MVT_NUMBER && token->op != CELL) {
-                mvt_put_number(out, token->number, token->op);
-            } else if (pass == 0 && token->kind == MVT_AS_IT_IS) {
-                mvt_put(out, token->bytes.data, token->bytes.length);
-            }
-        }
-}
-
 static void put_chunk(writer *w, mv_wire_chunk head, const uint8_t *payload, uint64_t length)
 {
     mvt_out *out = &w->out;
@@ -277,21 +242,28 @@ static uint32_t write_chunk(writer *w, uint32_t at)
     while (end < w->form->count &&
            !(w->form->tokens[end].kind == MVT_CLOSE && w->form->tokens[end].op == CHUNK))
         end++;
-    put_payload(w, &payload, from, end);
+    /* All descriptions come first. The tokens up to `end` belong to the columns or to
+     * something else. */
+    const mvt_form *form = w->form;
+    mv_wire_column column;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (uint32_t i = from; i < end; i++) {
+            const mvt_token *token = &form->tokens[i];
+            if (token->kind == MVT_OPEN) {
+                column = (mv_wire_column){0};
+                i = get_fields(form, i + 1, column_fields, COLUMN_FIELDS, (uint8_t *)&column) - 1;
+                if (pass == 0)
+                    mvt_put(&payload, &column, sizeof column);
+                else
+                    put_cells(w, &payload, i + 1, cells_end(form, i + 1), column);
+            } else if (pass == 0 && token->kind == MVT_NUMBER && token->op != CELL) {
+                mvt_put_number(&payload, token->number, token->op);
+            } else if (pass == 0 && token->kind == MVT_AS_IT_IS) {
+                mvt_put(&payload, token->bytes.data, token->bytes.length);
+            }
+        }
     put_chunk(w, head, payload.to, payload.at);
     return end;
-}
-
-static void write_end(writer *w)
-{
-    mv_wire_chunk head = {.kind = MV_WIRE_INDEX, .count = w->chunks};
-    mv_wire_footer footer = {.index_at = w->out.at};
-
-    put_chunk(w, head, (const uint8_t *)w->index, w->chunks * sizeof *w->index);
-    memcpy(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES);
-    footer.file_bytes = w->out.at + sizeof footer;
-    footer.hash = XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
-    mvt_put(&w->out, &footer, sizeof footer);
 }
 
 static size_t write(const mvt_form *form, uint8_t *to, size_t room)
@@ -310,8 +282,15 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
     for (uint32_t i = 1; i < form->count; i++)
         if (form->tokens[i].kind == MVT_OPEN && form->tokens[i].op == CHUNK)
             i = write_chunk(&w, i);
-    if (!form->tokens[0].wide)
-        write_end(&w);
+    if (!form->tokens[0].wide) {
+        mv_wire_chunk head = {.kind = MV_WIRE_INDEX, .count = w.chunks};
+        mv_wire_footer footer = {.index_at = w.out.at};
+        put_chunk(&w, head, (const uint8_t *)w.index, w.chunks * sizeof *w.index);
+        memcpy(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES);
+        footer.file_bytes = w.out.at + sizeof footer;
+        footer.hash = XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
+        mvt_put(&w.out, &footer, sizeof footer);
+    }
     return w.out.full ? 0 : w.out.at;
 }
 
@@ -353,18 +332,6 @@ static bool change_row(mvt_form *form)
     return true;
 }
 
-/* The same numbers in another representation. */
-static void rewrite_column(mvt_form *form, uint32_t column)
-{
-    mvt_token *width = &form->tokens[column + 1 + WIDTH];
-    mvt_token *planes = &form->tokens[column + 1 + PLANES];
-
-    if (mvt_dice(&form->random, 2) && width->number > 0 && width->number < 8)
-        width->number *= 2;
-    else
-        planes->number = !planes->number;
-}
-
 static bool change_container(mvt_form *form)
 {
     uint32_t at = any_open(form, mvt_dice(&form->random, 2) ? CHUNK : COLUMN);
@@ -379,8 +346,15 @@ static bool change_container(mvt_form *form)
         return change_row(form);
     case 3:
         at = any_open(form, COLUMN);
-        if (at != MVT_NO_TOKEN)
-            rewrite_column(form, at);
+        if (at != MVT_NO_TOKEN) {
+            /* The same numbers in another representation. */
+            mvt_token *width = &form->tokens[at + 1 + WIDTH];
+            mvt_token *planes = &form->tokens[at + 1 + PLANES];
+            if (mvt_dice(&form->random, 2) && width->number > 0 && width->number < 8)
+                width->number *= 2;
+            else
+                planes->number = !planes->number;
+        }
         return at != MVT_NO_TOKEN;
     case 4:
     case 5:

@@ -183,34 +183,6 @@ static mv_span long_text(mvt_form *form, mv_span part)
     return (mv_span){text, text ? length : 0};
 }
 
-static void change_text(mvt_form *form, mvt_token *token)
-{
-    uint32_t other = mvt_any_token(form, MVT_TEXT);
-
-    switch (dice(form, 8)) {
-    case 0:
-    case 1:
-    case 2:
-        token->bytes = words[dice(form, sizeof words / sizeof *words)];
-        break;
-    case 3:
-    case 4:
-        token->bytes = hostile[dice(form, sizeof hostile / sizeof *hostile)];
-        break;
-    case 5:
-        token->bytes = long_text(form, token->bytes);
-        break;
-    case 6:
-        if (token->bytes.length)
-            token->bytes.length = dice(form, token->bytes.length);
-        break;
-    default:
-        if (other != MVT_NO_TOKEN)
-            token->bytes = form->tokens[other].bytes;
-    }
-    token->wide = dice(form, 16) == 0;
-}
-
 void mvt_change_bytes(uint8_t *data, size_t size, uint64_t *random)
 {
     for (unsigned i = 0; size && i < 1 + mvt_dice(random, 4); i++) {
@@ -294,13 +266,6 @@ static bool swap(mvt_form *form, const mvt_item *item)
            mvt_splice(form, item->begin, length, NULL, 0);
 }
 
-static bool replace(mvt_form *form, const mvt_item *item, const mvt_item *by)
-{
-    return by && (by->end <= item->begin || by->begin >= item->end) &&
-           mvt_splice(form, item->begin, item->end - item->begin, form->tokens + by->begin,
-                      by->end - by->begin);
-}
-
 static bool drop(mvt_form *form, const mvt_item *item)
 {
     return mvt_splice(form, item->begin, item->end - item->begin, NULL, 0);
@@ -359,7 +324,9 @@ static bool change_items(mvt_form *form)
                mvt_splice(form, item->begin, 0, form->tokens + other->begin,
                           other->end - other->begin);
     default:
-        return replace(form, item, other);
+        return other && (other->end <= item->begin || other->begin >= item->end) &&
+               mvt_splice(form, item->begin, item->end - item->begin, form->tokens + other->begin,
+                          other->end - other->begin);
     }
 }
 
@@ -383,8 +350,32 @@ static bool change_once(mvt_form *form, const mvt_format *format)
     case 6:
     case 7:
         at = mvt_any_token(form, MVT_TEXT);
-        if (at != MVT_NO_TOKEN)
-            change_text(form, &form->tokens[at]);
+        if (at != MVT_NO_TOKEN) {
+            mvt_token *token = &form->tokens[at];
+            uint32_t other = mvt_any_token(form, MVT_TEXT);
+            switch (dice(form, 8)) {
+            case 0:
+            case 1:
+            case 2:
+                token->bytes = words[dice(form, sizeof words / sizeof *words)];
+                break;
+            case 3:
+            case 4:
+                token->bytes = hostile[dice(form, sizeof hostile / sizeof *hostile)];
+                break;
+            case 5:
+                token->bytes = long_text(form, token->bytes);
+                break;
+            case 6:
+                if (token->bytes.length)
+                    token->bytes.length = dice(form, token->bytes.length);
+                break;
+            default:
+                if (other != MVT_NO_TOKEN)
+                    token->bytes = form->tokens[other].bytes;
+            }
+            token->wide = dice(form, 16) == 0;
+        }
         return at != MVT_NO_TOKEN;
     case 8:
     case 9:

@@ -49,14 +49,6 @@ static void add_number(mvt_form *form, uint8_t op, uint64_t number)
     mvt_token_add(form, (mvt_token){.kind = MVT_NUMBER, .op = op, .number = number});
 }
 
-static void add_field(mvt_form *form, mv_cursor *c, char field, uint8_t tag)
-{
-    if (field == 't')
-        mvt_token_add(form, (mvt_token){.kind = MVT_TEXT, .bytes = mv_take_text(c)});
-    else if (field == 'v' || tag >> 4 == MV_LIVE_NOT_RECENT)
-        add_number(form, VARINT, mv_take_varint(c));
-}
-
 /* False when the records are damaged. */
 static bool add_record(mvt_form *form, mv_cursor *c, uint16_t kind)
 {
@@ -70,8 +62,13 @@ static bool add_record(mvt_form *form, mv_cursor *c, uint16_t kind)
             return false;
         add_number(form, 1, tag);
     }
-    for (; *shape; shape++)
-        add_field(form, c, *shape, tag);
+    for (; *shape; shape++) {
+        char field = *shape;
+        if (field == 't')
+            mvt_token_add(form, (mvt_token){.kind = MVT_TEXT, .bytes = mv_take_text(c)});
+        else if (field == 'v' || tag >> 4 == MV_LIVE_NOT_RECENT)
+            add_number(form, VARINT, mv_take_varint(c));
+    }
     return !c->overrun;
 }
 
@@ -146,23 +143,6 @@ static void put_varint(mvt_out *out, uint64_t number)
     mvt_put_u8(out, (uint8_t)number);
 }
 
-static void put_token(mvt_out *out, const mvt_token *token)
-{
-    switch (token->kind) {
-    case MVT_NUMBER:
-        if (token->op == VARINT)
-            put_varint(out, token->number);
-        else
-            mvt_put_number(out, token->number, token->op);
-        break;
-    case MVT_TEXT:
-        put_varint(out, token->bytes.length);
-        /* fall through */
-    case MVT_AS_IT_IS:
-        mvt_put(out, token->bytes.data, token->bytes.length);
-    }
-}
-
 /* A chunk's headers; the records and their length, which is known at the end, follow. */
 static uint32_t put_headers(mvt_out *out, const mvt_form *form, uint32_t at)
 {
@@ -193,7 +173,19 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
         } else if (token->kind == MVT_CLOSE && records && !out.full) {
             memcpy(to + records - 4, &(uint32_t){(uint32_t)(out.at - records)}, 4);
         } else {
-            put_token(&out, token);
+            switch (token->kind) {
+            case MVT_NUMBER:
+                if (token->op == VARINT)
+                    put_varint(&out, token->number);
+                else
+                    mvt_put_number(&out, token->number, token->op);
+                break;
+            case MVT_TEXT:
+                put_varint(&out, token->bytes.length);
+                /* fall through */
+            case MVT_AS_IT_IS:
+                mvt_put(&out, token->bytes.data, token->bytes.length);
+            }
         }
     }
     return out.full ? 0 : out.at;

@@ -370,15 +370,6 @@ static void put_text(mvt_out *out, const mvt_token *token)
     mvt_put(out, token->bytes.data, length);
 }
 
-/* A value whose PUT no longer exists: its text, or an empty list. */
-static void put_missing(mvt_out *out, const mvt_token *token)
-{
-    if (token->bytes.data)
-        put_text(out, token);
-    else
-        mvt_put_u8(out, MV_OP_EMPTY_LIST);
-}
-
 static size_t write(const mvt_form *form, uint8_t *to, size_t room)
 {
     mvt_out out = {.to = to, .room = room};
@@ -411,9 +402,13 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
                 put_op(&out, MV_OP_LONG_BINPUT, place, 4);
             break;
         case MVT_GET:
-            if (!places[token->id])
-                put_missing(&out, token);
-            else if (places[token->id] - 1 <= UINT8_MAX)
+            if (!places[token->id]) {
+                /* A value whose PUT no longer exists: its text, or an empty list. */
+                if (token->bytes.data)
+                    put_text(&out, token);
+                else
+                    mvt_put_u8(&out, MV_OP_EMPTY_LIST);
+            } else if (places[token->id] - 1 <= UINT8_MAX)
                 put_op(&out, MV_OP_BINGET, places[token->id] - 1, 1);
             else
                 put_op(&out, MV_OP_LONG_BINGET, places[token->id] - 1, 4);

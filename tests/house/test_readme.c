@@ -57,11 +57,6 @@ static const char *next_cut(const char *text, const char *end)
     return end;
 }
 
-static bool begins_line(const char *text, const char *at)
-{
-    return at == text || at[-1] == '\n';
-}
-
 /* Whether a text matches a session's excerpt: a line "..." matches any number of lines. */
 static bool is_shown(const char *text, const char *shown, const char *end)
 {
@@ -78,7 +73,7 @@ static bool is_shown(const char *text, const char *shown, const char *end)
         length = (size_t)(cut - shown);
         if (cut == end && (size_t)(last - at) >= length)
             at = length ? last - length : last; /* the end */
-        while (at < last && !(begins_line(text, at) && strncmp(at, shown, length) == 0))
+        while (at < last && !((at == text || at[-1] == '\n') && strncmp(at, shown, length) == 0))
             at++;
         if (length && at == last)
             return false;
@@ -205,38 +200,6 @@ static uint8_t *read_png(mv_arena *arena, const char *path, png_image *png)
     return pixels;
 }
 
-/* Fonts differ between machines: texts may differ, shapes may not. */
-static void check_alike(mv_arena *arena, const char *shown, const char *made)
-{
-    png_image a, b;
-    const uint8_t *left = read_png(arena, shown, &a), *right = read_png(arena, made, &b);
-    uint64_t different = 0;
-
-    cr_assert(a.width == b.width && a.height == b.height, "%s has another size", shown);
-    for (uint64_t i = 0; i < (uint64_t)a.width * a.height; i++)
-        different += abs(left[i] - right[i]) > 24;
-    cr_expect_lt(different, (uint64_t)a.width * a.height / 50, "%s: %lu pixels differ", shown,
-                 (unsigned long)different);
-}
-
-/* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": the committed picture equals the drawing. */
-static void check_drawing(mv_arena *arena, const char *command, const char *end)
-{
-    const char *output = strstr(command, " docs/pictures/");
-    char shown[512], made[] = "/tmp/memviz-readme-XXXXXX.png";
-
-    cr_assert(output && output < end);
-    snprintf(shown, sizeof shown, "%s/%.*s", MV_SOURCE_DIR, (int)(end - output - 1), output + 1);
-    mv_span file = mvt_file(arena, shown);
-    cr_expect_lt(file.length, 150000, "%s", shown);
-    cr_assert_geq(mkstemps(made, 4), 0);
-    mvt_run r =
-        mvt_sh("cd %s && $MEMVIZ %.*s %s", MV_SOURCE_DIR, (int)(output - command), command, made);
-    cr_assert_eq(r.status, 0, "%s", r.err);
-    check_alike(arena, shown, made);
-    remove(made);
-}
-
 LongTest(readme, pictures_can_be_made_again)
 {
     static const char start[] = "(`memviz ";
@@ -247,7 +210,30 @@ LongTest(readme, pictures_can_be_made_again)
     while ((text = strstr(text, start))) {
         const char *end = strstr(text, "`)");
         cr_assert(end != NULL);
-        check_drawing(arena, text + strlen(start), end);
+        /* "(`memviz ARGUMENTS docs/pictures/NAME.png`)": the committed picture equals
+         * the drawing. */
+        const char *command = text + strlen(start);
+        const char *output = strstr(command, " docs/pictures/");
+        char shown[512], made[] = "/tmp/memviz-readme-XXXXXX.png";
+        cr_assert(output && output < end);
+        snprintf(shown, sizeof shown, "%s/%.*s", MV_SOURCE_DIR, (int)(end - output - 1),
+                 output + 1);
+        mv_span file = mvt_file(arena, shown);
+        cr_expect_lt(file.length, 150000, "%s", shown);
+        cr_assert_geq(mkstemps(made, 4), 0);
+        mvt_run r = mvt_sh("cd %s && $MEMVIZ %.*s %s", MV_SOURCE_DIR, (int)(output - command),
+                           command, made);
+        cr_assert_eq(r.status, 0, "%s", r.err);
+        /* Fonts differ between machines: texts may differ, shapes may not. */
+        png_image a, b;
+        const uint8_t *left = read_png(arena, shown, &a), *right = read_png(arena, made, &b);
+        uint64_t different = 0;
+        cr_assert(a.width == b.width && a.height == b.height, "%s has another size", shown);
+        for (uint64_t i = 0; i < (uint64_t)a.width * a.height; i++)
+            different += abs(left[i] - right[i]) > 24;
+        cr_expect_lt(different, (uint64_t)a.width * a.height / 50, "%s: %lu pixels differ", shown,
+                     (unsigned long)different);
+        remove(made);
         pictures++;
         text = end;
     }

@@ -133,9 +133,11 @@ Test(idle, pictures_omit_idle_devices)
     }
 }
 
-/* Ten steps; each keeps a tensor on every device. */
-static void leak(mvt_trace *t, uint32_t devices)
+static mvt_run leaks_on(uint32_t devices)
 {
+    mvt_trace *t = mvt_new();
+
+    /* Ten steps; each keeps a tensor on every device. */
     for (uint32_t d = 0; d < devices; d += 2)
         mvt_segment_alloc(t, .device = d, .addr = (uint64_t)(d + 1) << 32, .bytes = 200 << 20);
     for (uint64_t i = 0; i < 12; i++)
@@ -149,13 +151,6 @@ static void leak(mvt_trace *t, uint32_t devices)
             mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
         }
     mvt_final_heap(t);
-}
-
-static mvt_run leaks_on(uint32_t devices)
-{
-    mvt_trace *t = mvt_new();
-
-    leak(t, devices);
     return mvt_here_or_sh("$MEMVIZ leaks %s", mvt_temp_file(mvt_snapshot_bytes(t)));
 }
 

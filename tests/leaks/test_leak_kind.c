@@ -47,18 +47,6 @@ static mv_leaks leaks_of(mvt_trace *t, mv_lives *lives)
     return found;
 }
 
-static void expect_kind(const habit *h, mv_leak_kind kind)
-{
-    mvt_trace *t = train(h);
-    mv_lives lives;
-    mv_leaks found = leaks_of(t, &lives);
-
-    cr_assert_eq(found.count, 1, "%s: %u entries", mv_leak_kind_name(kind), found.count);
-    cr_expect_eq(found.leaks[0].kind, kind, "%s, not %s", mv_leak_kind_name(kind),
-                 mv_leak_kind_name(found.leaks[0].kind));
-    cr_expect((*found.leaks[0].evidence == 0) == (kind == MV_LEAK_UNKNOWN));
-}
-
 Test(leak_kind, a_kind_is_named_only_on_evidence)
 {
     static const struct {
@@ -86,8 +74,17 @@ Test(leak_kind, a_kind_is_named_only_on_evidence)
          MV_LEAK_COMMUNICATION},
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        expect_kind(&cases[i].habit, cases[i].kind);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const habit *h = &cases[i].habit;
+        mv_leak_kind kind = cases[i].kind;
+        mvt_trace *t = train(h);
+        mv_lives lives;
+        mv_leaks found = leaks_of(t, &lives);
+        cr_assert_eq(found.count, 1, "%s: %u entries", mv_leak_kind_name(kind), found.count);
+        cr_expect_eq(found.leaks[0].kind, kind, "%s, not %s", mv_leak_kind_name(kind),
+                     mv_leak_kind_name(found.leaks[0].kind));
+        cr_expect((*found.leaks[0].evidence == 0) == (kind == MV_LEAK_UNKNOWN));
+    }
 }
 
 /* Cycles that the garbage collector freed once, in the middle, while nothing was allocated. */

@@ -487,11 +487,6 @@ static void load(loaded *l, const char *name)
     mvt_ok(mv_leaks_find(l->arena, &l->trace, &lives, &l->found, mvt_err()));
 }
 
-static void label_of(const loaded *l, uint32_t leak, char *out, size_t size)
-{
-    mv_leak_label(&l->trace, NULL, &l->found.leaks[leak], out, size);
-}
-
 static bool passes_through(const loaded *l, uint32_t leak, const char *function)
 {
     uint32_t count;
@@ -562,7 +557,7 @@ Test(leaks, real_leaks_are_found)
         expect_sums(&l, c->snapshot);
         cr_expect_eq(l.found.verdict, MV_VERDICT_LEAK, "%s", c->snapshot);
         cr_assert_eq(l.found.count, c->count, "%s: %u", c->snapshot, l.found.count);
-        label_of(&l, 0, label, sizeof label);
+        mv_leak_label(&l.trace, NULL, &l.found.leaks[0], label, sizeof label);
         cr_expect_str_eq(label, c->label, "%s: %s", c->snapshot, label);
         cr_expect(passes_through(&l, 0, c->function), "%s", c->snapshot);
         cr_expect_eq(l.found.leaks[0].blocks, c->blocks, "%s", c->snapshot);
@@ -633,26 +628,6 @@ static bool has_number(const cJSON *numbers, int64_t number)
     return false;
 }
 
-/* Exactly the leaking lines are reported. */
-static void expect_lines(const loaded *l, const char *name, const cJSON *run)
-{
-    const cJSON *lines = cJSON_GetObjectItem(run, "lines");
-    mv_leak_verdict verdict = cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN;
-    int seen = 0;
-
-    if (cJSON_HasObjectItem(run, "verdict"))
-        verdict = MV_VERDICT_UNKNOWN;
-    cr_expect_eq(l->found.verdict, verdict, "%s: %s", name, l->found.why);
-    for (uint32_t i = 0; i < l->found.count; i++) {
-        mv_frame_id culprit = mv_culprit_frame(&l->trace, NULL, l->found.leaks[i].stack);
-        int64_t line = l->trace.frames.line[culprit.row];
-
-        cr_expect(has_number(lines, line), "%s: line %lld", name, (long long)line);
-        seen++;
-    }
-    cr_expect_eq(seen, cJSON_GetArraySize(lines), "%s: %d leaks", name, seen);
-}
-
 LongTest(leaks, recorded_runs_name_the_leaking_lines)
 {
     cJSON *truth = mvt_json_file("leaks/leaks.json");
@@ -669,6 +644,19 @@ LongTest(leaks, recorded_runs_name_the_leaking_lines)
         expect_sums(&l, name);
         cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
                      "%s", name);
-        expect_lines(&l, name, run);
+        /* Exactly the leaking lines are reported. */
+        const cJSON *lines = cJSON_GetObjectItem(run, "lines");
+        mv_leak_verdict verdict = cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN;
+        int seen = 0;
+        if (cJSON_HasObjectItem(run, "verdict"))
+            verdict = MV_VERDICT_UNKNOWN;
+        cr_expect_eq(l.found.verdict, verdict, "%s: %s", name, l.found.why);
+        for (uint32_t i = 0; i < l.found.count; i++) {
+            mv_frame_id culprit = mv_culprit_frame(&l.trace, NULL, l.found.leaks[i].stack);
+            int64_t line = l.trace.frames.line[culprit.row];
+            cr_expect(has_number(lines, line), "%s: line %lld", name, (long long)line);
+            seen++;
+        }
+        cr_expect_eq(seen, cJSON_GetArraySize(lines), "%s: %d leaks", name, seen);
     }
 }

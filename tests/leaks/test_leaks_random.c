@@ -30,50 +30,38 @@ static uint32_t leaked_blocks(const mv_leaks *found)
     return blocks;
 }
 
-static void evaluate(const mv_trace *trace, const mv_leaks *found, const mvt_training_truth *truth,
-                     mvt_leak leak, score *s)
-{
-    uint32_t lines = (truth->lines[0] != NULL) + (truth->lines[1] != NULL), seen = 0;
-
-    s->runs++;
-    s->unknown += found->verdict == MV_VERDICT_UNKNOWN;
-    s->without_reason += found->verdict == MV_VERDICT_UNKNOWN && leak == MVT_LEAK_NONE &&
-                         3 * truth->latest_entry < 2 * truth->steps;
-    s->wrong_steps += found->steps.count != truth->steps &&
-                      found->steps.count + 1 != truth->steps; /* an unfinished last step */
-    for (uint32_t i = 0; i < lines; i++)
-        seen += names_line(trace, found, truth->lines[i]);
-    if (leak == MVT_LEAK_GRAPH) {
-        s->missed += found->count == 0;
-        s->false_lines += found->count > 2;
-    } else {
-        s->missed += seen < lines;
-        s->false_lines += found->count > seen;
-    }
-    s->wrong_blocks += leaked_blocks(found) != truth->leaked;
-}
-
-static void run_one(uint64_t seed, mvt_leak leak, score *s)
-{
-    mvt_trace *t = mvt_new();
-    mvt_training_truth truth;
-    mv_leaks found;
-
-    mvt_training(t, seed, leak, &truth);
-    const mv_trace *trace = mvt_done(t);
-    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
-    mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
-    cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
-    evaluate(trace, &found, &truth, leak, s);
-    mvt_drop(t);
-}
-
 static score run_all(mvt_leak leak)
 {
     score s = {0};
 
-    for (uint64_t seed = 1; seed <= SEEDS; seed++)
-        run_one(seed, leak, &s);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_training_truth truth;
+        mv_leaks found;
+        mvt_training(t, seed, leak, &truth);
+        const mv_trace *trace = mvt_done(t);
+        mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
+        mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
+        cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
+        uint32_t lines = (truth.lines[0] != NULL) + (truth.lines[1] != NULL), seen = 0;
+        s.runs++;
+        s.unknown += found.verdict == MV_VERDICT_UNKNOWN;
+        s.without_reason += found.verdict == MV_VERDICT_UNKNOWN && leak == MVT_LEAK_NONE &&
+                            3 * truth.latest_entry < 2 * truth.steps;
+        s.wrong_steps += found.steps.count != truth.steps &&
+                         found.steps.count + 1 != truth.steps; /* an unfinished last step */
+        for (uint32_t i = 0; i < lines; i++)
+            seen += names_line(trace, &found, truth.lines[i]);
+        if (leak == MVT_LEAK_GRAPH) {
+            s.missed += found.count == 0;
+            s.false_lines += found.count > 2;
+        } else {
+            s.missed += seen < lines;
+            s.false_lines += found.count > seen;
+        }
+        s.wrong_blocks += leaked_blocks(&found) != truth.leaked;
+        mvt_drop(t);
+    }
     return s;
 }
 

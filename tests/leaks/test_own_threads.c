@@ -20,28 +20,6 @@ typedef struct {
 
 static uint64_t addresses;
 
-static void one(mvt_calls *c, const program *p, char what)
-{
-    const char *library = p->library ? p->library : NCCL;
-    uint64_t addr = (1 + addresses++) << 24;
-
-    if (what == 'l')
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 3 * MIB, .library = library,
-                 .function = "all_reduce");
-    if (what == 'k')
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 2 * MIB, .library = library,
-                 .function = "broadcast", .file = "/home/me/other.py");
-    if (what == 't')
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 5 * MIB,
-                 .library = p->thread_s ? p->thread_s : library, .file = "src/proxy.cc",
-                 .function = "ncclProxyService(void*)");
-    if (what == 'o') {
-        mvt_call(c, MV_API_ALLOC, .addr = addr, .size = MIB, .function = "matmul",
-                 .file = "/home/me/model.py");
-        mvt_call(c, MV_API_FREE, .addr = addr);
-    }
-}
-
 static mv_leaks leaks_of(const program *p)
 {
     mvt_calls *c = mvt_calls_new();
@@ -52,8 +30,26 @@ static mv_leaks leaks_of(const program *p)
         char name[16];
         snprintf(name, sizeof name, "step %d", step);
         mvt_calls_annotate(c, MV_STAGE_MARK, name);
-        for (const char *at = p->step; *at; at++)
-            one(c, p, *at);
+        for (const char *at = p->step; *at; at++) {
+            char what = *at;
+            const char *library = p->library ? p->library : NCCL;
+            uint64_t addr = (1 + addresses++) << 24;
+            if (what == 'l')
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 3 * MIB, .library = library,
+                         .function = "all_reduce");
+            if (what == 'k')
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 2 * MIB, .library = library,
+                         .function = "broadcast", .file = "/home/me/other.py");
+            if (what == 't')
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = 5 * MIB,
+                         .library = p->thread_s ? p->thread_s : library, .file = "src/proxy.cc",
+                         .function = "ncclProxyService(void*)");
+            if (what == 'o') {
+                mvt_call(c, MV_API_ALLOC, .addr = addr, .size = MIB, .function = "matmul",
+                         .file = "/home/me/model.py");
+                mvt_call(c, MV_API_FREE, .addr = addr);
+            }
+        }
     }
     mv_trace trace = *mvt_calls_done(c);
     mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_CUDA, mvt_err()));

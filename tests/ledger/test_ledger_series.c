@@ -47,25 +47,6 @@ static void expect_sums(const mv_ledger_series *series)
     }
 }
 
-static void random_call(mvt_calls *c, uint64_t *random, uint32_t libraries)
-{
-    static const mv_api_action actions[] = {MV_API_ALLOC,  MV_API_ALLOC,     MV_API_FREE,
-                                            MV_API_CREATE, MV_API_RELEASE,   MV_API_CONTEXT_CREATE,
-                                            MV_API_LOAD,   MV_API_ALLOC_HOST};
-    uint64_t key = 1 + mvt_random(random, 60);
-    mvt_call_args args = {.addr = key * MIB,
-                          .handle = key,
-                          .size = 1 + mvt_random(random, MIB),
-                          .result = mvt_random(random, 20) == 0 ? 2 : 0};
-    mv_api_action action = actions[mvt_random(random, sizeof actions / sizeof *actions)];
-    const char *path = mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % libraries));
-
-    if (action == MV_API_ALLOC_HOST)
-        args.addr += (uint64_t)1 << 40;
-    args.library = path;
-    mvt_call_row(c, action, args);
-}
-
 static void expect_point(const mv_trace *trace, const mv_lives *lives,
                          const mv_ledger_series *series, uint32_t i)
 {
@@ -98,7 +79,21 @@ Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
         uint64_t random = seed;
 
         for (int i = 0; i < 600; i++) {
-            random_call(c, &random, libraries);
+            static const mv_api_action actions[] = {
+                MV_API_ALLOC,   MV_API_ALLOC,          MV_API_FREE, MV_API_CREATE,
+                MV_API_RELEASE, MV_API_CONTEXT_CREATE, MV_API_LOAD, MV_API_ALLOC_HOST};
+            uint64_t key = 1 + mvt_random(&random, 60);
+            mvt_call_args args = {.addr = key * MIB,
+                                  .handle = key,
+                                  .size = 1 + mvt_random(&random, MIB),
+                                  .result = mvt_random(&random, 20) == 0 ? 2 : 0};
+            mv_api_action action = actions[mvt_random(&random, sizeof actions / sizeof *actions)];
+            const char *path =
+                mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % libraries));
+            if (action == MV_API_ALLOC_HOST)
+                args.addr += (uint64_t)1 << 40;
+            args.library = path;
+            mvt_call_row(c, action, args);
             if (i % 11 == 0)
                 mvt_sample(c, .used = mvt_random(&random, 90 * MIB) + MIB,
                            .process = seed % 3 ? 0 : 1 + mvt_random(&random, 90 * MIB));

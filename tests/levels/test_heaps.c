@@ -85,37 +85,6 @@ static void slow_gain(slow_heaps *s, int heap, uint64_t address, uint64_t bytes)
         s->most[heap] = slow_held(s, heap);
 }
 
-static void random_call(mvt_calls *c, slow_heaps *s, uint64_t *random)
-{
-    int heap = (int)mvt_random(random, HEAPS), any = mvt_random(random, 3) == 0 ? -1 : heap;
-    uint64_t address = (1 + mvt_random(random, ADDRESSES)) * MIB, size = mvt_random(random, 9);
-    const char *name = any < 0 ? NULL : heap_names[heap];
-
-    switch (mvt_random(random, 40)) {
-    case 0:
-        mvt_heap(c, MV_HEAP_RESET, .heap = heap_names[heap]);
-        for (uint64_t at = 1; at <= ADDRESSES; at++)
-            slow_lose(s, heap, at * MIB);
-        break;
-    case 1:
-    case 2:
-        mvt_heap(c, MV_HEAP_RESIZE, .heap = name, .addr = address, .size = size);
-        any = slow_lose(s, any, address);
-        if (any >= 0)
-            slow_gain(s, any, address, size);
-        break;
-    default:
-        if (mvt_random(random, 2)) {
-            mvt_heap(c, MV_HEAP_FREE, .heap = name, .addr = address);
-            slow_lose(s, any, address);
-        } else {
-            mvt_heap(c, MV_HEAP_ALLOC, .heap = heap_names[heap], .addr = address, .size = size);
-            slow_lose(s, heap, address);
-            slow_gain(s, heap, address, size);
-        }
-    }
-}
-
 LongTest(heaps, each_heap_equals_the_slow_replay)
 {
     static slow_heaps slow;
@@ -125,8 +94,37 @@ LongTest(heaps, each_heap_equals_the_slow_replay)
         uint64_t random = seed;
 
         slow = (slow_heaps){0};
-        for (int i = 0; i < CALLS; i++)
-            random_call(c, &slow, &random);
+        for (int i = 0; i < CALLS; i++) {
+            int heap = (int)mvt_random(&random, HEAPS),
+                any = mvt_random(&random, 3) == 0 ? -1 : heap;
+            uint64_t address = (1 + mvt_random(&random, ADDRESSES)) * MIB,
+                     size = mvt_random(&random, 9);
+            const char *name = any < 0 ? NULL : heap_names[heap];
+            switch (mvt_random(&random, 40)) {
+            case 0:
+                mvt_heap(c, MV_HEAP_RESET, .heap = heap_names[heap]);
+                for (uint64_t at = 1; at <= ADDRESSES; at++)
+                    slow_lose(&slow, heap, at * MIB);
+                break;
+            case 1:
+            case 2:
+                mvt_heap(c, MV_HEAP_RESIZE, .heap = name, .addr = address, .size = size);
+                any = slow_lose(&slow, any, address);
+                if (any >= 0)
+                    slow_gain(&slow, any, address, size);
+                break;
+            default:
+                if (mvt_random(&random, 2)) {
+                    mvt_heap(c, MV_HEAP_FREE, .heap = name, .addr = address);
+                    slow_lose(&slow, any, address);
+                } else {
+                    mvt_heap(c, MV_HEAP_ALLOC, .heap = heap_names[heap], .addr = address,
+                             .size = size);
+                    slow_lose(&slow, heap, address);
+                    slow_gain(&slow, heap, address, size);
+                }
+            }
+        }
         for (int heap = 0; heap < HEAPS; heap++) {
             mv_trace trace = taken(c, heap_names[heap]);
             mv_totals totals = mvt_level_totals(&trace, 0);

@@ -39,35 +39,32 @@ static void held(const mv_trace *trace, mv_lot_kind kind, uint64_t *end, uint64_
 
 enum { KEYS = 40, CALLS = 3000 };
 
-/* Address ranges are 1 MiB apart: no two allocations overlap. */
-static void random_call(mvt_calls *c, uint64_t *random)
-{
-    static const char *const libraries[] = {"/lib/libnccl.so.2", "/lib/libcublas.so.13", C10, ""};
-    uint64_t key = mvt_random(random, KEYS), size = 1 + mvt_random(random, MIB);
-    mvt_call_args args = {.addr = (1 + key) * MIB,
-                          .size = size,
-                          .handle = 1 + key,
-                          .library = libraries[mvt_random(random, 4)],
-                          .function = mvt_random(random, 3) ? "keep" : NULL};
-    static const mv_api_action actions[] = {
-        MV_API_ALLOC,       MV_API_FREE, MV_API_ALLOC_ASYNC, MV_API_CREATE,  MV_API_RELEASE,
-        MV_API_ALLOC_ARRAY, MV_API_FREE, MV_API_FREE_ARRAY,  MV_API_RELEASE, MV_API_REGISTER};
-    mv_api_action action = actions[mvt_random(random, sizeof actions / sizeof *actions)];
-
-    if (action == MV_API_REGISTER)
-        args.addr += (uint64_t)1 << 40;
-    args.result = mvt_random(random, 20) == 0 ? 2 : 0;
-    mvt_call_row(c, action, args);
-}
-
 LongTest(levels, each_level_equals_its_calls_and_their_peak)
 {
     for (uint64_t seed = 1; seed < 9; seed++) {
         mvt_calls *c = mvt_calls_new();
         uint64_t random = seed, end, most;
 
-        for (int i = 0; i < CALLS; i++)
-            random_call(c, &random);
+        for (int i = 0; i < CALLS; i++) {
+            /* Address ranges are 1 MiB apart: no two allocations overlap. */
+            static const char *const libraries[] = {"/lib/libnccl.so.2", "/lib/libcublas.so.13",
+                                                    C10, ""};
+            uint64_t key = mvt_random(&random, KEYS), size = 1 + mvt_random(&random, MIB);
+            mvt_call_args args = {.addr = (1 + key) * MIB,
+                                  .size = size,
+                                  .handle = 1 + key,
+                                  .library = libraries[mvt_random(&random, 4)],
+                                  .function = mvt_random(&random, 3) ? "keep" : NULL};
+            static const mv_api_action actions[] = {
+                MV_API_ALLOC,   MV_API_FREE,        MV_API_ALLOC_ASYNC, MV_API_CREATE,
+                MV_API_RELEASE, MV_API_ALLOC_ARRAY, MV_API_FREE,        MV_API_FREE_ARRAY,
+                MV_API_RELEASE, MV_API_REGISTER};
+            mv_api_action action = actions[mvt_random(&random, sizeof actions / sizeof *actions)];
+            if (action == MV_API_REGISTER)
+                args.addr += (uint64_t)1 << 40;
+            args.result = mvt_random(&random, 20) == 0 ? 2 : 0;
+            mvt_call_row(c, action, args);
+        }
         held(mvt_calls_done(c), MV_LOT_DEVICE, &end, &most);
         mv_trace trace = taken(c, MV_LEVEL_CUDA);
         mv_totals totals = mvt_level_totals(&trace, 0);

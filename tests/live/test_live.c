@@ -480,35 +480,6 @@ static uint64_t rounded(uint64_t size)
     return size ? (size + 511) / 512 * 512 : 512;
 }
 
-static void expect_run(const mv_trace *from)
-{
-    const mv_events *a = &from->devices[0].events, *b = &trace.devices[0].events;
-    char x[512], y[512];
-
-    cr_assert_eq(b->count, a->count);
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t n, m;
-        const mv_frame_id *f = mv_stack_frames(from, a->stack[i], &n);
-        const mv_frame_id *g = mv_stack_frames(&trace, b->stack[i], &m);
-        cr_assert_eq(b->action[i], a->action[i], "event %u", i);
-        cr_assert_eq(b->addr[i], a->addr[i], "event %u", i);
-        cr_assert_eq(b->size[i], rounded(a->size[i]), "event %u", i);
-        cr_assert_eq(b->time_us[i], a->time_us[i] + 1700000000000000, "event %u", i);
-        cr_assert_eq(m, n, "event %u", i);
-        for (uint32_t k = 0; k < n; k++) {
-            snprintf(x, sizeof x, "%s %s %lld",
-                     mv_string_text(from, from->frames.function[f[k].row]),
-                     mv_string_text(from, from->frames.file[f[k].row]),
-                     (long long)from->frames.line[f[k].row]);
-            snprintf(y, sizeof y, "%s %s %lld",
-                     mv_string_text(&trace, trace.frames.function[g[k].row]),
-                     mv_string_text(&trace, trace.frames.file[g[k].row]),
-                     (long long)trace.frames.line[g[k].row]);
-            cr_assert_str_eq(x, y, "event %u", i);
-        }
-    }
-}
-
 LongTest(live, training_runs_come_back_event_for_event)
 {
     for (uint64_t seed = 0; seed < 24; seed++) {
@@ -520,7 +491,30 @@ LongTest(live, training_runs_come_back_event_for_event)
         read_bytes(mvt_live_of(from));
         cr_assert_eq(notes(MV_NOTE_LOST) + notes(MV_NOTE_DAMAGED), 0, "seed %lu",
                      (unsigned long)seed);
-        expect_run(from);
+        const mv_events *a = &from->devices[0].events, *b = &trace.devices[0].events;
+        char x[512], y[512];
+        cr_assert_eq(b->count, a->count);
+        for (uint32_t i = 0; i < a->count; i++) {
+            uint32_t n, m;
+            const mv_frame_id *f = mv_stack_frames(from, a->stack[i], &n);
+            const mv_frame_id *g = mv_stack_frames(&trace, b->stack[i], &m);
+            cr_assert_eq(b->action[i], a->action[i], "event %u", i);
+            cr_assert_eq(b->addr[i], a->addr[i], "event %u", i);
+            cr_assert_eq(b->size[i], rounded(a->size[i]), "event %u", i);
+            cr_assert_eq(b->time_us[i], a->time_us[i] + 1700000000000000, "event %u", i);
+            cr_assert_eq(m, n, "event %u", i);
+            for (uint32_t k = 0; k < n; k++) {
+                snprintf(x, sizeof x, "%s %s %lld",
+                         mv_string_text(from, from->frames.function[f[k].row]),
+                         mv_string_text(from, from->frames.file[f[k].row]),
+                         (long long)from->frames.line[f[k].row]);
+                snprintf(y, sizeof y, "%s %s %lld",
+                         mv_string_text(&trace, trace.frames.function[g[k].row]),
+                         mv_string_text(&trace, trace.frames.file[g[k].row]),
+                         (long long)trace.frames.line[g[k].row]);
+                cr_assert_str_eq(x, y, "event %u", i);
+            }
+        }
         cr_assert_eq(trace.segments.count, from->segments.count);
         cr_assert_eq(trace.segments.allocated[0], from->segments.allocated[0]);
         mvt_expect_exact(&trace, 0);

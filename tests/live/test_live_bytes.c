@@ -184,24 +184,6 @@ Test(live_bytes, file_name_has_process_rank_and_host)
 
 /* ---- the documentation ---- */
 
-/* "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces. ".." is any byte. */
-static void expect_line(const live_decoded *d, const char *line)
-{
-    char *at;
-    size_t offset = strtoull(line, &at, 16), count = 0;
-
-    cr_assert(at == line + 6 && strncmp(at, "  ", 2) == 0, "%s", line);
-    for (at++; at[0] == ' ' && at[1] != ' ' && at[1] != '\n' && at[1]; at += 3, count++) {
-        cr_assert_lt(offset + count, d->byte_count);
-        if (at[1] == '.')
-            continue;
-        cr_assert(isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]), "%s", line);
-        cr_assert_eq(strtoul(at + 1, NULL, 16), d->bytes[offset + count], "byte %zu: %s", count,
-                     line);
-    }
-    cr_assert_gt(count, 0, "%s", line);
-}
-
 Test(live_bytes, the_documented_example_equals_the_output)
 {
     FILE *file = fopen(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", "r");
@@ -214,8 +196,23 @@ Test(live_bytes, the_documented_example_equals_the_output)
     while (fgets(line, sizeof line, file)) {
         if (strncmp(line, "```", 3) == 0)
             inside = strcmp(line, "```live\n") == 0;
-        else if (inside && ++lines)
-            expect_line(&d, line);
+        else if (inside && ++lines) {
+            /* "010000  c1 .. 56  what they are": the bytes at an offset, up to two spaces. ".."
+             * is any byte. */
+            char *at;
+            size_t offset = strtoull(line, &at, 16), count = 0;
+            cr_assert(at == line + 6 && strncmp(at, "  ", 2) == 0, "%s", line);
+            for (at++; at[0] == ' ' && at[1] != ' ' && at[1] != '\n' && at[1]; at += 3, count++) {
+                cr_assert_lt(offset + count, d.byte_count);
+                if (at[1] == '.')
+                    continue;
+                cr_assert(isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]), "%s",
+                          line);
+                cr_assert_eq(strtoul(at + 1, NULL, 16), d.bytes[offset + count], "byte %zu: %s",
+                             count, line);
+            }
+            cr_assert_gt(count, 0, "%s", line);
+        }
     }
     fclose(file);
     cr_assert_gt(lines, 40);

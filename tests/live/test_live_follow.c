@@ -28,24 +28,6 @@ static void keep(records *to, const mv_live_record *r)
     to->rows[to->count++] = *r;
 }
 
-static records read_at_once(mvt_live *l)
-{
-    mv_arena *arena = mvt_memory();
-    mv_trace trace;
-    mv_build b;
-    mv_live_chunks chunks;
-    mv_live_merge merge;
-    mv_live_record r;
-    records out = {0};
-
-    mv_build_init(&b, arena, &trace);
-    cr_assert(mv_live_chunks_find(arena, mvt_live_bytes(l), &b, &chunks));
-    cr_assert(mv_live_merge_init(arena, &chunks, true, &b, &merge));
-    while (mv_live_merge_next(&merge, &r))
-        keep(&out, &r);
-    return out;
-}
-
 static void begin(following *f, mvt_live *l)
 {
     *f = (following){.live = l, .path = mvt_temp_file(mvt_live_bytes(l))};
@@ -128,7 +110,19 @@ static void follow_with_cuts_of(uint32_t step)
             feed(&f);
     }
     feed(&f);
-    records want = read_at_once(l);
+    mv_arena *arena = mvt_memory();
+    mv_trace trace;
+    mv_build b;
+    mv_live_chunks chunks;
+    mv_live_merge merge;
+    mv_live_record r;
+    records out = {0};
+    mv_build_init(&b, arena, &trace);
+    cr_assert(mv_live_chunks_find(arena, mvt_live_bytes(l), &b, &chunks));
+    cr_assert(mv_live_merge_init(arena, &chunks, true, &b, &merge));
+    while (mv_live_merge_next(&merge, &r))
+        keep(&out, &r);
+    records want = out;
     cr_assert_gt(want.count, 300);
     expect_same(&f.got, &want);
     cr_assert_eq(status(&f)->lost + status(&f)->late + status(&f)->damaged, 0);

@@ -644,104 +644,90 @@ static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_all
                      row, a->block[row], truth->block);
 }
 
-/* Rows of the truth in the order of lives.h: blocks from before the first event by address, then
- * by birth. */
-static void check_random(mvt_heap_opts opts)
-{
-    mvt_trace *t = mvt_new();
-    mvt_heap_truth truth = mvt_heap_run(t, opts);
-    mv_lives l = lives_of(t);
-    uint32_t before = 0, row = l.allocs.preexisting;
-
-    for (uint32_t i = 0; i < truth.count; i++) {
-        if (truth.allocs[i].birth == MV_BEFORE && truth.ended_before[i])
-            continue;
-        if (truth.allocs[i].birth == MV_BEFORE) {
-            uint32_t at = 0;
-            while (at < l.allocs.preexisting && l.allocs.addr[at] != truth.allocs[i].addr)
-                at++;
-            cr_assert_lt(at, l.allocs.preexisting, "seed %u", opts.seed);
-            expect_row(&l.allocs, at, &truth.allocs[i], opts.seed);
-            before++;
-        } else {
-            cr_assert_lt(row, l.allocs.count);
-            expect_row(&l.allocs, row, &truth.allocs[i], opts.seed);
-            cr_expect_eq(l.allocs.freed[row], truth.allocs[i].freed);
-            cr_expect(!l.allocs.inexact[row]);
-            row++;
-        }
-    }
-    cr_expect_eq(before, l.allocs.preexisting, "seed %u", opts.seed);
-    cr_expect_eq(row, l.allocs.count, "seed %u", opts.seed);
-    cr_expect_eq(l.doubts.lone_frees + l.doubts.lost_frees + l.doubts.lone_segments +
-                     l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.final_mismatches,
-                 0, "seed %u", opts.seed);
-    cr_expect_eq(l.doubts.residual, 0);
-    cr_expect_eq(l.doubts.residual_reserved, 0);
-}
-
 Test(lives, random_traces_have_the_blocks_of_the_literal_allocator)
 {
-    for (uint32_t seed = 1; seed <= 36; seed++)
-        check_random((mvt_heap_opts){.seed = seed,
-                                     .calls = 300,
-                                     .unrecorded = seed % 2 ? 100 : 0,
-                                     .expandable = seed % 3 == 0,
-                                     .max_split = seed % 3 == 1 ? 32 * MIB : 0,
-                                     .drains = seed % 5 == 0});
-}
-
-static void make_nonsense(mvt_trace *t, uint32_t seed)
-{
-    uint64_t random = seed;
-
-    for (uint32_t i = 0; i < 300; i++) {
-        mv_action action = (mv_action)mvt_random(&random, MV_ACTION_COUNT);
-        uint64_t addr = 0x200000 + 0x40000 * (uint64_t)mvt_random(&random, 64);
-        uint64_t bytes = mvt_random(&random, 16) ? (uint64_t)mvt_random(&random, 64) << 17
-                                                 : UINT64_MAX - mvt_random(&random, 256);
-        mvt_event(t, action, (mvt_event_args){.addr = addr, .bytes = bytes});
+    for (uint32_t seed = 1; seed <= 36; seed++) {
+        /* Rows of the truth in the order of lives.h: blocks from before the first event by
+         * address, then by birth. */
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 300,
+                              .unrecorded = seed % 2 ? 100 : 0,
+                              .expandable = seed % 3 == 0,
+                              .max_split = seed % 3 == 1 ? 32 * MIB : 0,
+                              .drains = seed % 5 == 0};
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth = mvt_heap_run(t, opts);
+        mv_lives l = lives_of(t);
+        uint32_t before = 0, row = l.allocs.preexisting;
+        for (uint32_t i = 0; i < truth.count; i++) {
+            if (truth.allocs[i].birth == MV_BEFORE && truth.ended_before[i])
+                continue;
+            if (truth.allocs[i].birth == MV_BEFORE) {
+                uint32_t at = 0;
+                while (at < l.allocs.preexisting && l.allocs.addr[at] != truth.allocs[i].addr)
+                    at++;
+                cr_assert_lt(at, l.allocs.preexisting, "seed %u", opts.seed);
+                expect_row(&l.allocs, at, &truth.allocs[i], opts.seed);
+                before++;
+            } else {
+                cr_assert_lt(row, l.allocs.count);
+                expect_row(&l.allocs, row, &truth.allocs[i], opts.seed);
+                cr_expect_eq(l.allocs.freed[row], truth.allocs[i].freed);
+                cr_expect(!l.allocs.inexact[row]);
+                row++;
+            }
+        }
+        cr_expect_eq(before, l.allocs.preexisting, "seed %u", opts.seed);
+        cr_expect_eq(row, l.allocs.count, "seed %u", opts.seed);
+        cr_expect_eq(l.doubts.lone_frees + l.doubts.lost_frees + l.doubts.lone_segments +
+                         l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.final_mismatches,
+                     0, "seed %u", opts.seed);
+        cr_expect_eq(l.doubts.residual, 0);
+        cr_expect_eq(l.doubts.residual_reserved, 0);
     }
-    if (seed % 2) {
-        mvt_segment(t, .addr = 0x200000, .bytes = 8 * MIB);
-        mvt_block(t, .bytes = 3 * MIB, .state = MV_BLOCK_ALLOCATED);
-        mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_PENDING_FREE);
-        mvt_segment(t, .addr = 0x400000, .bytes = 8 * MIB, .expandable = true);
-        mvt_block(t, .bytes = 8 * MIB, .state = MV_BLOCK_ALLOCATED);
-    }
-}
-
-/* Births come before ends, and everything found adds up. */
-static void check_nonsense(uint32_t seed)
-{
-    mvt_trace *t = mvt_new();
-    mv_totals totals;
-    mv_series series;
-
-    make_nonsense(t, seed);
-    mv_lives l = lives_of(t);
-    for (uint32_t i = 0; i < l.allocs.count; i++) {
-        cr_expect_leq(l.allocs.freed[i], l.allocs.completed[i], "seed %u row %u", seed, i);
-        cr_expect(l.allocs.birth[i] == MV_BEFORE || l.allocs.birth[i] < l.allocs.freed[i],
-                  "seed %u row %u", seed, i);
-    }
-    for (uint32_t i = 0; i < l.segments.count; i++)
-        cr_expect(l.segments.birth[i] == MV_BEFORE || l.segments.birth[i] < l.segments.death[i],
-                  "seed %u segment %u", seed, i);
-    mvt_ok(mv_totals_find(mvt_arena(t), mvt_done(t), &l, &totals, mvt_err()));
-    mvt_ok(mv_totals_series(mvt_arena(t), &l, &series, mvt_err()));
-    cr_expect_eq(totals.total.allocated - totals.total.freed, series.allocated[series.count - 1]);
-    cr_expect_eq(series.allocated[series.count - 1] + (uint64_t)totals.audit.residual,
-                 totals.current.bytes.allocated);
-    cr_expect_eq(series.reserved[series.count - 1] + (uint64_t)l.doubts.residual_reserved,
-                 totals.current.bytes.reserved);
-    cr_expect(!totals.audit.exact);
 }
 
 Test(lives, nonsense_does_no_harm)
 {
-    for (uint32_t seed = 1; seed <= 60; seed++)
-        check_nonsense(seed);
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        /* Births come before ends, and everything found adds up. */
+        mvt_trace *t = mvt_new();
+        mv_totals totals;
+        mv_series series;
+        uint64_t random = seed;
+        for (uint32_t i = 0; i < 300; i++) {
+            mv_action action = (mv_action)mvt_random(&random, MV_ACTION_COUNT);
+            uint64_t addr = 0x200000 + 0x40000 * (uint64_t)mvt_random(&random, 64);
+            uint64_t bytes = mvt_random(&random, 16) ? (uint64_t)mvt_random(&random, 64) << 17
+                                                     : UINT64_MAX - mvt_random(&random, 256);
+            mvt_event(t, action, (mvt_event_args){.addr = addr, .bytes = bytes});
+        }
+        if (seed % 2) {
+            mvt_segment(t, .addr = 0x200000, .bytes = 8 * MIB);
+            mvt_block(t, .bytes = 3 * MIB, .state = MV_BLOCK_ALLOCATED);
+            mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_PENDING_FREE);
+            mvt_segment(t, .addr = 0x400000, .bytes = 8 * MIB, .expandable = true);
+            mvt_block(t, .bytes = 8 * MIB, .state = MV_BLOCK_ALLOCATED);
+        }
+        mv_lives l = lives_of(t);
+        for (uint32_t i = 0; i < l.allocs.count; i++) {
+            cr_expect_leq(l.allocs.freed[i], l.allocs.completed[i], "seed %u row %u", seed, i);
+            cr_expect(l.allocs.birth[i] == MV_BEFORE || l.allocs.birth[i] < l.allocs.freed[i],
+                      "seed %u row %u", seed, i);
+        }
+        for (uint32_t i = 0; i < l.segments.count; i++)
+            cr_expect(l.segments.birth[i] == MV_BEFORE || l.segments.birth[i] < l.segments.death[i],
+                      "seed %u segment %u", seed, i);
+        mvt_ok(mv_totals_find(mvt_arena(t), mvt_done(t), &l, &totals, mvt_err()));
+        mvt_ok(mv_totals_series(mvt_arena(t), &l, &series, mvt_err()));
+        cr_expect_eq(totals.total.allocated - totals.total.freed,
+                     series.allocated[series.count - 1]);
+        cr_expect_eq(series.allocated[series.count - 1] + (uint64_t)totals.audit.residual,
+                     totals.current.bytes.allocated);
+        cr_expect_eq(series.reserved[series.count - 1] + (uint64_t)l.doubts.residual_reserved,
+                     totals.current.bytes.reserved);
+        cr_expect(!totals.audit.exact);
+    }
 }
 
 Test(lives, small_memory_limit_is_an_error)

@@ -56,29 +56,6 @@ Test(mcp_pages, the_session_equals_the_answers_of_the_server)
 
 /* ---- SKILL.md ----------------------------------------------------------------------------- */
 
-/* Runs a command of the page in the folder of its files. */
-static void expect_command(const char *command, int length, const char *capture)
-{
-    bool gates = memmem(command, (size_t)length, "--fail-on", 9) != NULL;
-    mvt_run r =
-        mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "
-               "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
-               "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
-               "cp train.pickle rank1.pickle; cp %s run.bin; "
-               "cp " MV_TESTDATA "/errors/example.log error.log; "
-               "gunzip -c " MV_TESTDATA "/tools/pair.pickle.gz >step.pickle; "
-               "cp " MV_TESTDATA "/tools/pair.json.gz trace.json.gz; "
-               "mkdir -p runs/7; cp before.pickle runs/7/rank0.pickle; "
-               "for n in 4 8; do cp " MV_TESTDATA "/fit/gpt_$n.pickle.zst b$n.pickle; done; "
-               "memviz() { $MEMVIZ \"$@\"; }; %.*s",
-               capture, length, command);
-
-    cr_expect_eq(r.status, 0, "%.*s: %d %s", length, command, r.status, r.err);
-    cr_expect(r.out_length > 20 || strstr(r.out, ".png") || gates, "%.*s says nothing", length,
-              command);
-    cr_expect_str_empty(r.err, "%.*s: %s", length, command, r.err);
-}
-
 static const char *capture_file(void)
 {
     mvt_calls *c = mvt_calls_new();
@@ -107,7 +84,24 @@ LongTest(mcp_pages, every_command_of_the_skill_runs)
             strncmp(at, "memviz attach", 13) == 0 || strncmp(at, "memviz dry-run", 14) == 0 ||
             strncmp(at, "memviz mcp", 10) == 0 || strncmp(at, "memviz diff`", 12) == 0)
             continue;
-        expect_command(at, length, capture);
+        /* Runs a command of the page in the folder of its files. */
+        bool gates = memmem(at, (size_t)length, "--fail-on", 9) != NULL;
+        mvt_run r =
+            mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "
+                   "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
+                   "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
+                   "cp train.pickle rank1.pickle; cp %s run.bin; "
+                   "cp " MV_TESTDATA "/errors/example.log error.log; "
+                   "gunzip -c " MV_TESTDATA "/tools/pair.pickle.gz >step.pickle; "
+                   "cp " MV_TESTDATA "/tools/pair.json.gz trace.json.gz; "
+                   "mkdir -p runs/7; cp before.pickle runs/7/rank0.pickle; "
+                   "for n in 4 8; do cp " MV_TESTDATA "/fit/gpt_$n.pickle.zst b$n.pickle; done; "
+                   "memviz() { $MEMVIZ \"$@\"; }; %.*s",
+                   capture, length, at);
+        cr_expect_eq(r.status, 0, "%.*s: %d %s", length, at, r.status, r.err);
+        cr_expect(r.out_length > 20 || strstr(r.out, ".png") || gates, "%.*s says nothing", length,
+                  at);
+        cr_expect_str_empty(r.err, "%.*s: %s", length, at, r.err);
         count++;
     }
     cr_expect_geq(count, 20);

@@ -110,20 +110,6 @@ static const char *upper_name(uint16_t kind)
     }
 }
 
-static void put_absent(FILE *out, const mv_table_column *column)
-{
-    if (column->is_end)
-        fputs("must be there", out);
-    else if (column->form == MV_FORM_TIME || column->form == MV_FORM_DELTA)
-        fputs("least", out);
-    else if (column->kind == MV_KIND_DEVICE || column->kind == MV_KIND_LINE)
-        fprintf(out, "%lld", (long long)(int64_t)column->absent);
-    else if (column->absent == (column->size == 8 ? UINT64_MAX : MV_NO_ROW))
-        fputs("none", out);
-    else
-        fprintf(out, "%llu", (unsigned long long)column->absent);
-}
-
 /* ": 0 large, 1 small, 2 unknown"; nothing for columns without codes. */
 static void put_codes(FILE *out, const mv_table_column *column)
 {
@@ -134,28 +120,35 @@ static void put_codes(FILE *out, const mv_table_column *column)
                 mv_kind_code_name(column->kind, (uint8_t)code));
 }
 
-static void put_snapshot_column(FILE *out, const mv_model_table *table,
-                                const mv_table_column *column)
-{
-    fprintf(out, "| %s | %u | %s | %u | ", column->number == 1 ? upper_name(table->kind) : "",
-            column->number, column->is_end ? "end" : column->name, column->size);
-    put_absent(out, column);
-    fprintf(out, " | %s | %s", mv_ref_kind(column->ref) ? upper_name(mv_ref_kind(column->ref)) : "",
-            column->what);
-    put_codes(out, column);
-    if (column->since)
-        fprintf(out, ". Since memviz %s", column->since);
-    fputs(" |\n", out);
-}
-
 static void put_snapshot_tables(FILE *out)
 {
     fputs("| table | number | column | bytes | when absent | what |\n|---|---|---|---|---|---|\n",
           out);
     for (const mv_model_table *table = mv_tables; table->kind; table++)
         if (table->kind != MV_WIRE_HOST_EVENTS && table->kind != MV_WIRE_HOST_SEGMENTS)
-            for (uint32_t i = 0; i < table->column_count; i++)
-                put_snapshot_column(out, table, &table->columns[i]);
+            for (uint32_t i = 0; i < table->column_count; i++) {
+                const mv_table_column *column = &table->columns[i];
+                fprintf(out, "| %s | %u | %s | %u | ",
+                        column->number == 1 ? upper_name(table->kind) : "", column->number,
+                        column->is_end ? "end" : column->name, column->size);
+                if (column->is_end)
+                    fputs("must be there", out);
+                else if (column->form == MV_FORM_TIME || column->form == MV_FORM_DELTA)
+                    fputs("least", out);
+                else if (column->kind == MV_KIND_DEVICE || column->kind == MV_KIND_LINE)
+                    fprintf(out, "%lld", (long long)(int64_t)column->absent);
+                else if (column->absent == (column->size == 8 ? UINT64_MAX : MV_NO_ROW))
+                    fputs("none", out);
+                else
+                    fprintf(out, "%llu", (unsigned long long)column->absent);
+                fprintf(out, " | %s | %s",
+                        mv_ref_kind(column->ref) ? upper_name(mv_ref_kind(column->ref)) : "",
+                        column->what);
+                put_codes(out, column);
+                if (column->since)
+                    fprintf(out, ". Since memviz %s", column->since);
+                fputs(" |\n", out);
+            }
 }
 
 static char *whole_file(const char *path)

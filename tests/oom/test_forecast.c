@@ -19,11 +19,6 @@ static void alloc(mvt_trace *t, uint32_t slot, uint64_t mib, const char *stack)
     mvt_alloc(t, .addr = 0x100000000 + slot * 0x10000000ull, .bytes = mib * MIB, .stack = stack);
 }
 
-static void release(mvt_trace *t, uint32_t slot)
-{
-    mvt_free(t, .addr = 0x100000000 + slot * 0x10000000ull);
-}
-
 static void make_step(mvt_trace *t, step s)
 {
     static const char *const stacks[] = {"read:a.py:1",   "square:a.py:2", "grow:a.py:3",
@@ -38,8 +33,10 @@ static void make_step(mvt_trace *t, step s)
     if (s.stop < 6)
         return;
     mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
-    for (uint32_t i = 0; i < 6; i++)
-        release(t, i + 1);
+    for (uint32_t i = 0; i < 6; i++) {
+        uint32_t slot = i + 1;
+        mvt_free(t, .addr = 0x100000000 + slot * 0x10000000ull);
+    }
 }
 
 static mvt_trace *make_run(const uint64_t *inputs, uint32_t count, uint32_t stop)

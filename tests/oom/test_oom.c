@@ -511,11 +511,15 @@ Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
 
 /* ---- calls that the device refused --------------------------------------------------------- */
 
-static void refuse(mv_arena *arena, mv_trace *trace, uint32_t count, const uint64_t *sizes,
-                   const int32_t *results, uint32_t event)
+static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
+                         const int32_t *results, uint32_t event)
 {
-    mv_api_calls *c = &trace->api_calls;
+    result r;
 
+    mvt_final_heap(t);
+    mv_trace trace = *mvt_done(t);
+    mv_arena *arena = mvt_arena(t);
+    mv_api_calls *c = &trace.api_calls;
     c->count = count;
     c->time_us = mv_push_array(arena, int64_t, count);
     c->addr = mv_push_array(arena, uint64_t, count);
@@ -532,16 +536,6 @@ static void refuse(mv_arena *arena, mv_trace *trace, uint32_t count, const uint6
         c->event[i] = event;
         c->action[i] = MV_API_ALLOC;
     }
-}
-
-static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
-                         const int32_t *results, uint32_t event)
-{
-    result r;
-
-    mvt_final_heap(t);
-    mv_trace trace = *mvt_done(t);
-    refuse(mvt_arena(t), &trace, count, sizes, results, event);
     find_in(mvt_arena(t), &trace, &r);
     for (uint32_t i = 0; i < r.found.count; i++)
         cr_expect(r.found.ooms[i].api_call == MV_NO_ROW || r.found.ooms[i].event == event);
@@ -575,12 +569,13 @@ Test(oom, a_refused_call_that_the_events_answer_does_not_count)
 
 /* ---- the smallest change ------------------------------------------------------------------- */
 
-/* Every window of neighbouring pieces. */
-static uint64_t fewest_used(const mv_heap *heap, const mv_heap_map *map, uint32_t domain,
-                            uint64_t bytes)
+static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
+                             uint32_t domain, uint64_t bytes, const char *what)
 {
+    mv_domain_span own = {domain, domain + 1};
+    mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
+    /* Every window of neighbouring pieces. */
     uint64_t best = UINT64_MAX;
-
     for (uint32_t s = 0; s < map->count; s++) {
         if (heap->domains.of_segment[map->segment[s]] != domain)
             continue;
@@ -594,15 +589,7 @@ static uint64_t fewest_used(const mv_heap *heap, const mv_heap_map *map, uint32_
             }
         }
     }
-    return best;
-}
-
-static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
-                             uint32_t domain, uint64_t bytes, const char *what)
-{
-    mv_domain_span own = {domain, domain + 1};
-    mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
-    uint64_t fewest = fewest_used(heap, map, domain, bytes);
+    uint64_t fewest = best;
     mv_oom_change change;
 
     mvt_ok(mv_oom_change_find(arena, heap, map, need, &change, mvt_err()));

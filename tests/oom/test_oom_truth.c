@@ -58,24 +58,19 @@ static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
     }
 }
 
-/* A printed share is the allocated part of the reserved memory. */
-static void check_share(const mv_oom *o, const char *name)
-{
-    char share[MV_SIZE_TEXT], said[96];
-
-    mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
-    snprintf(said, sizeof said, "%s of the reserved memory is allocated", share);
-    cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
-              o->why);
-    shares += strstr(o->why, said) != NULL;
-}
-
 static void check_verdict(loaded *l, const char *name, const cJSON *truth)
 {
     for (uint32_t i = 0; i < l->found.count; i++) {
         cr_expect_str_eq(mv_oom_verdict_name(l->found.ooms[i].verdict),
                          mvt_json_text(truth, "verdict"), "%s: %s", name, l->found.ooms[i].why);
-        check_share(&l->found.ooms[i], name);
+        /* A printed share is the allocated part of the reserved memory. */
+        const mv_oom *o = &l->found.ooms[i];
+        char share[MV_SIZE_TEXT], said[96];
+        mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
+        snprintf(said, sizeof said, "%s of the reserved memory is allocated", share);
+        cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
+                  o->why);
+        shares += strstr(o->why, said) != NULL;
     }
 }
 

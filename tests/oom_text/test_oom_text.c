@@ -107,23 +107,6 @@ static mv_printed_size size_by_name(const mv_oom_text *t, const char *name, size
     return (mv_printed_size){0};
 }
 
-static void expect_sizes(const sentence *s, const mv_oom_text *t, const char *how)
-{
-    for (const char *at = s->sizes; *at;) {
-        size_t name = strcspn(at, "=");
-        mv_printed_size size = size_by_name(t, at, name);
-        const char *p = at + name + 1;
-        uint64_t least = 0, most = 0;
-        cr_assert(mv_number_take(&p, 10, &least) && (p += 2) && mv_number_take(&p, 10, &most));
-        cr_expect(size.least == least && size.most == most,
-                  "%s%s: %.*s is %llu to %llu, not %llu to %llu", s->name, how, (int)name, at,
-                  (unsigned long long)size.least, (unsigned long long)size.most,
-                  (unsigned long long)least, (unsigned long long)most);
-        cr_expect(size.least <= size.bytes && size.bytes <= size.most);
-        at = p + strspn(p, " ");
-    }
-}
-
 static void expect_sentence(const sentence *s, const char *text, const char *how)
 {
     mv_error_texts found = texts_of(text);
@@ -136,7 +119,19 @@ static void expect_sentence(const sentence *s, const char *text, const char *how
     cr_expect_str_eq(mv_text_refuser(&t), s->refuser, "%s%s", s->name, how);
     cr_expect_eq(t.text->device, s->device, "%s%s: device %lld", s->name, how,
                  (long long)t.text->device);
-    expect_sizes(s, &t, how);
+    for (const char *at = s->sizes; *at;) {
+        size_t name = strcspn(at, "=");
+        mv_printed_size size = size_by_name(&t, at, name);
+        const char *p = at + name + 1;
+        uint64_t least = 0, most = 0;
+        cr_assert(mv_number_take(&p, 10, &least) && (p += 2) && mv_number_take(&p, 10, &most));
+        cr_expect(size.least == least && size.most == most,
+                  "%s%s: %.*s is %llu to %llu, not %llu to %llu", s->name, how, (int)name, at,
+                  (unsigned long long)size.least, (unsigned long long)size.most,
+                  (unsigned long long)least, (unsigned long long)most);
+        cr_expect(size.least <= size.bytes && size.bytes <= size.most);
+        at = p + strspn(p, " ");
+    }
     cr_expect(*t.why && *t.advice);
 }
 
@@ -324,40 +319,6 @@ static bool excludes(const mv_oom_text *t, const char *cause)
     return false;
 }
 
-/* Nothing in the report contradicts the truth that was printed. */
-static void check_truth(const truth *t, const char *text)
-{
-    mv_oom_text o = only(text);
-    uint64_t reserved = t->allocated + t->unallocated;
-    uint64_t capacity = t->free + reserved + t->own + t->others;
-    bool is_over = t->limit && reserved + t->segment > t->limit;
-    uint64_t left = t->limit ? t->limit - reserved : UINT64_MAX;
-
-    expect_within(o.text->size[MV_ERROR_REQUESTED], t->segment, "requested", text);
-    expect_within(o.text->size[MV_ERROR_UNALLOCATED], t->unallocated, "unallocated", text);
-    expect_within(o.text->size[MV_ERROR_RESERVED], reserved, "reserved", text);
-    expect_within(o.tensor, t->tensor, "tensor", text);
-    expect_within(o.not_pytorch, t->own, "not_pytorch", text);
-    expect_within(o.others, t->others, "others", text);
-    expect_within(o.outside, t->own + t->others, "outside", text);
-    if (o.verdict == MV_TEXT_LIMIT)
-        cr_expect(is_over, "no limit: %s", text);
-    if (o.verdict == MV_TEXT_CAPACITY)
-        cr_expect_gt(t->allocated + t->own + t->tensor, capacity, "fits: %s", text);
-    if (o.verdict == MV_TEXT_OUTSIDE)
-        cr_expect(t->free + t->others >= t->segment && t->free + t->unallocated < t->tensor &&
-                      !is_over,
-                  "not the others: %s", text);
-    if (excludes(&o, "limit"))
-        cr_expect(!is_over, "a limit: %s", text);
-    if (excludes(&o, "outside_pytorch") && t->free < t->segment)
-        cr_expect(t->free + t->others < t->segment || o.too_large == MV_ANSWER_YES, "others: %s",
-                  text);
-    if (excludes(&o, "fragmentation") && o.too_large != MV_ANSWER_YES && t->free < t->segment)
-        cr_expect_lt(t->unallocated + (left < t->free ? left : t->free), t->tensor, "holes: %s",
-                     text);
-}
-
 Test(oom_text, no_answer_contradicts_the_truth)
 {
     uint32_t verdicts[MV_TEXT_VERDICT_COUNT] = {0};
@@ -368,7 +329,35 @@ Test(oom_text, no_answer_contradicts_the_truth)
         const char *text = sentence_of(&t, i % 2);
         if (t.free >= t.segment && !t.limit)
             continue;
-        check_truth(&t, text);
+        /* Nothing in the report contradicts the truth that was printed. */
+        mv_oom_text o = only(text);
+        uint64_t reserved = t.allocated + t.unallocated;
+        uint64_t capacity = t.free + reserved + t.own + t.others;
+        bool is_over = t.limit && reserved + t.segment > t.limit;
+        uint64_t left = t.limit ? t.limit - reserved : UINT64_MAX;
+        expect_within(o.text->size[MV_ERROR_REQUESTED], t.segment, "requested", text);
+        expect_within(o.text->size[MV_ERROR_UNALLOCATED], t.unallocated, "unallocated", text);
+        expect_within(o.text->size[MV_ERROR_RESERVED], reserved, "reserved", text);
+        expect_within(o.tensor, t.tensor, "tensor", text);
+        expect_within(o.not_pytorch, t.own, "not_pytorch", text);
+        expect_within(o.others, t.others, "others", text);
+        expect_within(o.outside, t.own + t.others, "outside", text);
+        if (o.verdict == MV_TEXT_LIMIT)
+            cr_expect(is_over, "no limit: %s", text);
+        if (o.verdict == MV_TEXT_CAPACITY)
+            cr_expect_gt(t.allocated + t.own + t.tensor, capacity, "fits: %s", text);
+        if (o.verdict == MV_TEXT_OUTSIDE)
+            cr_expect(t.free + t.others >= t.segment && t.free + t.unallocated < t.tensor &&
+                          !is_over,
+                      "not the others: %s", text);
+        if (excludes(&o, "limit"))
+            cr_expect(!is_over, "a limit: %s", text);
+        if (excludes(&o, "outside_pytorch") && t.free < t.segment)
+            cr_expect(t.free + t.others < t.segment || o.too_large == MV_ANSWER_YES, "others: %s",
+                      text);
+        if (excludes(&o, "fragmentation") && o.too_large != MV_ANSWER_YES && t.free < t.segment)
+            cr_expect_lt(t.unallocated + (left < t.free ? left : t.free), t.tensor, "holes: %s",
+                         text);
         verdicts[only(text).verdict]++;
     }
     for (uint32_t v = 0; v < MV_TEXT_VERDICT_COUNT; v++)

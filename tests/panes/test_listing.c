@@ -319,30 +319,6 @@ static void expect_categories(bench *b, const char *name)
     }
 }
 
-/* In the segments view: the reserved bytes, with the sums of that view, and the peak of `memviz
- * peak --at reserved-peak`. */
-static void expect_segments(bench *b, mv_window window, const char *name)
-{
-    const mv_document_device *d = b->ask.device;
-    mv_interval_query ask = {&d->segment_index, &d->pyramid, window.first, window.end, true};
-    const mv_interval_sums *sums = mv_interval_find(mvt_memory(), NULL, &ask);
-    const mv_cell *total = b->table.total;
-    mv_levels last = mv_moment_levels(&d->lives, window.end - 1);
-    mv_moment_query peak;
-    mv_moment found;
-    char why[MV_WHY];
-
-    cr_assert(mv_moment_read(&b->ask.document->trace, d->device, "reserved-peak", window, &peak,
-                             why, sizeof why));
-    mvt_ok(mv_moment_find(mvt_memory(), &d->lives, peak, &found, mvt_err()));
-    cr_assert_eq(total[ALLOCATED].number, sums->allocated, "%s", name);
-    cr_assert_eq(total[FREED].number, sums->freed, "%s", name);
-    cr_assert_eq(total[KEPT].number, sums->held, "%s", name);
-    cr_assert_eq(total[HIGHEST].number, sums->most, "%s", name);
-    cr_assert_eq(total[HIGHEST].number, found.bytes.reserved, "%s", name);
-    cr_assert_eq(total[HELD].number, last.reserved, "%s", name);
-}
-
 static void check_intervals(mv_view *view, const char *name)
 {
     bench b = {.view = view};
@@ -371,7 +347,26 @@ static void check_intervals(mv_view *view, const char *name)
         b.ask.of_segments = true;
         make(&b, MV_LISTING_LINES, 0);
         expect_sums(&b, name);
-        expect_segments(&b, windows[i], name);
+        /* In the segments view: the reserved bytes, with the sums of that view, and the peak of
+         * `memviz peak --at reserved-peak`. */
+        mv_window window = windows[i];
+        const mv_document_device *d = b.ask.device;
+        mv_interval_query ask = {&d->segment_index, &d->pyramid, window.first, window.end, true};
+        const mv_interval_sums *sums = mv_interval_find(mvt_memory(), NULL, &ask);
+        const mv_cell *total = b.table.total;
+        mv_levels last = mv_moment_levels(&d->lives, window.end - 1);
+        mv_moment_query peak;
+        mv_moment found;
+        char why[MV_WHY];
+        cr_assert(mv_moment_read(&b.ask.document->trace, d->device, "reserved-peak", window, &peak,
+                                 why, sizeof why));
+        mvt_ok(mv_moment_find(mvt_memory(), &d->lives, peak, &found, mvt_err()));
+        cr_assert_eq(total[ALLOCATED].number, sums->allocated, "%s", name);
+        cr_assert_eq(total[FREED].number, sums->freed, "%s", name);
+        cr_assert_eq(total[KEPT].number, sums->held, "%s", name);
+        cr_assert_eq(total[HIGHEST].number, sums->most, "%s", name);
+        cr_assert_eq(total[HIGHEST].number, found.bytes.reserved, "%s", name);
+        cr_assert_eq(total[HELD].number, last.reserved, "%s", name);
         b.ask.of_segments = false;
     }
 }

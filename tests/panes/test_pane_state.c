@@ -89,11 +89,12 @@ static void check_segments(mv_view *view, const char *name)
     cr_assert_eq(all, view->panels->heap_shown->heap.sums.reserved, "%s", name);
 }
 
-/* At every width all lines above the rows are legible. */
-static void check_head(mv_view *view, const char *name)
+static void check_numbers(mv_view *view, const char *name)
 {
+    check_report(view, name);
+    check_segments(view, name);
+    /* At every width all lines above the rows are legible. */
     static const float widths[] = {800, 1280, 1400, 1920, 3840};
-
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         const mv_scene *scene = mv_view_frame(view, widths[i], widths[i] * 0.6f, view->ms + 1000);
         if (view->panels->heap_shown->heap.sums.reserved)
@@ -108,13 +109,6 @@ static void check_head(mv_view *view, const char *name)
                            (double)widths[i], s->text);
         }
     }
-}
-
-static void check_numbers(mv_view *view, const char *name)
-{
-    check_report(view, name);
-    check_segments(view, name);
-    check_head(view, name);
 }
 
 LongTest(pane_state, the_state_equals_the_report)

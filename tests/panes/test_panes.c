@@ -64,31 +64,6 @@ static void check_frame(mv_view *view, const char *name, const char *what)
     mvt_scene_check_contrasts(scene, text);
 }
 
-static void check_lower_panes(mv_view *view, const char *name)
-{
-    char what[100];
-
-    for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
-        mv_view_write(view)->tab = MV_TAB_FLAME;
-        mv_view_do(view, MV_DO_flame_source, source);
-        if (source % 2)
-            mv_view_do(view, MV_DO_flame_weight, 0);
-        if (source == 2)
-            mv_view_do(view, MV_DO_flame_invert, 0);
-        snprintf(what, sizeof what, "flame %u", (unsigned)source);
-        check_frame(view, name, what);
-    }
-    for (uint64_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
-        mv_view_do(view, MV_DO_table_kind, kind);
-        snprintf(what, sizeof what, "table %u", (unsigned)kind);
-        check_frame(view, name, what);
-    }
-    mv_view_write(view)->tab = MV_TAB_REPORTS;
-    check_frame(view, name, "reports");
-    mv_view_write(view)->tab = MV_TAB_DETAILS;
-    check_frame(view, name, "details");
-}
-
 static void check_view(mv_view *view, const char *name)
 {
     uint32_t events = mv_view_device(view)->lives.events.count;
@@ -103,7 +78,26 @@ static void check_view(mv_view *view, const char *name)
             mv_view_move_cursor(view, events / 2);
         if (mv_view_device(view)->lives.allocs.count)
             mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
-        check_lower_panes(view, name);
+        char what[100];
+        for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
+            mv_view_write(view)->tab = MV_TAB_FLAME;
+            mv_view_do(view, MV_DO_flame_source, source);
+            if (source % 2)
+                mv_view_do(view, MV_DO_flame_weight, 0);
+            if (source == 2)
+                mv_view_do(view, MV_DO_flame_invert, 0);
+            snprintf(what, sizeof what, "flame %u", (unsigned)source);
+            check_frame(view, name, what);
+        }
+        for (uint64_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
+            mv_view_do(view, MV_DO_table_kind, kind);
+            snprintf(what, sizeof what, "table %u", (unsigned)kind);
+            check_frame(view, name, what);
+        }
+        mv_view_write(view)->tab = MV_TAB_REPORTS;
+        check_frame(view, name, "reports");
+        mv_view_write(view)->tab = MV_TAB_DETAILS;
+        check_frame(view, name, "details");
     }
 }
 

@@ -39,23 +39,6 @@ static bool pane_says(const mv_view *view, mv_finding_kind kind)
     return false;
 }
 
-static void check_level(mv_view *view, const cJSON *triage, const char *name)
-{
-    const char *level = mv_view_level_name(view);
-    bool is_bad = triage_says(triage, "leaks") || triage_says(triage, "oom") ||
-                  triage_says(triage, "fragmentation");
-
-    mv_view_do(view, MV_DO_show_reports, 0);
-    mvt_view_frame(view);
-    mv_file_badge badge = mv_file_badge_of(view);
-    cr_assert_not_null(badge.text, "%s, level %s", name, level);
-    cr_expect_eq(badge.is_alarm, is_bad, "%s, level %s: %s", name, level, badge.text);
-    cr_expect_eq(pane_says(view, MV_FINDING_LEAK), triage_says(triage, "leaks"),
-                 "%s, level %s: leaks", name, level);
-    cr_expect_eq(pane_says(view, MV_FINDING_OOM), triage_says(triage, "oom"),
-                 "%s, level %s: failed requests", name, level);
-}
-
 static void check_file(const char *name, const char *path)
 {
     mv_view *view = mvt_view(name);
@@ -64,7 +47,18 @@ static void check_file(const char *name, const char *path)
     for (uint32_t i = 0; i < mv_view_levels(view)->count; i++) {
         mv_view_do(view, MV_DO_level, i);
         mvt_view_frame(view);
-        check_level(view, triage, name);
+        const char *level = mv_view_level_name(view);
+        bool is_bad = triage_says(triage, "leaks") || triage_says(triage, "oom") ||
+                      triage_says(triage, "fragmentation");
+        mv_view_do(view, MV_DO_show_reports, 0);
+        mvt_view_frame(view);
+        mv_file_badge badge = mv_file_badge_of(view);
+        cr_assert_not_null(badge.text, "%s, level %s", name, level);
+        cr_expect_eq(badge.is_alarm, is_bad, "%s, level %s: %s", name, level, badge.text);
+        cr_expect_eq(pane_says(view, MV_FINDING_LEAK), triage_says(triage, "leaks"),
+                     "%s, level %s: leaks", name, level);
+        cr_expect_eq(pane_says(view, MV_FINDING_OOM), triage_says(triage, "oom"),
+                     "%s, level %s: failed requests", name, level);
     }
     mvt_end_now(view);
 }

@@ -55,26 +55,6 @@ static void expect_held(rows_bench *b, const char *what, const char *words, held
 
 /* ---- reports ----------------------------------------------------------------------------- */
 
-static void check_findings(rows_bench *b)
-{
-    const mv_reports reports = mv_document_reports(b->document, b->device);
-    mv_findings found;
-
-    mvt_ok(mv_findings_find(mvt_memory(), &reports, &found, mvt_err()));
-    const mv_finding_place *places =
-        mv_finding_places_find(mvt_memory(), b->document, b->device, &found, NULL);
-    for (uint32_t i = 0; i < found.count; i++) {
-        const mv_finding *f = &found.rows[i];
-        bool is_active =
-            f->of == MV_BLOCKS_OF_PINS || f->of == MV_BLOCKS_WAITING || f->kind == MV_FINDING_OOM;
-        if (f->of == MV_BLOCKS_NONE)
-            cr_expect_str_empty(places[i].search, "%s: %s", b->name, f->title);
-        else
-            expect_held(b, f->title, places[i].search, (held){f->held, f->blocks},
-                        found_at(b, places[i].search, f->event, is_active));
-    }
-}
-
 /* ---- tables ------------------------------------------------------------------------------ */
 
 /* The columns of bytes and blocks; `blocks` MV_NO_ROW: the table has no such column. */
@@ -116,7 +96,21 @@ static void check_level(mv_view *view, const char *name)
 
     if (!b.device || !mv_view_is_evaluated(view))
         return;
-    check_findings(&b);
+    const mv_reports reports = mv_document_reports(b.document, b.device);
+    mv_findings found;
+    mvt_ok(mv_findings_find(mvt_memory(), &reports, &found, mvt_err()));
+    const mv_finding_place *places =
+        mv_finding_places_find(mvt_memory(), b.document, b.device, &found, NULL);
+    for (uint32_t i = 0; i < found.count; i++) {
+        const mv_finding *f = &found.rows[i];
+        bool is_active =
+            f->of == MV_BLOCKS_OF_PINS || f->of == MV_BLOCKS_WAITING || f->kind == MV_FINDING_OOM;
+        if (f->of == MV_BLOCKS_NONE)
+            cr_expect_str_empty(places[i].search, "%s: %s", b.name, f->title);
+        else
+            expect_held(&b, f->title, places[i].search, (held){f->held, f->blocks},
+                        found_at(&b, places[i].search, f->event, is_active));
+    }
     if (b.device->lives.events.count == 0)
         return;
     check_table(&b, MV_LISTING_STACKS, 0, 2);

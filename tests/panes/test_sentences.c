@@ -36,32 +36,6 @@ static void expect_said(const comparison *c, mv_finding_kind kind, const char *t
     cr_expect(is_said(c, kind, text), "%s: the viewer does not say: %s", c->name, text);
 }
 
-static void check_leaks(const comparison *c, uint32_t device)
-{
-    const cJSON *own = of_device(cJSON_GetObjectItem(c->leaks, "devices"), device), *leak;
-    const char *verdict = mvt_json_text(own, "verdict");
-
-    if (strcmp(verdict, "leak") != 0)
-        expect_said(c, strcmp(verdict, "clean") == 0 ? MV_FINDING_FINE : MV_FINDING_NOTE,
-                    mvt_json_text(own, "why"));
-    cJSON_ArrayForEach(
-        leak, cJSON_GetObjectItem(c->leaks, "leaks")) if (mvt_json_number(leak, "device") == device)
-        expect_said(c, MV_FINDING_LEAK, mvt_json_text(leak, "advice"));
-}
-
-static void check_oom(const comparison *c, uint32_t device)
-{
-    const cJSON *oom;
-
-    cJSON_ArrayForEach(oom, cJSON_GetObjectItem(c->oom, "ooms"))
-    {
-        if (mvt_json_number(oom, "device") != device)
-            continue;
-        expect_said(c, MV_FINDING_OOM, mvt_json_text(oom, "why"));
-        expect_said(c, MV_FINDING_OOM, mvt_json_text(oom, "advice"));
-    }
-}
-
 static void check_fragmentation(const comparison *c, uint32_t device)
 {
     cJSON *own = of_device(cJSON_GetObjectItem(c->fragmentation, "devices"), device);
@@ -90,8 +64,23 @@ static void check_view(mv_view *view, const char *name)
     c.leaks = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle*", name);
     c.oom = mvt_json(0, "$MEMVIZ oom --json $SNAPS/%s.pickle*", name);
     c.fragmentation = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/%s.pickle*", name);
-    check_leaks(&c, device->device);
-    check_oom(&c, device->device);
+    const cJSON *own = of_device(cJSON_GetObjectItem(c.leaks, "devices"), device->device), *leak;
+    const char *verdict = mvt_json_text(own, "verdict");
+    if (strcmp(verdict, "leak") != 0)
+        expect_said(&c, strcmp(verdict, "clean") == 0 ? MV_FINDING_FINE : MV_FINDING_NOTE,
+                    mvt_json_text(own, "why"));
+    cJSON_ArrayForEach(leak,
+                       cJSON_GetObjectItem(c.leaks, "leaks")) if (mvt_json_number(leak, "device") ==
+                                                                  device->device)
+        expect_said(&c, MV_FINDING_LEAK, mvt_json_text(leak, "advice"));
+    const cJSON *oom;
+    cJSON_ArrayForEach(oom, cJSON_GetObjectItem(c.oom, "ooms"))
+    {
+        if (mvt_json_number(oom, "device") != device->device)
+            continue;
+        expect_said(&c, MV_FINDING_OOM, mvt_json_text(oom, "why"));
+        expect_said(&c, MV_FINDING_OOM, mvt_json_text(oom, "advice"));
+    }
     check_fragmentation(&c, device->device);
 }
 

@@ -339,24 +339,6 @@ static void check_stack(const mv_scene *scene, const char *name)
     }
 }
 
-/* The title has the peaks of `memviz stats`. */
-static void check_peaks(picture *p, const mv_trace *trace, const char *name)
-{
-    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
-    const char *peak = mv_recording_is_state_only(&p->lives) ? "" : "peak ";
-    mv_bounds bounds = mv_bounds_of(&p->lives);
-    const char *least = p->lives.doubts.inexact_blocks ? "at least " : "";
-    mv_totals totals;
-
-    mvt_ok(mv_totals_find(p->arena, trace, &p->lives, &totals, mvt_err()));
-    snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s%s \xc2\xb7", peak,
-             bounds.allocated == MV_BOUND_LEAST ? least : mv_bound_words(bounds.allocated),
-             mv_size_text(allocated, totals.peak.bytes.allocated), peak,
-             bounds.reserved == MV_BOUND_LEAST ? "" : mv_bound_words(bounds.reserved),
-             mv_size_text(reserved, totals.peak.bytes.reserved));
-    cr_expect(mvt_scene_says(&p->timeline.scene, text), "%s does not say \"%s\"", name, text);
-}
-
 static void check_picture(const mv_trace *trace, const char *name, uint32_t device, bool is_dark)
 {
     picture p;
@@ -365,7 +347,19 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     draw(&p, trace, device, (mv_paper_opts){.title = name, .is_dark = is_dark});
     mvt_scene_check_inside(scene, name);
     mvt_scene_check_texts(scene, name);
-    check_peaks(&p, trace, name);
+    /* The title has the peaks of `memviz stats`. */
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
+    const char *peak = mv_recording_is_state_only(&p.lives) ? "" : "peak ";
+    mv_bounds bounds = mv_bounds_of(&p.lives);
+    const char *least = p.lives.doubts.inexact_blocks ? "at least " : "";
+    mv_totals totals;
+    mvt_ok(mv_totals_find(p.arena, trace, &p.lives, &totals, mvt_err()));
+    snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s%s \xc2\xb7", peak,
+             bounds.allocated == MV_BOUND_LEAST ? least : mv_bound_words(bounds.allocated),
+             mv_size_text(allocated, totals.peak.bytes.allocated), peak,
+             bounds.reserved == MV_BOUND_LEAST ? "" : mv_bound_words(bounds.reserved),
+             mv_size_text(reserved, totals.peak.bytes.reserved));
+    cr_expect(mvt_scene_says(&p.timeline.scene, text), "%s does not say \"%s\"", name, text);
     mvt_scene_check_contrasts(scene, name);
     if (!is_dark)
         check_stack(scene, name);

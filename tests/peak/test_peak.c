@@ -25,12 +25,6 @@ static mv_moment moment_of(survey *s, const char *at)
     return moment;
 }
 
-static void attribute(survey *s, const char *at)
-{
-    mvt_ok(mv_peak_attribute(s->arena, s->trace, &s->lives, moment_of(s, at), s->opts, &s->found,
-                             mvt_err()));
-}
-
 static survey survey_of(mv_arena *arena, const mv_trace *trace, uint32_t device, const char *at)
 {
     survey s = {.arena = arena, .trace = trace};
@@ -38,7 +32,8 @@ static survey survey_of(mv_arena *arena, const mv_trace *trace, uint32_t device,
     s.lives = mvt_lives(arena, trace, device);
     s.opts.window = (mv_window){0, s.lives.events.count};
     s.opts.kinds = mv_frame_kinds(arena, trace);
-    attribute(&s, at);
+    mvt_ok(mv_peak_attribute(s.arena, s.trace, &s.lives, moment_of(&s, at), s.opts, &s.found,
+                             mvt_err()));
     return s;
 }
 

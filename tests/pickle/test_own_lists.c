@@ -8,15 +8,6 @@ static void put_event(mvt_opcodes *w, int number)
     mvt_spell(w, mv_arena_printf(mvt_memory(), "}('action''alloc''size'K%cuq%c", number, number));
 }
 
-/* A segment of one block of `number` MiB, which is memo entry `number`. */
-static void put_segment(mvt_opcodes *w, int number)
-{
-    mvt_spell(w, mv_arena_printf(mvt_memory(),
-                                 "}('address'#%d'total_size'#%d'blocks']}('size'#%d"
-                                 "'state''inactive'uauq%c",
-                                 number << 24, number << 20, number << 20, number));
-}
-
 /* {"mine": [events of these numbers], ... */
 static mvt_opcodes *begin(const char *numbers)
 {
@@ -131,8 +122,13 @@ Test(own_lists, segments_have_the_order_of_pytorch)
     mv_trace trace;
 
     mvt_spell(w, "}('mine'](");
-    for (int i = 4; i > 0; i--)
-        put_segment(w, i);
+    for (int i = 4; i > 0; i--) {
+        /* A segment of one block of `number` MiB, which is memo entry `number`. */
+        mvt_spell(w, mv_arena_printf(mvt_memory(),
+                                     "}('address'#%d'total_size'#%d'blocks']}('size'#%d"
+                                     "'state''inactive'uauq%c",
+                                     i << 24, i << 20, i << 20, i));
+    }
     mvt_spell(w, "e'segments'](h\1h\2h\3e'host_segments']h\4au.");
     mvt_ok(mvt_opcodes_read(w, &trace));
     cr_assert_eq(trace.segments.count, 3);

@@ -4,16 +4,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
-static const char *difference_inside(mv_arena *arena, mv_span pickle)
-{
-    mv_trace direct, inside;
-
-    mvt_ok(mv_trace_read_bytes(arena, pickle, &direct, mvt_err()));
-    mvt_ok(mv_trace_read_bytes(arena, mvt_page_of(arena, pickle), &inside, mvt_err()));
-    cr_expect(inside.origin.is_page && !direct.origin.is_page);
-    return mvt_difference(&direct, &inside);
-}
-
 Test(page_text, a_page_has_the_contents_of_its_pickle)
 {
     static const char *const names[] = {"gpt_train", "two_devices", "no_history", "mempool"};
@@ -21,7 +11,12 @@ Test(page_text, a_page_has_the_contents_of_its_pickle)
     for (int i = 0; i < 4; i++) {
         mv_arena *arena = mvt_memory();
         mv_trace trace = mvt_load(arena, names[i]);
-        const char *why = difference_inside(arena, mvt_pickle_of(arena, &trace, i % 2));
+        mv_span pickle = mvt_pickle_of(arena, &trace, i % 2);
+        mv_trace direct, inside;
+        mvt_ok(mv_trace_read_bytes(arena, pickle, &direct, mvt_err()));
+        mvt_ok(mv_trace_read_bytes(arena, mvt_page_of(arena, pickle), &inside, mvt_err()));
+        cr_expect(inside.origin.is_page && !direct.origin.is_page);
+        const char *why = mvt_difference(&direct, &inside);
         cr_expect_null(why, "%s: %s", names[i], why);
     }
 }

@@ -517,9 +517,12 @@ static void put_setting(mvt_opcodes *w, const char *name, int value)
     mvt_spell(w, mv_arena_printf(mvt_memory(), "'%s'#%d", name, value));
 }
 
-/* {name 0: d, name 1: d, ...}, always the same d of `pairs` pairs, which is memo entry 9. */
-static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
+static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
 {
+    mvt_opcodes *w = mvt_opcodes_new();
+
+    mvt_spell(w, "}('segments']'allocator_settings'");
+    /* {name 0: d, name 1: d, ...}, always the same d of `pairs` pairs, which is memo entry 9. */
     MVT_OPS(w, "}(");
     for (int i = 0; i < settings; i++) {
         mvt_put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
@@ -534,14 +537,6 @@ static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
         MVT_OPS(w, "u");
     }
     MVT_OPS(w, "u");
-}
-
-static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
-{
-    mvt_opcodes *w = mvt_opcodes_new();
-
-    mvt_spell(w, "}('segments']'allocator_settings'");
-    put_shared_settings(w, settings, pairs);
     MVT_OPS(w, "u.");
     return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, trace, mvt_err());
 }

@@ -7,20 +7,6 @@
 
 enum { POOLS = 5 };
 
-/* A trace's segments with random pools; the trace's table of pools is adapted. */
-static void deal_pools(mv_arena *arena, mv_trace *trace, mv_lives *lives, uint64_t seed)
-{
-    trace->pools = (mv_pools){.count = POOLS,
-                              .a = mv_push_array(arena, uint64_t, POOLS),
-                              .b = mv_push_array(arena, uint64_t, POOLS)};
-    for (uint32_t i = 1; i < POOLS; i++)
-        *(i % 2 ? &trace->pools.a[i] : &trace->pools.b[i]) = i;
-    for (uint32_t i = 0; i < lives->segments.count; i++) {
-        uint64_t pool = mvt_random(&seed, POOLS + 2);
-        lives->segments.pool[i] = pool < POOLS ? (mv_pool_id){(uint32_t)pool} : MV_NO_POOL;
-    }
-}
-
 /* ---- numbers ----------------------------------------------------------------------------- */
 
 static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32_t alloc)
@@ -100,7 +86,17 @@ static void compare(mvt_heap_opts opts)
     mvt_heap_run(t, opts);
     mv_trace trace = *mvt_done(t);
     mv_lives lives = mvt_lives(arena, &trace, 0);
-    deal_pools(arena, &trace, &lives, opts.seed);
+    /* A trace's segments with random pools; the trace's table of pools is adapted. */
+    uint64_t seed = opts.seed;
+    trace.pools = (mv_pools){.count = POOLS,
+                             .a = mv_push_array(arena, uint64_t, POOLS),
+                             .b = mv_push_array(arena, uint64_t, POOLS)};
+    for (uint32_t i = 1; i < POOLS; i++)
+        *(i % 2 ? &trace.pools.a[i] : &trace.pools.b[i]) = i;
+    for (uint32_t i = 0; i < lives.segments.count; i++) {
+        uint64_t pool = mvt_random(&seed, POOLS + 2);
+        lives.segments.pool[i] = pool < POOLS ? (mv_pool_id){(uint32_t)pool} : MV_NO_POOL;
+    }
     windows[0][1] = lives.events.count;
     windows[1][0] = lives.events.count / 3;
     windows[1][1] = lives.events.count / 2;

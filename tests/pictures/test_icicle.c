@@ -92,28 +92,6 @@ static void path_of_node(const mv_flame_tree *tree, uint32_t node, char *out, si
     snprintf(out + strlen(out), size - strlen(out), "%s;", tree->nodes[node].label);
 }
 
-static void check_nodes(const picture *p, const mv_trace *trace)
-{
-    char node[4096], row[4096];
-
-    for (uint32_t i = 0; i < p->tree.count; i++) {
-        uint64_t bytes = 0, blocks = 0;
-        path_of_node(&p->tree, i, node, sizeof node);
-        for (uint32_t r = 0; r < p->flame.count; r++) {
-            path_of_row(p, trace, &p->flame.rows[r], row, sizeof row);
-            if (strncmp(row, node, strlen(node)) == 0) {
-                bytes += p->flame.rows[r].bytes;
-                blocks += p->flame.rows[r].blocks;
-            }
-        }
-        cr_assert_eq(p->tree.nodes[i].bytes, bytes, "%s", node);
-        cr_assert_eq(p->tree.nodes[i].blocks, blocks, "%s", node);
-        for (uint32_t j = 0; j < i; j++)
-            cr_assert(p->tree.nodes[j].parent != p->tree.nodes[i].parent ||
-                      strcmp(p->tree.nodes[j].label, p->tree.nodes[i].label) != 0);
-    }
-}
-
 /* Children are the nodes with that parent, each once, heaviest first. */
 static void check_children(const mv_flame_tree *tree)
 {
@@ -198,7 +176,23 @@ LongTest(icicle, trees_and_boxes_equal_literal_models)
 
         draw(&p, trace, 0, false,
              (mv_paper_opts){.event = seed % 3 ? events - 1 : (uint32_t)seed % events});
-        check_nodes(&p, trace);
+        char node[4096], row[4096];
+        for (uint32_t i = 0; i < p.tree.count; i++) {
+            uint64_t bytes = 0, blocks = 0;
+            path_of_node(&p.tree, i, node, sizeof node);
+            for (uint32_t r = 0; r < p.flame.count; r++) {
+                path_of_row(&p, trace, &p.flame.rows[r], row, sizeof row);
+                if (strncmp(row, node, strlen(node)) == 0) {
+                    bytes += p.flame.rows[r].bytes;
+                    blocks += p.flame.rows[r].blocks;
+                }
+            }
+            cr_assert_eq(p.tree.nodes[i].bytes, bytes, "%s", node);
+            cr_assert_eq(p.tree.nodes[i].blocks, blocks, "%s", node);
+            for (uint32_t j = 0; j < i; j++)
+                cr_assert(p.tree.nodes[j].parent != p.tree.nodes[i].parent ||
+                          strcmp(p.tree.nodes[j].label, p.tree.nodes[i].label) != 0);
+        }
         check_children(&p.tree);
         check_boxes(&p, 0, 100000, 100);
         check_boxes(&p, 1 << 20, 100000, 100);

@@ -102,32 +102,6 @@ static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t 
     return sum;
 }
 
-/* Elements are consecutive allocations; omitted allocations are never alive in the window. */
-static void check_elements(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
-{
-    const mv_alloc_lives *a = &h->lives.allocs;
-    uint32_t next = 0;
-
-    for (uint32_t i = 0; i < l->element_count; i++) {
-        const mv_element *e = &l->elements[i];
-        uint32_t members = 0;
-        cr_assert_geq(e->first, next);
-        cr_assert_gt(e->count, 0);
-        for (; next < e->first; next++)
-            for (uint32_t c = 0; c < l->column_count; c++)
-                cr_assert_not(is_alive(h, next, l->instant[c]));
-        next = e->first + e->count;
-        cr_assert(next <= a->preexisting || e->first >= a->preexisting);
-        for (uint32_t n = e->first; n < next; n++) {
-            bool is_over = a->freed[n] < opts->from;
-            members += !is_over;
-            cr_assert(is_over || e->members == 1 || a->block[n] < opts->least,
-                      "only small ones share an element");
-        }
-        cr_assert_eq(e->members, members);
-    }
-}
-
 /* Whether the site of an element holds the share that it claims. */
 static void check_site(const heap *h, const mv_element *e, uint32_t from)
 {
@@ -184,7 +158,27 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
     opts.visible = 1 + below(h, (uint32_t)opts.least);
     opts.instant = mvt_instants(h->arena, (mv_window){from, to}, opts.columns, h->allocated);
     mvt_ok(mv_layout_find(h->arena, &h->lives, &opts, &l, mvt_err()));
-    check_elements(h, &l, &opts);
+    /* Elements are consecutive allocations; omitted allocations are never alive in the window. */
+    const mv_alloc_lives *a = &h->lives.allocs;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < l.element_count; i++) {
+        const mv_element *e = &l.elements[i];
+        uint32_t members = 0;
+        cr_assert_geq(e->first, next);
+        cr_assert_gt(e->count, 0);
+        for (; next < e->first; next++)
+            for (uint32_t c = 0; c < l.column_count; c++)
+                cr_assert_not(is_alive(h, next, l.instant[c]));
+        next = e->first + e->count;
+        cr_assert(next <= a->preexisting || e->first >= a->preexisting);
+        for (uint32_t n = e->first; n < next; n++) {
+            bool is_over = a->freed[n] < opts.from;
+            members += !is_over;
+            cr_assert(is_over || e->members == 1 || a->block[n] < opts.least,
+                      "only small ones share an element");
+        }
+        cr_assert_eq(e->members, members);
+    }
     check_samples(h, &l, &opts);
 }
 

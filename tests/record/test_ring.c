@@ -20,52 +20,48 @@ static void free_block(mvt_live *l, uint32_t thread, uint32_t block)
     mvt_live_free(l, .thread = thread, .addr = base + (uint64_t)block * 4096, .size = 512 + block);
 }
 
-/* Long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
- * two threads. */
-static void write_event(mvt_live *l, uint32_t i)
-{
-    uint64_t addr = base + (uint64_t)i * 4096;
-    uint32_t thread = i % 3 == 0, stack;
-    char text[64];
-
-    snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
-    stack = mvt_live_stack(l, text);
-    mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .stack = stack);
-    if (i % 4 == 3)
-        free_block(l, thread, i - 3);
-    if (i % 4 == 2 && i > 61)
-        free_block(l, thread, i - 61);
-    if (i % 10 == 1)
-        mvt_live_call(l, .thread = thread, .action = MV_API_CREATE, .handle = i, .size = 2 << 20,
-                      .text = mvt_live_string(l, "cuMemCreate"), .stack = stack);
-    if (i % 10 == 2)
-        mvt_live_call(l, .thread = thread, .action = MV_API_RETAIN, .handle = i - 1,
-                      .text = mvt_live_string(l, "cuMemRetain"));
-    if (i % 20 == 13)
-        mvt_live_call(l, .action = MV_API_RELEASE, .handle = i - 12,
-                      .text = mvt_live_string(l, "cuMemRelease"));
-    if (i % 30 == 3)
-        mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = addr, .size = 100,
-                      .text = mvt_live_string(l, "pool"), .stack = stack);
-    if (i % 60 == 33)
-        mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = addr - 30 * 4096);
-    if (i % 40 == 7)
-        mvt_live_event(l, MV_LIVE_EVENT_PUSH,
-                       (mvt_live_args){.thread = thread, .text = mvt_live_string(l, "range")});
-    if (i % 50 == 8)
-        mvt_live_event(l, MV_LIVE_EVENT_BEGIN,
-                       (mvt_live_args){.number = i + 1, .text = mvt_live_string(l, "long")});
-    if (i % 25 == 24)
-        mvt_live_next_chunk(l, thread, true);
-}
-
 static mvt_live *whole_file(void)
 {
     mvt_live *l = mvt_live_new();
 
     mvt_live_segment(l, base, 2 << 20);
-    for (uint32_t i = 0; i < EVENTS; i++)
-        write_event(l, i);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        /* Long-lived and short-lived blocks, calls for all kinds of memory, marks and ranges,
+         * two threads. */
+        uint64_t addr = base + (uint64_t)i * 4096;
+        uint32_t thread = i % 3 == 0, stack;
+        char text[64];
+        snprintf(text, sizeof text, "f%u:a.py:%u;main:a.py:1", i % 5, i % 11);
+        stack = mvt_live_stack(l, text);
+        mvt_live_block(l, .thread = thread, .addr = addr, .size = 512 + i, .stack = stack);
+        if (i % 4 == 3)
+            free_block(l, thread, i - 3);
+        if (i % 4 == 2 && i > 61)
+            free_block(l, thread, i - 61);
+        if (i % 10 == 1)
+            mvt_live_call(l, .thread = thread, .action = MV_API_CREATE, .handle = i,
+                          .size = 2 << 20, .text = mvt_live_string(l, "cuMemCreate"),
+                          .stack = stack);
+        if (i % 10 == 2)
+            mvt_live_call(l, .thread = thread, .action = MV_API_RETAIN, .handle = i - 1,
+                          .text = mvt_live_string(l, "cuMemRetain"));
+        if (i % 20 == 13)
+            mvt_live_call(l, .action = MV_API_RELEASE, .handle = i - 12,
+                          .text = mvt_live_string(l, "cuMemRelease"));
+        if (i % 30 == 3)
+            mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = addr, .size = 100,
+                          .text = mvt_live_string(l, "pool"), .stack = stack);
+        if (i % 60 == 33)
+            mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = addr - 30 * 4096);
+        if (i % 40 == 7)
+            mvt_live_event(l, MV_LIVE_EVENT_PUSH,
+                           (mvt_live_args){.thread = thread, .text = mvt_live_string(l, "range")});
+        if (i % 50 == 8)
+            mvt_live_event(l, MV_LIVE_EVENT_BEGIN,
+                           (mvt_live_args){.number = i + 1, .text = mvt_live_string(l, "long")});
+        if (i % 25 == 24)
+            mvt_live_next_chunk(l, thread, true);
+    }
     return l;
 }
 
@@ -127,24 +123,6 @@ static void read_both(const char *live, const char *folded, mv_trace *out)
     close(b);
 }
 
-/* The live blocks at the end, with their stacks. */
-static void expect_same_end(const mv_trace *got, const mv_trace *want)
-{
-    cr_assert_eq(got->segments.count, want->segments.count);
-    cr_assert_eq(got->blocks.count, want->blocks.count);
-    for (uint32_t i = 0; i < want->blocks.count; i++) {
-        uint32_t a, b;
-        const mv_frame_id *x = mv_stack_frames(got, got->blocks.stack[i], &a);
-        const mv_frame_id *y = mv_stack_frames(want, want->blocks.stack[i], &b);
-        cr_assert(got->blocks.address[i] == want->blocks.address[i] &&
-                  got->blocks.size[i] == want->blocks.size[i] &&
-                  got->blocks.state[i] == want->blocks.state[i]);
-        cr_assert_eq(a, b);
-        for (uint32_t k = 0; k < a; k++)
-            cr_assert_eq(got->frames.line[x[k].row], want->frames.line[y[k].row]);
-    }
-}
-
 /* The last events are equal. */
 static void expect_same_tail(const mv_trace *got, const mv_trace *want, uint32_t most)
 {
@@ -177,7 +155,20 @@ Test(ring, folding_at_any_number_keeps_the_end)
         read_both(live, folded, &got);
         cr_assert_eq(got.notes[MV_NOTE_LOST].count, 0, "%s", got.notes[MV_NOTE_LOST].first);
         cr_assert_eq(got.notes[MV_NOTE_DAMAGED].count, 0, "%s", got.notes[MV_NOTE_DAMAGED].first);
-        expect_same_end(&got, &want);
+        /* The live blocks at the end, with their stacks. */
+        cr_assert_eq(got.segments.count, want.segments.count);
+        cr_assert_eq(got.blocks.count, want.blocks.count);
+        for (uint32_t i = 0; i < want.blocks.count; i++) {
+            uint32_t a, b;
+            const mv_frame_id *x = mv_stack_frames(&got, got.blocks.stack[i], &a);
+            const mv_frame_id *y = mv_stack_frames(&want, want.blocks.stack[i], &b);
+            cr_assert(got.blocks.address[i] == want.blocks.address[i] &&
+                      got.blocks.size[i] == want.blocks.size[i] &&
+                      got.blocks.state[i] == want.blocks.state[i]);
+            cr_assert_eq(a, b);
+            for (uint32_t k = 0; k < a; k++)
+                cr_assert_eq(got.frames.line[x[k].row], want.frames.line[y[k].row]);
+        }
         expect_same_tail(&got, &want, events > 2 * count ? events - 2 * count : 0);
         cr_assert_str_eq(mv_fact_find(&got, "folded_events"), "7");
     }

@@ -41,19 +41,6 @@ static uint64_t random_size(void)
     }
 }
 
-static void expect_same(const match *m, const char *conf)
-{
-    const slow_allocator *s = m->slow;
-
-    cr_assert_eq(m->heap.now.reserved, s->reserved, "%s: reserved at step %llu", conf,
-                 (unsigned long long)m->steps);
-    cr_assert_eq(m->heap.now.allocated, s->allocated, "%s", conf);
-    cr_assert_eq(m->heap.now.active, s->active, "%s", conf);
-    cr_assert_eq(m->heap.counts.segment_allocs, s->segment_allocs, "%s", conf);
-    cr_assert_eq(m->heap.counts.segment_frees, s->segment_frees, "%s", conf);
-    cr_assert_eq(m->heap.counts.ooms, s->ooms, "%s", conf);
-}
-
 static void request(match *m, int i, const char *conf)
 {
     uint64_t bytes = random_size(), stream = random_below(5) == 0 ? 7 : 0;
@@ -131,7 +118,14 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
         }
         m.heap.effect_count = 0;
         forget_completed(&m);
-        expect_same(&m, text);
+        const slow_allocator *s = m.slow;
+        cr_assert_eq(m.heap.now.reserved, s->reserved, "%s: reserved at step %llu", text,
+                     (unsigned long long)m.steps);
+        cr_assert_eq(m.heap.now.allocated, s->allocated, "%s", text);
+        cr_assert_eq(m.heap.now.active, s->active, "%s", text);
+        cr_assert_eq(m.heap.counts.segment_allocs, s->segment_allocs, "%s", text);
+        cr_assert_eq(m.heap.counts.segment_frees, s->segment_frees, "%s", text);
+        cr_assert_eq(m.heap.counts.ooms, s->ooms, "%s", text);
     }
 }
 

@@ -56,21 +56,6 @@ static void list_fields(const mv_table *table, const char *before, fields *out)
     }
 }
 
-/* The names in backquotes in the first cells of the tables between two places of the page. */
-static void list_described(const char *at, const char *end, fields *out)
-{
-    for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
-        const char *cell_end = *line == '|' ? strstr(line + 1, " | ") : NULL;
-        const char *open = cell_end ? memchr(line, '`', (size_t)(cell_end - line)) : NULL;
-        while (open) {
-            const char *close = strchr(open + 1, '`');
-            cr_assert(close && close < cell_end, "%.60s", line);
-            add(out, mv_arena_text(mvt_memory(), open + 1, (uint64_t)(close - open - 1)));
-            open = memchr(close + 1, '`', (size_t)(cell_end - close - 1));
-        }
-    }
-}
-
 /* The section whose heading, a list of commands, contains that name. */
 static bool find_section(const char *page, const char *name, const char **at, const char **end)
 {
@@ -92,37 +77,45 @@ static bool find_section(const char *page, const char *name, const char **at, co
     return false;
 }
 
-static void compare(const char *page, const mv_command *command)
-{
-    fields printed = {0}, described = {0};
-    const char *at, *end;
-
-    list_fields(command->report, "", &printed);
-    if (!find_section(page, command->name, &at, &end)) {
-        cr_expect(false, "docs/json.md has no section of %s", command->name);
-        at = end = page;
-    }
-    list_described(at, end, &described);
-    for (uint32_t i = 0; i < printed.count; i++) {
-        bool is = false;
-        for (uint32_t k = 0; k < described.count && !is; k++)
-            is = is_of(printed.path[i], described.path[k]);
-        cr_expect(is, "docs/json.md: %s prints %s, which is missing", command->name,
-                  printed.path[i]);
-    }
-    for (uint32_t k = 0; k < described.count; k++) {
-        bool is = false;
-        for (uint32_t i = 0; i < printed.count && !is; i++)
-            is = is_of(printed.path[i], described.path[k]);
-        cr_expect(is, "docs/json.md: %s does not print %s", command->name, described.path[k]);
-    }
-}
-
 Test(json_page, the_page_describes_every_field_of_every_report)
 {
     const char *page = mvt_text(MV_SOURCE_DIR "/docs/json.md");
 
     for (const mv_command *command = mv_commands; command->name; command++)
-        if (command->report)
-            compare(page, command);
+        if (command->report) {
+            fields printed = {0}, described = {0};
+            const char *at, *end;
+            list_fields(command->report, "", &printed);
+            if (!find_section(page, command->name, &at, &end)) {
+                cr_expect(false, "docs/json.md has no section of %s", command->name);
+                at = end = page;
+            }
+            /* The names in backquotes in the first cells of the tables between two places of
+             * the page. */
+            for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
+                const char *cell_end = *line == '|' ? strstr(line + 1, " | ") : NULL;
+                const char *open = cell_end ? memchr(line, '`', (size_t)(cell_end - line)) : NULL;
+                while (open) {
+                    const char *close = strchr(open + 1, '`');
+                    cr_assert(close && close < cell_end, "%.60s", line);
+                    add(&described,
+                        mv_arena_text(mvt_memory(), open + 1, (uint64_t)(close - open - 1)));
+                    open = memchr(close + 1, '`', (size_t)(cell_end - close - 1));
+                }
+            }
+            for (uint32_t i = 0; i < printed.count; i++) {
+                bool is = false;
+                for (uint32_t k = 0; k < described.count && !is; k++)
+                    is = is_of(printed.path[i], described.path[k]);
+                cr_expect(is, "docs/json.md: %s prints %s, which is missing", command->name,
+                          printed.path[i]);
+            }
+            for (uint32_t k = 0; k < described.count; k++) {
+                bool is = false;
+                for (uint32_t i = 0; i < printed.count && !is; i++)
+                    is = is_of(printed.path[i], described.path[k]);
+                cr_expect(is, "docs/json.md: %s does not print %s", command->name,
+                          described.path[k]);
+            }
+        }
 }

@@ -289,34 +289,6 @@ static void paint_pixel(const mv_scene *scene, int32_t x, int32_t y, double *pix
     }
 }
 
-/* Positions are whole pixels, and images are four times or half as large. Some rectangles begin or
- * end far outside. */
-static void add_whole(mv_scene *scene, uint64_t *random)
-{
-    static const float far[] = {MV_FAR_PIXELS - 1, MV_FAR_PIXELS + 78, 3e9f, INFINITY};
-    float x = (float)mvt_random(random, 90) - 10, y = (float)mvt_random(random, 70) - 10;
-    uint32_t kind = mvt_random(random, 8), salt = mvt_random(random, 4);
-    float side = salt < 2 ? 256 : 32;
-
-    if (kind == 0)
-        mv_scene_clip(scene, x, y, 60, 50);
-    else if (kind == 1)
-        mv_scene_unclip(scene);
-    else if (kind < 4)
-        mv_scene_image(scene, (mv_box){x, y, side, side}, (mv_box){0, 0, IMAGE, IMAGE},
-                       &images[salt]);
-    else if (kind == 7) {
-        mv_scene_point(scene, mvt_random(random, 2) ? x : -far[salt], y);
-        mv_scene_point(scene, far[salt], mvt_random(random, 2) ? y + 30 : far[3 - salt]);
-        mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECTS,
-                                       .fill = mvt_random(random, 1 << 24) << 8 | 0xff,
-                                       .is_crisp = mvt_random(random, 2)});
-    } else
-        mv_scene_rect(scene, x, y, (float)(20 + mvt_random(random, 300)),
-                      (float)(20 + mvt_random(random, 300)),
-                      mvt_random(random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
-}
-
 LongTest(raster_next, hidden_parts_may_be_skipped)
 {
     mv_arena *arena = mvt_memory();
@@ -329,8 +301,31 @@ LongTest(raster_next, hidden_parts_may_be_skipped)
     mv_scene_init(&scene, arena, WIDTH, HEIGHT, 0);
     for (int round = 0; round < 40; round++) {
         mv_scene_clear(&scene, WIDTH, HEIGHT, 0xf0e8e0ff);
-        for (int i = 0; i < 24; i++)
-            add_whole(&scene, &random);
+        for (int i = 0; i < 24; i++) {
+            /* Positions are whole pixels, and images are four times or half as large. Some
+             * rectangles begin or end far outside. */
+            static const float far[] = {MV_FAR_PIXELS - 1, MV_FAR_PIXELS + 78, 3e9f, INFINITY};
+            float x = (float)mvt_random(&random, 90) - 10, y = (float)mvt_random(&random, 70) - 10;
+            uint32_t kind = mvt_random(&random, 8), salt = mvt_random(&random, 4);
+            float side = salt < 2 ? 256 : 32;
+            if (kind == 0)
+                mv_scene_clip(&scene, x, y, 60, 50);
+            else if (kind == 1)
+                mv_scene_unclip(&scene);
+            else if (kind < 4)
+                mv_scene_image(&scene, (mv_box){x, y, side, side}, (mv_box){0, 0, IMAGE, IMAGE},
+                               &images[salt]);
+            else if (kind == 7) {
+                mv_scene_point(&scene, mvt_random(&random, 2) ? x : -far[salt], y);
+                mv_scene_point(&scene, far[salt], mvt_random(&random, 2) ? y + 30 : far[3 - salt]);
+                mv_scene_add(&scene, (mv_shape){.kind = MV_SHAPE_RECTS,
+                                                .fill = mvt_random(&random, 1 << 24) << 8 | 0xff,
+                                                .is_crisp = mvt_random(&random, 2)});
+            } else
+                mv_scene_rect(&scene, x, y, (float)(20 + mvt_random(&random, 300)),
+                              (float)(20 + mvt_random(&random, 300)),
+                              mvt_random(&random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
+        }
         mv_image is = anew(arena, &scene);
         for (int32_t i = 0; i < WIDTH * HEIGHT; i += 3) {
             double want[3] = {0};

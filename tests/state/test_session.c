@@ -166,22 +166,6 @@ static void check_command_line(mv_view *view, const char *name)
     expect_same(view, begin(&start, files, words + 2), name, line);
 }
 
-/* A page already has the files; its theme and scale belong to the reader. */
-static void check_link(mv_view *view, const char *name)
-{
-    mv_view_start start = {.device = MV_NO_ROW};
-    mv_session session;
-    const char *link;
-
-    mv_view_write_desk(view)->is_dark = false; /* `begin` sets these */
-    mv_view_write_desk(view)->scale = mv_view_desk_first.scale;
-    link = mv_view_link(view, mvt_memory());
-    if (*link)
-        start.session = read_line(link);
-    cr_assert(mv_view_session(view, mvt_memory(), &session));
-    expect_same(view, begin(&start, session.file_count, session.files), name, link);
-}
-
 Test(session, a_link_has_the_differences_from_the_opened_file)
 {
     mv_view *view = mvt_view("leak_in_training");
@@ -203,7 +187,17 @@ static void walk(const char *name, uint64_t random, uint32_t steps)
         mvt_view_random(view, &random);
     check_session(view, name);
     check_command_line(view, name);
-    check_link(view, name);
+    /* A page already has the files; its theme and scale belong to the reader. */
+    mv_view_start start = {.device = MV_NO_ROW};
+    mv_session session;
+    const char *link;
+    mv_view_write_desk(view)->is_dark = false; /* `begin` sets these */
+    mv_view_write_desk(view)->scale = mv_view_desk_first.scale;
+    link = mv_view_link(view, mvt_memory());
+    if (*link)
+        start.session = read_line(link);
+    cr_assert(mv_view_session(view, mvt_memory(), &session));
+    expect_same(view, begin(&start, session.file_count, session.files), name, link);
 }
 
 LongTest(session, random_states_are_shown_again, .timeout = 300)

@@ -15,13 +15,6 @@ static void act(mv_view *view, mv_input_kind kind, float x, float y, uint8_t cli
             .kind = (uint8_t)kind, .button = MV_BUTTON_LEFT, .clicks = clicks, .x = x, .y = y});
 }
 
-static void click(mv_view *view, float x, float y)
-{
-    act(view, MV_INPUT_MOVE, x, y, 0);
-    act(view, MV_INPUT_PRESS, x, y, 1);
-    act(view, MV_INPUT_RELEASE, x, y, 1);
-}
-
 static void wheel(mv_view *view, float x, float y, float dy, uint8_t mods)
 {
     mv_view_input(view,
@@ -113,7 +106,9 @@ Test(pane_timeline, hover_and_click_name_an_allocation)
     cr_assert_neq(view->hover, MV_NO_ROW);
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:81 gpt_train"));
     cr_assert(mvt_scene_says(&view->ui.scene, "never freed"));
-    click(view, x, y);
+    act(view, MV_INPUT_MOVE, x, y, 0);
+    act(view, MV_INPUT_PRESS, x, y, 1);
+    act(view, MV_INPUT_RELEASE, x, y, 1);
     cr_assert_eq(view->now->pinned, view->hover);
     cr_assert(
         mv_index_is_alive(&mv_view_device(view)->index, view->now->pinned, view->now->cursor));
@@ -186,30 +181,6 @@ Test(pane_timeline, the_minimap_moves_the_window)
 
 /* ---- the selection ------------------------------------------------------------------------ */
 
-static mv_interval_sums literal_sums(const mv_index *x, uint32_t a, uint32_t b)
-{
-    mv_interval_sums s = {0};
-
-    for (uint32_t r = 0; r < x->count; r++) {
-        bool is_born = x->birth[r] != MV_BEFORE && x->birth[r] >= a && x->birth[r] < b;
-        if (!mv_index_is_ever_alive(x, r))
-            continue;
-        if (x->end[r] >= a && x->end[r] < b) {
-            s.freed += x->bytes[r];
-            s.frees++;
-        }
-        if (!is_born)
-            continue;
-        s.allocated += x->bytes[r];
-        s.allocs++;
-        if (x->end[r] >= b) {
-            s.held += x->bytes[r];
-            s.held_blocks++;
-        }
-    }
-    return s;
-}
-
 Test(pane_timeline, an_interval_adds_up)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -226,7 +197,27 @@ Test(pane_timeline, an_interval_adds_up)
     for (uint32_t from = 0; from < 6000; from += 700) {
         mv_interval_query ask = {&d->index, &d->pyramid, from, from + 500, false};
         const mv_interval_sums *found = mv_interval_find(mvt_memory(), NULL, &ask);
-        mv_interval_sums truth = literal_sums(&d->index, from, from + 500);
+        const mv_index *x = &d->index;
+        uint32_t b = from + 500;
+        mv_interval_sums s = {0};
+        for (uint32_t r = 0; r < x->count; r++) {
+            bool is_born = x->birth[r] != MV_BEFORE && x->birth[r] >= from && x->birth[r] < b;
+            if (!mv_index_is_ever_alive(x, r))
+                continue;
+            if (x->end[r] >= from && x->end[r] < b) {
+                s.freed += x->bytes[r];
+                s.frees++;
+            }
+            if (!is_born)
+                continue;
+            s.allocated += x->bytes[r];
+            s.allocs++;
+            if (x->end[r] >= b) {
+                s.held += x->bytes[r];
+                s.held_blocks++;
+            }
+        }
+        mv_interval_sums truth = s;
         cr_assert_eq(found->allocated, truth.allocated);
         cr_assert_eq(found->freed, truth.freed);
         cr_assert_eq(found->allocs, truth.allocs);
@@ -334,20 +325,6 @@ Test(pane_timeline, a_row_of_the_legend_searches)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-static void check_use(const mv_view *view)
-{
-    const mv_document_device *d = mv_view_device(view);
-    mv_pyramid_reader levels = view->levels;
-
-    for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
-        uint64_t used = 0;
-        for (uint32_t r = 0; r < d->segment_index.count; r++)
-            if (mv_index_is_alive(&d->segment_index, r, event))
-                used += mv_segment_used(&d->index, &d->segment_index, r, event);
-        cr_assert_eq(used, mv_pyramid_at(&levels, event).allocated, "event %u", event);
-    }
-}
-
 /* Levels at the samples equal the exact bytes. */
 static void check_levels(const mv_view *view)
 {
@@ -374,7 +351,15 @@ Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
 
     for (int i = 0; i < 3; i++) {
         mv_view *view = mvt_view(names[i]);
-        check_use(view);
+        const mv_document_device *d = mv_view_device(view);
+        mv_pyramid_reader levels = view->levels;
+        for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
+            uint64_t used = 0;
+            for (uint32_t r = 0; r < d->segment_index.count; r++)
+                if (mv_index_is_alive(&d->segment_index, r, event))
+                    used += mv_segment_used(&d->index, &d->segment_index, r, event);
+            cr_assert_eq(used, mv_pyramid_at(&levels, event).allocated, "event %u", event);
+        }
         check_levels(view);
         do_it(view, MV_DO_show_segments);
         cr_assert(mvt_scene_says(&view->ui.scene, "How full segments are"));

@@ -3,19 +3,14 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 
-static uint64_t requested_after(const mv_lives *lives, uint32_t event)
+static void check_cursor(mv_view *view, uint32_t event)
 {
+    const mv_lives *lives = &mv_view_device(view)->lives;
     uint64_t bytes = 0;
-
     for (uint32_t i = 0; i < lives->allocs.count; i++)
         if (mv_alloc_is_active(lives, i, event))
             bytes += lives->allocs.requested[i];
-    return bytes;
-}
-
-static void check_cursor(mv_view *view, uint32_t event)
-{
-    uint64_t want = requested_after(&mv_view_device(view)->lives, event);
+    uint64_t want = bytes;
     char size[MV_SIZE_TEXT], text[64];
 
     mv_view_move_cursor(view, event);

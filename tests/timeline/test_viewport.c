@@ -14,17 +14,6 @@ typedef struct {
     uint64_t random;
 } stand;
 
-/* Times repeat, leap, and sometimes decrease. */
-static void scatter_times(mv_events *e, uint64_t *random)
-{
-    int64_t at = 1000000;
-
-    for (uint32_t i = 0; i < e->count; i++) {
-        at += mvt_random(random, 4) == 0 ? mvt_random(random, 5000) : mvt_random(random, 2);
-        e->time_us[i] = mvt_random(random, 20) == 0 ? at - 3 : at;
-    }
-}
-
 static void open_stand(stand *s, uint32_t seed, mv_clock clock)
 {
     s->trace = mvt_new();
@@ -33,7 +22,14 @@ static void open_stand(stand *s, uint32_t seed, mv_clock clock)
     mv_arena *arena = mvt_arena(s->trace);
     s->lives = mvt_lives(arena, mvt_done(s->trace), 0);
     s->random = seed;
-    scatter_times(&s->lives.events, &s->random);
+    /* Times repeat, leap, and sometimes decrease. */
+    mv_events *e = &s->lives.events;
+    uint64_t *random = &s->random;
+    int64_t at = 1000000;
+    for (uint32_t i = 0; i < e->count; i++) {
+        at += mvt_random(random, 4) == 0 ? mvt_random(random, 5000) : mvt_random(random, 2);
+        e->time_us[i] = mvt_random(random, 20) == 0 ? at - 3 : at;
+    }
     mvt_ok(mv_index_make(arena, &s->lives, MV_INDEX_ALLOCATED, &s->index, mvt_err()));
     mvt_ok(mv_drawn_all(arena, &s->index, &s->drawn, mvt_err()));
     mvt_ok(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, mvt_err()));

@@ -20,11 +20,6 @@ static run run_of(mvt_heap_opts opts)
     return r;
 }
 
-static mv_levels levels_after(const run *r, uint32_t event)
-{
-    return event == MV_BEFORE ? r->truth.before : r->truth.levels[event];
-}
-
 /* Whether all block sizes of this run are known; a heap in use at the start may leave doubts. */
 static bool is_exact(const run *r)
 {
@@ -44,7 +39,7 @@ static mv_moment moment_of(const run *r, const char *at, mv_window window)
 
 static void expect_levels(const run *r, uint32_t event, mv_levels found)
 {
-    mv_levels truth = levels_after(r, event);
+    mv_levels truth = event == MV_BEFORE ? r->truth.before : r->truth.levels[event];
 
     cr_expect_eq(found.requested, truth.requested, "event %u", event);
     cr_expect_eq(found.reserved, truth.reserved, "event %u", event);
@@ -92,33 +87,29 @@ static uint32_t slow_peak(const run *r, mv_window window, bool reserved)
     return best;
 }
 
-static void check_run(mvt_heap_opts opts)
-{
-    run r = run_of(opts);
-    uint32_t count = r.truth.events;
-    const mv_window windows[] = {
-        {0, count}, {count / 3, count / 2}, {count / 2, count / 2}, {count, count}};
-
-    for (uint32_t i = 0; i <= count; i++) {
-        expect_levels(&r, i - 1, mv_moment_levels(&r.lives, i - 1));
-        expect_levels(&r, i - 1, sum_alive(&r, i - 1));
-    }
-    for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++) {
-        cr_expect_eq(moment_of(&r, "peak", windows[i]).event, slow_peak(&r, windows[i], false));
-        cr_expect_eq(moment_of(&r, "reserved-peak", windows[i]).event,
-                     slow_peak(&r, windows[i], true));
-        cr_expect_eq(moment_of(&r, "end", windows[i]).event, windows[i].end - 1);
-    }
-}
-
 Test(moment, levels_equal_the_sum_of_the_live_rows)
 {
-    for (uint32_t seed = 1; seed <= 24; seed++)
-        check_run((mvt_heap_opts){.seed = seed,
-                                  .calls = 120,
-                                  .unrecorded = seed % 3 == 0 ? 40 : 0,
-                                  .expandable = seed % 4 == 1,
-                                  .drains = seed % 5 == 0});
+    for (uint32_t seed = 1; seed <= 24; seed++) {
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 120,
+                              .unrecorded = seed % 3 == 0 ? 40 : 0,
+                              .expandable = seed % 4 == 1,
+                              .drains = seed % 5 == 0};
+        run r = run_of(opts);
+        uint32_t count = r.truth.events;
+        const mv_window windows[] = {
+            {0, count}, {count / 3, count / 2}, {count / 2, count / 2}, {count, count}};
+        for (uint32_t i = 0; i <= count; i++) {
+            expect_levels(&r, i - 1, mv_moment_levels(&r.lives, i - 1));
+            expect_levels(&r, i - 1, sum_alive(&r, i - 1));
+        }
+        for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++) {
+            cr_expect_eq(moment_of(&r, "peak", windows[i]).event, slow_peak(&r, windows[i], false));
+            cr_expect_eq(moment_of(&r, "reserved-peak", windows[i]).event,
+                         slow_peak(&r, windows[i], true));
+            cr_expect_eq(moment_of(&r, "end", windows[i]).event, windows[i].end - 1);
+        }
+    }
 }
 
 Test(moment, the_peak_equals_that_of_the_totals)

@@ -37,18 +37,6 @@ static void expect_levels(const cJSON *truth, const char *name, const char *pool
     expect_stat(truth, name, key, levels->reserved);
 }
 
-static void expect_complete(const cJSON *truth, const char *name, const mv_totals *totals)
-{
-    expect_levels(truth, name, "all", "peak", &totals->peak.bytes);
-    expect_levels(truth, name, "small_pool", "peak", &totals->kinds[MV_SEGMENT_SMALL].peak.bytes);
-    expect_levels(truth, name, "large_pool", "peak", &totals->kinds[MV_SEGMENT_LARGE].peak.bytes);
-    expect_stat(truth, name, "allocated_bytes.all.allocated", totals->total.allocated);
-    expect_stat(truth, name, "allocated_bytes.all.freed", totals->total.freed);
-    cr_expect(totals->audit.exact, "%s is not exact: %s", name,
-              totals->audit.count ? totals->audit.notes[0] : "no reason");
-    cr_expect_eq(totals->audit.residual, 0, "%s", name);
-}
-
 static uint64_t active_rows(const mv_alloc_lives *allocs)
 {
     uint64_t active = 0;
@@ -56,24 +44,6 @@ static uint64_t active_rows(const mv_alloc_lives *allocs)
     for (uint32_t i = 0; i < allocs->count; i++)
         active += allocs->completed[i] == MV_NEVER;
     return active;
-}
-
-static void expect_truth(const cJSON *truth, const char *name, const mv_lives *lives,
-                         const mv_totals *totals)
-{
-    expect_levels(truth, name, "all", "current", &totals->current.bytes);
-    expect_levels(truth, name, "small_pool", "current",
-                  &totals->kinds[MV_SEGMENT_SMALL].current.bytes);
-    expect_levels(truth, name, "large_pool", "current",
-                  &totals->kinds[MV_SEGMENT_LARGE].current.bytes);
-    expect_stat(truth, name, "allocation.all.current", totals->current.allocations);
-    expect_stat(truth, name, "active.all.current", active_rows(&lives->allocs));
-    if (lives->history == MV_HISTORY_COMPLETE) {
-        expect_complete(truth, name, totals);
-    } else {
-        cr_expect(!totals->audit.exact, "%s", name);
-        cr_expect_gt(totals->audit.count, 0, "%s: no note says why", name);
-    }
 }
 
 static mv_levels sum_pools(const mv_totals *totals)
@@ -110,8 +80,30 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         expect_same_levels(&sum, &totals.current.bytes, name);
         cr_expect_eq(totals.total.allocated - totals.total.freed, totals.current.bytes.allocated,
                      "%s", name);
-        if (truth && device == 0)
-            expect_truth(truth, name, &lives, &totals);
+        if (truth && device == 0) {
+            expect_levels(truth, name, "all", "current", &totals.current.bytes);
+            expect_levels(truth, name, "small_pool", "current",
+                          &totals.kinds[MV_SEGMENT_SMALL].current.bytes);
+            expect_levels(truth, name, "large_pool", "current",
+                          &totals.kinds[MV_SEGMENT_LARGE].current.bytes);
+            expect_stat(truth, name, "allocation.all.current", totals.current.allocations);
+            expect_stat(truth, name, "active.all.current", active_rows(&lives.allocs));
+            if (lives.history == MV_HISTORY_COMPLETE) {
+                expect_levels(truth, name, "all", "peak", &totals.peak.bytes);
+                expect_levels(truth, name, "small_pool", "peak",
+                              &totals.kinds[MV_SEGMENT_SMALL].peak.bytes);
+                expect_levels(truth, name, "large_pool", "peak",
+                              &totals.kinds[MV_SEGMENT_LARGE].peak.bytes);
+                expect_stat(truth, name, "allocated_bytes.all.allocated", totals.total.allocated);
+                expect_stat(truth, name, "allocated_bytes.all.freed", totals.total.freed);
+                cr_expect(totals.audit.exact, "%s is not exact: %s", name,
+                          totals.audit.count ? totals.audit.notes[0] : "no reason");
+                cr_expect_eq(totals.audit.residual, 0, "%s", name);
+            } else {
+                cr_expect(!totals.audit.exact, "%s", name);
+                cr_expect_gt(totals.audit.count, 0, "%s: no note says why", name);
+            }
+        }
     }
 }
 
@@ -144,28 +136,6 @@ Test(totals, real_snapshots_have_pytorchs_own_figures)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* `marks` are memory_allocated() and memory_reserved() after each step: each pair must occur in the
- * series, in that order. Figures from before the first event do not count. */
-static void expect_marks(const cJSON *truth, const char *name, const mv_series *series)
-{
-    const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
-    uint32_t at = 0;
-
-    cr_assert_gt(cJSON_GetArraySize(marks), 3);
-    cJSON_ArrayForEach(mark, marks)
-    {
-        const char *label = cJSON_GetObjectItemCaseSensitive(mark, "label")->valuestring;
-        double allocated = cJSON_GetObjectItemCaseSensitive(mark, "allocated")->valuedouble;
-        double reserved = cJSON_GetObjectItemCaseSensitive(mark, "reserved")->valuedouble;
-        if (strcmp(label, "start") == 0)
-            continue;
-        while (at < series->count && (series->allocated[at] != (uint64_t)allocated ||
-                                      series->reserved[at] != (uint64_t)reserved))
-            at++;
-        cr_expect_lt(at, series->count, "%s: %s is never reached", name, label);
-    }
-}
-
 Test(totals, series_passes_through_every_step_that_was_measured)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "no_leak_warmup",
@@ -178,7 +148,23 @@ Test(totals, series_passes_through_every_step_that_was_measured)
         mv_trace trace = mvt_load(arena, names[i]);
         mv_lives lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
-        expect_marks(truth, names[i], &series);
+        /* `marks` are memory_allocated() and memory_reserved() after each step: each pair must
+         * occur in the series, in that order. Figures from before the first event do not count. */
+        const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
+        uint32_t at = 0;
+        cr_assert_gt(cJSON_GetArraySize(marks), 3);
+        cJSON_ArrayForEach(mark, marks)
+        {
+            const char *label = cJSON_GetObjectItemCaseSensitive(mark, "label")->valuestring;
+            double allocated = cJSON_GetObjectItemCaseSensitive(mark, "allocated")->valuedouble;
+            double reserved = cJSON_GetObjectItemCaseSensitive(mark, "reserved")->valuedouble;
+            if (strcmp(label, "start") == 0)
+                continue;
+            while (at < series.count && (series.allocated[at] != (uint64_t)allocated ||
+                                         series.reserved[at] != (uint64_t)reserved))
+                at++;
+            cr_expect_lt(at, series.count, "%s: %s is never reached", names[i], label);
+        }
     }
 }
 
@@ -190,24 +176,6 @@ static void raise(uint64_t level, uint32_t event, uint64_t *peak, uint32_t *at)
         *peak = level;
         *at = event;
     }
-}
-
-static void expect_peaks(const mvt_heap_truth *truth, const mv_totals *totals, const char *what)
-{
-    mv_peak peak = {truth->before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
-
-    for (uint32_t i = 0; i < truth->events; i++) {
-        const mv_levels *now = &truth->levels[i];
-        raise(now->allocated, i, &peak.bytes.allocated, &peak.allocated_event);
-        raise(now->active, i, &peak.bytes.active, &peak.active_event);
-        raise(now->requested, i, &peak.bytes.requested, &peak.requested_event);
-        raise(now->reserved, i, &peak.bytes.reserved, &peak.reserved_event);
-    }
-    expect_same_levels(&totals->peak.bytes, &peak.bytes, what);
-    cr_expect_eq(totals->peak.allocated_event, peak.allocated_event, "%s", what);
-    cr_expect_eq(totals->peak.active_event, peak.active_event, "%s", what);
-    cr_expect_eq(totals->peak.requested_event, peak.requested_event, "%s", what);
-    cr_expect_eq(totals->peak.reserved_event, peak.reserved_event, "%s", what);
 }
 
 static void check_random(mvt_heap_opts opts)
@@ -223,7 +191,19 @@ static void check_random(mvt_heap_opts opts)
     mvt_ok(mv_totals_find(mvt_arena(t), trace, &lives, &totals, mvt_err()));
     mvt_ok(mv_totals_series(mvt_arena(t), &lives, &series, mvt_err()));
     snprintf(what, sizeof what, "seed %u", opts.seed);
-    expect_peaks(&truth, &totals, what);
+    mv_peak peak = {truth.before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
+    for (uint32_t i = 0; i < truth.events; i++) {
+        const mv_levels *now = &truth.levels[i];
+        raise(now->allocated, i, &peak.bytes.allocated, &peak.allocated_event);
+        raise(now->active, i, &peak.bytes.active, &peak.active_event);
+        raise(now->requested, i, &peak.bytes.requested, &peak.requested_event);
+        raise(now->reserved, i, &peak.bytes.reserved, &peak.reserved_event);
+    }
+    expect_same_levels(&totals.peak.bytes, &peak.bytes, what);
+    cr_expect_eq(totals.peak.allocated_event, peak.allocated_event, "%s", what);
+    cr_expect_eq(totals.peak.active_event, peak.active_event, "%s", what);
+    cr_expect_eq(totals.peak.requested_event, peak.requested_event, "%s", what);
+    cr_expect_eq(totals.peak.reserved_event, peak.reserved_event, "%s", what);
     expect_same_levels(&series.before, &truth.before, what);
     cr_assert_eq(series.count, truth.events);
     for (uint32_t i = 0; i < truth.events; i++) {
@@ -317,42 +297,38 @@ static uint32_t place_to_cut(const mvt_heap_truth *truth, uint32_t at)
     return at;
 }
 
-static void check_skipped(mvt_heap_opts opts)
-{
-    static const mv_action actions[] = {MV_ACTION_ALLOC,          MV_ACTION_FREE_REQUESTED,
-                                        MV_ACTION_FREE_COMPLETED, MV_ACTION_SEGMENT_ALLOC,
-                                        MV_ACTION_SEGMENT_FREE,   MV_ACTION_SEGMENT_MAP,
-                                        MV_ACTION_SEGMENT_UNMAP};
-    mvt_trace *t = mvt_new();
-    mvt_heap_truth truth = mvt_heap_run(t, opts);
-    const mv_trace *trace = mvt_done(t);
-    uint64_t random = opts.seed;
-
-    for (uint32_t set = 0; set < 1u << sizeof actions / sizeof *actions; set++) {
-        uint32_t skip = 0, cut = place_to_cut(&truth, mvt_random(&random, truth.events));
-        char what[64];
-        for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++)
-            skip |= (set >> i & 1) << actions[i];
-        /* if nothing ends in the file, nothing shows that something ended before it */
-        bool has_ends = (set & 6) != 6;
-        for (uint32_t part = 0; part < 1u + has_ends; part++) {
-            mv_trace less = skipped(mvt_arena(t), trace, skip, part ? cut : 0);
-            snprintf(what, sizeof what, "seed %u without set %#x from event %u", opts.seed, set,
-                     part ? cut : 0);
-            expect_bounds(&less, &truth, what);
-        }
-    }
-    mvt_drop(t);
-}
-
 Test(totals, bounds_hold_with_any_events_missing)
 {
-    for (uint32_t seed = 1; seed <= 12; seed++)
-        check_skipped((mvt_heap_opts){.seed = seed,
-                                      .calls = 60,
-                                      .expandable = seed % 3 == 0,
-                                      .max_split = seed % 3 == 1 ? 32 << 20 : 0,
-                                      .drains = seed % 4 == 0});
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 60,
+                              .expandable = seed % 3 == 0,
+                              .max_split = seed % 3 == 1 ? 32 << 20 : 0,
+                              .drains = seed % 4 == 0};
+        static const mv_action actions[] = {MV_ACTION_ALLOC,          MV_ACTION_FREE_REQUESTED,
+                                            MV_ACTION_FREE_COMPLETED, MV_ACTION_SEGMENT_ALLOC,
+                                            MV_ACTION_SEGMENT_FREE,   MV_ACTION_SEGMENT_MAP,
+                                            MV_ACTION_SEGMENT_UNMAP};
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth = mvt_heap_run(t, opts);
+        const mv_trace *trace = mvt_done(t);
+        uint64_t random = opts.seed;
+        for (uint32_t set = 0; set < 1u << sizeof actions / sizeof *actions; set++) {
+            uint32_t skip = 0, cut = place_to_cut(&truth, mvt_random(&random, truth.events));
+            char what[64];
+            for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++)
+                skip |= (set >> i & 1) << actions[i];
+            /* if nothing ends in the file, nothing shows that something ended before it */
+            bool has_ends = (set & 6) != 6;
+            for (uint32_t part = 0; part < 1u + has_ends; part++) {
+                mv_trace less = skipped(mvt_arena(t), trace, skip, part ? cut : 0);
+                snprintf(what, sizeof what, "seed %u without set %#x from event %u", opts.seed, set,
+                         part ? cut : 0);
+                expect_bounds(&less, &truth, what);
+            }
+        }
+        mvt_drop(t);
+    }
 }
 
 /* ---- small traces ------------------------------------------------------------------------ */

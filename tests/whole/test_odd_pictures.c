@@ -165,28 +165,6 @@ static const char *const options[] = {
     "--top 1 --filter 'a size>0' -o x.html",
 };
 
-static void check_picture(const char *b, size_t length, const char *what)
-{
-    bool is_svg =
-        length > 100 && memcmp(b, "<svg ", 5) == 0 && strcmp(b + length - 7, "</svg>\n") == 0;
-    bool is_png = length > 60 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0;
-    bool is_page = length > 100 && memcmp(b, "<!DOCTYPE html>", 15) == 0 &&
-                   strcmp(b + length - 8, "</html>\n") == 0;
-
-    cr_expect(is_svg || is_png || is_page, "%s: no picture", what);
-    cr_expect_lt(length, 5000000, "%s", what);
-}
-
-static void check_nothing(const mvt_run *r, const char *what)
-{
-    const char *end = strchr(r->err, '\n');
-
-    cr_expect_eq(r->status, 1, "%s: %d", what, r->status);
-    cr_expect(strstr(r->err, "nothing to draw"), "%s: %s", what, r->err);
-    cr_expect(end && end[1] == 0, "%s: more than one line: %s", what, r->err);
-    cr_expect_eq(r->out_length, 0);
-}
-
 /* The remaining options of each command, which the next command does not use. */
 static void draw(const char *path, bool is_nothing, const char *name, const char *says)
 {
@@ -199,13 +177,23 @@ static void draw(const char *path, bool is_nothing, const char *name, const char
             char what[200];
             snprintf(what, sizeof what, "%s: %s %s", name, commands[c], options[o]);
             if (is_nothing) {
-                check_nothing(&r, what);
+                const char *end = strchr(r.err, '\n');
+                cr_expect_eq(r.status, 1, "%s: %d", what, r.status);
+                cr_expect(strstr(r.err, "nothing to draw"), "%s: %s", what, r.err);
+                cr_expect(end && end[1] == 0, "%s: more than one line: %s", what, r.err);
+                cr_expect_eq(r.out_length, 0);
                 continue;
             }
             cr_expect_eq(r.status, 0, "%s: %d: %s", what, r.status, r.err);
             picture = mvt_take(strstr(options[o], "x."), &length);
             cr_assert_not_null(picture, "%s: no file", what);
-            check_picture(picture, length, what);
+            bool is_svg = length > 100 && memcmp(picture, "<svg ", 5) == 0 &&
+                          strcmp(picture + length - 7, "</svg>\n") == 0;
+            bool is_png = length > 60 && memcmp(picture, "\x89PNG\r\n\x1a\n", 8) == 0;
+            bool is_page = length > 100 && memcmp(picture, "<!DOCTYPE html>", 15) == 0 &&
+                           strcmp(picture + length - 8, "</html>\n") == 0;
+            cr_expect(is_svg || is_png || is_page, "%s: no picture", what);
+            cr_expect_lt(length, 5000000, "%s", what);
             cr_expect(c + o > 0 || strstr(picture, says), "%s does not say %s", what, says);
         }
 }
