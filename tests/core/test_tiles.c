@@ -58,22 +58,6 @@ static mv_tile_view some_view(const shown *s, uint64_t *random)
     return v;
 }
 
-/* Every tile of a frame equals the literal model, and the exact tiles cover the view up to
- * the stack. */
-static void check_frame(const shown *s, const mv_tile_view *v, const mv_tile_frame *f)
-{
-    cr_assert_eq(f->missing, 0);
-    for (uint32_t i = 0; i < f->count; i++) {
-        const mv_tile_quad *q = &f->quads[i];
-        cr_assert(q->is_exact);
-        cr_assert(q->x >= 0 && q->x + q->w <= (float)v->width && q->w == q->from_w);
-        cr_assert(q->y >= 0 && q->y + q->h <= (float)v->height && q->h == q->from_h);
-        cr_assert(q->x == floorf(q->x) && q->y == floorf(q->y));
-        cr_assert_lt(fabs(q->tile->dx / v->dx - 1), 1e-5);
-        mvt_check_tile(&s->subject, q->tile, s->heights, s->before);
-    }
-}
-
 /* The contents of a pixel of the view, through the quads; MV_NO_ROW: nothing is there. */
 static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
 {
@@ -89,25 +73,6 @@ static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
     return MV_NO_ROW;
 }
 
-/* Pointing at a pixel finds the row that the pixel shows. */
-static void check_points(const shown *s, const mv_tile_view *v, const mv_tile_frame *f,
-                         uint64_t *random)
-{
-    mv_pyramid_reader levels;
-
-    mv_pyramid_reader_init(&levels, s->subject.pyramid);
-    for (int i = 0; i < 40; i++) {
-        uint32_t px = mvt_random(random, v->width), py = mvt_random(random, v->height), want;
-        mv_tile_point p = mv_tile_point_at(v, &levels, px, py);
-        uint64_t offset;
-        want = p.byte == MV_NO_BYTES
-                   ? MV_NO_ROW
-                   : mvt_row_at(&s->index, s->subject.drawn, p.instant, p.byte, &offset);
-        cr_assert_eq(pixel_of(f, px, py), want, "pixel %u, %u", px, py);
-        cr_assert(p.byte == MV_NO_BYTES || (p.low <= p.byte && p.byte <= p.high));
-    }
-}
-
 static void check_views(const mv_lives *lives, uint64_t seed, int views)
 {
     for (int clock = 0; clock < 3; clock++) {
@@ -119,8 +84,32 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
         for (int i = 0; i < views; i++) {
             mv_tile_view v = some_view(&s, &random);
             mv_tile_frame f = mv_tiles_frame(tiles, &v, (uint64_t)i + 1);
-            check_frame(&s, &v, &f);
-            check_points(&s, &v, &f, &random);
+            /* Every tile of a frame equals the literal model, and the exact tiles cover the view
+             * up to the stack. */
+            cr_assert_eq(f.missing, 0);
+            for (uint32_t j = 0; j < f.count; j++) {
+                const mv_tile_quad *q = &f.quads[j];
+                cr_assert(q->is_exact);
+                cr_assert(q->x >= 0 && q->x + q->w <= (float)v.width && q->w == q->from_w);
+                cr_assert(q->y >= 0 && q->y + q->h <= (float)v.height && q->h == q->from_h);
+                cr_assert(q->x == floorf(q->x) && q->y == floorf(q->y));
+                cr_assert_lt(fabs(q->tile->dx / v.dx - 1), 1e-5);
+                mvt_check_tile(&s.subject, q->tile, s.heights, s.before);
+            }
+            /* Pointing at a pixel finds the row that the pixel shows. */
+            mv_pyramid_reader levels;
+            mv_pyramid_reader_init(&levels, s.subject.pyramid);
+            for (int k = 0; k < 40; k++) {
+                uint32_t px = mvt_random(&random, v.width), py = mvt_random(&random, v.height),
+                         want;
+                mv_tile_point p = mv_tile_point_at(&v, &levels, px, py);
+                uint64_t offset;
+                want = p.byte == MV_NO_BYTES
+                           ? MV_NO_ROW
+                           : mvt_row_at(&s.index, s.subject.drawn, p.instant, p.byte, &offset);
+                cr_assert_eq(pixel_of(&f, px, py), want, "pixel %u, %u", px, py);
+                cr_assert(p.byte == MV_NO_BYTES || (p.low <= p.byte && p.byte <= p.high));
+            }
         }
         mv_tiles_close(tiles);
     }

@@ -585,33 +585,6 @@ static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
     }
 }
 
-static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const char *name)
-{
-    slow_term terms[4];
-    uint32_t count = (uint32_t)mvt_random(state, 4), matches = 0;
-    char text[2 * sizeof terms] = "";
-    mv_filter_bits bits;
-
-    for (uint32_t i = 0; i < count; i++) {
-        terms[i] = draw_term(w, state);
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", terms[i].text);
-    }
-    mv_filter filter = read_filter(arena, text);
-    cr_assert_eq(filter.count, count, "%s", text);
-    mvt_ok(mv_filter_allocs(arena, w->trace, w->lives, w->leaks, &filter, &bits, mvt_err()));
-    for (uint32_t row = 0; row < w->lives->allocs.count; row++) {
-        bool is_match = true;
-        for (uint32_t i = 0; i < count; i++)
-            is_match = is_match && slow_holds(w, &terms[i], row) != terms[i].is_negated;
-        cr_assert_eq(mv_filter_has(&bits, row), is_match, "%s: %s: row %u", name, text, row);
-        matches += is_match;
-    }
-    cr_assert_eq(bits.matches, matches);
-    for (uint32_t i = 0; i < count; i++)
-        if (terms[i].kind == MV_FILTER_REGEX)
-            regfree(&terms[i].regex);
-}
-
 static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint32_t rounds,
                     const char *name)
 {
@@ -626,8 +599,30 @@ static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint3
     mvt_ok(mv_leaks_find(arena, trace, &lives, &leaks, mvt_err()));
     mvt_ok(mv_categories_find(arena, trace, &lives, kinds, NULL, &categories, mvt_err()));
     mvt_ok(mv_sites_find(arena, trace, &sites, mvt_err()));
-    for (uint32_t i = 0; i < rounds; i++)
-        compare_one(arena, &w, &state, name);
+    for (uint32_t i = 0; i < rounds; i++) {
+        slow_term terms[4];
+        uint32_t count = (uint32_t)mvt_random(&state, 4), matches = 0;
+        char text[2 * sizeof terms] = "";
+        mv_filter_bits bits;
+        for (uint32_t j = 0; j < count; j++) {
+            terms[j] = draw_term(&w, &state);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", terms[j].text);
+        }
+        mv_filter filter = read_filter(arena, text);
+        cr_assert_eq(filter.count, count, "%s", text);
+        mvt_ok(mv_filter_allocs(arena, w.trace, w.lives, w.leaks, &filter, &bits, mvt_err()));
+        for (uint32_t row = 0; row < w.lives->allocs.count; row++) {
+            bool is_match = true;
+            for (uint32_t j = 0; j < count; j++)
+                is_match = is_match && slow_holds(&w, &terms[j], row) != terms[j].is_negated;
+            cr_assert_eq(mv_filter_has(&bits, row), is_match, "%s: %s: row %u", name, text, row);
+            matches += is_match;
+        }
+        cr_assert_eq(bits.matches, matches);
+        for (uint32_t j = 0; j < count; j++)
+            if (terms[j].kind == MV_FILTER_REGEX)
+                regfree(&terms[j].regex);
+    }
 }
 
 LongTest(filter, random_traces_match_as_the_slow_version)

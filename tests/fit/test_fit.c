@@ -64,23 +64,6 @@ static void give(run *r, uint64_t addr)
     mvt_free(r->t, .addr = addr);
 }
 
-static void put_heap(run *r)
-{
-    const slow_allocator *s = &r->slow;
-
-    for (unsigned i = 0; i < s->count; i++) {
-        const slow_block *b = &s->block[i];
-        if (i == 0 || b->segment != s->block[i - 1].segment) {
-            uint64_t bytes = 0;
-            for (unsigned k = i; k < s->count && s->block[k].segment == b->segment; k++)
-                bytes += s->block[k].size;
-            mvt_segment(r->t, .addr = b->start, .bytes = bytes, .small = b->pool % 2 == 0);
-        }
-        mvt_block(r->t, .bytes = b->size,
-                  .state = b->state == SLOW_USED ? MV_BLOCK_ALLOCATED : MV_BLOCK_INACTIVE);
-    }
-}
-
 /* The bytes of a tensor with factor `n`: several kinds of products. */
 static uint64_t tensor(uint64_t n, uint32_t layer, mv_input size)
 {
@@ -157,7 +140,18 @@ static void record_steps(run *r, uint64_t seed, const mv_input *sizes, uint32_t 
         for (uint32_t k = 0; i == 0 && k < WEIGHTS; k++)
             take(r, 1 + mvt_random(&state, 20000000), "state:adam.py:5");
     }
-    put_heap(r);
+    const slow_allocator *s = &r->slow;
+    for (unsigned j = 0; j < s->count; j++) {
+        const slow_block *b = &s->block[j];
+        if (j == 0 || b->segment != s->block[j - 1].segment) {
+            uint64_t bytes = 0;
+            for (unsigned k = j; k < s->count && s->block[k].segment == b->segment; k++)
+                bytes += s->block[k].size;
+            mvt_segment(r->t, .addr = b->start, .bytes = bytes, .small = b->pool % 2 == 0);
+        }
+        mvt_block(r->t, .bytes = b->size,
+                  .state = b->state == SLOW_USED ? MV_BLOCK_ALLOCATED : MV_BLOCK_INACTIVE);
+    }
     *out = (mv_fit_run){.trace = mvt_done(r->t), .lives = lives, .size = sizes[0]};
     *lives = mvt_lives(mvt_memory(), out->trace, 0);
 }

@@ -35,28 +35,6 @@ static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r
     cr_expect(strstr(advice->text, "replayed"), "%s", advice->text);
 }
 
-/* The built-in set contains each advised setting, in the same order; none is worse than
- * no change. */
-static void expect_agreement(const reports *r, const char *name)
-{
-    const mv_trial *last = NULL;
-
-    for (uint32_t i = 0; i < r->found.advice_count; i++) {
-        const mv_advice *advice = &r->found.advice[i];
-
-        if (!advice->setting)
-            continue;
-        const mv_trial *run = run_of(&r->all, advice->setting);
-        cr_assert(run, "%s: whatif does not try %s", name, advice->setting);
-        cr_expect(mv_trials_helps(&r->all.trials, run), "%s: %s", name, advice->setting);
-        cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
-        cr_assert_gt(r->all.advice_count, 0, "%s: whatif says that nothing helps", name);
-        cr_expect_eq(strstr(advice->text, "within the trace") != NULL,
-                     r->lives.allocs.preexisting > 0, "%s: %s", name, advice->text);
-        last = run;
-    }
-}
-
 static void check_device(const mv_trace *trace, uint32_t device, const char *name)
 {
     mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS};
@@ -80,7 +58,22 @@ static void check_device(const mv_trace *trace, uint32_t device, const char *nam
         cr_assert_eq(mv_whatif_find(mvt_memory(), trace, &r.lives, &r.sites, (mv_whatif_opts){0},
                                     &r.all, &err),
                      MV_OK);
-        expect_agreement(&r, name);
+        /* The built-in set contains each advised setting, in the same order; none is worse than
+         * no change. */
+        const mv_trial *last = NULL;
+        for (uint32_t j = 0; j < r.found.advice_count; j++) {
+            const mv_advice *advice = &r.found.advice[j];
+            if (!advice->setting)
+                continue;
+            const mv_trial *run = run_of(&r.all, advice->setting);
+            cr_assert(run, "%s: whatif does not try %s", name, advice->setting);
+            cr_expect(mv_trials_helps(&r.all.trials, run), "%s: %s", name, advice->setting);
+            cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
+            cr_assert_gt(r.all.advice_count, 0, "%s: whatif says that nothing helps", name);
+            cr_expect_eq(strstr(advice->text, "within the trace") != NULL,
+                         r.lives.allocs.preexisting > 0, "%s: %s", name, advice->text);
+            last = run;
+        }
     }
 }
 

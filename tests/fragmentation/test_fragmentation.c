@@ -187,25 +187,6 @@ Test(fragmentation, json_has_the_base_of_the_excess)
 
 /* ---- sums ---------------------------------------------------------------------------------- */
 
-static void expect_pins_add_up(const mv_fragmentation *f, const char *what)
-{
-    uint64_t stranded = 0, lines = 0;
-
-    for (uint32_t i = 0; i < f->pins.segment_count; i++) {
-        const mv_stranded *s = &f->pins.segments[i];
-        uint64_t pinned = 0;
-        for (uint32_t p = 0; p < s->pins; p++)
-            pinned += f->pins.pins[s->first_pin + p].stranded;
-        cr_expect_eq(pinned, s->stranded, "%s segment %u", what, i);
-        stranded += s->stranded;
-    }
-    for (uint32_t i = 0; i < f->pins.line_count; i++)
-        lines += f->pins.lines[i].stranded;
-    cr_expect_eq(stranded, f->stranded, "%s", what);
-    cr_expect_eq(lines, f->stranded, "%s", what);
-    cr_expect_eq(f->pins.stranded, f->stranded, "%s", what);
-}
-
 static void expect_sums(const mv_fragmentation *f, const char *what)
 {
     mv_heap_sums sum = {0};
@@ -232,7 +213,20 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
     for (uint32_t i = 0; i < MV_REASON_COUNT; i++)
         rows += f->growths.bytes[i];
     cr_expect_eq(growth, rows, "%s: growth", what);
-    expect_pins_add_up(f, what);
+    uint64_t stranded = 0, lines = 0;
+    for (uint32_t j = 0; j < f->pins.segment_count; j++) {
+        const mv_stranded *s = &f->pins.segments[j];
+        uint64_t pinned = 0;
+        for (uint32_t p = 0; p < s->pins; p++)
+            pinned += f->pins.pins[s->first_pin + p].stranded;
+        cr_expect_eq(pinned, s->stranded, "%s segment %u", what, j);
+        stranded += s->stranded;
+    }
+    for (uint32_t j = 0; j < f->pins.line_count; j++)
+        lines += f->pins.lines[j].stranded;
+    cr_expect_eq(stranded, f->stranded, "%s", what);
+    cr_expect_eq(lines, f->stranded, "%s", what);
+    cr_expect_eq(f->pins.stranded, f->stranded, "%s", what);
 }
 
 /* "far more" was printed for 4.00 GiB next to 3.58 GiB: the sentence must fit its figures. */

@@ -138,19 +138,6 @@ static int run(command_line *line, uint64_t memory, char **said)
     return status;
 }
 
-/* Each line begins with "memviz: " and has no control characters for a terminal. */
-static void check_said(const char *said, int status)
-{
-    if (status != MV_EXIT_DONE && !*said)
-        mvt_finding("a failure without a word", "");
-    for (const char *at = said; *at; at += strcspn(at, "\n") + 1)
-        if (strncmp(at, "memviz: ", 8) != 0)
-            mvt_finding("a line of something else", at);
-    for (const char *at = said; *at; at++)
-        if (((uint8_t)*at < ' ' && *at != '\n') || *at == 0x7f)
-            mvt_finding("a control character on standard error", said);
-}
-
 /* Writes the same trace with half of its events, for pictures of a difference. */
 static bool put_other(mv_span bytes)
 {
@@ -225,7 +212,15 @@ static void draw(mv_span bytes, uint64_t *random)
         add(&line, OTHER);
     add(&line, NAME);
     int status = run(&line, memory_of(random), &said);
-    check_said(said, status);
+    /* Each line begins with "memviz: " and has no control characters for a terminal. */
+    if (status != MV_EXIT_DONE && !*said)
+        mvt_finding("a failure without a word", "");
+    for (const char *at = said; *at; at += strcspn(at, "\n") + 1)
+        if (strncmp(at, "memviz: ", 8) != 0)
+            mvt_finding("a line of something else", at);
+    for (const char *at = said; *at; at++)
+        if (((uint8_t)*at < ' ' && *at != '\n') || *at == 0x7f)
+            mvt_finding("a control character on standard error", said);
     free(said);
     mvt_check_written(output, status == MV_EXIT_DONE);
     mv_span report = mvt_folder_take("report");

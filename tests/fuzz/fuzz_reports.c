@@ -225,46 +225,6 @@ static void check_summary(void)
     free((void *)(uintptr_t)second.data);
 }
 
-static void write_one(mv_kept_files *kept, const mv_trace *trace, unsigned which)
-{
-    const char *words = writings[which].words;
-
-    mvt_memory_tidy();
-    mvt_ran ran = run(kept, "%s", words);
-    if (ran.status != MV_EXIT_DONE) {
-        if (mvt_memory_tidy() != 0)
-            mvt_stop("a file was left");
-        return;
-    }
-    switch (writings[which].is) {
-    case FOLDED:
-        mvt_check_folded(ran.out);
-        break;
-    case SHEET:
-        mvt_check_csv(words, ran.out);
-        break;
-    case JSON:
-        cJSON_Delete(mvt_check_json(words, ran.out));
-        break;
-    case PERFETTO:
-        mvt_check_protobuf(words, ran.out);
-        break;
-    case DATABASE:
-        mvt_check_sqlite(ran.out);
-        break;
-    case SAME:
-        compare(kept, "dump --calls in", "dump --calls out.bin");
-        break;
-    case SAME_PLAIN:
-        if (fits_plain(trace))
-            compare(kept, "dump in", "dump out.msgpack");
-        break;
-    case SUMMARY:
-        check_summary();
-        break;
-    }
-}
-
 /* ---- one input --------------------------------------------------------------------------- */
 
 static void run_some(mv_kept_files *kept, const mv_trace *trace, uint64_t hash)
@@ -276,8 +236,44 @@ static void run_some(mv_kept_files *kept, const mv_trace *trace, uint64_t hash)
     count = count < MOST_REPORTS ? count : MOST_REPORTS;
     for (uint64_t i = 0; i < count; i++)
         report(kept, reports[(hash + i * STRIDE) % REPORTS], (hash >> 16) + i);
-    for (uint64_t i = 0; i < (count + 1) / 2; i++)
-        write_one(kept, trace, (unsigned)(((hash >> 32) + i * STRIDE) % WRITINGS));
+    for (uint64_t i = 0; i < (count + 1) / 2; i++) {
+        unsigned which = (unsigned)(((hash >> 32) + i * STRIDE) % WRITINGS);
+        const char *words = writings[which].words;
+        mvt_memory_tidy();
+        mvt_ran ran = run(kept, "%s", words);
+        if (ran.status != MV_EXIT_DONE) {
+            if (mvt_memory_tidy() != 0)
+                mvt_stop("a file was left");
+            continue;
+        }
+        switch (writings[which].is) {
+        case FOLDED:
+            mvt_check_folded(ran.out);
+            break;
+        case SHEET:
+            mvt_check_csv(words, ran.out);
+            break;
+        case JSON:
+            cJSON_Delete(mvt_check_json(words, ran.out));
+            break;
+        case PERFETTO:
+            mvt_check_protobuf(words, ran.out);
+            break;
+        case DATABASE:
+            mvt_check_sqlite(ran.out);
+            break;
+        case SAME:
+            compare(kept, "dump --calls in", "dump --calls out.bin");
+            break;
+        case SAME_PLAIN:
+            if (fits_plain(trace))
+                compare(kept, "dump in", "dump out.msgpack");
+            break;
+        case SUMMARY:
+            check_summary();
+            break;
+        }
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -204,28 +204,6 @@ static bool is_here(const char *host)
     return false;
 }
 
-/* A body that is a part of a file: of the served file, or of its container. */
-static void check_part(const mv_serve_answer *answer)
-{
-    bool is_original = false;
-    uint8_t *part = malloc(answer->count + 1);
-    struct stat st;
-
-    for (uint32_t i = 0; i < answer->headers; i++)
-        is_original |= strcmp(answer->header[i].name, "Content-Disposition") == 0;
-    if (!part || fstat(answer->fd, &st) != 0 || answer->first > (uint64_t)st.st_size ||
-        answer->count > (uint64_t)st.st_size - answer->first ||
-        pread(answer->fd, part, answer->count, (off_t)answer->first) != (ssize_t)answer->count)
-        mvt_stop("a part that the file does not have");
-    if (is_original && (st.st_size != (off_t)served.first.length ||
-                        memcmp(part, served.first.data + answer->first, answer->count) != 0))
-        mvt_stop("another file than the one that is served");
-    if (!is_original && answer->first == 0 && answer->count >= 4 &&
-        memcmp(part, MV_WIRE_MAGIC, 4) != 0)
-        mvt_stop("no container");
-    free(part);
-}
-
 static void ask_once(const char *text)
 {
     char method[16] = "", path[512] = "", host[256], range[256], if_range[256], origin[256];
@@ -254,7 +232,23 @@ static void ask_once(const char *text)
     if (answer.type && strstr(answer.type, "json"))
         cJSON_Delete(mvt_check_json("list", answer.bytes));
     if (answer.fd >= 0) {
-        check_part(&answer);
+        /* A body that is a part of a file: of the served file, or of its container. */
+        bool is_original = false;
+        uint8_t *part = malloc(answer.count + 1);
+        struct stat st;
+        for (uint32_t j = 0; j < answer.headers; j++)
+            is_original |= strcmp(answer.header[j].name, "Content-Disposition") == 0;
+        if (!part || fstat(answer.fd, &st) != 0 || answer.first > (uint64_t)st.st_size ||
+            answer.count > (uint64_t)st.st_size - answer.first ||
+            pread(answer.fd, part, answer.count, (off_t)answer.first) != (ssize_t)answer.count)
+            mvt_stop("a part that the file does not have");
+        if (is_original && (st.st_size != (off_t)served.first.length ||
+                            memcmp(part, served.first.data + answer.first, answer.count) != 0))
+            mvt_stop("another file than the one that is served");
+        if (!is_original && answer.first == 0 && answer.count >= 4 &&
+            memcmp(part, MV_WIRE_MAGIC, 4) != 0)
+            mvt_stop("no container");
+        free(part);
         close(answer.fd);
     }
     if (answer.is_own)

@@ -38,18 +38,6 @@ static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])
     return length > 0 && length <= 64 ? (uint64_t)length : 0;
 }
 
-static void check_answers(const mv_symbols *found, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (found->first[i] >= found->first[i + 1])
-            mvt_stop("query %u has no frame", i);
-        for (uint32_t k = found->first[i]; k < found->first[i + 1]; k++)
-            if (!found->function[k] || strlen(found->function[k]) > MOST_NAME ||
-                (found->line[k] != MV_NO_LINE && (found->line[k] <= 0 || !found->file[k])))
-                mvt_stop("frame %u of query %u", k, i);
-    }
-}
-
 static void look_up(const uint8_t *data, size_t size)
 {
     mv_budget budget = {.limit = 64 << 20};
@@ -68,9 +56,16 @@ static void look_up(const uint8_t *data, size_t size)
     queries[QUERIES - 1].address = UINT64_MAX;
     queries[QUERIES - 2].module = MV_NO_ROW;
     mv_arena_init(&arena, &budget);
-    if (mv_symbols_resolve(&arena, &module, 1, queries, QUERIES, &found, &err) == MV_OK)
-        check_answers(&found, QUERIES);
-    else if (err.code != MV_NOMEM && err.code != MV_LIMIT)
+    if (mv_symbols_resolve(&arena, &module, 1, queries, QUERIES, &found, &err) == MV_OK) {
+        for (uint32_t j = 0; j < QUERIES; j++) {
+            if (found.first[j] >= found.first[j + 1])
+                mvt_stop("query %u has no frame", j);
+            for (uint32_t k = found.first[j]; k < found.first[j + 1]; k++)
+                if (!found.function[k] || strlen(found.function[k]) > MOST_NAME ||
+                    (found.line[k] != MV_NO_LINE && (found.line[k] <= 0 || !found.file[k])))
+                    mvt_stop("frame %u of query %u", k, j);
+        }
+    } else if (err.code != MV_NOMEM && err.code != MV_LIMIT)
         mvt_stop("symbols fail: %s", err.detail);
     mv_arena_release(&arena);
     if (budget.used != 0)

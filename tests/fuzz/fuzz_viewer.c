@@ -577,13 +577,6 @@ static void run_words(world *w)
     free(text);
 }
 
-static void run_steps(world *w)
-{
-    settle(w);
-    for (int i = 0; i < MOST_STEPS && w->at < w->end; i++)
-        steps[take(w) % STEPS](w);
-}
-
 static void run(world *w)
 {
     uint8_t flags;
@@ -625,8 +618,11 @@ static void run(world *w)
         }
         if (flags & WORDS)
             run_words(w);
-        else
-            run_steps(w);
+        else {
+            settle(w);
+            for (int j = 0; j < MOST_STEPS && w->at < w->end; j++)
+                steps[take(w) % STEPS](w);
+        }
         do_rest(w);
     }
     mv_view_close(w->view);

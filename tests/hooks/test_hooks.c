@@ -84,15 +84,6 @@ static const struct {
 #undef ACTION
 };
 
-static unsigned action_named(const char *name)
-{
-    unsigned i = 0;
-
-    while (i < MV_API_ACTION_COUNT - 1 && strcmp(actions[i].name, name) != 0)
-        i++;
-    return i;
-}
-
 /* Each row was called once, and was recorded once under its own name. */
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
@@ -102,7 +93,10 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[128];
         unsigned wanted = has_runtime || !(rows[i].flags & MV_RUNTIME);
-        unsigned action = action_named(rows[i].action);
+        unsigned j = 0;
+        while (j < MV_API_ACTION_COUNT - 1 && strcmp(actions[j].name, rows[i].action) != 0)
+            j++;
+        unsigned action = j;
         snprintf(line, sizeof line, "call %s %s ", rows[i].name, actions[action].text);
         /* A call that frees memory is numbered before it begins, all other calls after they end. */
         bool gives = mv_api_gives(actions[action].number);

@@ -3,23 +3,19 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-static void use(mvt_trace *t, uint32_t device)
-{
-    uint64_t base = (uint64_t)(device + 1) << 32;
-
-    mvt_segment_alloc(t, .device = device, .addr = base, .bytes = 20 << 20);
-    for (uint64_t i = 0; i < 8; i++)
-        mvt_alloc(t, .device = device, .addr = base + (i << 21), .bytes = 2 << 20,
-                  .stack = "keep:train.py:7");
-}
-
 /* Eight devices; the last `used` of them are used. */
 static const char *write_trace(uint32_t used)
 {
     mvt_trace *t = mvt_new();
 
-    for (uint32_t i = 0; i < used; i++)
-        use(t, 7 - i);
+    for (uint32_t i = 0; i < used; i++) {
+        uint32_t device = 7 - i;
+        uint64_t base = (uint64_t)(device + 1) << 32;
+        mvt_segment_alloc(t, .device = device, .addr = base, .bytes = 20 << 20);
+        for (uint64_t j = 0; j < 8; j++)
+            mvt_alloc(t, .device = device, .addr = base + (j << 21), .bytes = 2 << 20,
+                      .stack = "keep:train.py:7");
+    }
     return mvt_temp_file(mvt_snapshot_bytes(t));
 }
 

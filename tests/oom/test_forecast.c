@@ -19,34 +19,30 @@ static void alloc(mvt_trace *t, uint32_t slot, uint64_t mib, const char *stack)
     mvt_alloc(t, .addr = 0x100000000 + slot * 0x10000000ull, .bytes = mib * MIB, .stack = stack);
 }
 
-static void make_step(mvt_trace *t, step s)
-{
-    static const char *const stacks[] = {"read:a.py:1",   "square:a.py:2", "grow:a.py:3",
-                                         "square:a.py:4", "back:a.py:5",   "step:a.py:6"};
-    uint64_t sizes[] = {s.input, s.input * s.input, 2 * s.input, s.input * s.input, 7, 14};
-
-    for (uint32_t i = 0; i < 6 && i < s.stop; i++) {
-        if (i == 5)
-            mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
-        alloc(t, i + 1, sizes[i], stacks[i]);
-    }
-    if (s.stop < 6)
-        return;
-    mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
-    for (uint32_t i = 0; i < 6; i++) {
-        uint32_t slot = i + 1;
-        mvt_free(t, .addr = 0x100000000 + slot * 0x10000000ull);
-    }
-}
-
 static mvt_trace *make_run(const uint64_t *inputs, uint32_t count, uint32_t stop)
 {
     mvt_trace *t = mvt_new();
 
     mvt_segment_alloc(t, .addr = 0x100000000, .bytes = 0x80000000);
     alloc(t, 0, 7, "weight:a.py:9");
-    for (uint32_t i = 0; i < count; i++)
-        make_step(t, (step){inputs[i], i + 1 < count ? 6 : stop});
+    for (uint32_t i = 0; i < count; i++) {
+        step s = {inputs[i], i + 1 < count ? 6 : stop};
+        static const char *const stacks[] = {"read:a.py:1",   "square:a.py:2", "grow:a.py:3",
+                                             "square:a.py:4", "back:a.py:5",   "step:a.py:6"};
+        uint64_t sizes[] = {s.input, s.input * s.input, 2 * s.input, s.input * s.input, 7, 14};
+        for (uint32_t j = 0; j < 6 && j < s.stop; j++) {
+            if (j == 5)
+                mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+            alloc(t, j + 1, sizes[j], stacks[j]);
+        }
+        if (s.stop < 6)
+            continue;
+        mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
+        for (uint32_t j = 0; j < 6; j++) {
+            uint32_t slot = j + 1;
+            mvt_free(t, .addr = 0x100000000 + slot * 0x10000000ull);
+        }
+    }
     return t;
 }
 

@@ -227,32 +227,6 @@ LongTest(oom_truth, without_the_beginning_no_verdict_is_wrong)
     cr_expect_gt(known, cuts * 7 / 10, "%u of %u", known, cuts);
 }
 
-/* Sufficient holes in a recording that begins late, of a run that is still growing. The state of an
- * optimizer in the initial heap shows that a step came before: by its range, or not. */
-static const mv_oom *late_holes(const char *before, int64_t stepped_us)
-{
-    mvt_trace *t = mvt_new();
-    loaded *l = mv_push_struct(mvt_memory(), loaded);
-
-    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
-    mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = before);
-    for (uint64_t i = 1; i < 9; i++) {
-        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB);
-        mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 34 * MIB,
-                  .stack = "keep:a.py:1");
-    }
-    mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB, .time_us = 5000000);
-    if (stepped_us) {
-        mvt_annotate(t, "Optimizer.step#AdamW.step", true, 1);
-        mvt_annotate(t, "Optimizer.step#AdamW.step", false, stepped_us);
-    }
-    mvt_final_heap(t);
-    l->trace = *mvt_done(t);
-    mvt_drop_first(mvt_memory(), &l->trace, 2);
-    evaluate(l);
-    return &l->found.ooms[0];
-}
-
 Test(oom_truth, growth_decides_only_without_an_earlier_step)
 {
     static const struct {
@@ -267,7 +241,28 @@ Test(oom_truth, growth_decides_only_without_an_earlier_step)
     };
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const mv_oom *o = late_holes(cases[i].before, cases[i].stepped_us);
+        /* Sufficient holes in a recording that begins late, of a run that is still growing. The
+         * state of an optimizer in the initial heap shows that a step came before: by its range, or
+         * not. */
+        mvt_trace *t = mvt_new();
+        loaded *l = mv_push_struct(mvt_memory(), loaded);
+        mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
+        mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = cases[i].before);
+        for (uint64_t j = 1; j < 9; j++) {
+            mvt_segment_alloc(t, .addr = 0x40000000 + j * 0x10000000ull, .bytes = 64 * MIB);
+            mvt_alloc(t, .addr = 0x40000000 + j * 0x10000000ull, .bytes = 34 * MIB,
+                      .stack = "keep:a.py:1");
+        }
+        mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB, .time_us = 5000000);
+        if (cases[i].stepped_us) {
+            mvt_annotate(t, "Optimizer.step#AdamW.step", true, 1);
+            mvt_annotate(t, "Optimizer.step#AdamW.step", false, cases[i].stepped_us);
+        }
+        mvt_final_heap(t);
+        l->trace = *mvt_done(t);
+        mvt_drop_first(mvt_memory(), &l->trace, 2);
+        evaluate(l);
+        const mv_oom *o = &l->found.ooms[0];
         cr_expect_eq(o->suspect, MV_OOM_FRAGMENTATION);
         cr_expect_eq(o->verdict, cases[i].verdict, "%u: %s", i, o->why);
         cr_expect(o->verdict == MV_OOM_CAPACITY || strstr(o->why, "unknown"), "%s", o->why);

@@ -148,39 +148,6 @@ Test(findings, memory_that_waits_for_streams_is_a_note)
 
 /* ---- places ------------------------------------------------------------------------------ */
 
-/* The pinned block lives at the moment, is visible in the window, and the search finds it. */
-static void check_place(const bench *b, uint32_t row, const char *name)
-{
-    const mv_finding *f = &b->found.rows[row];
-    const mv_finding_place *place = &b->places[row];
-    mv_filter_bits bits;
-    mv_filter filter;
-    char why[MV_FILTER_WHY];
-
-    cr_expect(*f->title && *f->what, "%s", name);
-    cr_expect_lt(strlen(place->search), MV_SEARCH_TEXT);
-    if (!f->has_place) {
-        cr_expect_eq(place->alloc, MV_NO_ROW);
-        return;
-    }
-    if (b->device->lives.events.count)
-        cr_expect_lt(place->from, place->to);
-    cr_expect_leq(place->to, b->device->lives.events.count);
-    cr_expect(f->event == MV_BEFORE || f->event < b->device->lives.events.count);
-    if (place->alloc == MV_NO_ROW)
-        return;
-    cr_expect(mv_index_is_alive(&b->device->index, place->alloc, f->event), "%s: %s", name,
-              f->title);
-    if (!*place->search)
-        return;
-    cr_assert(mv_filter_read(mvt_memory(), place->search, &filter, why), "%s: %s: %s", name,
-              place->search, why);
-    mvt_ok(mv_filter_allocs(mvt_memory(), &b->document->trace, &b->device->lives, &b->device->leaks,
-                            &filter, &bits, mvt_err()));
-    cr_expect(mv_filter_has(&bits, place->alloc), "%s: \"%s\" does not find what %s pins", name,
-              place->search, f->title);
-}
-
 static void check_view(mv_view *view, const char *name)
 {
     bench b = {.view = view};
@@ -195,7 +162,35 @@ static void check_view(mv_view *view, const char *name)
         uint32_t rank = is_waste ? MV_FINDING_LEAK : kind;
         cr_expect_geq(rank, before, "%s: the most alarming first", name);
         before = rank;
-        check_place(&b, i, name);
+        /* The pinned block lives at the moment, is visible in the window, and the search finds
+         * it. */
+        const mv_finding *f = &b.found.rows[i];
+        const mv_finding_place *place = &b.places[i];
+        mv_filter_bits bits;
+        mv_filter filter;
+        char why[MV_FILTER_WHY];
+        cr_expect(*f->title && *f->what, "%s", name);
+        cr_expect_lt(strlen(place->search), MV_SEARCH_TEXT);
+        if (!f->has_place) {
+            cr_expect_eq(place->alloc, MV_NO_ROW);
+            continue;
+        }
+        if (b.device->lives.events.count)
+            cr_expect_lt(place->from, place->to);
+        cr_expect_leq(place->to, b.device->lives.events.count);
+        cr_expect(f->event == MV_BEFORE || f->event < b.device->lives.events.count);
+        if (place->alloc == MV_NO_ROW)
+            continue;
+        cr_expect(mv_index_is_alive(&b.device->index, place->alloc, f->event), "%s: %s", name,
+                  f->title);
+        if (!*place->search)
+            continue;
+        cr_assert(mv_filter_read(mvt_memory(), place->search, &filter, why), "%s: %s: %s", name,
+                  place->search, why);
+        mvt_ok(mv_filter_allocs(mvt_memory(), &b.document->trace, &b.device->lives,
+                                &b.device->leaks, &filter, &bits, mvt_err()));
+        cr_expect(mv_filter_has(&bits, place->alloc), "%s: \"%s\" does not find what %s pins", name,
+                  place->search, f->title);
     }
 }
 

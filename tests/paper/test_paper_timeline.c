@@ -381,18 +381,6 @@ LongTest(paper_timeline, pictures_of_every_snapshot_are_legible)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* Figures are never cut: they move to another line instead. */
-static void check_figures(const mv_scene *scene, const char *name)
-{
-    const mv_theme *theme = mv_theme_of(false);
-
-    for (uint32_t i = 0; i < scene->shape_count; i++) {
-        const mv_shape *s = &scene->shapes[i];
-        if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
-            cr_expect_not(strstr(s->text, "\xe2\x80\xa6"), "%s: %s", name, s->text);
-    }
-}
-
 static void check_narrow(const mv_trace *trace, const char *name)
 {
     const mv_paper_kind *kinds[] = {&mv_paper_timeline, &mv_paper_segments};
@@ -404,7 +392,14 @@ static void check_narrow(const mv_trace *trace, const char *name)
         mvt_ok(mv_paper_find(mvt_memory(), trace, &lives, kinds[i], &opts, &paper, mvt_err()));
         mvt_scene_check_inside(&paper.scene, name);
         mvt_scene_check_texts(&paper.scene, name);
-        check_figures(&paper.scene, name);
+        /* Figures are never cut: they move to another line instead. */
+        const mv_scene *scene = &paper.scene;
+        const mv_theme *theme = mv_theme_of(false);
+        for (uint32_t j = 0; j < scene->shape_count; j++) {
+            const mv_shape *s = &scene->shapes[j];
+            if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
+                cr_expect_not(strstr(s->text, "\xe2\x80\xa6"), "%s: %s", name, s->text);
+        }
     }
 }
 

@@ -43,29 +43,6 @@ static uint64_t slow_bytes(const run *r, const mv_line *line, uint32_t event)
     return bytes;
 }
 
-static void check_line(const run *r, const mv_line *line)
-{
-    uint32_t before = r->window.first - 1, peak_event = before;
-    uint64_t peak = slow_bytes(r, line, before), total = 0;
-
-    for (uint32_t e = r->window.first; e < r->window.end; e++)
-        if (slow_bytes(r, line, e) > peak) {
-            peak = slow_bytes(r, line, e);
-            peak_event = e;
-        }
-    for (uint32_t i = 0; i < r->lives.allocs.count; i++) {
-        uint32_t birth = r->lives.allocs.birth[i];
-        if (birth >= r->window.first && birth < r->window.end && is_of(r, i, line))
-            total += r->lives.allocs.block[i];
-    }
-    cr_expect_eq(line->peak, peak);
-    cr_expect_eq(line->peak_event, peak_event);
-    cr_expect_eq(line->total, total);
-    cr_expect_eq(line->start, slow_bytes(r, line, before));
-    cr_expect_eq(line->live, slow_bytes(r, line, r->window.end - 1));
-    cr_expect_eq(line->start + line->total - line->freed, line->live);
-}
-
 /* Several lines, an empty stack and no stack. */
 static mvt_trace *random_lines(uint64_t random)
 {
@@ -95,7 +72,25 @@ Test(lines, lines_equal_a_count_line_by_line_on_random_traces)
 
         cr_expect_geq(r.found.count, 4);
         for (uint32_t i = 0; i < r.found.count; i++) {
-            check_line(&r, &r.found.lines[i]);
+            const mv_line *line = &r.found.lines[i];
+            uint32_t before = r.window.first - 1, peak_event = before;
+            uint64_t peak = slow_bytes(&r, line, before), total = 0;
+            for (uint32_t e = r.window.first; e < r.window.end; e++)
+                if (slow_bytes(&r, line, e) > peak) {
+                    peak = slow_bytes(&r, line, e);
+                    peak_event = e;
+                }
+            for (uint32_t j = 0; j < r.lives.allocs.count; j++) {
+                uint32_t birth = r.lives.allocs.birth[j];
+                if (birth >= r.window.first && birth < r.window.end && is_of(&r, j, line))
+                    total += r.lives.allocs.block[j];
+            }
+            cr_expect_eq(line->peak, peak);
+            cr_expect_eq(line->peak_event, peak_event);
+            cr_expect_eq(line->total, total);
+            cr_expect_eq(line->start, slow_bytes(&r, line, before));
+            cr_expect_eq(line->live, slow_bytes(&r, line, r.window.end - 1));
+            cr_expect_eq(line->start + line->total - line->freed, line->live);
             cr_expect(i == 0 || r.found.lines[i].peak <= r.found.lines[i - 1].peak);
         }
     }

@@ -55,27 +55,6 @@ static void check_envelope(const mv_envelopes *e, const mv_lives *lives, uint32_
     cr_assert_gt(e->envelopes[at].high, 0);
 }
 
-/* Each named pool is in its own envelope, all others are in the last one. */
-static void check_groups(const mv_envelopes *e, const mv_lives *lives, uint32_t most)
-{
-    uint32_t pools = 0;
-
-    cr_assert_leq(e->count, most);
-    for (uint32_t i = 0; i < e->count; i++) {
-        pools += e->envelopes[i].pools;
-        cr_assert(e->envelopes[i].pools == 1 || i + 1 == e->count);
-    }
-    cr_assert_leq(pools, POOLS + 1);
-    for (uint32_t i = 0; i < lives->segments.count; i++) {
-        uint32_t at = e->of_segment[i], pool = lives->segments.pool[i].row;
-        if (at == MV_NO_ROW)
-            continue;
-        for (uint32_t other = 0; other < e->count; other++)
-            if (e->envelopes[other].pools == 1 && e->envelopes[other].pool.row == pool)
-                cr_assert_eq(at, other);
-    }
-}
-
 static void compare(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
@@ -105,7 +84,22 @@ static void compare(mvt_heap_opts opts)
         for (uint32_t most = 1; most < POOLS + 3; most++) {
             mvt_ok(mv_envelopes_lay(arena, &trace, &lives, windows[w][0], windows[w][1], most, &e,
                                     mvt_err()));
-            check_groups(&e, &lives, most);
+            /* Each named pool is in its own envelope, all others are in the last one. */
+            uint32_t pools = 0;
+            cr_assert_leq(e.count, most);
+            for (uint32_t j = 0; j < e.count; j++) {
+                pools += e.envelopes[j].pools;
+                cr_assert(e.envelopes[j].pools == 1 || j + 1 == e.count);
+            }
+            cr_assert_leq(pools, POOLS + 1);
+            for (uint32_t j = 0; j < lives.segments.count; j++) {
+                uint32_t at = e.of_segment[j], pool = lives.segments.pool[j].row;
+                if (at == MV_NO_ROW)
+                    continue;
+                for (uint32_t other = 0; other < e.count; other++)
+                    if (e.envelopes[other].pools == 1 && e.envelopes[other].pool.row == pool)
+                        cr_assert_eq(at, other);
+            }
             for (uint32_t i = 0; i < e.count; i++)
                 check_envelope(&e, &lives, i, windows[w][0], windows[w][1]);
         }

@@ -102,20 +102,6 @@ static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t 
     return sum;
 }
 
-/* Whether the site of an element holds the share that it claims. */
-static void check_site(const heap *h, const mv_element *e, uint32_t from)
-{
-    bool others = false;
-
-    for (uint32_t i = e->first; i < e->first + e->count; i++) {
-        if (h->lives.allocs.freed[i] < from)
-            continue;
-        others = others || e->site != h->site_of[i];
-    }
-    cr_assert(!e->is_one_site || !others);
-    cr_assert(!e->is_one_site || !e->is_mixed);
-}
-
 static void check_samples(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
 {
     for (uint32_t c = 0; c < l->column_count; c++) {
@@ -128,7 +114,15 @@ static void check_samples(const heap *h, const mv_layout *l, const mv_layout_opt
         const mv_element *e = &l->elements[i];
         uint32_t at = e->samples;
         uint64_t highest = 0;
-        check_site(h, e, opts->from);
+        /* Whether the site of an element holds the share that it claims. */
+        bool others = false;
+        for (uint32_t j = e->first; j < e->first + e->count; j++) {
+            if (h->lives.allocs.freed[j] < opts->from)
+                continue;
+            others = others || e->site != h->site_of[j];
+        }
+        cr_assert(!e->is_one_site || !others);
+        cr_assert(!e->is_one_site || !e->is_mixed);
         for (uint32_t c = 0; c < l->column_count; c++) {
             uint64_t bytes = sum_alive(h, e->first, e->first + e->count, l->instant[c]);
             if (bytes < opts->visible)

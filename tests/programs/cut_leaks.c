@@ -38,32 +38,6 @@ static void print_row(const char *file, uint32_t device, const mvt_leak_cuts *c,
     s->rising += c->rising;
 }
 
-static void evaluate_file(const char *path, bool all, sums *s)
-{
-    mv_budget budget = {.limit = (uint64_t)16 << 30};
-    const char *name = strrchr(path, '/');
-    mv_read_opts opts = {0};
-    mv_err err = {0};
-    mv_arena arena;
-    mv_trace trace;
-
-    mv_arena_init(&arena, &budget);
-    if (mv_trace_read(&arena, path, &opts, &trace, &err) == MV_OK)
-        for (uint32_t d = 0; d < mv_trace_devices(&trace) && err.code == MV_OK; d++) {
-            mvt_leak_cuts cuts;
-
-            if (mv_trace_events(&trace, d).count > 0 &&
-                mvt_leak_cuts_find(&budget, &trace, d, CUTS, all ? stdout : NULL, &cuts, &err) ==
-                    MV_OK)
-                print_row(name ? name + 1 : path, d, &cuts, s);
-        }
-    if (err.code != MV_OK) {
-        fprintf(stderr, "%s: %s: %s\n", path, mv_code_text(err.code), err.detail);
-        s->failed++;
-    }
-    mv_arena_release(&arena);
-}
-
 int main(int argc, char **argv)
 {
     bool all = argc > 1 && strcmp(argv[1], "-v") == 0;
@@ -73,8 +47,29 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: cut_leaks [-v] FILE...\n");
         return 2;
     }
-    for (int i = 1 + all; i < argc; i++)
-        evaluate_file(argv[i], all, &s);
+    for (int i = 1 + all; i < argc; i++) {
+        const char *path = argv[i];
+        mv_budget budget = {.limit = (uint64_t)16 << 30};
+        const char *name = strrchr(path, '/');
+        mv_read_opts opts = {0};
+        mv_err err = {0};
+        mv_arena arena;
+        mv_trace trace;
+        mv_arena_init(&arena, &budget);
+        if (mv_trace_read(&arena, path, &opts, &trace, &err) == MV_OK)
+            for (uint32_t d = 0; d < mv_trace_devices(&trace) && err.code == MV_OK; d++) {
+                mvt_leak_cuts cuts;
+                if (mv_trace_events(&trace, d).count > 0 &&
+                    mvt_leak_cuts_find(&budget, &trace, d, CUTS, all ? stdout : NULL, &cuts,
+                                       &err) == MV_OK)
+                    print_row(name ? name + 1 : path, d, &cuts, &s);
+            }
+        if (err.code != MV_OK) {
+            fprintf(stderr, "%s: %s: %s\n", path, mv_code_text(err.code), err.detail);
+            s.failed++;
+        }
+        mv_arena_release(&arena);
+    }
     printf("%u devices, %u cuts: %u false alarms, %u clean though the floor rises; of %u cuts "
            "where a leak is due, %u without it "
            "and %u with another line first\n",

@@ -163,17 +163,6 @@ static int await(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void take_said(char *said)
-{
-    char path[TEXT];
-
-    snprintf(path, sizeof path, "%s/err", folder);
-    int fd = open(path, O_RDONLY);
-    ssize_t got = fd < 0 ? 0 : read(fd, said, TEXT - 1);
-    said[got < 0 ? 0 : got] = 0;
-    close(fd);
-}
-
 /* False in the child, which runs main() next. */
 static bool run_once(long n, outcome *result)
 {
@@ -201,7 +190,12 @@ static bool run_once(long n, outcome *result)
     result->hits = atomic_load(&fault.counts->hits);
     result->of_output = atomic_load(&fault.counts->of_output) != 0;
     walk_run(result->files);
-    take_said(result->said);
+    char path[TEXT];
+    snprintf(path, sizeof path, "%s/err", folder);
+    int fd = open(path, O_RDONLY);
+    ssize_t got = fd < 0 ? 0 : read(fd, result->said, TEXT - 1);
+    result->said[got < 0 ? 0 : got] = 0;
+    close(fd);
     int at = open(folder, O_RDONLY | O_DIRECTORY);
     digest(at, "out", result->out, sizeof result->out);
     close(at);

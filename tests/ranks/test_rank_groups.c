@@ -158,17 +158,6 @@ static uint32_t stage_of(const job *j, uint32_t number)
     return number / grid.inner % j->plan.stages;
 }
 
-static void add_noise(job *j, mv_summary *rank)
-{
-    mv_summary_site *site = copy_sites(rank);
-
-    for (uint32_t i = 0; i < rank->sites; i++)
-        site[i].peak_bytes += mvt_random(&j->seed, 1 + (uint32_t)(site[i].peak_bytes / 200));
-    change_sequence(rank);
-    rank->end.chain = rank->end.shape = j->seed;
-    add_up(rank);
-}
-
 static void make_job(job *j, uint32_t count, job_plan plan)
 {
     j->count = count;
@@ -180,8 +169,15 @@ static void make_job(job *j, uint32_t count, job_plan plan)
         rank->name = mv_arena_printf(mvt_memory(), "run.%u.pickle", number);
         j->ranks[i] = rank;
         j->is_odd[i] = false;
-        if (plan.is_noisy)
-            add_noise(j, rank);
+        if (plan.is_noisy) {
+            mv_summary_site *site = copy_sites(rank);
+            for (uint32_t k = 0; k < rank->sites; k++)
+                site[k].peak_bytes +=
+                    mvt_random(&j->seed, 1 + (uint32_t)(site[k].peak_bytes / 200));
+            change_sequence(rank);
+            rank->end.chain = rank->end.shape = j->seed;
+            add_up(rank);
+        }
         if (plan.is_cut && i % 3 == 1) { /* ends at an earlier point */
             rank->points = rank->points / 2 + i % 7;
             rank->allocs = (uint64_t)rank->points << rank->stride;

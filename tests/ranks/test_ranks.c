@@ -287,17 +287,6 @@ static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
     return t;
 }
 
-/* As for the curve of a long trace: every second point is removed until at most `most` remain. */
-static void thin(mv_summary *summary, uint32_t most)
-{
-    while (summary->points > most) {
-        summary->points /= 2;
-        summary->stride++;
-        for (uint32_t i = 0; i < summary->points; i++)
-            summary->point[i] = summary->point[2 * i + 1];
-    }
-}
-
 Test(ranks, sequences_diverge_at_the_right_event)
 {
     for (uint64_t seed = 1; seed < 80; seed++) {
@@ -313,7 +302,15 @@ Test(ranks, sequences_diverge_at_the_right_event)
         mv_divergence d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);
         cr_assert_eq(d.first, d.last);
-        thin(&s[seed % 2], 16);
+        /* As for the curve of a long trace: every second point is removed until at most `most`
+         * remain. */
+        mv_summary *summary = &s[seed % 2];
+        while (summary->points > 16) {
+            summary->points /= 2;
+            summary->stride++;
+            for (uint32_t j = 0; j < summary->points; j++)
+                summary->point[j] = summary->point[2 * j + 1];
+        }
         d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         if (d.first != MV_NO_DIVERGENCE)
             cr_assert(d.first <= odd && odd <= d.last, "%u in %u..%u", odd, (unsigned)d.first,

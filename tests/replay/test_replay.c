@@ -162,20 +162,6 @@ Test(replay, a_failed_request_fails_again_at_a_named_place)
     cr_expect_eq(result.first_oom, MV_NEVER);
 }
 
-/* A capture's data: the sizes of its blocks. */
-static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *lives)
-{
-    mv_events *ev = &trace->devices[0].events;
-    uint64_t *size = mv_push_array(arena, uint64_t, ev->count);
-
-    cr_assert_not_null(size);
-    for (uint32_t i = 0; i < ev->count; i++) {
-        bool of_block = !mv_is_segment_action(ev->action[i]) && lives->alloc_of[i] != MV_NO_ROW;
-        size[i] = of_block ? lives->allocs.block[lives->alloc_of[i]] : ev->size[i];
-    }
-    ev->size = size;
-}
-
 LongTest(replay, block_sizes_suffice_for_reserved_memory)
 {
     static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
@@ -189,7 +175,15 @@ LongTest(replay, block_sizes_suffice_for_reserved_memory)
         mv_replay_opts opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
         opts.conf.rules.expandable = true;
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &requests, mvt_err()));
-        give_block_sizes(arena, &trace, &lives);
+        /* A capture's data: the sizes of its blocks. */
+        mv_events *ev = &trace.devices[0].events;
+        uint64_t *size = mv_push_array(arena, uint64_t, ev->count);
+        cr_assert_not_null(size);
+        for (uint32_t j = 0; j < ev->count; j++) {
+            bool of_block = !mv_is_segment_action(ev->action[j]) && lives.alloc_of[j] != MV_NO_ROW;
+            size[j] = of_block ? lives.allocs.block[lives.alloc_of[j]] : ev->size[j];
+        }
+        ev->size = size;
         lives = lives_of(arena, &trace, 0);
         mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &blocks, mvt_err()));
         mvt_ok(mv_replay_verify(arena, &trace, &lives, NULL, &f, mvt_err()));

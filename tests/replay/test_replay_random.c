@@ -79,16 +79,6 @@ static void release(match *m, int i)
         complete(m, i);
 }
 
-/* Waiting for streams completes all pending frees, also inside requests. The rows and addresses may
- * then belong to other blocks. */
-static void forget_completed(match *m)
-{
-    for (int i = 0; i < LIVE && m->heap.pending_first == MV_NO_ROW; i++) {
-        m->block[i] = m->waits[i] ? MV_NO_ROW : m->block[i];
-        m->waits[i] = false;
-    }
-}
-
 static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps)
 {
     mv_alloc_conf conf;
@@ -117,7 +107,12 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
             slow_empty_cache(m.slow);
         }
         m.heap.effect_count = 0;
-        forget_completed(&m);
+        /* Waiting for streams completes all pending frees, also inside requests. The rows and
+         * addresses may then belong to other blocks. */
+        for (int j = 0; j < LIVE && m.heap.pending_first == MV_NO_ROW; j++) {
+            m.block[j] = m.waits[j] ? MV_NO_ROW : m.block[j];
+            m.waits[j] = false;
+        }
         const slow_allocator *s = m.slow;
         cr_assert_eq(m.heap.now.reserved, s->reserved, "%s: reserved at step %llu", text,
                      (unsigned long long)m.steps);
@@ -166,25 +161,6 @@ static void expect_gap(const mv_gaps *gaps, uint32_t gap, const uint64_t *size, 
     cr_assert_eq(gaps->gaps[gap].size, size[place]);
 }
 
-static void expect_found(const mv_gaps *gaps, const uint64_t *size)
-{
-    uint64_t want = 1 + random_below(99);
-    int at = (int)random_below(PLACES), lowest = -1, highest = -1, before = -1, from = -1;
-
-    for (int i = 0; i < PLACES; i++) {
-        if (size[i] == 0)
-            continue;
-        lowest = lowest < 0 && size[i] >= want ? i : lowest;
-        highest = size[i] >= want ? i : highest;
-        before = i < at ? i : before;
-        from = from < 0 && i >= at ? i : from;
-    }
-    expect_gap(gaps, mv_gaps_lowest(gaps, want), size, lowest);
-    expect_gap(gaps, mv_gaps_highest(gaps, want), size, highest);
-    expect_gap(gaps, mv_gaps_before(gaps, 100 * (uint64_t)at), size, before);
-    expect_gap(gaps, mv_gaps_at(gaps, 100 * (uint64_t)at), size, from);
-}
-
 Test(replay_random, gaps_equal_a_plain_list)
 {
     uint64_t size[PLACES] = {0};
@@ -201,6 +177,19 @@ Test(replay_random, gaps_equal_a_plain_list)
             mv_gaps_drop(&gaps, mv_gaps_at(&gaps, 100 * (uint64_t)i));
             size[i] = 0;
         }
-        expect_found(&gaps, size);
+        uint64_t want = 1 + random_below(99);
+        int at = (int)random_below(PLACES), lowest = -1, highest = -1, before = -1, from = -1;
+        for (int j = 0; j < PLACES; j++) {
+            if (size[j] == 0)
+                continue;
+            lowest = lowest < 0 && size[j] >= want ? j : lowest;
+            highest = size[j] >= want ? j : highest;
+            before = j < at ? j : before;
+            from = from < 0 && j >= at ? j : from;
+        }
+        expect_gap(&gaps, mv_gaps_lowest(&gaps, want), size, lowest);
+        expect_gap(&gaps, mv_gaps_highest(&gaps, want), size, highest);
+        expect_gap(&gaps, mv_gaps_before(&gaps, 100 * (uint64_t)at), size, before);
+        expect_gap(&gaps, mv_gaps_at(&gaps, 100 * (uint64_t)at), size, from);
     }
 }

@@ -13,18 +13,6 @@ static uint32_t text(mvt_live *l, const char *string)
     return mvt_live_string(l, string);
 }
 
-/* Another allocator's blocks, two of them registered wrongly. */
-static void pool(mvt_live *l)
-{
-    uint32_t name = text(l, "pool"), stack = mvt_live_stack(l, "load:/w/data.py:8");
-
-    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x9000, .text = name);
-    for (uint32_t i = 0; i < 3; i++)
-        mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x7f0000200000 + i / 2 * 4096,
-                      .size = 1 << 20, .text = name, .stack = stack);
-    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x5000);
-}
-
 static mv_span some_capture(void)
 {
     mvt_live *l = mvt_live_new();
@@ -68,7 +56,13 @@ static mv_span some_capture(void)
     mvt_live_event(
         l, MV_LIVE_EVENT_OOM,
         (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "step:/w/train.py:12")});
-    pool(l);
+    /* Another allocator's blocks, two of them registered wrongly. */
+    uint32_t name = text(l, "pool"), stack = mvt_live_stack(l, "load:/w/data.py:8");
+    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x9000, .text = name);
+    for (uint32_t j = 0; j < 3; j++)
+        mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x7f0000200000 + j / 2 * 4096,
+                      .size = 1 << 20, .text = name, .stack = stack);
+    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x5000);
     mvt_live_fact(l, "end_us", "1002000");
     return mvt_live_bytes(l);
 }

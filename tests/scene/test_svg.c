@@ -183,28 +183,6 @@ Test(svg, forbidden_characters_are_replaced)
 
 /* ---- coordinates ------------------------------------------------------------------------- */
 
-/* Follows the commands M l h v of a path and checks that each of `points` is reached in turn. */
-static void check_path(const char *path, const mv_point *points, uint32_t count)
-{
-    double x = 0, y = 0;
-    char *at = (char *)path;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (i > 0 && lround(points[i].x * 10.0f) == lround(points[i - 1].x * 10.0f) &&
-            lround(points[i].y * 10.0f) == lround(points[i - 1].y * 10.0f))
-            continue; /* nothing is written for a point that does not move */
-        char command = *at++;
-        cr_assert(strchr(i ? "lhv" : "M", command), "%c", command);
-        if (command != 'v')
-            x += strtod(at, &at);
-        if (command != 'h')
-            y += strtod(at, &at);
-        cr_assert_float_eq(x, points[i].x, 0.0501);
-        cr_assert_float_eq(y, points[i].y, 0.0501);
-    }
-    cr_assert_eq(*at, '"');
-}
-
 Test(svg, relative_moves_reach_every_corner)
 {
     enum { POINTS = 5000 };
@@ -225,7 +203,25 @@ Test(svg, relative_moves_reach_every_corner)
     }
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xff, .width = 1});
     write_svg(&d);
-    check_path(strstr(d.svg, "<path d=\"") + 9, points, POINTS);
+    /* Follows the commands M l h v of a path and checks that each of `points` is reached in
+     * turn. */
+    const char *path = strstr(d.svg, "<path d=\"") + 9;
+    double x = 0, y = 0;
+    char *at = (char *)path;
+    for (uint32_t j = 0; j < POINTS; j++) {
+        if (j > 0 && lround(points[j].x * 10.0f) == lround(points[j - 1].x * 10.0f) &&
+            lround(points[j].y * 10.0f) == lround(points[j - 1].y * 10.0f))
+            continue; /* nothing is written for a point that does not move */
+        char command = *at++;
+        cr_assert(strchr(j ? "lhv" : "M", command), "%c", command);
+        if (command != 'v')
+            x += strtod(at, &at);
+        if (command != 'h')
+            y += strtod(at, &at);
+        cr_assert_float_eq(x, points[j].x, 0.0501);
+        cr_assert_float_eq(y, points[j].y, 0.0501);
+    }
+    cr_assert_eq(*at, '"');
 }
 
 Test(svg, coordinates_are_numbers_within_bounds)

@@ -158,24 +158,6 @@ LongTest(hostile, reports_are_json)
 
 /* ---- files for other tools ---------------------------------------------------------------- */
 
-/* In markup a line end counts as a space. */
-static void check_output(const char *words, const char *name, const char *path, bool is_markup)
-{
-    mvt_run r = mvt_here("$MEMVIZ %s %s %s", words, name, path);
-    size_t length;
-    char *text = mvt_take(name, &length);
-
-    cr_assert_eq(r.status, 0, "%s: %s", words, r.err);
-    cr_assert(text, "%s: no file", words);
-    check_harmless(words, r.out, r.out_length);
-    if (is_markup)
-        cr_expect_null(strstr(text, "<!--]]>"), "%s: %s", words, text);
-    for (size_t i = 0; is_markup && i < length; i++)
-        if (text[i] == '\n')
-            text[i] = ' ';
-    check_harmless_but(words, text, length, "\r\n");
-}
-
 Test(hostile, every_output_escapes_its_strings)
 {
     static const struct {
@@ -193,8 +175,22 @@ Test(hostile, every_output_escapes_its_strings)
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i += 2) {
         const char *path = write_hostile(names[i], false);
-        for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
-            check_output(all[k].words, all[k].name, path, all[k].is_markup);
+        for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
+            /* In markup a line end counts as a space. */
+            const char *words = all[k].words;
+            mvt_run r = mvt_here("$MEMVIZ %s %s %s", words, all[k].name, path);
+            size_t length;
+            char *text = mvt_take(all[k].name, &length);
+            cr_assert_eq(r.status, 0, "%s: %s", words, r.err);
+            cr_assert(text, "%s: no file", words);
+            check_harmless(words, r.out, r.out_length);
+            if (all[k].is_markup)
+                cr_expect_null(strstr(text, "<!--]]>"), "%s: %s", words, text);
+            for (size_t j = 0; all[k].is_markup && j < length; j++)
+                if (text[j] == '\n')
+                    text[j] = ' ';
+            check_harmless_but(words, text, length, "\r\n");
+        }
     }
 }
 

@@ -149,39 +149,35 @@ static const struct {
     {"on device 1", change_device, "--device 1", "device 1", "device 0"},
 };
 
-/* The reports on the original file are made once for all of its changes. */
-static void check_changes(const char *name)
-{
-    char *plain[REPORTS], *json[REPORTS];
-    specimen s;
-
-    begin(&s, name);
-    mv_span file = mvt_snapshot_of(s.arena, &s.trace);
-    for (unsigned i = 0; i < REPORTS; i++) {
-        plain[i] = report_of(file, reports[i], "");
-        json[i] = report_of(file, reports[i], "--json");
-    }
-    for (unsigned c = 0; c < sizeof changes / sizeof *changes; c++) {
-        specimen other;
-        begin(&other, name);
-        changes[c].change(&other);
-        file = mvt_snapshot_of(other.arena, &other.trace);
-        for (unsigned i = 0; i < REPORTS; i++) {
-            char *changed = report_of(file, reports[i], changes[c].options);
-            mvt_same_text(changes[c].change == qualify_functions ? json[i] : plain[i],
-                          replace(changed, changes[c].from, changes[c].to), "%s: %s %s", reports[i],
-                          name, changes[c].what);
-        }
-        mv_arena_release(other.arena);
-    }
-    mv_arena_release(s.arena);
-}
-
 /* Three tests, which run in parallel. */
 static void check_share(unsigned share)
 {
-    for (unsigned i = share; i < sizeof names / sizeof *names; i += 3)
-        check_changes(names[i]);
+    for (unsigned i = share; i < sizeof names / sizeof *names; i += 3) {
+        /* The reports on the original file are made once for all of its changes. */
+        const char *name = names[i];
+        char *plain[REPORTS], *json[REPORTS];
+        specimen s;
+        begin(&s, name);
+        mv_span file = mvt_snapshot_of(s.arena, &s.trace);
+        for (unsigned j = 0; j < REPORTS; j++) {
+            plain[j] = report_of(file, reports[j], "");
+            json[j] = report_of(file, reports[j], "--json");
+        }
+        for (unsigned c = 0; c < sizeof changes / sizeof *changes; c++) {
+            specimen other;
+            begin(&other, name);
+            changes[c].change(&other);
+            file = mvt_snapshot_of(other.arena, &other.trace);
+            for (unsigned j = 0; j < REPORTS; j++) {
+                char *changed = report_of(file, reports[j], changes[c].options);
+                mvt_same_text(changes[c].change == qualify_functions ? json[j] : plain[j],
+                              replace(changed, changes[c].from, changes[c].to), "%s: %s %s",
+                              reports[j], name, changes[c].what);
+            }
+            mv_arena_release(other.arena);
+        }
+        mv_arena_release(s.arena);
+    }
 }
 
 LongTest(metamorphic, changes_without_meaning_change_no_report)
