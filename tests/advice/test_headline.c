@@ -157,8 +157,6 @@ Test(headline, memory_runs_out_at_every_place)
         l.code = mv_headline_find(&l.arena, &b.reports, &found, mvt_err());
 }
 
-/* ---- the badge --------------------------------------------------------------------------- */
-
 static const struct {
     const char *name, *badge;
 } badges[] = {{"gpt_train", "fine"},

@@ -503,8 +503,6 @@ Test(alloc_conf, the_parsed_expression_is_printed)
     }
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
-
 Test(whatif_command, figures_of_devices_add_up)
 {
     cJSON *o = mvt_json(0, "cd $SNAPS; $MEMVIZ whatif --json two_devices.pickle");

@@ -61,8 +61,6 @@ static row *random_rows(uint32_t count, uint64_t seed)
     return rows;
 }
 
-/* ---- the slow model: insertion by plain comparisons ---------------------------------------- */
-
 static int sign(bool is_less, bool is_more)
 {
     return (int)is_more - (int)is_less;

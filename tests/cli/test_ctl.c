@@ -145,8 +145,6 @@ Test(ctl, nothing_is_left_in_the_temporary_folder)
            "memviz: memviz run (process N) has no socket: it could not make a folder in TMPDIR\n");
 }
 
-/* ---- pauses ------------------------------------------------------------------------------ */
-
 /* Blocks in the heap "pool" that live between two marks, and one that stays. Recorded times are in
  * microseconds: times within a pause differ from times outside it. */
 static const char phases[] = "cat >phases.c <<'EOF'\n"

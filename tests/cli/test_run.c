@@ -154,8 +154,6 @@ Test(run, nothing_is_lost_without_a_reader_of_messages)
            2, "3\n2\n");
 }
 
-/* ---- the environment --------------------------------------------------------------------- */
-
 Test(run, the_shim_comes_after_other_preloaded_libraries)
 {
     expect("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libm.so.6 "
@@ -184,8 +182,6 @@ Test(run, a_shim_that_cannot_be_preloaded_is_refused)
         "mkdir 'a b'; ln -s $SHIM 'a b/s.so'; MEMVIZ_SHIM=\"$PWD/a b/s.so\" $MEMVIZ run true", 1,
         "space");
 }
-
-/* ---- nothing to record ------------------------------------------------------------------- */
 
 Test(run, an_empty_recording_has_a_reason)
 {
@@ -338,8 +334,6 @@ Test(run, an_impossible_result_is_reported_before_the_program_runs)
     expect("$MEMVIZ run -o - echo ran 2>err; echo $?", 0, "1\n");
 }
 
-/* ---- others in the folder ---------------------------------------------------------------- */
-
 /* Files that someone else puts next to a run's files, under similar names. MEMVIZ_OUT is their
  * common prefix. */
 static void expect_refused(const char *alloc_nodes, const char *why)
@@ -371,8 +365,6 @@ Test(run, a_host_that_looks_like_a_path_is_only_a_word)
            "sed -i \"s|$h|$evil|\" $MEMVIZ_OUT.*.live'; ls s | sed \"s/$(echo $evil | tr / _)/E/\"",
            0, "E.bin\n");
 }
-
-/* ---- processes that still write --------------------------------------------------------- */
 
 Test(run, a_process_that_stays_is_noticed_with_any_file_name)
 {

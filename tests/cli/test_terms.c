@@ -50,8 +50,6 @@ Test(terms, help_prints_all_or_one)
     cr_assert_eq(more.status, 2);
 }
 
-/* ---- docs/glossary.md -------------------------------------------------------------------- */
-
 #define HEAD                                                                   \
     "# Glossary\n\n"                                                           \
     "Terms used in the reports. `memviz help terms` prints all of them,\n"     \

@@ -45,8 +45,6 @@ LongTest(triage, triage_fits_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
-/* ---- the memory available ------------------------------------------------------------- */
-
 /* A file's line when it has one device, without line breaks, and its row. */
 static const char *device_line(const char *path, const cJSON **row)
 {
@@ -191,8 +189,6 @@ LongTest(triage, the_commands_work)
     }
 }
 
-/* ---- gates ------------------------------------------------------------------------------- */
-
 static void expect_status(int status, const char *arguments)
 {
     mvt_run r = mvt_here_in(MV_TESTDATA "/snapshots", "$MEMVIZ %s", arguments);
@@ -215,8 +211,6 @@ LongTest(triage, gates_equal_those_of_the_reports)
     expect_status(4, "--fail-on any no_history.pickle");
     expect_status(3, "graphs.pickle leak_in_training.pickle --fail-on leak");
 }
-
-/* ---- files, folders, typical mistakes ----------------------------------------------------- */
 
 Test(triage, several_files_and_folders_are_read)
 {

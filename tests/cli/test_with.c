@@ -53,8 +53,6 @@ Test(with, other_files_are_refused_by_name)
     MVT_EXPECT_RUNS("$MEMVIZ peak --with %s", all);
 }
 
-/* ---- names ------------------------------------------------------------------------------- */
-
 static double named_bytes(const cJSON *tensors)
 {
     const cJSON *tensor;

@@ -20,8 +20,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- limits ---- */
-
 static void limit(int which, const char *most)
 {
     struct rlimit now, to = {(rlim_t)guest_number(most), (rlim_t)guest_number(most)};
@@ -55,8 +53,6 @@ static void one_processor(const char *unused)
     sched_setaffinity(0, sizeof one, &one);
 }
 
-/* ---- another root, another user ---- */
-
 static void change_root(const char *folder)
 {
     mkdir(folder, 0700);
@@ -89,8 +85,6 @@ static void hide(const char *unused)
     (void)unused;
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
-
-/* ---- filters on system calls ---- */
 
 enum { MOST_CALLS = 32 };
 

@@ -25,8 +25,6 @@ static void handle(int number, void (*handler)(int), int flags)
         guest_cannot("sigaction");
 }
 
-/* ---- signal stacks, and their use ---- */
-
 static unsigned handled_calls;
 
 static void go_in_handler(int number)
@@ -77,8 +75,6 @@ static void measured_stack(const char *calls)
 {
     use_signal_stack("262144", (unsigned)guest_number(calls), 1);
 }
-
-/* ---- storms ---- */
 
 static void every(int which, long us)
 {
@@ -160,8 +156,6 @@ static void profiled(const char *most)
 {
     storm(ITIMER_PROF, SIGPROF, count_only, guest_number(most));
 }
-
-/* ---- calls that never return ---- */
 
 static void jump_back(void)
 {

@@ -55,8 +55,6 @@ static void small_thread(const char *bytes)
     pthread_join(thread, NULL);
 }
 
-/* ---- forks among threads ---- */
-
 static atomic_bool is_over;
 
 static void *go_on(void *number)
@@ -105,8 +103,6 @@ static void forks_among_threads(const char *count)
         pthread_join(workers[i], NULL);
     printf("%d children hung or failed\n", bad);
 }
-
-/* ---- cancellation ---- */
 
 static void *until_canceled(void *type)
 {
@@ -162,8 +158,6 @@ static void cancel_inside(const char *count)
 {
     cancel(canceled_inside, PTHREAD_CANCEL_DEFERRED, guest_number(count));
 }
-
-/* ---- coroutines ---- */
 
 static ucontext_t caller, routine;
 

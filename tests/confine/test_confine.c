@@ -91,8 +91,6 @@ Test(confine, actions_that_no_report_needs_are_refused)
     cr_assert(count > 30 && count < MOST_ACTS);
 }
 
-/* ---- actions that stay allowed ------------------------------------------------------------ */
-
 static void *run(void *user)
 {
     return user;
@@ -144,8 +142,6 @@ Test(confine, files_are_read_and_the_output_is_written)
         cr_expect_eq(t->error[i], 0, "%d: %d", i, t->error[i]);
     cr_expect_eq(stat(in(t->inside, "made"), &st), 0);
 }
-
-/* ---- more places than fit ------------------------------------------------------------------- */
 
 static void allow_many(tried *t)
 {

@@ -53,8 +53,6 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
     cr_assert_eq(memcmp(once.data, twice.data, once.length), 0);
 }
 
-/* ---- many chunks ------------------------------------------------------------------------- */
-
 /* Values of every width and sign, in runs, which need every way to store a chunk. */
 static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
 {
@@ -100,8 +98,6 @@ LongTest(snapshot, tables_at_the_border_of_a_chunk_come_back)
         mv_arena_release(mvt_memory());
     }
 }
-
-/* ---- files of other versions ------------------------------------------------------------- */
 
 Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
 {
@@ -159,8 +155,6 @@ Test(snapshot, a_newer_version_is_refused)
                  MV_VERSION);
     cr_assert_eq(err.offset, offsetof(mv_wire_header, version));
 }
-
-/* ---- the documentation ------------------------------------------------------------------- */
 
 /* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: no such line. */
 static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)

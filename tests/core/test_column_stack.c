@@ -124,8 +124,6 @@ Test(column_stack, a_gap_held_open_by_a_slide_shrinks_to_nothing)
     cr_assert_eq(mv_instant_open(UINT64_MAX, 0), UINT64_MAX);
 }
 
-/* ---- the scale ---------------------------------------------------------------------------- */
-
 static void check_scale(const mv_timescale *s, uint64_t *random)
 {
     for (int i = 0; i < 40; i++) {

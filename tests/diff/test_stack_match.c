@@ -5,8 +5,6 @@
 #include "analyze/diff/line_pairs.h"
 #include "analyze/diff/pairs.h"
 
-/* ---- pairs ------------------------------------------------------------------------------- */
-
 static uint32_t times_of(const mv_pairs *p, int side, uint64_t key)
 {
     uint32_t times = 0;

@@ -212,8 +212,6 @@ Test(saved_index, only_the_latest_indexes_are_kept)
     end(&p);
 }
 
-/* ---- a viewer ---------------------------------------------------------------------------- */
-
 /* The columns are the extents of their events. */
 static void compare(const mv_document_device *d)
 {

@@ -222,8 +222,6 @@ Test(event_words, missing_users_are_not_mentioned)
     cr_expect_eq(explanation_of(1).next, MV_NO_ROW);
 }
 
-/* ---- real snapshots: links come from the events themselves --------------------------------- */
-
 static bool is_alloc_event(uint32_t event, uint64_t addr)
 {
     return lives.events.action[event] == MV_ACTION_ALLOC && lives.events.addr[event] == addr;

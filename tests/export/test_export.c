@@ -186,8 +186,6 @@ Test(export, one_device_of_a_capture_is_exported)
     sqlite3_close(one);
 }
 
-/* ---- CSV --------------------------------------------------------------------------------- */
-
 /* The kinds come from analyze/code/culprit.h, and C++ recordings have all of them. */
 Test(export, frames_name_the_owner_of_their_code)
 {
@@ -231,8 +229,6 @@ LongTest(export, tables_are_csv)
                   "%s is empty", t->name);
     }
 }
-
-/* ---- speedscope -------------------------------------------------------------------------- */
 
 LongTest(export, speedscope_profiles_add_up)
 {
@@ -423,8 +419,6 @@ Test(export, annotations_belong_to_their_device)
     cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 1 %s", file), &run).begins, 1);
     cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 0 %s", file), &run).begins, 0);
 }
-
-/* ---- usage ------------------------------------------------------------------------------- */
 
 LongTest(export, format_comes_from_the_option_or_the_name)
 {

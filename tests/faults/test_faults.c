@@ -179,8 +179,6 @@ Test(faults, a_jumping_clock_changes_nothing)
     cr_expect_str_empty(r.err);
 }
 
-/* ---- limits ------------------------------------------------------------------------------ */
-
 /* The failure is one line, and the old file stays. The line goes to a pipe, which has no limit. */
 static void expect_line(const char *limit, const char *command)
 {

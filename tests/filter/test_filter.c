@@ -656,8 +656,6 @@ Test(filter, real_snapshots_match_as_the_slow_version)
     }
 }
 
-/* ---- segments ---------------------------------------------------------------------------- */
-
 Test(filter, terms_on_segments_match_the_right_blocks)
 {
     mv_arena *arena = mvt_memory();

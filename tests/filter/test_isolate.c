@@ -44,8 +44,6 @@ Test(isolate, levels_equal_the_sums_of_the_rows)
     }
 }
 
-/* ---- the largest ------------------------------------------------------------------------- */
-
 typedef struct {
     uint64_t bytes;
     uint32_t row;

@@ -371,8 +371,6 @@ Test(fit, a_recorded_size_has_its_own_peaks)
     cr_expect_eq(p.reserved.bytes, runs[1].reserved);
 }
 
-/* ---- the capacity ------------------------------------------------------------------------ */
-
 Test(fit, the_largest_that_fits_is_found)
 {
     static const mv_input sizes[] = {{4, 1}, {6, 1}, {9, 1}};

@@ -228,8 +228,6 @@ Test(floor, missing_data_is_reported)
     cr_expect_str_eq(mv_minimum_line(mvt_memory(), &found), "");
 }
 
-/* ---- what costs the difference ----------------------------------------------------------- */
-
 Test(floor, the_requests_beyond_the_floor_add_up_to_the_difference)
 {
     mvt_trace *t = mvt_new();
@@ -267,8 +265,6 @@ Test(floor, nothing_is_beyond_a_floor_that_is_reached)
     cr_expect_eq(costs.count, 0);
     cr_expect_str_empty(mv_minimum_costs_sentence(mvt_memory(), NULL, &costs));
 }
-
-/* ---- recordings -------------------------------------------------------------------------- */
 
 static uint32_t complete, ideal;
 

@@ -460,8 +460,6 @@ Test(fragmentation, a_segment_for_more_than_the_free_bytes_is_not_a_row)
     cr_expect_eq(r.f.growths.count, 0);
 }
 
-/* ---- pins ---------------------------------------------------------------------------------- */
-
 Test(fragmentation, a_hole_is_shared_by_its_neighbours)
 {
     mvt_trace *t = mvt_new();
@@ -633,8 +631,6 @@ Test(fragmentation, between_steps_memory_is_not_fragmented)
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(report, "over_plain")));
 }
 
-/* ---- changes without effect on a verdict ---------------------------------------------------- */
-
 Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 {
     mv_arena *arena = mvt_memory();
@@ -657,8 +653,6 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
     cr_expect_eq(a.f.pins.lines[0].stranded, b.f.pins.lines[0].stranded);
     cr_expect_eq(a.f.growths.count, b.f.growths.count);
 }
-
-/* ---- the command --------------------------------------------------------------------------- */
 
 Test(fragmentation, fail_on_distinguishes_the_two_verdicts)
 {

@@ -6,8 +6,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* ---- text -------------------------------------------------------------------------------- */
-
 /* `allowed`: control characters that may be there. */
 static void check_characters(const char *what, mv_span text, const char *allowed)
 {
@@ -60,8 +58,6 @@ void mvt_check_folded(mv_span text)
     }
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
-
 // NOLINTNEXTLINE(misc-no-recursion)
 static void check_keys(const char *what, const cJSON *value)
 {
@@ -85,8 +81,6 @@ cJSON *mvt_check_json(const char *what, mv_span text)
     check_keys(what, value);
     return value;
 }
-
-/* ---- CSV --------------------------------------------------------------------------------- */
 
 static bool is_number(const char *at, const char *end)
 {
@@ -135,8 +129,6 @@ void mvt_check_csv(const char *what, mv_span text)
         fields = 0;
     }
 }
-
-/* ---- files for other tools ------------------------------------------------------------------ */
 
 static uint64_t take_varint(const char *what, mv_span bytes, uint64_t *at)
 {

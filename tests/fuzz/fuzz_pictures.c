@@ -25,8 +25,6 @@ enum { PICTURES = 2, MOST_WORDS = 32 };
 #define NAME  "<svg onload=x>&\"'\x1b]0;x\xff.pickle"
 #define OTHER "other.bin"
 
-/* ---- one command ------------------------------------------------------------------------- */
-
 static const struct {
     const char *words[4];
     bool of_moment, of_two;

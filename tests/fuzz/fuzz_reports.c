@@ -130,8 +130,6 @@ static mvt_ran run(mv_kept_files *kept, const char *format, const char *words)
     return ran;
 }
 
-/* ---- reports ----------------------------------------------------------------------------- */
-
 static const mv_command *command_of(const char *words)
 {
     char name[32];
@@ -224,8 +222,6 @@ static void check_summary(void)
     free((void *)(uintptr_t)first.data);
     free((void *)(uintptr_t)second.data);
 }
-
-/* ---- one input --------------------------------------------------------------------------- */
 
 static void run_some(mv_kept_files *kept, const mv_trace *trace, uint64_t hash)
 {

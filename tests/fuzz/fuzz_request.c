@@ -134,8 +134,6 @@ static void talk(mv_span in)
         mvt_stop("memory that was not released");
 }
 
-/* ---- serve ------------------------------------------------------------------------------- */
-
 static struct {
     mv_budget budget;
     mv_arena arena;
@@ -171,8 +169,6 @@ static void end_server(void)
     if (++ends % 256 == 0 && __lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check())
         mvt_stop("a server, or an input before, left memory");
 }
-
-/* ---- serve: a request as texts ------------------------------------------------------------ */
 
 /* A header's value in the text, up to its line end; NULL: no such header. */
 static const char *header_of(const char *text, const char *name, char value[256])

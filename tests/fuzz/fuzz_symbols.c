@@ -19,8 +19,6 @@ enum { QUERIES = 128, APART = 24, OFFSETS = 64, MOST_NAME = 4096 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ---- ELF --------------------------------------------------------------------------------- */
-
 /* The file's own build id, as if it was the loaded file. */
 static uint64_t find_id(const uint8_t *data, size_t size, uint8_t id[64])
 {
@@ -71,10 +69,6 @@ static void look_up(const uint8_t *data, size_t size)
     if (budget.used != 0)
         mvt_stop("memory that was not released");
 }
-
-/* ---- Python ------------------------------------------------------------------------------ */
-
-/* ---- names ------------------------------------------------------------------------------- */
 
 static void read_name(const uint8_t *data, size_t size)
 {

@@ -168,8 +168,6 @@ static void give(world *w, mv_input input)
     paint(w);
 }
 
-/* ---- the state, written and read --------------------------------------------------------- */
-
 static void expect_same(const char *is, const char *want, const char *what)
 {
     if (is && want && strcmp(is, want) != 0) {

@@ -1,5 +1,5 @@
 /* Mutators that know a format: a changed file is usually still a file of that format. One for each
- * form of the fuzz targets' inputs, for libFuzzer (custom_mutator.c) and for test_mutate.c.
+ * form of the fuzz targets' inputs, for libFuzzer (custom_mutator.c).
  *
  *     size = mvt_mutate(&mvt_format_pickle, data, size, room, seed);
  *

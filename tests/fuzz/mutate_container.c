@@ -294,8 +294,6 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
     return w.out.full ? 0 : w.out.at;
 }
 
-/* ---- changes that only containers have ---------------------------------------------------- */
-
 static uint32_t any_open(mvt_form *form, uint8_t op)
 {
     uint32_t at;

@@ -32,8 +32,6 @@ bool mvt_item_add(mvt_form *form, mvt_item item)
     return !form->failed;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
-
 void mvt_put(mvt_out *out, const void *bytes, size_t length)
 {
     out->full = out->full || length > out->room - out->at;

@@ -42,8 +42,6 @@ static const char *const events[16] = {
     [MV_LIVE_EVENT_LAUNCHES] = "vvv", [MV_LIVE_EVENT_THREAD] = "vvv",
     [MV_LIVE_EVENT_COUNT] = "vvvv"};
 
-/* ---- parsing ------------------------------------------------------------------------------ */
-
 static void add_number(mvt_form *form, uint8_t op, uint64_t number)
 {
     mvt_token_add(form, (mvt_token){.kind = MVT_NUMBER, .op = op, .number = number});
@@ -134,8 +132,6 @@ static bool parse(mvt_form *form, mv_span bytes)
     return index > 0;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
-
 static void put_varint(mvt_out *out, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7)
@@ -190,8 +186,6 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
     }
     return out.full ? 0 : out.at;
 }
-
-/* ---- changes that only live files have ---------------------------------------------------- */
 
 /* Changes a field of a header or the first byte of a record, or ends and seals a chunk earlier. */
 static bool change_live(mvt_form *form)

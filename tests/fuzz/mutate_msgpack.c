@@ -231,8 +231,6 @@ static size_t write(const mvt_form *form, uint8_t *to, size_t room)
     return counts && !out.full ? out.at : 0;
 }
 
-/* ---- changes that only msgpack has -------------------------------------------------------- */
-
 static bool change_msgpack(mvt_form *form)
 {
     static const struct {

@@ -16,8 +16,6 @@ void mvt_finding(const char *what, const char *of)
     abort();
 }
 
-/* ---- requirements for every scene -------------------------------------------------------- */
-
 static float drawn_width, drawn_height; /* of the last scene that was written, in pixels */
 
 void mvt_check_scene(const mv_scene *scene)
@@ -68,8 +66,6 @@ mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_s
         check_size(scene);
     return __real_mv_scene_write_png(budget, scene, sink, err);
 }
-
-/* ---- requirements for every file ---------------------------------------------------------- */
 
 /* Removes a text up to `most` times. */
 static void drop(char *names, const char *part, int most)

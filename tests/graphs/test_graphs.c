@@ -165,8 +165,6 @@ Test(graphs, the_beginning_of_a_capture_is_seen_by_what_it_frees)
     cr_expect_eq(g.count, 2);
 }
 
-/* ---- captures of memviz run -------------------------------------------------------------- */
-
 /* Two graphs that profiling creates and destroys, and one that stays. */
 static const mv_trace *profiled(uint64_t unit)
 {

@@ -255,8 +255,6 @@ Test(heap, blocks_that_come_and_go_on_the_way_leave_nothing)
                       2 + seed % 5 * 7);
 }
 
-/* ---- the final heap of real snapshots ------------------------------------------------------ */
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
@@ -301,8 +299,6 @@ LongTest(heap, after_the_last_event_it_is_the_final_heap)
 {
     mvt_each_snapshot(check_snapshot);
 }
-
-/* ---- traces that no allocator wrote -------------------------------------------------------- */
 
 Test(heap, traces_that_contradict_themselves_keep_their_sums)
 {

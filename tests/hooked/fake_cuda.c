@@ -179,8 +179,6 @@ int cuCtxGetDevice(int *device)
     return MV_CUDA_SUCCESS;
 }
 
-/* ---- the runtime ---- */
-
 typedef int get_proc_fn(const char *symbol, void **out, int version, uint64_t flags, void *status);
 
 static get_proc_fn *driver(void)

@@ -27,8 +27,6 @@ enum { THREADS = 6, MOST_DEPTH = 24, PATIENCE_MS = 200000, TENSORS = 64 };
 int cudaMalloc(void **out, size_t size);
 int cudaFree(void *memory);
 
-/* ---- CUDA, from stacks of many depths ---- */
-
 static void use_cuda(unsigned size)
 {
     void *memory = NULL;
@@ -47,8 +45,6 @@ static __attribute__((noinline)) unsigned deep(unsigned depth)
     use_cuda(depth);
     return left;
 }
-
-/* ---- tensors, as ProfiledCPUMemoryReporter handles them ---- */
 
 typedef struct {
     int8_t type, index;
@@ -88,8 +84,6 @@ static void use_tensors(void)
     }
 }
 
-/* ---- threads ---- */
-
 static atomic_bool is_over;
 static bool makes_tensors, loads;
 
@@ -124,8 +118,6 @@ static void *ask_loader(void *unused)
         dl_iterate_phdr(count_file, &files);
     return unused;
 }
-
-/* ---- children ---- */
 
 static void be_child(void)
 {

@@ -37,8 +37,6 @@ static void show_lookup(const char *what, void *found)
     printf("%s: %s%s\n", what, found ? "found" : "null", text ? text : "");
 }
 
-/* ---- every row, called the same way ---- */
-
 typedef struct {
     const char *name, *base;
     unsigned since, flags;
@@ -283,8 +281,6 @@ static int keeps_errno(void)
     return 0;
 }
 
-/* ---- libraries ---- */
-
 /* Opens each library and lets it allocate and free. */
 static int plugins(int mode, char **files)
 {
@@ -447,8 +443,6 @@ static int entry_points(const char *runtime_file)
     printf("%d %d\n", old("cuNothing", (void **)&function, 12000, 0), function == NULL);
     return 0;
 }
-
-/* ---- without CUDA, or a part of it ---- */
 
 #ifdef LINKED
 static int linked_calls(void)

@@ -484,10 +484,6 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
                               "mark MARK 0 \n");
 }
 
-/* ---- recordings of another machine ---- */
-
-/* The same program's live file as this machine's file and, with another `host` fact, as
- * another machine's. */
 /* In a stack with both kinds of frames, the interpreter's native frames are omitted, for each of
  * its builds. */
 LongTest(hooks, python_frames_replace_interpreter_frames)
@@ -511,6 +507,8 @@ LongTest(hooks, python_frames_replace_interpreter_frames)
     }
 }
 
+/* The same program's live file as this machine's file and, with another `host` fact, as
+ * another machine's. */
 LongTest(hooks, libraries_are_looked_up_only_on_the_machine_of_the_run)
 {
     mvt_run run = mvt_sh(
@@ -524,8 +522,6 @@ LongTest(hooks, libraries_are_looked_up_only_on_the_machine_of_the_run)
 
     cr_assert_str_eq(run.out, "named\nelsewhere\nelsewhere\nnamed\n", "%s%s", run.out, run.err);
 }
-
-/* ---- what is counted ---- */
 
 Test(hooks, run_and_info_count_the_same)
 {

@@ -46,8 +46,6 @@ static size_t pages_of(const char *folder, const char *paths[], size_t most)
     return count;
 }
 
-/* ---- sessions ---------------------------------------------------------------------------- */
-
 /* The next line "..." in a text; the text's end if there is none. */
 static const char *next_cut(const char *text, const char *end)
 {
@@ -127,28 +125,6 @@ LongTest(readme, sessions_of_the_docs_are_real)
     cr_expect_geq(sessions, 20);
 }
 
-static bool is_shown_by(const char *text, const char *shown)
-{
-    return is_shown(text, shown, shown + strlen(shown));
-}
-
-Test(readme, an_ellipsis_is_any_number_of_whole_lines)
-{
-    cr_expect(is_shown_by("a\nb\nc\n", "a\nb\nc\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "a\n...\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "...\nc\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "a\n...\nc\n"));
-    cr_expect(is_shown_by("a\nb\nc\n", "...\nb\n...\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "a\nc\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "a\nb\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "b\n...\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", "a\n...\nb\n"));
-    cr_expect_not(is_shown_by("ab\nc\n", "...\nb\n...\n"));
-    cr_expect_not(is_shown_by("a\nb\nc\n", ""));
-}
-
-/* ---- links ------------------------------------------------------------------------------- */
-
 /* Every "](PATH" of a page is an existing file or folder, relative to the page. */
 static unsigned check_links(const char *path)
 {
@@ -186,8 +162,6 @@ Test(readme, links_lead_to_files_and_every_page_is_listed)
     }
     cr_expect_gt(links, 100);
 }
-
-/* ---- pictures ---------------------------------------------------------------------------- */
 
 /* Grey pixels of a PNG file. */
 static uint8_t *read_png(mv_arena *arena, const char *path, png_image *png)
@@ -239,8 +213,6 @@ LongTest(readme, pictures_can_be_made_again)
     }
     cr_expect_geq(pictures, 3);
 }
-
-/* ---- recipes ----------------------------------------------------------------------------- */
 
 Test(readme, recipes_are_files_that_run)
 {

@@ -85,8 +85,6 @@ Test(window, times_are_refused_without_times_in_the_file)
     cr_expect(mv_position_find(trace, 0, "1", &at, why, sizeof why));
 }
 
-/* ---- invalid windows and moments ---------------------------------------------------- */
-
 Test(window, a_window_without_events_is_refused)
 {
     static const struct {

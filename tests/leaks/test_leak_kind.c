@@ -158,8 +158,6 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
     cr_expect_str_eq(outlook.source, "");
 }
 
-/* ---- the capacity ------------------------------------------------------------------------ */
-
 static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
 {
     mv_sites sites;

@@ -618,8 +618,6 @@ Test(leaks, windows_too_short_are_undecided)
     }
 }
 
-/* ---- runs recorded for this report (testdata/leaks/record.py) ----------------------------- */
-
 static bool has_number(const cJSON *numbers, int64_t number)
 {
     const cJSON *item;

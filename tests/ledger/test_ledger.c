@@ -357,8 +357,6 @@ Test(ledger, the_primary_context_stays_until_a_reset)
     expect_held(c, 100, 1);
 }
 
-/* ---- compared with an obvious version ----------------------------------------------------- */
-
 enum { KEYS = 12, CALLS = 4000 };
 
 typedef struct {
@@ -715,8 +713,6 @@ Test(ledger, without_samples_the_use_is_unknown)
     cr_assert_not_null(ledger.why);
     cr_assert_eq(ledger.by_sum, 200, "the moment when most was held");
 }
-
-/* ---- the command ------------------------------------------------------------------------- */
 
 Test(ledger, the_command_reports_the_findings)
 {

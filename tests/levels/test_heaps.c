@@ -166,8 +166,6 @@ Test(heaps, a_block_is_on_the_device_that_was_current)
     cr_assert_eq(mvt_level_totals(&trace, 1).peak.bytes.allocated, 9);
 }
 
-/* ---- calls that do not match -------------------------------------------------------------- */
-
 Test(heaps, invalid_blocks_are_counted_and_hold_nothing)
 {
     mvt_calls *c = mvt_calls_new();

@@ -95,8 +95,6 @@ Test(levels, no_size_is_rounded)
     cr_assert_eq(totals.peak.bytes.active, 2 * MIB + 514);
 }
 
-/* ---- the whole device -------------------------------------------------------------------- */
-
 /* A segment of 20 MiB with a block of 5 MiB, then NCCL's 8 MiB, then the block is freed. */
 static mvt_calls *whole(void)
 {
@@ -132,8 +130,6 @@ Test(levels, the_whole_device_counts_pytorchs_segments_once)
     cr_assert_eq(all.devices[0].events.size[2], 8 * MIB);
     cr_assert_eq(all.devices[0].events.action[4], MV_ACTION_FREE_REQUESTED);
 }
-
-/* ---- stacks ------------------------------------------------------------------------------ */
 
 Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
 {
@@ -344,8 +340,6 @@ Test(levels, a_wrong_level_name_is_explained)
     cr_assert_eq(mv_level_take_named(mvt_memory(), &made, "host", &err), MV_ABSENT);
     cr_assert_str_eq(err.detail, mv_level_missing_text(MV_LEVEL_HOST));
 }
-
-/* ---- too little memory -------------------------------------------------------------------- */
 
 Test(levels, without_memory_the_trace_is_unchanged)
 {

@@ -143,8 +143,6 @@ Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
     mvt_expect_exact(&trace, 1);
 }
 
-/* ---- pools ------------------------------------------------------------------------------- */
-
 static void from_pool(mvt_live *l, uint64_t addr, uint64_t pool, int32_t result)
 {
     mvt_live_call(l, .action = MV_API_ALLOC_ASYNC, .addr = addr, .size = 512, .handle = pool,
@@ -175,8 +173,6 @@ Test(live, memory_from_a_pool_is_on_the_pools_device)
     cr_assert_eq(c->device[5], -1, "the host's");
     cr_assert(c->device[6] == 0 && c->device[7] == 0 && c->device[9] == 0, "others");
 }
-
-/* ---- heaps ------------------------------------------------------------------------------- */
 
 Test(live, heap_calls_are_a_separate_table)
 {
@@ -473,8 +469,6 @@ Test(live, times_do_not_decrease_when_the_clock_jumps)
     cr_assert_gt(notes(MV_NOTE_UNSORTED_TIME), 0);
 }
 
-/* ---- whole runs -------------------------------------------------------------------------- */
-
 static uint64_t rounded(uint64_t size)
 {
     return size ? (size + 511) / 512 * 512 : 512;
@@ -577,39 +571,27 @@ Test(live, marks_are_steps)
     cr_assert_eq(steps.at[1], 1 + 15);
 }
 
+/* The second run has marks of the same name as its ranges: these are two series. */
 Test(live, ranges_are_steps)
 {
-    mvt_live *l = mvt_live_new();
-    char name[32];
+    for (int with_marks = 0; with_marks < 2; with_marks++) {
+        mvt_live *l = mvt_live_new();
+        char name[32];
 
-    mvt_live_segment(l, 0x10000000, 2 << 20);
-    for (int i = 0; i < 10; i++) {
-        snprintf(name, sizeof name, "iteration %d", i);
-        mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
-        some_step(l);
-        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+        mvt_live_segment(l, 0x10000000, 2 << 20);
+        for (int i = 0; i < 10; i++) {
+            snprintf(name, sizeof name, with_marks ? "step" : "iteration %d", i);
+            mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
+            some_step(l);
+            mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+            if (with_marks && i % 2)
+                mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        }
+        mark(l, MV_LIVE_EVENT_MARK, 1, "done", 0);
+        mv_steps steps = steps_of(l);
+        cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
+        cr_assert_eq(steps.count, 10);
     }
-    mark(l, MV_LIVE_EVENT_MARK, 1, "done", 0);
-    mv_steps steps = steps_of(l);
-    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
-    cr_assert_eq(steps.count, 10);
-}
-
-Test(live, a_mark_and_a_range_of_one_name_are_two_series)
-{
-    mvt_live *l = mvt_live_new();
-
-    mvt_live_segment(l, 0x10000000, 2 << 20);
-    for (int i = 0; i < 10; i++) {
-        mark(l, MV_LIVE_EVENT_PUSH, 1, "step", 0);
-        some_step(l);
-        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
-        if (i % 2)
-            mark(l, MV_LIVE_EVENT_MARK, 1, "step", 0);
-    }
-    mv_steps steps = steps_of(l);
-    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
-    cr_assert_eq(steps.count, 10);
 }
 
 /* ---- the program's exit ------------------------------------------------------------------ */

@@ -182,8 +182,6 @@ Test(live_bytes, file_name_has_process_rank_and_host)
     cr_assert_str_eq(r.out, "there\n1\n0\n", "%s", r.out);
 }
 
-/* ---- the documentation ---- */
-
 Test(live_bytes, the_documented_example_equals_the_output)
 {
     FILE *file = fopen(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", "r");

@@ -268,8 +268,6 @@ Test(live_follow, numbers_up_to_one_are_skipped)
     mv_live_follow_close(f.reader);
 }
 
-/* ---- damage ------------------------------------------------------------------------------ */
-
 Test(live_follow, a_file_that_was_cut_ends_there)
 {
     mvt_live *l = mvt_live_new();

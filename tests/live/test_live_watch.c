@@ -389,8 +389,6 @@ Test(live_watch, bounds_that_drop_old_records_change_nothing)
     follow_bounded(20);
 }
 
-/* ---- training runs ----------------------------------------------------------------------- */
-
 Test(live_watch, training_runs_have_the_answers_of_a_whole_reading)
 {
     for (uint64_t seed = 0; seed < 8; seed++) {

@@ -84,8 +84,6 @@ Test(block_size, real_settings_are_read)
     cr_expect_eq(rules.divisions[MV_ROUNDUP_STEPS - 1], 4);
 }
 
-/* ---- torch_npu ------------------------------------------------------------------------------- */
-
 Test(block_size, torch_npu_adds_32_bytes_first)
 {
     static const uint64_t cases[][2] = {{1, 512},          {480, 512},         {481, 1024},

@@ -54,8 +54,6 @@ Test(mcp_pages, the_session_equals_the_answers_of_the_server)
         cr_expect_str_eq(r.out, answered);
 }
 
-/* ---- SKILL.md ----------------------------------------------------------------------------- */
-
 static const char *capture_file(void)
 {
     mvt_calls *c = mvt_calls_new();

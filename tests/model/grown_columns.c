@@ -176,8 +176,6 @@ Test(grown_columns, older_programs_skip_them)
     run("rm grown_newer.*");
 }
 
-/* ---- text -------------------------------------------------------------------------------- */
-
 Test(grown_columns, dumps_show_them)
 {
     static mv_out out;
@@ -232,8 +230,6 @@ Test(grown_columns, exports_of_events_and_blocks_name_them)
         cr_assert_str_eq(columns.column[columns.count - 1].name, wanted[i][1]);
     }
 }
-
-/* ---- checks ------------------------------------------------------------------------------ */
 
 Test(grown_columns, the_soundness_check_looks_at_them)
 {

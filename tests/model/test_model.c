@@ -3,8 +3,6 @@
  * in the environment writes the tables. */
 #include "tests/fixture/fixture_container.h"
 
-/* ---- promises of the lists ----------------------------------------------------------------- */
-
 /* Files contain column numbers: a release adds some, with `.since`, and changes none. */
 Test(model, columns_of_the_first_release_are_all_there)
 {
@@ -94,8 +92,6 @@ Test(model, a_value_out_of_range_is_unsound_wherever_it_is)
         }
     }
 }
-
-/* ---- the tables of the format pages ------------------------------------------------------ */
 
 static const char *upper_name(uint16_t kind)
 {

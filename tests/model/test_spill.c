@@ -168,30 +168,20 @@ Test(spill, files_that_are_memory_are_not_used)
     end(&h);
 }
 
-Test(spill, a_limit_of_file_size_does_no_harm)
+Test(spill, limits_of_file_size_and_descriptors_do_no_harm)
 {
-    struct rlimit limit;
-    heap h;
+    for (int size = 0; size < 2; size++) {
+        struct rlimit limit, before;
+        heap h;
 
-    fill(&h);
-    getrlimit(RLIMIT_FSIZE, &limit);
-    limit.rlim_cur = MEGABYTE;
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    stays(&h, ".");
-    end(&h);
-}
-
-Test(spill, without_descriptors_memory_stays)
-{
-    struct rlimit limit;
-    heap h;
-
-    fill(&h);
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = 3;
-    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    stays(&h, ".");
-    end(&h);
+        fill(&h);
+        getrlimit(size ? RLIMIT_FSIZE : RLIMIT_NOFILE, &before);
+        limit = (struct rlimit){size ? MEGABYTE : 3, before.rlim_max};
+        cr_assert_eq(setrlimit(size ? RLIMIT_FSIZE : RLIMIT_NOFILE, &limit), 0);
+        stays(&h, ".");
+        end(&h);
+        setrlimit(size ? RLIMIT_FSIZE : RLIMIT_NOFILE, &before);
+    }
 }
 
 Test(spill, without_large_blocks_nothing_is_moved)
@@ -206,8 +196,6 @@ Test(spill, without_large_blocks_nothing_is_moved)
     cr_assert_eq(moved.filed + moved.kept, 0);
     mv_spill_forget(arena);
 }
-
-/* ---- readers ----------------------------------------------------------------------------- */
 
 typedef struct {
     const heap *heap;
@@ -249,8 +237,6 @@ LongTest(spill, other_threads_may_read_during_a_move)
     cr_assert_not(atomic_load(&r.is_wrong));
     end(&h);
 }
-
-/* ---- a viewer ---------------------------------------------------------------------------- */
 
 static char *frame_of(mv_view *view)
 {

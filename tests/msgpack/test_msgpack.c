@@ -282,8 +282,6 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     cr_assert_eq(sink.bytes, 0);
 }
 
-/* ---- recognising ------------------------------------------------------------------------- */
-
 Test(msgpack, probe_takes_maps_and_lists_of_maps)
 {
     cr_assert(mv_msgpack_probe(BYTES("\x84\xa8segments")));

@@ -323,26 +323,18 @@ Test(oom, the_split_limit_is_fragmentation_where_it_forbids_the_hole)
     cr_expect_eq(o.verdict, MV_OOM_STREAM_OR_POOL);
 }
 
-Test(oom, a_full_device_that_pytorch_fills_is_capacity)
+Test(oom, a_full_device_is_capacity_only_if_pytorch_fills_it)
 {
-    mvt_trace *t = mvt_new();
+    for (int is_filled = 0; is_filled < 2; is_filled++) {
+        mvt_trace *t = mvt_new();
+        uint64_t held = is_filled ? 22 * GIB : 50 * GIB;
 
-    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
-    mvt_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
-    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
-    mvt_final_heap(t);
-    expect(t, MV_OOM_CAPACITY);
-}
-
-Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
-{
-    mvt_trace *t = mvt_new();
-
-    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
-    mvt_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
-    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
-    mvt_final_heap(t);
-    expect(t, MV_OOM_OUTSIDE);
+        mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = held);
+        mvt_alloc(t, .addr = 0x4000000000, .bytes = held);
+        mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
+        mvt_final_heap(t);
+        expect(t, is_filled ? MV_OOM_CAPACITY : MV_OOM_OUTSIDE);
+    }
 }
 
 /* Host memory that is not free may be page cache. */
@@ -509,8 +501,6 @@ Test(oom, memory_reserved_before_a_lower_limit_does_not_count)
     cr_expect_eq(r.found.ooms[0].outlook.limit_most, 84 * MIB - 1);
 }
 
-/* ---- calls that the device refused --------------------------------------------------------- */
-
 static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
                          const int32_t *results, uint32_t event)
 {
@@ -566,8 +556,6 @@ Test(oom, a_refused_call_that_the_events_answer_does_not_count)
     mvt_oom(t, .addr = 4 * GIB, .bytes = 64 * MIB);
     cr_expect_eq(refusals(t, 1, &size, &refused, 5), 1); /* the oom event alone */
 }
-
-/* ---- the smallest change ------------------------------------------------------------------- */
 
 static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                              uint32_t domain, uint64_t bytes, const char *what)
@@ -649,8 +637,6 @@ Test(oom, figures_at_random_failures_equal_those_of_the_heap)
     cr_expect_gt(ooms, 20);
 }
 
-/* ---- memory of another pool or stream -------------------------------------------------------- */
-
 /* Stream 9 had four blocks of 64 MiB and still has `kept` of them; stream 0 requests memory when
  * the device has `device_free` left. The memory came late: the need rose over the second half of
  * the events. */
@@ -693,8 +679,6 @@ Test(oom, memory_kept_by_another_stream_is_proven_by_a_replay)
     cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);
     cr_expect_not(o->outlook.joined_surely);
 }
-
-/* ---- many failures --------------------------------------------------------------------------- */
 
 /* Each of many failures has its own limit, with releases between them. Without a bound the work
  * grows with the third power. */

@@ -307,8 +307,6 @@ LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
     cr_expect_eq(l.found.ooms[0].outlook.course, MV_COURSE_FAILS);
 }
 
-/* ---- the command --------------------------------------------------------------------------- */
-
 Test(oom, json_has_the_members_of_the_contract)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/oom_fragmented.pickle");

@@ -145,8 +145,6 @@ Test(oom_text, sentences_of_every_release_add_up)
         expect_sentence(&sentences[i], sentences[i].text, "");
 }
 
-/* ---- the effects of loggers and terminals -------------------------------------------------- */
-
 /* The sentence broken every `width` bytes, with `prefix` before each line (a # in it becomes a
  * digit that changes), and with colours on every other line. */
 static const char *torn(const char *text, size_t width, const char *prefix)
@@ -475,8 +473,6 @@ Test(oom_text, numbers_that_are_too_large_are_not_sizes)
     cr_expect_eq(t.verdict, MV_TEXT_UNKNOWN);
 }
 
-/* ---- windows of a long text ---------------------------------------------------------------- */
-
 Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
 {
     static const char error[] = "\n[rank2]: " SHORT("2.00 GiB", "1", "free");
@@ -517,8 +513,6 @@ Test(oom_text, many_errors_take_linear_time)
     cr_expect_eq(found.count, MV_MOST_ERROR_TEXTS);
     cr_expect_eq(found.count + found.more, ERRORS);
 }
-
-/* ---- summaries ----------------------------------------------------------------------------- */
 
 static const char summary[] =
     "|===========================================================================|\n"

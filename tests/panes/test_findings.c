@@ -36,8 +36,6 @@ static const mv_finding *first_of(const bench *b, mv_finding_kind kind)
     return NULL;
 }
 
-/* ---- problems ----------------------------------------------------------------------------- */
-
 static void expect_first(const char *name, mv_finding_kind kind, const char *culprit)
 {
     bench b;
@@ -145,8 +143,6 @@ Test(findings, memory_that_waits_for_streams_is_a_note)
         if (strstr(b.found.rows[i].title, "fragmentation"))
             cr_expect_eq(b.found.rows[i].kind, MV_FINDING_NOTE, "%s", b.found.rows[i].title);
 }
-
-/* ---- places ------------------------------------------------------------------------------ */
 
 static void check_view(mv_view *view, const char *name)
 {

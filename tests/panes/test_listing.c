@@ -58,8 +58,6 @@ static const char *path_of(const bench *b)
     return mv_view_document(b->view)->path;
 }
 
-/* ---- stacks ------------------------------------------------------------------------------ */
-
 /* The rows are the report's sites, and one row for blocks without a stack. */
 static void compare_stacks(bench *b, uint32_t event)
 {
@@ -100,8 +98,6 @@ LongTest(listing, stacks_equal_the_sites_of_the_peak_report)
     }
 }
 
-/* ---- leaks ------------------------------------------------------------------------------- */
-
 LongTest(listing, leaks_equal_those_of_the_leak_report)
 {
     static const char *const names[] = {"leak_in_training", "leak_global_list", "oom", "gpt_train"};
@@ -127,8 +123,6 @@ LongTest(listing, leaks_equal_those_of_the_leak_report)
         }
     }
 }
-
-/* ---- fragments --------------------------------------------------------------------------- */
 
 static void compare_fragments(bench *b, uint32_t event)
 {
@@ -160,8 +154,6 @@ LongTest(listing, holes_add_up_to_the_fragmentation_report)
         compare_fragments(&b, b.ask.device->lives.events.count / 2);
     }
 }
-
-/* ---- sizes, markers ---------------------------------------------------------------------- */
 
 Test(listing, bytes_of_the_sizes_add_up)
 {
@@ -203,8 +195,6 @@ Test(listing, markers_name_peak_and_failures)
     cr_expect_eq(ooms, 1);
     cr_expect_eq(peaks, 1);
 }
-
-/* ---- events, sorting, copies ------------------------------------------------------------- */
 
 Test(listing, events_equal_those_of_the_trace_report)
 {

@@ -297,8 +297,6 @@ Test(pane_state, the_state_fits_the_pinned_block)
     cr_expect(mv_box_has(place_of(view)->box, at.x + at.w / 2, at.y + at.h / 2));
 }
 
-/* ---- the moment --------------------------------------------------------------------------- */
-
 /* The minimap below the state moves the moment, and the adjacent list of events follows. */
 Test(pane_state, the_minimap_moves_the_moment)
 {

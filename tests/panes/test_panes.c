@@ -106,8 +106,6 @@ LongTest(panes, panes_of_every_snapshot_are_legible)
     mvt_each_view(check_view);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------- */
-
 LongTest(panes, state_follows_the_cursor)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -377,8 +375,6 @@ Test(panes, without_a_pin_details_show_the_event_of_the_cursor)
                          mv_details_explanation(view)->text);
     }
 }
-
-/* ---- memory ------------------------------------------------------------------------------ */
 
 /* Panes without memory for their answer report it and stay usable. */
 Test(panes, panes_work_without_memory_for_their_answer)

@@ -53,10 +53,6 @@ static void expect_held(rows_bench *b, const char *what, const char *words, held
               (unsigned long long)found.bytes, found.blocks);
 }
 
-/* ---- reports ----------------------------------------------------------------------------- */
-
-/* ---- tables ------------------------------------------------------------------------------ */
-
 /* The columns of bytes and blocks; `blocks` MV_NO_ROW: the table has no such column. */
 static void check_table(rows_bench *b, uint32_t kind, uint32_t bytes, uint32_t blocks)
 {
@@ -140,8 +136,6 @@ LongTest(rows, rows_highlight_exactly_the_blocks_they_count)
     for (size_t i = 0; i < sizeof captures / sizeof *captures; i++)
         check_levels(mvt_view(captures[i]), captures[i]);
 }
-
-/* ---- holes ------------------------------------------------------------------------------- */
 
 /* A row of the fragments leads to the allocator's state, where its hole is marked and visible. */
 static void check_holes(mv_view *view, const char *name)

@@ -3,8 +3,7 @@
 #include <math.h>
 
 #include "base/size.h"
-#include "tests/fixture/fixture_scene.h"
-#include "view/paper/paper.h"
+#include "tests/paper/fixture_paper.h"
 
 typedef struct {
     mv_arena *arena;
@@ -28,8 +27,6 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_op
     mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_timeline, &opts, &p->timeline,
                          mvt_err()));
 }
-
-/* ---- reading a scene ------------------------------------------------------------------------- */
 
 static int by_top(const void *left, const void *right)
 {
@@ -384,19 +381,16 @@ LongTest(paper_timeline, pictures_of_every_snapshot_are_legible)
 static void check_narrow(const mv_trace *trace, const char *name)
 {
     const mv_paper_kind *kinds[] = {&mv_paper_timeline, &mv_paper_segments};
-    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+    const mv_theme *theme = mv_theme_of(false);
 
     for (int i = 0; i < 2; i++) {
-        mv_paper_opts opts = {.title = name, .width = 800, .height = 360};
-        mv_paper paper;
-        mvt_ok(mv_paper_find(mvt_memory(), trace, &lives, kinds[i], &opts, &paper, mvt_err()));
-        mvt_scene_check_inside(&paper.scene, name);
-        mvt_scene_check_texts(&paper.scene, name);
+        mvt_picture p = mvt_picture_of(kinds[i], trace, 0,
+                                       (mv_paper_opts){.title = name, .width = 800, .height = 360});
+        mvt_scene_check_inside(&p.paper.scene, name);
+        mvt_scene_check_texts(&p.paper.scene, name);
         /* Figures are never cut: they move to another line instead. */
-        const mv_scene *scene = &paper.scene;
-        const mv_theme *theme = mv_theme_of(false);
-        for (uint32_t j = 0; j < scene->shape_count; j++) {
-            const mv_shape *s = &scene->shapes[j];
+        for (uint32_t j = 0; j < p.paper.scene.shape_count; j++) {
+            const mv_shape *s = &p.paper.scene.shapes[j];
             if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
                 cr_expect_not(strstr(s->text, "\xe2\x80\xa6"), "%s: %s", name, s->text);
         }
@@ -453,19 +447,7 @@ LongTest(paper_timeline, parts_of_every_snapshot_are_legible)
 
 /* ---- the texts of a picture ---------------------------------------------------------------- */
 
-static void check_says(const char *snapshot, const char *const *texts)
-{
-    picture p;
-    mv_trace trace = mvt_load(mvt_memory(), snapshot);
-
-    draw(&p, &trace, 0, (mv_paper_opts){.title = snapshot});
-    for (; *texts; texts++)
-        cr_expect(mvt_scene_says(&p.timeline.scene, *texts) ||
-                      mvt_scene_hovers(&p.timeline.scene, *texts),
-                  "%s does not say \"%s\"", snapshot, *texts);
-}
-
-#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
+#define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_timeline, __VA_ARGS__)
 
 LongTest(paper_timeline, a_picture_lists_contents_and_missing_data)
 {
@@ -577,8 +559,6 @@ Test(paper_timeline, a_picture_names_its_window)
     cr_expect(mvt_scene_says(&p.timeline.scene, "20 of "));
 }
 
-/* ---- almost no data, and very much ---------------------------------------------------------- */
-
 Test(paper_timeline, almost_empty_traces_are_drawn)
 {
     mvt_trace *empty = mvt_new(), *one = mvt_new(), *bare = mvt_new();
@@ -629,26 +609,11 @@ LongTest(paper_timeline, a_picture_of_anything_stays_small)
 
 LongTest(paper_timeline, fails_when_memory_is_out)
 {
-    mvt_trace *t = random_trace(5, 60);
-    const mv_trace *trace = mvt_done(t);
-    picture p;
-
-    draw(&p, trace, 0, (mv_paper_opts){0});
-    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
-        mv_paper_opts opts = {.title = "x"};
-        mv_paper paper;
-        l.code =
-            mv_paper_find(&l.arena, trace, &p.lives, &mv_paper_timeline, &opts, &paper, mvt_err());
-    }
+    mvt_picture_without_memory(&mv_paper_timeline, mvt_done(random_trace(5, 60)),
+                               (mv_paper_opts){0});
 }
-
-/* ---- the whole scene of a small trace ---------------------------------------------------- */
 
 Test(paper_timeline, the_scene_of_a_small_trace_is_unchanged)
 {
-    mvt_trace *t = mvt_small();
-    picture p;
-
-    draw(&p, mvt_done(t), 0, (mv_paper_opts){.title = "small"});
-    mvt_scene_golden(&p.timeline.scene, "small");
+    mvt_picture_golden(&mv_paper_timeline, "small", (mv_paper_opts){0});
 }

@@ -304,8 +304,6 @@ Test(category, pieces_give_the_same_categories)
         memcmp(whole.of_alloc, found.of_alloc, lives.allocs.count * sizeof *found.of_alloc), 0);
 }
 
-/* ---- user-written optimizers --------------------------------------------------------------- */
-
 #define WRAPPER "wrapper:" TORCH "optim/optimizer.py:493;" MAIN
 #define RANGE   "Optimizer.step#AdamW.step"
 

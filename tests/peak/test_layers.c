@@ -53,8 +53,6 @@ static const char *loops_of(const mv_trace *trace)
     return text;
 }
 
-/* ---- programs whose layers are known ------------------------------------------------------ */
-
 /* The counts come from testdata/snapshots/train.py (L=), torchvision's models, and the scripts that
  * recorded the others. */
 LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
@@ -205,8 +203,6 @@ Test(layers, every_allocation_is_in_the_call_that_made_it)
         cr_expect(expected[i] == 9 || s.layers.index[i] == expected[i], "row %u", i);
     }
 }
-
-/* ---- sums --------------------------------------------------------------------------------- */
 
 /* A site's bytes by layer are part of its bytes, and blocks are counted once. */
 Test(layers, parts_of_sites_add_up)

@@ -37,8 +37,6 @@ static survey survey_of(mv_arena *arena, const mv_trace *trace, uint32_t device,
     return s;
 }
 
-/* ---- sums -------------------------------------------------------------------------------- */
-
 static void check_sums(const mv_attribution *a)
 {
     uint64_t sites = a->unattributed, categories = 0, ranges = 0;
@@ -155,8 +153,6 @@ Test(peak, memory_without_stacks_is_unattributed)
     cr_expect_eq(s.found.category_bytes[MV_CATEGORY_UNKNOWN], 1536);
 }
 
-/* ---- targets ---------------------------------------------------------------------------- */
-
 enum { LINES = 8 };
 
 /* Up to LINES lines that allocate and free at random. */
@@ -235,8 +231,6 @@ Test(peak, targets_need_as_few_lines_as_the_best_set)
             }
     }
 }
-
-/* ---- changes without effect ---------------------------------------------------------------- */
 
 Test(peak, times_and_folders_change_nothing)
 {

@@ -1,13 +1,10 @@
 /* The timeline by pool: envelopes are as high as in a literal model, and pictures of every real
  * snapshot are legible. */
 #include "tests/fixture/fixture_heap.h"
-#include "tests/fixture/fixture_scene.h"
-#include "view/paper/paper.h"
+#include "tests/paper/fixture_paper.h"
 #include "viz/pictures/envelopes.h"
 
 enum { POOLS = 5 };
-
-/* ---- numbers ----------------------------------------------------------------------------- */
 
 static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32_t alloc)
 {
@@ -115,26 +112,17 @@ Test(envelopes, envelopes_of_random_heaps_equal_the_literal_model)
                                 .drains = seed % 4 == 0});
 }
 
-/* ---- pictures ---------------------------------------------------------------------------- */
-
-static void check_snapshot_in(const mv_trace *trace, const char *name, mv_paper_opts opts)
-{
-    mv_paper p;
-    mv_lives lives;
-
-    opts.title = name;
-    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        lives = mvt_lives(mvt_memory(), trace, device);
-        mvt_ok(mv_paper_find(mvt_memory(), trace, &lives, &mv_paper_pools, &opts, &p, mvt_err()));
-        mvt_scene_check(&p.scene, name);
-    }
-}
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    check_snapshot_in(trace, name, (mv_paper_opts){0});
-    check_snapshot_in(trace, name, (mv_paper_opts){.is_dark = true, .top = 20});
-    check_snapshot_in(trace, name, (mv_paper_opts){.width = 800, .height = 360});
+    const mv_paper_opts all[] = {{.title = name},
+                                 {.title = name, .is_dark = true, .top = 20},
+                                 {.title = name, .width = 800, .height = 360}};
+
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
+        for (int i = 0; i < 3; i++) {
+            mvt_picture p = mvt_picture_of(&mv_paper_pools, trace, device, all[i]);
+            mvt_scene_check(&p.paper.scene, name);
+        }
 }
 
 LongTest(envelopes, pictures_of_every_snapshot_are_legible)
@@ -142,20 +130,7 @@ LongTest(envelopes, pictures_of_every_snapshot_are_legible)
     mvt_each_snapshot(check_snapshot);
 }
 
-static void check_says(const char *snapshot, const char *const *texts)
-{
-    mv_paper_opts opts = {.title = snapshot};
-    mv_paper p;
-    mv_arena *arena = mvt_memory();
-    mv_trace trace = mvt_load(arena, snapshot);
-    mv_lives lives = mvt_lives(arena, &trace, 0);
-
-    mvt_ok(mv_paper_find(arena, &trace, &lives, &mv_paper_pools, &opts, &p, mvt_err()));
-    for (; *texts; texts++)
-        cr_expect(mvt_scene_says(&p.scene, *texts), "%s does not say \"%s\"", snapshot, *texts);
-}
-
-#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
+#define SAYS(...) MVT_PICTURE_SAYS(&mv_paper_pools, __VA_ARGS__)
 
 Test(envelopes, a_picture_lists_contents_and_missing_data)
 {

@@ -205,8 +205,6 @@ LongTest(icicle, trees_and_boxes_equal_literal_models)
     }
 }
 
-/* ---- every real snapshot ----------------------------------------------------------------- */
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
@@ -350,8 +348,6 @@ Test(icicle, boxes_fill_the_height)
             mvt_scene_check_texts(&p.paper.scene, names[n]);
         }
 }
-
-/* ---- the commands ------------------------------------------------------------------------ */
 
 LongTest(icicle, commands_draw_flame_graphs)
 {

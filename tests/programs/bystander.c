@@ -30,8 +30,6 @@
 
 enum { MARKS_AFTER = 100, HELD = 64, HANDLER_US = 1500 };
 
-/* ---- jail ---------------------------------------------------------------------------------- */
-
 static const int known[] = {
     SYS_execve, SYS_brk,        SYS_mmap,       SYS_mprotect,        SYS_munmap,
     SYS_openat, SYS_read,       SYS_pread64,    SYS_close,           SYS_newfstatat,
@@ -81,8 +79,6 @@ static int jail(char **argv)
     return 1;
 }
 
-/* ---- return -------------------------------------------------------------------------------- */
-
 static volatile sig_atomic_t is_child, forks, most_forks;
 static pid_t children[4096];
 
@@ -125,8 +121,6 @@ static int return_from_forks(int count)
     printf("%d of %d children ended as they should\n", ended, (int)forks);
     return ended != forks;
 }
-
-/* ---- connect ------------------------------------------------------------------------------- */
 
 /* Closes an older connection. */
 static void connect_again(const struct sockaddr_un *to, size_t name, int *held)

@@ -270,8 +270,6 @@ Test(ranks, the_larger_of_two_is_named)
     cr_expect_eq(p.found.count, 2);
 }
 
-/* ---- sequences, against a literal comparison --------------------------------------------- */
-
 static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
 {
     mvt_trace *t = mvt_new();

@@ -145,8 +145,6 @@ Test(summary, keys_do_not_depend_on_folders_or_native_frames)
     cr_expect_eq(keys[0], keys[1]);
 }
 
-/* ---- damage ------------------------------------------------------------------------------ */
-
 static void make_right(uint8_t *bytes, uint64_t length)
 {
     uint64_t payload = length - MV_SUMMARY_HEADER;
@@ -217,8 +215,6 @@ LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
         cr_assert_neq(decode(&r, copy, i), MV_OK, "cut at %u", (unsigned)i);
     }
 }
-
-/* ---- the command ------------------------------------------------------------------------- */
 
 /* `ranks` gives the same report on summaries as on snapshots, except for facts that only
  * snapshots have. */

@@ -400,8 +400,6 @@ Test(ring, a_pause_whose_mark_was_folded_ends_when_it_is_resumed)
     }
 }
 
-/* ---- conditions -------------------------------------------------------------------------- */
-
 Test(ring, conditions_are_parsed)
 {
     mv_trigger_opts o;

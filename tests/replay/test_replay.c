@@ -29,8 +29,6 @@ static mv_lives lives_of(mv_arena *arena, const mv_trace *trace, uint32_t device
     return lives;
 }
 
-/* ---- verify ------------------------------------------------------------------------------ */
-
 static void expect_truth(const char *name, const mv_levels *peak)
 {
     cJSON *truth = truth_of(name);

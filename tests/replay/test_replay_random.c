@@ -146,8 +146,6 @@ LongTest(replay_random, the_simulation_equals_the_literal_allocator)
                 play(confs[i], limits[j], 100 * i + 10 * j + seed, 1200);
 }
 
-/* ---- gaps -------------------------------------------------------------------------------- */
-
 enum { PLACES = 200 };
 
 static void expect_gap(const mv_gaps *gaps, uint32_t gap, const uint64_t *size, int place)

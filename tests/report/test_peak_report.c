@@ -175,8 +175,6 @@ LongTest(peak_report, exit_statuses_follow_the_contract)
     MVT_EXPECT_RUNS("%s", all);
 }
 
-/* ---- the first line ---------------------------------------------------------------------- */
-
 /* The share of one call is not attributed to the line, which holds all. */
 Test(peak_report, the_first_line_names_the_owner_of_the_share)
 {

@@ -296,8 +296,6 @@ Test(prose, colors_are_for_terminals_only)
     }
 }
 
-/* ---- the pager --------------------------------------------------------------------------- */
-
 /* On a terminal of 24 lines, with `before` in front of the command. This pager marks each line. */
 static mvt_run on_terminal(const char *before, const char *arguments)
 {

@@ -355,8 +355,6 @@ Test(raster_next, level_steps_are_drawn_as_areas)
         cr_assert(abs(is.pixels[i] - want.pixels[i]) <= 2, "byte %u", i);
 }
 
-/* ---- the viewer's frames ----------------------------------------------------------------- */
-
 LongTest(raster_next, frames_of_the_viewer_equal_those_drawn_from_scratch)
 {
     static const char keys[] = "WWDDAS,.,.PCCT123410";
@@ -374,8 +372,6 @@ LongTest(raster_next, frames_of_the_viewer_equal_those_drawn_from_scratch)
     }
     mv_raster_close(raster);
 }
-
-/* ---- memory ------------------------------------------------------------------------------ */
 
 Test(raster_next, memory_that_runs_out_is_reported)
 {

@@ -181,8 +181,6 @@ Test(svg, forbidden_characters_are_replaced)
                             "\xf0\x9f\x98\x80</text>"));
 }
 
-/* ---- coordinates ------------------------------------------------------------------------- */
-
 Test(svg, relative_moves_reach_every_corner)
 {
     enum { POINTS = 5000 };
@@ -249,8 +247,6 @@ Test(svg, a_scene_without_memory_is_not_written)
     cr_expect_eq(mv_svg_write(&scene, &sink, &err), MV_NOMEM);
 }
 
-/* ---- images ------------------------------------------------------------------------------ */
-
 /* Bytes of base64 up to the first letter outside its alphabet. */
 static uint64_t decode_base64(const char *text, uint8_t *out)
 {
@@ -310,8 +306,6 @@ Test(svg, strips_are_closed_outlines)
     check_xml(&d);
     cr_expect(strstr(d.svg, "<path d=\"M0 5l10-1l10-1v8l-10-1l-10-1z\" fill=\"#112233\"/>"));
 }
-
-/* ---- texts ------------------------------------------------------------------------------- */
 
 /* The ellipsis is written ~. */
 Test(scene, a_cut_text_keeps_its_distinct_part)

@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- the program ------------------------------------------------------------------------- */
-
 const char *mvt_serve_folder(void)
 {
     setenv("MEMVIZ_PAGE", MVT_SERVE_PAGE, 1);
@@ -84,8 +82,6 @@ int mvt_serve_end(mvt_server *server, int signal)
     return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }
 
-/* ---- a socket ---------------------------------------------------------------------------- */
-
 int mvt_connect(const mvt_server *server)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -149,8 +145,6 @@ mvt_reply mvt_get_made(const mvt_server *server, const char *path)
     }
     return reply;
 }
-
-/* ---- the parts of a reply ----------------------------------------------------------------- */
 
 cJSON *mvt_served(const mvt_server *server)
 {

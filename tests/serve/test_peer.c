@@ -58,8 +58,6 @@ Test(peer, ports_alone_do_not_identify_a_connection)
     cr_expect_eq(owner_of(both, 0xc001, 0xa397), 1001);
 }
 
-/* ---- real connections -------------------------------------------------------------------- */
-
 static struct sockaddr_in of_address(uint32_t address, uint16_t port)
 {
     return (struct sockaddr_in){

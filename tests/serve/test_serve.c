@@ -537,8 +537,6 @@ Test(serve, a_path_does_not_end_at_a_nul, .timeout = 250)
     }
 }
 
-/* ---- the end ----------------------------------------------------------------------------- */
-
 Test(serve, interrupts_end_the_server_properly)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -567,8 +565,6 @@ Test(serve, the_server_writes_no_file)
     cr_expect_eq(mvt_serve_end(&server, SIGINT), 0);
     mvt_in_folder(folder, "test \"$(find . | sort | tr '\\n' ' ')\" = '. ./run ./run/a ./tmp '");
 }
-
-/* ---- messages ---------------------------------------------------------------------------- */
 
 static void expect_err(const char *command, int status, const char *part)
 {

@@ -116,8 +116,6 @@ Test(served, a_memory_limit_is_reported_in_a_line)
     mv_served_files_close(served);
 }
 
-/* ---- verdicts ---------------------------------------------------------------------------- */
-
 static const mv_served_verdict *verdict_of(const mv_served_files_list *list, const char *name)
 {
     const mv_served_verdict *found = NULL;

@@ -130,8 +130,6 @@ Test(mapping, other_faults_keep_their_handlers)
     close(fd);
 }
 
-/* ---- the readers -------------------------------------------------------------------------- */
-
 Test(mapping, sources_report_a_file_that_shrank)
 {
     const char *path = put_pages();

@@ -232,8 +232,6 @@ Test(sink, another_users_mode_makes_nothing_more_open)
     cr_assert_eq(mode_of_target(), 0644);
 }
 
-/* ---- in an open folder ---- */
-
 static mv_code write_in(int at, const char *path, mv_err *err)
 {
     mv_sink sink;

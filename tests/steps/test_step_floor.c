@@ -176,8 +176,6 @@ Test(net_growth, a_full_cache_does_not_grow)
     cr_expect_eq(grow_net(&r), 0);
 }
 
-/* ---- the trend --------------------------------------------------------------------------- */
-
 /* A floor drawn as text, one digit a bin; the last digit is the part after the last mark. */
 static bool rises(const char *drawn)
 {

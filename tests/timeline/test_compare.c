@@ -103,8 +103,6 @@ LongTest(compare, texts_are_readable)
         }
 }
 
-/* ---- the value under the pointer ---------------------------------------------------------- */
-
 Test(compare, the_tip_has_the_value_at_that_place)
 {
     mv_view *view = pair("leak_in_training", "gpt_train");
@@ -232,8 +230,6 @@ Test(compare, nothing_is_shown_after_the_end)
     cr_assert_not(mv_alignment_moment(&a, end + 1, &moment));
     cr_assert(mvt_scene_says(mvt_view_frame(view), "peak"));
 }
-
-/* ---- the difference as a flame graph ------------------------------------------------------ */
 
 /* The picture adds up to the figures of `memviz diff`. */
 LongTest(compare, the_difference_is_that_of_the_report)

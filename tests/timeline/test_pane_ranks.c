@@ -94,8 +94,6 @@ Test(pane_ranks, a_scale_of_its_own_fills_each_lane)
     }
 }
 
-/* ---- hits of a search ---------------------------------------------------------------------- */
-
 enum { MOST_COLUMNS = 4096 };
 
 /* The columns with a tick at the bottom of a lane. */
@@ -346,8 +344,6 @@ LongTest(pane_ranks, texts_are_readable)
                 mvt_scene_check_contrasts(scene, "ranks");
             }
 }
-
-/* ---- the pointer -------------------------------------------------------------------------- */
 
 Test(pane_ranks, a_click_goes_to_that_device_and_place)
 {

@@ -114,8 +114,6 @@ Test(pane_timeline, hover_and_click_name_an_allocation)
         mv_index_is_alive(&mv_view_device(view)->index, view->now->pinned, view->now->cursor));
 }
 
-/* ---- the window --------------------------------------------------------------------------- */
-
 Test(pane_timeline, the_wheel_zooms_at_the_pointer)
 {
     mv_view *view = mvt_view("gpt_train");
@@ -323,8 +321,6 @@ Test(pane_timeline, a_row_of_the_legend_searches)
     cr_assert_gt(view->matches->matches, 0);
 }
 
-/* ---- segments ----------------------------------------------------------------------------- */
-
 /* Levels at the samples equal the exact bytes. */
 static void check_levels(const mv_view *view)
 {
@@ -366,8 +362,6 @@ Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
     }
 }
 
-/* ---- pictures ----------------------------------------------------------------------------- */
-
 static void check_picture(mv_view *view, const char *name, float width, float height)
 {
     const mv_scene *scene = mv_view_frame(view, width, height, 0);
@@ -393,8 +387,6 @@ LongTest(pane_timeline, texts_never_meet)
         check_picture(view, names[i], 320, 240);
     }
 }
-
-/* ---- colours ------------------------------------------------------------------------------ */
 
 static uint32_t mixed(uint32_t colour, uint32_t with, uint32_t part)
 {

@@ -10,8 +10,6 @@ enum {
     MOST_SECONDS = 8    /* of processor time; once minutes, now 0.1 s */
 };
 
-/* ---- protocol buffers -------------------------------------------------------------------- */
-
 typedef struct {
     uint8_t *data;
     uint64_t length, capacity;
@@ -90,8 +88,6 @@ static mv_trace read_quickly(const message *file)
     return trace;
 }
 
-/* ---- JAX --------------------------------------------------------------------------------- */
-
 /* Text 9 is the long one. */
 static void put_texts(message *m, const char *ninth)
 {
@@ -155,8 +151,6 @@ Test(long_texts, lines_of_jax_share_the_names_of_their_function)
     mv_trace trace = read_quickly(&file);
     cr_expect_eq(trace.frames.count, REFERENCES);
 }
-
-/* ---- XLA --------------------------------------------------------------------------------- */
 
 enum { ALLOCATOR = 1, BYTES, ADDRESS, NAME }; /* statistics */
 

@@ -658,8 +658,6 @@ Test(other_files, reserved_memory_peaks_with_its_block)
     }
 }
 
-/* ---- files that are cut, joined or empty ------------------------------------------------- */
-
 #define HEADER "printf 'Thread,Time,Action,Pointer,Size,Stream\\n"
 #define PART(first)                                                                      \
     "{ printf '" first "'; tail -n +20 rmm_steps.csv; } >$OLDPWD/part.csv; cd $OLDPWD; " \

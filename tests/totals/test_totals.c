@@ -168,8 +168,6 @@ Test(totals, series_passes_through_every_step_that_was_measured)
     }
 }
 
-/* ---- against the literal allocator --------------------------------------------------------- */
-
 static void raise(uint64_t level, uint32_t event, uint64_t *peak, uint32_t *at)
 {
     if (level > *peak) {

@@ -128,8 +128,6 @@ LongTest(damage, changed_pages_stay_sound)
     change_everywhere(t, mvt_page_bytes(t));
 }
 
-/* ---- files of other tools ---------------------------------------------------------------- */
-
 /* Each file, cut at every byte and with every byte changed, is sound or refused. Returns the number
  * of cut files that were read without a note. */
 static uint32_t break_everywhere(const char *name)

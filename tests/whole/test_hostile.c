@@ -20,8 +20,6 @@
     "\x1b]52;c;aGk=\a\xe2\x80\xaegpj\xe2\x81\xa6\xe2\x80\xa8" \
     "\xe2\x80\xa9\xc2\x85\xf3\xa0\x81\x81</script><!--]]>&'\",;"
 
-/* ---- files in which every string is hostile ----------------------------------------------- */
-
 static const char *const names[] = {"full",        "mempool",   "oom_fragmented",
                                     "two_devices", "annotated", "compiled"};
 
@@ -245,8 +243,6 @@ Test(hostile, texts_of_a_database_are_utf8)
     sqlite3_close(db);
 }
 
-/* ---- names of files ----------------------------------------------------------------------- */
-
 Test(hostile, file_names_do_not_control_the_terminal)
 {
     static const char name[] = "\033]0;t\a\n\xc2\x9bx\xff\xed\xa0\x80";
@@ -284,8 +280,6 @@ Test(hostile, file_names_do_not_control_the_terminal)
             cr_expect_leq(r.status, 3, "%s: %d", commands[i], r.status);
         }
 }
-
-/* ---- outputs that end ---------------------------------------------------------------------- */
 
 LongTest(hostile, the_viewer_ends_when_memory_is_out)
 {
@@ -336,8 +330,6 @@ Test(hostile, programs_keep_the_signal_of_full_files)
     *second++ = 0;
     cr_expect_eq(strncmp(r.out, second, strlen(r.out)), 0, "%s, not %s", r.out, second);
 }
-
-/* ---- tables ------------------------------------------------------------------------------- */
 
 Test(hostile, no_cell_of_a_table_is_a_formula)
 {
@@ -474,8 +466,6 @@ Test(hostile, sizes_that_cannot_be_added_up_are_refused)
     r = info_of(nearly_too_much);
     cr_expect_eq(r.status, 0, "%s", r.err);
 }
-
-/* ---- memory ------------------------------------------------------------------------------- */
 
 /* A table that lost a cell is not printed without that cell. */
 Test(hostile, tables_are_whole_or_a_failure)

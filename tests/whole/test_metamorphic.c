@@ -51,8 +51,6 @@ static char *replace(char *text, const char *from, const char *to)
     return text;
 }
 
-/* ---- time ----------------------------------------------------------------------------------- */
-
 static void change_times(specimen *s)
 {
     const int64_t hour = 3600 * 1000000ll;
@@ -63,8 +61,6 @@ static void change_times(specimen *s)
     for (uint32_t k = 0; k < s->trace.annotations.count; k++)
         s->trace.annotations.time_us[k] += hour;
 }
-
-/* ---- the place and the spelling of the code ------------------------------------------------- */
 
 static void change_folders(specimen *s)
 {
@@ -103,8 +99,6 @@ static void qualify_functions(specimen *s)
             s->trace.frames.function[k].row += from->count;
     *from = to;
 }
-
-/* ---- addresses and device ------------------------------------------------------------------ */
 
 static void change_addresses(specimen *s)
 {
@@ -240,8 +234,6 @@ Test(metamorphic, devices_do_not_mix)
     }
     mv_arena_release(s.arena);
 }
-
-/* ---- the part of the run -------------------------------------------------------------------- */
 
 /* A window of the whole trace changes nothing. */
 LongTest(metamorphic, a_window_of_everything_equals_the_trace)

@@ -6,8 +6,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
-/* ---- inputs ------------------------------------------------------------------------------ */
-
 static void make_empty(mvt_trace *t)
 {
     (void)t;
@@ -141,8 +139,6 @@ static const struct {
     {"two_devices", NULL, "two_devices", false, "device 1 of 2"},
     {"pools", NULL, "graph_trees", false, "peak allocated"},
 };
-
-/* ---- commands ---------------------------------------------------------------------------- */
 
 static const char *const commands[] = {
     "trace_plot",

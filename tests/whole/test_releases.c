@@ -100,8 +100,6 @@ LongTest(releases, real_snapshots_match_their_release)
     mvt_each_snapshot(check_2_11);
 }
 
-/* ---- spelling of the input ------------------------------------------------------------------ */
-
 static void check_keys(const char *name, uint32_t keys)
 {
     mv_arena *arena = mvt_memory();
@@ -222,8 +220,6 @@ Test(releases, history_of_others_is_not_the_blocks)
         cr_expect_eq(l.allocs.stack[i].row, MV_NO_ROW);
 }
 
-/* ---- torch_npu ------------------------------------------------------------------------------- */
-
 /* The final heap comes from another allocator, in Python: every size leads to it, and the replay
  * finds every address. With CUDA's rule both fail. */
 Test(releases, sizes_and_replay_of_torch_npu)
@@ -333,8 +329,6 @@ Test(releases, messages_name_missing_data)
     cr_expect(strstr(stats.out, ">= 29.1 MiB allocated in all, >= 0 B freed"), "%s", stats.out);
     cr_expect(strstr(info.out, "older events were dropped: the buffer was full"), "%s", info.out);
 }
-
-/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* Code without lines: PyTorch writes 2^64 - 1; in the contract, `line` is at least 0. */
 Test(releases, an_unknown_line_is_0_in_json)
