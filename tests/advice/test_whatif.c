@@ -352,8 +352,6 @@ Test(whatif, advice_is_refused_when_nothing_is_predicted)
     cr_expect_lt(q.found.trials.fidelity.allocs_matched, 8);
 }
 
-/* ---- settings ---------------------------------------------------------------------------- */
-
 Test(alloc_conf, settings_that_pytorch_accepts_are_accepted)
 {
     mv_alloc_conf c;

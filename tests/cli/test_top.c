@@ -71,8 +71,6 @@ Test(top, text_and_json_agree)
     cr_expect_not_null(strstr(r.out, "more; --limit 0 shows all"), "%s", r.out);
 }
 
-/* ---- programs ---------------------------------------------------------------------------- */
-
 /* Runs COMMAND while a program has a block of 512 bytes in the heap "pool". */
 #define WHILE_RUNNING(command)                                                               \
     "$MEMVIZ run -q -o a.bin -- " MV_MARKING " heap pool touch ready await enough & L=$!; "  \
@@ -199,8 +197,6 @@ Test(top, a_verdict_is_kept_until_a_share_of_the_recording_is_new)
     mv_arena_release(&cli.arena);
     mv_arena_release(&cli.scratch);
 }
-
-/* ---- metrics and the screen -------------------------------------------------------------- */
 
 #define GET                                                                       \
     "python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); "            \

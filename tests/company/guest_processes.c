@@ -22,8 +22,6 @@
 
 extern char **environ;
 
-/* ---- descriptors ---- */
-
 static void close_all(const char *unused)
 {
     (void)unused;

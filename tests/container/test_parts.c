@@ -38,34 +38,6 @@ typedef struct {
     bool is_held, is_used;
 } slot;
 
-static void alloc_or_free(mvt_trace *t, slot *s, uint32_t *event)
-{
-    static const char *const stacks[] = {"step:train.py:7;main:train.py:20",
-                                         "load:data.py:3;main:train.py:20",
-                                         "keep:train.py:9;main:train.py:20"};
-    bool is_large = s->size > 2 << 20;
-    uint64_t kind = s->base >> 28;
-
-    if (!s->is_held) {
-        mvt_segment_alloc(t, .device = s->device, .addr = s->base, .bytes = s->size,
-                          .stack = stacks[kind % 3]);
-        s->is_held = true;
-        ++*event;
-    }
-    if (!s->is_used) {
-        /* a large block gets the rest of its segment, half a MiB, as well */
-        s->requested = is_large ? s->size - (512 << 10) : 512 + (*event % 700) * 512 - 12;
-        mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
-                  .stack = stacks[(kind + *event) % 3]);
-    } else {
-        mvt_event(t, MV_ACTION_FREE_REQUESTED,
-                  (mvt_event_args){.device = s->device, .addr = s->base});
-        s->waits_until = *event + (kind % 5 == 0 ? 40 : 1);
-    }
-    s->is_used = !s->is_used;
-    ++*event;
-}
-
 /* About 2.2 chunks of events whose lives have no doubts: blocks in their own segments, some of them
  * waiting for a stream, some staying; device 1 was in use before. */
 static const mv_trace *make_heap(void)
@@ -92,8 +64,31 @@ static const mv_trace *make_heap(void)
                 slots[i].waits_until = 0;
                 event++;
             }
-        if (s->waits_until == 0 && !stays && (at % STAY != 3 || event > at * 2000))
-            alloc_or_free(t, s, &event);
+        if (s->waits_until == 0 && !stays && (at % STAY != 3 || event > at * 2000)) {
+            static const char *const stacks[] = {"step:train.py:7;main:train.py:20",
+                                                 "load:data.py:3;main:train.py:20",
+                                                 "keep:train.py:9;main:train.py:20"};
+            bool is_large = s->size > 2 << 20;
+            uint64_t kind = s->base >> 28;
+            if (!s->is_held) {
+                mvt_segment_alloc(t, .device = s->device, .addr = s->base, .bytes = s->size,
+                                  .stack = stacks[kind % 3]);
+                s->is_held = true;
+                ++event;
+            }
+            if (!s->is_used) {
+                /* a large block gets the rest of its segment, half a MiB, as well */
+                s->requested = is_large ? s->size - (512 << 10) : 512 + (event % 700) * 512 - 12;
+                mvt_alloc(t, .device = s->device, .addr = s->base, .bytes = s->requested,
+                          .stack = stacks[(kind + event) % 3]);
+            } else {
+                mvt_event(t, MV_ACTION_FREE_REQUESTED,
+                          (mvt_event_args){.device = s->device, .addr = s->base});
+                s->waits_until = event + (kind % 5 == 0 ? 40 : 1);
+            }
+            s->is_used = !s->is_used;
+            ++event;
+        }
         if (event % 1000 == 0)
             mvt_mark(t, "step", 0);
     }

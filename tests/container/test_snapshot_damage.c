@@ -53,8 +53,6 @@ static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
     return mvt_difference(a, &same_notes);
 }
 
-/* ---- every byte -------------------------------------------------------------------------- */
-
 LongTest(snapshot_damage, a_file_cut_anywhere_is_reported)
 {
     mv_trace trace;

@@ -455,8 +455,6 @@ Test(tiles, without_events_there_are_no_rows)
     mv_tiles_close(tiles);
 }
 
-/* ---- colours ------------------------------------------------------------------------------ */
-
 enum { ROWS = 24 };
 
 static uint32_t colour_of(const void *user, uint32_t rank)

@@ -72,8 +72,6 @@ static void expect_sums(const compared *c, const char *name)
     expect_rows(c->found.line, c->found.lines, c->found.delta, name);
 }
 
-/* ---- synthetic traces --------------------------------------------------------------------- */
-
 static void alloc_all(mvt_trace *t, const char *const *stacks, const uint64_t *bytes,
                       uint32_t count)
 {

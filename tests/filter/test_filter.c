@@ -379,22 +379,6 @@ typedef struct {
     uint64_t value, second;
 } slow_term;
 
-/* A part of a frame's text that a regular expression needs no quoting for. */
-static void draw_word(const mv_trace *trace, uint64_t *state, char word[100])
-{
-    const char *text = trace->frames.count
-                           ? text_of(trace, (uint32_t)mvt_random(state, trace->frames.count))
-                           : "forward";
-    size_t length = strlen(text), from = length ? mvt_random(state, length) : 0, at = 0;
-
-    while (text[from + at] && at < 4 + mvt_random(state, 8) &&
-           (isalnum((unsigned char)text[from + at]) || strchr("_:", text[from + at]))) {
-        word[at] = text[from + at];
-        at++;
-    }
-    memcpy(word + at, at ? "" : "py", at ? 1 : 3);
-}
-
 static const char *const signs[] = {"<", "<=", "=", ">=", ">"};
 
 /* A term about a block's position or origin; `row` is an allocation. */
@@ -461,7 +445,18 @@ static slow_term draw_term(const world *w, uint64_t *state)
                    .sign = (int)mvt_random(state, 5) - 2};
     const char *minus = t.is_negated ? "-" : "";
 
-    draw_word(w->trace, state, t.word);
+    /* A part of a frame's text that a regular expression needs no quoting for. */
+    const mv_trace *trace = w->trace;
+    const char *text = trace->frames.count
+                           ? text_of(trace, (uint32_t)mvt_random(state, trace->frames.count))
+                           : "forward";
+    size_t length = strlen(text), from = length ? mvt_random(state, length) : 0, at = 0;
+    while (text[from + at] && at < 4 + mvt_random(state, 8) &&
+           (isalnum((unsigned char)text[from + at]) || strchr("_:", text[from + at]))) {
+        t.word[at] = text[from + at];
+        at++;
+    }
+    memcpy(t.word + at, at ? "" : "py", at ? 1 : 3);
     if (a->count)
         t.value = a->block[row];
     switch (t.kind) {

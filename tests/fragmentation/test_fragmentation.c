@@ -185,8 +185,6 @@ Test(fragmentation, json_has_the_base_of_the_excess)
     cr_expect_eq(mvt_json_number(report, "base"), 283115520);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------- */
-
 static void expect_sums(const mv_fragmentation *f, const char *what)
 {
     mv_heap_sums sum = {0};
@@ -275,8 +273,6 @@ LongTest(fragmentation, figures_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
-
-/* ---- growth compared with a walk to each event ---------------------------------------------- */
 
 static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
 {

@@ -93,8 +93,6 @@ static bool keeps_report(const command_line *line)
            !mv_command_find(line->word[0]);
 }
 
-/* ---- one run ----------------------------------------------------------------------------- */
-
 /* `serve` runs until a signal arrives: the signal has already arrived, and is pending. */
 static mvt_ran run(const char *const *words, int count, mv_span in)
 {
@@ -187,8 +185,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mvt_stop("it failed, and files are not as they were");
     return 0;
 }
-
-/* ---- other command lines ------------------------------------------------------------------ */
 
 static uint32_t draw(uint64_t *random, uint32_t below)
 {

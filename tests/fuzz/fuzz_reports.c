@@ -172,8 +172,6 @@ static void report(mv_kept_files *kept, const char *words, uint64_t hash)
     }
 }
 
-/* ---- what is written ---------------------------------------------------------------------- */
-
 /* The text of a dump, in a block from malloc. */
 static char *dump(mv_kept_files *kept, const char *words)
 {

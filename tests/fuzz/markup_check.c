@@ -63,8 +63,6 @@ static bool pass(reader *r, const char *words)
     return true;
 }
 
-/* ---- characters -------------------------------------------------------------------------- */
-
 static bool is_allowed(uint32_t code, bool is_page)
 {
     if (code == '\t' || code == '\n' || code == '\r')

@@ -153,8 +153,6 @@ static bool parse(mvt_form *form, mv_span bytes)
     return form->tokens[0].kind == MVT_OPEN;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
-
 static void put_big(mvt_out *out, uint8_t first, uint64_t number, unsigned bytes)
 {
     mvt_put_u8(out, first);

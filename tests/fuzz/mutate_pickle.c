@@ -322,8 +322,6 @@ static bool parse(mvt_form *form, mv_span bytes)
     return p->memo && form->count > 2;
 }
 
-/* ---- writing ------------------------------------------------------------------------------ */
-
 static void put_op(mvt_out *out, uint8_t op, uint64_t number, unsigned bytes)
 {
     mvt_put_u8(out, op);

@@ -228,8 +228,6 @@ Test(graphs, the_triage_notes_what_destroyed_graphs_left_behind)
     }
 }
 
-/* ---- real files, and random ones --------------------------------------------------------- */
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     mv_graphs g = graphs_of(trace);

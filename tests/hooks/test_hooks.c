@@ -36,8 +36,6 @@ static unsigned count(const char *text, const char *what)
     return found;
 }
 
-/* ---- the list ---- */
-
 static const struct {
     const char *name, *action;
     unsigned flags;

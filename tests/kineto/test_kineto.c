@@ -324,8 +324,6 @@ Test(kineto, all_formats_keep_the_trace)
     cr_expect_str_eq(again.origin.level, "pytorch");
 }
 
-/* ---- bad input ----------------------------------------------------------------------------- */
-
 static void expect_refused(const char *text, const char *why)
 {
     mv_trace trace;

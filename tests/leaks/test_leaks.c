@@ -471,8 +471,6 @@ Test(leaks, new_blocks_without_stacks_leave_the_verdict_unknown)
                    "stacks='all'");
 }
 
-/* ---- real snapshots ---------------------------------------------------------------------- */
-
 typedef struct {
     mv_arena *arena;
     mv_trace trace;

@@ -459,8 +459,6 @@ Test(ledger, random_calls_equal_the_obvious_version)
     }
 }
 
-/* ---- the sums ---------------------------------------------------------------------------- */
-
 static mv_ledger ledger_of(mvt_calls *c, mv_ledger_query ask)
 {
     const mv_trace *trace = mvt_calls_done(c);

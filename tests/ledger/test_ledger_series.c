@@ -301,8 +301,6 @@ Test(ledger_series, at_accepts_them_without_pytorch_events)
     unlink(path);
 }
 
-/* ---- a negative residue ------------------------------------------------------------------ */
-
 static const char *residue_of(mvt_calls *c)
 {
     const mv_trace *trace = mvt_calls_done(c);

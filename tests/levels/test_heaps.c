@@ -371,8 +371,6 @@ Test(heaps, a_native_allocator_is_the_function_that_all_blocks_have_in_common)
         "pool.cc:41 Pool--take");
 }
 
-/* ---- leaks ------------------------------------------------------------------------------- */
-
 enum { ROUNDS = 12 };
 
 /* A pool that called CUDA once; each round keeps a block. */

@@ -337,8 +337,6 @@ Test(live, the_frameworks_totals_are_compared)
                      "device 0, event 3: PyTorch has 2048 allocated bytes more");
 }
 
-/* ---- marks of threads --------------------------------------------------------------------- */
-
 static void mark(mvt_live *l, mv_live_event kind, uint32_t thread, const char *text,
                  uint64_t number)
 {
@@ -530,8 +528,6 @@ Test(live, a_capture_survives_the_container)
     cr_assert_null(differs, "%s", differs);
 }
 
-/* ---- steps ------------------------------------------------------------------------------- */
-
 static mv_steps steps_of(mvt_live *l)
 {
     mv_steps steps;
@@ -593,8 +589,6 @@ Test(live, ranges_are_steps)
         cr_assert_eq(steps.count, 10);
     }
 }
-
-/* ---- the program's exit ------------------------------------------------------------------ */
 
 static void keep_and_exit(mvt_live *l, bool in_order)
 {

@@ -175,8 +175,6 @@ Test(live_follow, facts_arrive_while_it_runs)
     mv_live_follow_close(f.reader);
 }
 
-/* ---- numbers ----------------------------------------------------------------------------- */
-
 /* Thread 1 takes number 2, and thread 2 has written 3 before thread 1 has written 2. */
 static void begin_gap(following *f, mvt_live *l)
 {

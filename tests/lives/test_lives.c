@@ -627,8 +627,6 @@ Test(lives, history_is_complete_from_an_empty_heap_on)
     cr_expect_str_eq(mv_history_name(l.history), "complete");
 }
 
-/* ---- against the literal allocator --------------------------------------------------------- */
-
 static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_alloc *truth,
                        uint32_t seed)
 {

@@ -110,8 +110,6 @@ Test(grown_columns, the_builder_has_them)
     expect_new_columns(&trace);
 }
 
-/* ---- files ------------------------------------------------------------------------------- */
-
 static void write_file(const char *path)
 {
     mv_sink sink;

@@ -131,8 +131,6 @@ Test(spill, moved_blocks_can_grow_and_be_dropped)
     cr_assert_eq(arena->budget->used, 0);
 }
 
-/* ---- without room for a file --------------------------------------------------------------- */
-
 static void stays(heap *h, const char *folder)
 {
     mv_spilled moved;

@@ -261,15 +261,6 @@ static msgpack_object string(const char *value)
     return o;
 }
 
-static void check_number(mv_span bytes, const char *path, int64_t value, mv_code expected)
-{
-    mv_err err;
-    mv_code code = code_with(bytes, path, integer(value), &err);
-
-    cr_assert_eq(code, expected, "%s = %lld: %s %s", path, (long long)value, mv_code_name(code),
-                 err.detail);
-}
-
 Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
 {
     static const struct {
@@ -337,8 +328,12 @@ Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
     };
     mv_span bytes = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/msgpack/full_compact");
 
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_number(bytes, cases[i].path, cases[i].value, cases[i].code);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_err err;
+        mv_code code = code_with(bytes, cases[i].path, integer(cases[i].value), &err);
+        cr_assert_eq(code, cases[i].code, "%s = %lld: %s %s", cases[i].path,
+                     (long long)cases[i].value, mv_code_name(code), err.detail);
+    }
 }
 
 Test(msgpack_damage, tables_of_the_compact_form_are_checked)

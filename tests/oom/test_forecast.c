@@ -5,8 +5,6 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 
-/* ---- steps written by hand ------------------------------------------------------------------ */
-
 /* A step of six allocations: an input, three activations (two grow with the square of the input), a
  * weight gradient, and a temporary block of the optimizer. */
 typedef struct {
@@ -179,8 +177,6 @@ Test(forecast, a_factor_that_cannot_be_is_not_an_earlier_step)
     cr_expect_gt(forecast_of(MIB, 1, 0).peak, 0);
     cr_expect_eq(forecast_of(4, 1, 0).peak, 0);
 }
-
-/* ---- recorded runs: forecast and outcome ---------------------------------------------------- */
 
 typedef struct {
     const char *name;

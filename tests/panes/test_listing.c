@@ -522,8 +522,6 @@ LongTest(listing, rows_of_stacks_are_distinguished)
     mvt_each_view(check_labels);
 }
 
-/* ---- the filter of rows ------------------------------------------------------------------ */
-
 static bool row_says(bench *b, uint32_t row, const char *words)
 {
     mv_cell cells[MV_LISTING_COLUMNS];

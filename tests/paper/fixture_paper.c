@@ -30,6 +30,7 @@ void mvt_picture_without_memory(const mv_paper_kind *kind, const mv_trace *trace
     mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
     mv_paper paper;
 
+    opts.title = "test";
     for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);)
         l.code = mv_paper_find(&l.arena, trace, &lives, kind, &opts, &paper, mvt_err());
 }

@@ -108,8 +108,6 @@ Test(layers, nothing_is_claimed_of_runs_without_layers)
         cr_expect_str_empty(loops_of(load(files[i])), "%s", files[i]);
 }
 
-/* ---- rules -------------------------------------------------------------------------------- */
-
 /* Allocates at the places of `layers`: a letter is a place that `caller` calls, '.' a place of the
  * model outside of it, '|' nothing. */
 static const mv_trace *trace_of(const char *layers, const char *caller)

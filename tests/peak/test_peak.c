@@ -78,8 +78,6 @@ LongTest(peak, figures_add_up_on_every_snapshot)
     mvt_each_snapshot(check_snapshot);
 }
 
-/* ---- marginal bytes ---------------------------------------------------------------------- */
-
 /* The highest moment without the allocations of one site, given by category and group. */
 static uint64_t slow_peak_without(const survey *s, const mv_sites *sites, const mv_peak_site *site)
 {

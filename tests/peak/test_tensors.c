@@ -117,8 +117,6 @@ Test(tensors, counts_equal_a_byte_by_byte_count)
     }
 }
 
-/* ---- reports ----------------------------------------------------------------------------- */
-
 static const char *category_of(mvt_trace *t, uint32_t alloc, const char *rule)
 {
     blocks b = blocks_of(t);
@@ -205,8 +203,6 @@ Test(tensors, modules_are_a_tree_that_adds_up)
     cr_expect_str_eq(grouping.name[grouping.of_alloc[3]], "v1.5 logits");
     cr_expect_str_eq(grouping.name[grouping.of_alloc[4]], "(no name)");
 }
-
-/* ---- traces that end within a phase -------------------------------------------------------- */
 
 #define TORCH "/venv/lib/python3.12/site-packages/torch/"
 #define MAIN  "main:/w/train.py:9"

@@ -8,8 +8,6 @@ static void read_bytes(mv_span bytes, mv_trace *out)
     cr_assert_eq(out->origin.format, MV_FORMAT_PICKLE);
 }
 
-/* ---- writing opcodes --------------------------------------------------------------------- */
-
 static void read_writer(const mvt_opcodes *w, mv_trace *out)
 {
     read_bytes((mv_span){w->data, w->length}, out);

@@ -102,44 +102,6 @@ static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t 
     return sum;
 }
 
-static void check_samples(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
-{
-    for (uint32_t c = 0; c < l->column_count; c++) {
-        uint32_t all = h->lives.allocs.count;
-        cr_assert_eq(l->allocated[c], sum_alive(h, 0, all, l->instant[c]));
-        cr_assert_eq(l->preexisting[c],
-                     sum_alive(h, 0, h->lives.allocs.preexisting, l->instant[c]));
-    }
-    for (uint32_t i = 0; i < l->element_count; i++) {
-        const mv_element *e = &l->elements[i];
-        uint32_t at = e->samples;
-        uint64_t highest = 0;
-        /* Whether the site of an element holds the share that it claims. */
-        bool others = false;
-        for (uint32_t j = e->first; j < e->first + e->count; j++) {
-            if (h->lives.allocs.freed[j] < opts->from)
-                continue;
-            others = others || e->site != h->site_of[j];
-        }
-        cr_assert(!e->is_one_site || !others);
-        cr_assert(!e->is_one_site || !e->is_mixed);
-        for (uint32_t c = 0; c < l->column_count; c++) {
-            uint64_t bytes = sum_alive(h, e->first, e->first + e->count, l->instant[c]);
-            if (bytes < opts->visible)
-                continue;
-            highest = bytes > highest ? bytes : highest;
-            cr_assert_lt(at, e->samples + e->columns);
-            cr_assert_eq(l->samples[at].column, c);
-            cr_assert_eq(l->samples[at].element, i);
-            cr_assert_eq(l->samples[at].bytes, bytes);
-            cr_assert_eq(l->samples[at].offset, sum_alive(h, 0, e->first, l->instant[c]));
-            at++;
-        }
-        cr_assert_eq(at, e->samples + e->columns);
-        cr_assert_eq(e->highest, highest);
-    }
-}
-
 static void check_layout(heap *h, uint32_t from, uint32_t to)
 {
     mv_layout_opts opts = {.from = from,
@@ -173,7 +135,39 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
         }
         cr_assert_eq(e->members, members);
     }
-    check_samples(h, &l, &opts);
+    for (uint32_t c = 0; c < l.column_count; c++) {
+        uint32_t all = h->lives.allocs.count;
+        cr_assert_eq(l.allocated[c], sum_alive(h, 0, all, l.instant[c]));
+        cr_assert_eq(l.preexisting[c], sum_alive(h, 0, h->lives.allocs.preexisting, l.instant[c]));
+    }
+    for (uint32_t k = 0; k < l.element_count; k++) {
+        const mv_element *e = &l.elements[k];
+        uint32_t at = e->samples;
+        uint64_t highest = 0;
+        /* Whether the site of an element holds the share that it claims. */
+        bool others = false;
+        for (uint32_t j = e->first; j < e->first + e->count; j++) {
+            if (h->lives.allocs.freed[j] < opts.from)
+                continue;
+            others = others || e->site != h->site_of[j];
+        }
+        cr_assert(!e->is_one_site || !others);
+        cr_assert(!e->is_one_site || !e->is_mixed);
+        for (uint32_t c = 0; c < l.column_count; c++) {
+            uint64_t bytes = sum_alive(h, e->first, e->first + e->count, l.instant[c]);
+            if (bytes < opts.visible)
+                continue;
+            highest = bytes > highest ? bytes : highest;
+            cr_assert_lt(at, e->samples + e->columns);
+            cr_assert_eq(l.samples[at].column, c);
+            cr_assert_eq(l.samples[at].element, k);
+            cr_assert_eq(l.samples[at].bytes, bytes);
+            cr_assert_eq(l.samples[at].offset, sum_alive(h, 0, e->first, l.instant[c]));
+            at++;
+        }
+        cr_assert_eq(at, e->samples + e->columns);
+        cr_assert_eq(e->highest, highest);
+    }
 }
 
 LongTest(layout, the_layout_equals_a_literal_one_on_random_heaps)

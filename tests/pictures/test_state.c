@@ -5,9 +5,6 @@
 #include "tests/paper/fixture_paper.h"
 #include "viz/pictures/state.h"
 
-/* ---- compared with a literal layout
- * ----------------------------------------------------------- */
-
 /* The piece `at` bytes into a group, in the order of its segments. */
 static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv_state_group *g,
                          uint64_t at)
@@ -178,9 +175,6 @@ Test(state, out_of_memory_is_explained)
     cr_expect(mvt_scene_says(&p.paper.scene, "out of memory: requested 8.00 MiB; 2.00 MiB is "
                                              "free here, the largest hole 2.00 MiB"));
 }
-
-/* ---- almost no data, and very much
- * ------------------------------------------------------------ */
 
 Test(state, almost_empty_traces_are_drawn)
 {

@@ -48,8 +48,6 @@ static void give_up(const char *what)
     exit(125);
 }
 
-/* ---- folders ------------------------------------------------------------------------------- */
-
 /* "size hash" of a file's bytes. */
 static void digest(int at, const char *name, char *text, size_t room)
 {
@@ -120,8 +118,6 @@ static void prepare_run(void)
         give_up(path);
     close(fd);
 }
-
-/* ---- a run --------------------------------------------------------------------------------- */
 
 static void redirect(const char *name, int to)
 {
@@ -201,8 +197,6 @@ static bool run_once(long n, outcome *result)
     close(at);
     return true;
 }
-
-/* ---- the requirements ------------------------------------------------------------------------ */
 
 static unsigned lines(const char *text)
 {

@@ -183,8 +183,6 @@ static int new_namespace(void)
     return (int)syscall(SYS_unshare, 0x10000000);
 }
 
-/* ---- other machines -------------------------------------------------------------------------- */
-
 static int open_socket(int family)
 {
     int fd = socket(family, SOCK_STREAM, 0);

@@ -320,8 +320,6 @@ Test(ranks, sequences_diverge_at_the_right_event)
     }
 }
 
-/* ---- the command ------------------------------------------------------------------------- */
-
 static const cJSON *member(const cJSON *object, const char *key)
 {
     return cJSON_GetObjectItemCaseSensitive(object, key);

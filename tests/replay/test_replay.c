@@ -63,8 +63,6 @@ LongTest(replay, every_event_of_every_snapshot_is_predicted)
     mvt_each_snapshot(expect_all_predicted);
 }
 
-/* ---- run --------------------------------------------------------------------------------- */
-
 typedef struct {
     const char *recorded, *conf;
     uint64_t limit;

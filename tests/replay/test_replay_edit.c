@@ -29,8 +29,6 @@ static void add(program *p, step s)
     p->steps[p->count++] = s;
 }
 
-/* ---- recording it ------------------------------------------------------------------------ */
-
 typedef struct {
     const mv_trace *trace;
     mv_lives lives;

@@ -277,8 +277,6 @@ Test(raster, texts_are_at_their_anchors)
     }
 }
 
-/* ---- sizes and odd input ----------------------------------------------------------------- */
-
 Test(raster, a_scene_is_stretched_to_its_shown_size)
 {
     drawing d;

@@ -106,59 +106,56 @@ static void add_points(mv_scene *scene, const part *p, mv_shape shape, uint32_t 
     mv_scene_add(scene, shape);
 }
 
-static void add_part(mv_scene *scene, const part *p)
-{
-    const float *at = p->at;
-
-    switch (p->kind) {
-    case 0:
-        mv_scene_clip(scene, at[0], at[1], 150, 120);
-        break;
-    case 1:
-        mv_scene_unclip(scene);
-        break;
-    case 2:
-        mv_scene_text(scene, at[0], at[1], 8 + (float)(p->salt % 9), p->colour,
-                      (mv_anchor)(p->salt % 3), "peak 1.15 GiB \xc3\xa9");
-        break;
-    case 3:
-        mv_scene_image(scene, (mv_box){at[0], at[1], 50 + (float)(p->salt % 100), 90},
-                       (mv_box){3, 0.5f, 40, 50}, &images[p->salt % 4]);
-        break;
-    case 4:
-        add_curve(scene, p);
-        break;
-    case 5:
-        add_points(scene, p, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p->colour}, 4);
-        break;
-    case 6:
-        add_points(scene, p,
-                   (mv_shape){.kind = MV_SHAPE_LINE,
-                              .stroke = p->colour,
-                              .width = 1.5f,
-                              .is_dashed = p->salt % 2},
-                   4);
-        break;
-    case 7:
-        add_points(scene, p,
-                   (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = p->colour, .is_hatched = true}, 2);
-        break;
-    default:
-        add_points(scene, p,
-                   (mv_shape){.kind = MV_SHAPE_RECTS,
-                              .fill = p->colour,
-                              .is_crisp = p->salt % 2,
-                              .stroke = 0x203040ff,
-                              .width = p->salt % 5 ? 0 : 2},
-                   p->salt % 3 ? 2 : 4);
-    }
-}
-
 static void build(mv_scene *scene, const part *parts)
 {
     mv_scene_clear(scene, WIDTH, HEIGHT, 0xf0e8e0ff);
-    for (uint32_t i = 0; i < SHAPES; i++)
-        add_part(scene, &parts[i]);
+    for (uint32_t i = 0; i < SHAPES; i++) {
+        const part *p = &parts[i];
+        const float *at = p->at;
+        switch (p->kind) {
+        case 0:
+            mv_scene_clip(scene, at[0], at[1], 150, 120);
+            break;
+        case 1:
+            mv_scene_unclip(scene);
+            break;
+        case 2:
+            mv_scene_text(scene, at[0], at[1], 8 + (float)(p->salt % 9), p->colour,
+                          (mv_anchor)(p->salt % 3), "peak 1.15 GiB \xc3\xa9");
+            break;
+        case 3:
+            mv_scene_image(scene, (mv_box){at[0], at[1], 50 + (float)(p->salt % 100), 90},
+                           (mv_box){3, 0.5f, 40, 50}, &images[p->salt % 4]);
+            break;
+        case 4:
+            add_curve(scene, p);
+            break;
+        case 5:
+            add_points(scene, p, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p->colour}, 4);
+            break;
+        case 6:
+            add_points(scene, p,
+                       (mv_shape){.kind = MV_SHAPE_LINE,
+                                  .stroke = p->colour,
+                                  .width = 1.5f,
+                                  .is_dashed = p->salt % 2},
+                       4);
+            break;
+        case 7:
+            add_points(scene, p,
+                       (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = p->colour, .is_hatched = true},
+                       2);
+            break;
+        default:
+            add_points(scene, p,
+                       (mv_shape){.kind = MV_SHAPE_RECTS,
+                                  .fill = p->colour,
+                                  .is_crisp = p->salt % 2,
+                                  .stroke = 0x203040ff,
+                                  .width = p->salt % 5 ? 0 : 2},
+                       p->salt % 3 ? 2 : 4);
+        }
+    }
 }
 
 LongTest(raster_next, reused_parts_of_the_last_picture_make_no_difference)

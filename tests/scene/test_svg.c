@@ -31,8 +31,6 @@ static void write_svg(drawing *d)
     d->length = file.length;
 }
 
-/* ---- is it XML? -------------------------------------------------------------------------- */
-
 /* Length of the UTF-8 character at `c`, decoded into *code; 0 if it is invalid. */
 static int decode(const uint8_t *c, const uint8_t *stop, uint32_t *code)
 {

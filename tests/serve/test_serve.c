@@ -247,8 +247,6 @@ Test(serve, head_is_get_without_a_body)
     }
 }
 
-/* ---- files that change -------------------------------------------------------------------- */
-
 Test(serve, a_damaged_file_is_one_line)
 {
     const char *folder = mvt_serve_folder();
@@ -336,8 +334,6 @@ Test(serve, a_file_that_is_not_a_snapshot_is_not_sent)
     cr_expect_eq(mvt_get(&server, path).status, 409);
     cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
 }
-
-/* ---- access ------------------------------------------------------------------------------ */
 
 static mvt_reply ask(const mvt_server *server, const char *method, const char *path,
                      const char *host)

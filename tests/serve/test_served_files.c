@@ -183,8 +183,6 @@ Test(served, verdicts_are_found_and_kept_while_containers_are_made)
     mv_served_files_close(served);
 }
 
-/* ---- recordings that are being written ----------------------------------------------------- */
-
 static void put_blocks(mvt_live *l, uint32_t blocks, const char *path)
 {
     for (uint32_t i = 0; i < blocks; i++)
@@ -252,8 +250,6 @@ Test(served, a_live_file_has_a_version_for_each_read)
     cr_expect_not(next_version(served, next.version).is_live);
     mv_served_files_close(served);
 }
-
-/* ---- more files than there are rows ------------------------------------------------------ */
 
 static void each_file(const char *folder, int round, uint32_t count, bool is_made)
 {
@@ -337,8 +333,6 @@ LongTest(served, named_files_come_before_those_of_full_folders)
     cr_expect_eq(look(served).count, 1);
     mv_served_files_close(served);
 }
-
-/* ---- files from others ---------------------------------------------------------------------- */
 
 static void show_nothing(void *user, uint64_t done, uint64_t total)
 {

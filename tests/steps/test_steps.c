@@ -14,6 +14,14 @@ static mv_steps steps_of(mvt_trace *t)
     return steps;
 }
 
+static void expect_steps(mvt_trace *t, mv_steps_source source, uint32_t count)
+{
+    mv_steps s = steps_of(t);
+
+    cr_expect_eq(s.source, source);
+    cr_expect_eq(s.count, count);
+}
+
 /* An allocation that is freed at once. */
 static void work(mvt_trace *t, uint64_t bytes, const char *stack)
 {
@@ -280,9 +288,7 @@ Test(steps, a_statement_around_a_call_is_one_step)
         for (int layer = 0; layer < 4; layer++)
             work(t, 1024, "");
     }
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_INFERRED);
-    cr_expect_eq(s.count, 12);
+    expect_steps(t, MV_STEPS_INFERRED, 12);
 }
 
 /* Only y = model(x.cuda()): no two of the line's runs belong together. */
@@ -314,9 +320,7 @@ Test(steps, ranges_of_cub_are_not_steps)
             annotate(t, "CCCL: thrust::sort", 0);
         }
     }
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_INFERRED);
-    cr_expect_eq(s.count, 12);
+    expect_steps(t, MV_STEPS_INFERRED, 12);
 }
 
 /* Each iteration captures a graph and frees nothing. In a private pool it is a step; in a shared
@@ -380,9 +384,7 @@ Test(steps, steps_are_inferred_from_lifetimes_on_a_single_line)
             mvt_free(t, .addr = 0x10000000 + 0x1000 * ((i + 1) % 2));
         mvt_alloc(t, .addr = r, .bytes = 512, .stack = "train:a.py:7");
     }
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_INFERRED);
-    cr_expect_eq(s.count, 12);
+    expect_steps(t, MV_STEPS_INFERRED, 12);
 }
 
 Test(steps, a_run_without_recurrence_has_no_steps)
@@ -392,9 +394,7 @@ Test(steps, a_run_without_recurrence_has_no_steps)
     heap(t);
     work(t, 1024, "f:a.py:1");
     work(t, 1024, "f:a.py:2");
-    mv_steps s = steps_of(t);
-    cr_expect_eq(s.source, MV_STEPS_NONE);
-    cr_expect_eq(s.count, 0);
+    expect_steps(t, MV_STEPS_NONE, 0);
 }
 
 typedef struct {

@@ -133,8 +133,6 @@ Test(compare, the_tip_has_the_value_at_that_place)
     cr_assert(mvt_scene_says(scene, text), "no text \"%s\"", text);
 }
 
-/* ---- alignment ---------------------------------------------------------------------------- */
-
 /* A device with `steps` steps of `step` events, beginning at `begin` microseconds; the second half
  * of a step's events frees the blocks that the first half allocates. */
 static mvt_trace *stepping(uint32_t steps, uint32_t step, int64_t begin, int64_t us)

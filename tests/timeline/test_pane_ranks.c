@@ -388,8 +388,6 @@ Test(pane_ranks, a_drag_selects_events)
     cr_assert_eq(view->now->main, MV_MAIN_RANKS);
 }
 
-/* ---- the user's arrangement --------------------------------------------------------------- */
-
 /* The row of the nth painted lane. */
 static uint32_t placed_row(const mv_view *view, uint32_t nth)
 {

@@ -646,8 +646,6 @@ Test(totals, without_events_the_final_heap_is_the_peak)
     cr_expect(!r.totals.audit.exact);
 }
 
-/* ---- the same trace without its beginning -------------------------------------------------- */
-
 /* As a ring buffer would leave it: the columns from event `first` on. */
 static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint32_t first)
 {

@@ -41,6 +41,14 @@ static void check(const char *name, const char *command)
     check_run(name, command, arguments);
 }
 
+static void check_names(const char *command, const char *const *names)
+{
+    for (; *names; names++)
+        check(*names, command);
+}
+
+#define CHECK(command, ...) check_names((command), (const char *const[]){__VA_ARGS__, NULL})
+
 Test(golden, dump)
 {
     for (unsigned i = 0; i < sizeof dumped / sizeof *dumped; i++)
@@ -91,26 +99,14 @@ Test(golden, diff)
 
 Test(golden, fragmentation)
 {
-    static const char *const names[] = {"frag_pinned_by_small",
-                                        "frag_pinned_by_small_expandable",
-                                        "gpt_train",
-                                        "oom_fragmented",
-                                        "ring",
-                                        "streams",
-                                        "two_devices"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "fragmentation");
+    CHECK("fragmentation", "frag_pinned_by_small", "frag_pinned_by_small_expandable", "gpt_train",
+          "oom_fragmented", "ring", "streams", "two_devices");
 }
 
 Test(golden, whatif)
 {
-    static const char *const names[] = {"frag_pinned_by_small", "leak_loss_list", "gpt_train",
-                                        "oom_fragmented",       "retry_release",  "ring",
-                                        "two_devices"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "whatif");
+    CHECK("whatif", "frag_pinned_by_small", "leak_loss_list", "gpt_train", "oom_fragmented",
+          "retry_release", "ring", "two_devices");
     check_run("gc_limit_off", "whatif_capacity",
               "whatif --conf '' --conf garbage_collection_threshold:0.6 --capacity 3GiB "
               "gc_limit_off.pickle");
@@ -118,21 +114,13 @@ Test(golden, whatif)
 
 Test(golden, oom)
 {
-    static const char *const names[] = {"oom", "oom_fragmented", "oom_outside", "retry_release",
-                                        "gc_limit"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "oom");
+    CHECK("oom", "oom", "oom_fragmented", "oom_outside", "retry_release", "gc_limit");
 }
 
 Test(golden, triage)
 {
-    static const char *const names[] = {
-        "leak_in_training", "oom_fragmented", "frag_pinned_by_small",
-        "gpt_train",        "ring",           "two_devices"};
-
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        check(names[i], "triage");
+    CHECK("triage", "leak_in_training", "oom_fragmented", "frag_pinned_by_small", "gpt_train",
+          "ring", "two_devices");
 }
 
 static const char *const held[] = {"annotated",  "gpt_train",  "late_start", "leak_in_training",

@@ -128,8 +128,6 @@ static void change_device(specimen *s)
             s->trace.annotations.device[k] = 1;
 }
 
-/* ---- all changes of all files ------------------------------------------------------------ */
-
 /* `from` in the changed file's report corresponds to `to` in the original's. */
 static const struct {
     const char *what;
