@@ -616,6 +616,7 @@ Test(leaks, windows_too_short_are_undecided)
     }
 }
 
+/* Whether a list of the runs in testdata/leaks (record.py) has this number. */
 static bool has_number(const cJSON *numbers, int64_t number)
 {
     const cJSON *item;

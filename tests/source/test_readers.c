@@ -71,7 +71,7 @@ Test(readers, other_files_are_named)
     }
 }
 
-/* For an object that users do not put into a snapshot, there is no advice to leave it out. */
+/* An object that users do not put into a snapshot gets no advice to leave it out. */
 Test(readers, a_system_call_in_a_pickle_is_refused)
 {
     expect_refused(

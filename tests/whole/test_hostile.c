@@ -430,7 +430,7 @@ static void allocations(mvt_trace *t)
         mvt_alloc(t, .addr = (i + 1) << 40, .bytes = QUARTER);
 }
 
-/* Blocks from before the first event, whose sizes have a sum that wraps. */
+/* Blocks from before the first event; the sum of their sizes wraps. */
 static void frees(mvt_trace *t)
 {
     for (uint64_t i = 0; i < 3; i++)

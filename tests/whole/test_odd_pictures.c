@@ -161,7 +161,7 @@ static const char *const options[] = {
     "--top 1 --filter 'a size>0' -o x.html",
 };
 
-/* The remaining options of each command, which the next command does not use. */
+/* The remaining options of each command: those that the next command does not use. */
 static void draw(const char *path, bool is_nothing, const char *name, const char *says)
 {
     char *picture;
