@@ -60,7 +60,7 @@ Test(arena, rewound_memory_comes_back_zeroed)
     mv_arena_release(&arena);
 }
 
-Test(arena, rewind_to_before_the_first_chunk_frees_all)
+Test(arena, rewinding_to_before_the_first_chunk_frees_everything)
 {
     mv_budget budget = {.limit = 64 * MEGABYTE};
     mv_arena arena;

@@ -1,5 +1,5 @@
-// The viewer of memviz.wasm, in Node: it opens every file that is named, becomes idle after a bounded
-// number of turns, and then draws nothing; a damaged file is refused with the words of the program, and another one still opens.
+// The viewer of memviz.wasm, in Node: it opens every given file, becomes idle after a bounded
+// number of frames, and then draws nothing; a damaged file is refused in the program's words, and another file still opens.
 //
 //     viewer.cjs MEMVIZ.WASM FILE...
 'use strict';
@@ -57,7 +57,7 @@ for (const [from, count] of [[0, room], [(4 << 20) - 3, 10], [(8 << 20) - 100, r
 assert.strictEqual(core.read(number, long.length - 9, core.texts, 10), 0);
 core.forget('long');
 
-// Newer bytes of an open file: the view stays in use, then it shows them.
+// Newer bytes of an open file: the view stays usable, then shows them.
 const grown = fs.readFileSync(files[files.length - 1]);
 load(core, path.basename(files[0]), grown);
 core.exports.mv_web_renew();
