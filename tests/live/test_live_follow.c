@@ -251,7 +251,6 @@ Test(live_follow, at_the_end_no_number_is_waited_for)
     mv_live_follow_close(f.reader);
 }
 
-
 Test(live_follow, a_file_that_was_cut_ends_there)
 {
     mvt_live *l = mvt_live_new();

@@ -344,7 +344,8 @@ static void expect_clicks_where_tips_say(mv_view *view, const char *name)
         if (event == MV_NO_ROW) /* before the first allocation */
             continue;
         tips++;
-        click(view, x, y);
+        act(view, MV_INPUT_PRESS, x, y, 1);
+        act(view, MV_INPUT_RELEASE, x, y, 1);
         mvt_view_frame(view);
         cr_expect_eq(view->now->cursor, event, "%s: the tip says %u, a click goes to %u", name,
                      event, view->now->cursor);
