@@ -1,4 +1,8 @@
 #include <fcntl.h>
+#ifndef MV_POSIX
+#include <malloc.h>
+#include <sys/resource.h>
+#endif
 
 #include "cli/confine/places.h"
 #include "cli/program.h"
@@ -14,8 +18,21 @@ static void fill_numbers(void)
             (void)open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* A thread's first malloc reserves 64 MiB of address space, unless threads share one heap. If the
+ * address space is limited (`ulimit -v`), the space is left to the reports. */
+static void share_heap(void)
+{
+#ifndef MV_POSIX
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     fill_numbers();
+    share_heap();
     return mv_program_alone(argc, argv, mv_confine_command);
 }

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,8 +19,8 @@
 #include "parse/pieces.h"
 #include "parse/sample.h"
 
-/* Without --max-memory the limit is three quarters of the machine's memory, and at most the need of
- * files of that size. No report needs 4 KiB for each byte of a file, but a crafted file with
+/* Without --max-memory the limit is three quarters of the machine's memory, and at most the address
+ * space of the process (`ulimit -v`) and the need of files of that size. No report needs 4 KiB for each byte of a file, but a crafted file with
  * compressed or constant rows can request more. */
 #define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
 #define MEMORY_OF_BYTE    4096
@@ -53,9 +54,13 @@ static uint64_t default_memory(const mv_options *options, uint64_t bytes)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t machine = UINT64_MAX, input = SMALL_FILE_MEMORY;
+    struct rlimit space;
 
     if (pages > 0 && page > 0)
         machine = (uint64_t)pages * (uint64_t)page / 4 * 3;
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY &&
+        space.rlim_cur < machine)
+        machine = space.rlim_cur;
     if (bytes > machine / MEMORY_OF_BYTE)
         return machine;
     input += options->mem + (uint64_t)options->width * options->height * MEMORY_OF_PIXEL;
