@@ -30,9 +30,9 @@
 
 typedef struct {
     float width, height; /* initial size; 0: 1280 x 720 */
-    const char *folder;  /* folder of the files to open; NULL: the current folder */
-    /* Writes a picture; false, with a sentence in `why`, ends the script. NULL: shots are
-     * ignored. */
+    const char *folder;  /* folder that contains the files to open; NULL: the working directory */
+    /* Writes a picture. If it returns false, with a sentence in `why`, the script ends. NULL: shots
+     * are ignored. */
     bool (*shot)(void *user, const char *name, const mv_scene *scene, char *why, size_t size);
     void *user;
     FILE *dump; /* NULL: dumps are ignored */
@@ -41,8 +41,8 @@ typedef struct {
 enum { MV_SCRIPT_WHY = 512 };
 
 typedef struct {
-    uint32_t line;   /* line that failed, from 1; 0: none */
-    uint32_t inputs; /* so far */
+    uint32_t line;   /* line that failed, counted from 1; 0: none */
+    uint32_t inputs; /* number of inputs so far */
     char why[MV_SCRIPT_WHY];
 } mv_script_result;
 
