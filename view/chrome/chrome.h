@@ -73,8 +73,8 @@ struct mv_chrome {
     mv_kept_times last; /* last position on the shown level, with `put` */
     mv_view_start start;
     bool has_start;
-    bool has_bad_start; /* the start position does not exist in the file; the view's message says
-                         * so */
+    bool has_bad_start; /* the start position does not exist in the file; the view's message reports
+                         * it */
     struct {
         const mv_document *document;
         double ms; /* time when the file was first found being read; 0: no file is being read */
@@ -137,8 +137,7 @@ void mv_tour_paint(mv_view *view, mv_box box);
  * rows; MV_DO_NOTHING: no row is selected. */
 mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count);
 
-/* Paints the background of an overlay, with a title, in the middle of `box`. Returns the box for
- * its content. */
+/* Scrolls the list until its selected row is one of the `shown` rows. */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
 /* Paints help text at the top of the box. Returns the box below it. */
 mv_box mv_chrome_help(mv_ui *ui, mv_box sheet, uint32_t colour, const char *text);
