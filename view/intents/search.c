@@ -5,7 +5,7 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* A new search is highlighted; when it is cleared, everything is shown. */
+/* Sets the search. A new search is highlighted; without a search, everything is shown. */
 static void set_words(mv_view *view, const char *words)
 {
     size_t length = mv_utf8_cut(words, sizeof view->now->search - 1);

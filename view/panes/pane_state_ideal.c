@@ -15,7 +15,7 @@ enum {
     LINES = 2 /* of text */
 };
 
-/* A placement takes seconds: it is found once for each device. */
+/* Finding a placement takes seconds, so it is done once for each device. */
 struct mv_panel_ideal {
     mv_panel_ideal *next;
     const mv_document_device *device;
@@ -37,7 +37,7 @@ MV_PLAIN_END
 typedef struct {
     ideal_query ask;
     const mv_panel_ideal *of;
-    uint32_t *row; /* [columns] the allocation in that column of the strip; MV_NO_ROW: free */
+    uint32_t *row; /* [columns] allocation in each column of the strip; MV_NO_ROW: free */
 } ideal_answer;
 
 static const char *describe(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

@@ -1,4 +1,4 @@
-/* Settings and code changes to tick, and the memory that the replayed run needs. The timeline shows
+/* Settings and code changes to tick, and how much memory the replayed run needs. The timeline shows
  * the replayed curves (timeline_whatif.c). */
 #include <math.h>
 
@@ -9,7 +9,7 @@ enum {
     BOX = 11,
     MOST_TITLE = 300,
     MOST_WORDS = 3,
-    LEAST_RESULT = 4 /* lines: the verdict, a note, a change */
+    LEAST_RESULT = 4 /* number of lines for the verdict, a note and a change */
 };
 
 typedef struct {
@@ -17,10 +17,10 @@ typedef struct {
     mv_ui *ui;
     const mv_whatif_answer *answer;
     mv_panel_lines lines;
-    mv_box line; /* the rest of the row's current line */
+    mv_box line; /* what is left of the row's current line */
     float left;  /* x of the boxes */
     bool has_come, is_narrow;
-    uint32_t wanted; /* the item that the keyboard moved to, */
+    uint32_t wanted; /* the item that the keyboard focus moved to */
     uint32_t line_of_wanted;
 } whatif_frame;
 
@@ -51,7 +51,7 @@ static void paint_box(whatif_frame *p, mv_box box, const char *item, const char 
     mv_ui_text(p->ui, box, MV_UI_TEXT, theme->text, MV_ANCHOR_START, name);
 }
 
-/* A box at the end of the row's line, or at the beginning of the next line. */
+/* Adds a box at the end of the row's line, or at the beginning of the next line. */
 static void add_box(whatif_frame *p, const char *item, const char *name)
 {
     mv_panels *panels = p->view->panels;
@@ -115,7 +115,7 @@ static bool is_offered(const mv_panels *panels, const char *item)
     return false;
 }
 
-/* Items of earlier searches, and of a session. */
+/* Paints items of earlier searches, and items that came with a session. */
 static void paint_others(whatif_frame *p)
 {
     const char *at = p->view->now->whatif;
@@ -134,7 +134,7 @@ static void paint_others(whatif_frame *p)
     }
 }
 
-/* The column of titles is as wide as they are, within half of the pane. */
+/* Measures the column of titles, which is as wide as the titles, but at most half of the pane. */
 static void measure(whatif_frame *p, mv_box box)
 {
     const mv_whatif_facts *f = p->answer->facts;
@@ -185,15 +185,15 @@ static void paint_result(whatif_frame *p)
                          a->changes.assumed[i]));
 }
 
-/* Reserves lines for the result, so that the boxes do not move while results come and go; fewer in
- * a low pane. */
+/* Reserves lines for the result, so that the boxes do not move when results appear and disappear. A
+ * low pane reserves fewer lines. */
 static void keep_lines(whatif_frame *p, uint32_t room)
 {
     while (p->lines.count < LEAST_RESULT && p->lines.count < room / 3)
         mv_panel_line(&p->lines);
 }
 
-/* Paints the button that unticks everything, at the right of the first line. */
+/* Paints the button that unticks everything, at the right end of the first line. */
 static void paint_clear(whatif_frame *p, mv_box *box)
 {
     float width = mv_ui_px(p->ui, 90);
