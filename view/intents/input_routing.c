@@ -202,7 +202,8 @@ static void press_covered(mv_view *view, const mv_zone *zone)
     mv_view_do(view, chosen.command, chosen.arg);
 }
 
-/* Everything that a pane does with the pointer until the button is released is one change. */
+/* Ends a pane's capture of the pointer. Everything that the pane did with the pointer until then is
+ * one change. */
 static void close_listed_clients(mv_view *view)
 {
     if (view->chrome->captured == MV_PANE_NONE)

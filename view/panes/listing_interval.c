@@ -6,8 +6,8 @@
 
 /* A line or a category. Bytes are block bytes, as in `memviz lines`. */
 typedef struct {
-    uint64_t start, now;       /* bytes held before the interval; bytes held now, and at the end of
-                                  the pass, at the interval's end */
+    uint64_t start, now;       /* bytes held before the interval, and bytes held at the current
+                                  event, which is finally the last one of the interval */
     uint64_t allocated, freed; /* bytes allocated and freed in the interval */
     uint64_t kept;             /* part of `allocated` that is still held at the end */
     uint64_t highest;          /* most bytes held at any moment */

@@ -189,7 +189,8 @@ static void paint_total(tables_frame *p, mv_box line)
     paint_cells(p, line, p->answer->table.total);
 }
 
-/* Returns the first row to show. The list of events follows the cursor until the user scrolls. */
+/* Returns the row of the cursor's event. The list of events follows the cursor until the user
+ * scrolls. */
 static uint32_t row_of(const tables_frame *p, uint32_t cursor)
 {
     const mv_listing *t = &p->answer->table;

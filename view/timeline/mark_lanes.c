@@ -5,8 +5,8 @@
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
-/* Ranges of several threads may interleave: a range that began inside the last one then begins
- * after it here. */
+/* Puts a mark into a lane. Ranges of several threads may overlap. A range that began inside the
+ * previous one then begins after it here. */
 static void put(mv_lane *lane, const mv_mark *mark)
 {
     uint32_t from = mark->from;
