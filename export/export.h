@@ -1,7 +1,7 @@
 /* Exports a snapshot for other tools. docs/export.md shows how each tool uses it.
  *
  *     perfetto     totals over time, annotations, out-of-memory events     ui.perfetto.dev
- *     speedscope   memory by stack at a moment; bytes allocated by stack    speedscope.app
+ *     speedscope   memory by stack at one time; bytes allocated by stack    speedscope.app
  *     csv          one table                                               anything
  *     sqlite       all tables                                              sqlite3, pandas
  *

@@ -62,7 +62,7 @@ static void give(script *s, mv_input input)
     paint(s);
 }
 
-/* ---- numbers and positions ------------------------------------------------------------------ */
+/* ---- numbers and positions --------------------------------------------------------------- */
 
 static bool number(script *s, uint32_t word, double *out)
 {

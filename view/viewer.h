@@ -19,12 +19,15 @@ typedef struct {
     float scale;            /* scale of text and padding; 0: that of the display */
     uint32_t width, height; /* size of the window or the picture; 0: chosen to suit the screen */
     uint64_t tile_bytes;    /* most memory for cached pictures; 0: 64 MiB */
-    const char *keys;       /* the user's key bindings (view/state/keymap.h); NULL: none */
+    const char *keys;       /* the user's key bindings (view/state/keymap.h); NULL: there are
+                               none */
     bool is_followed;       /* the files are still being written and are followed (view/follow.h) */
-    const char *renderer;   /* an SDL render driver, such as "opengl"; NULL: the best available */
+    const char *renderer;   /* an SDL render driver, such as "opengl"; NULL: the best one
+                               available */
 } mv_viewer_opts;
 
-/* Whether a window will probably open: SDL is installed, and the environment has a display. */
+/* Whether a window will probably open, because SDL is installed and the environment has a
+ * display. */
 bool mv_viewer_can_show(void);
 
 /* Opens the window and returns when the user closes it. Returns MV_IO, with the reason in `err`, if
@@ -43,7 +46,7 @@ typedef struct {
 /* Times are in milliseconds. They are 0 for parts that did not run. */
 typedef struct {
     double window_ms;      /* from the start to the first frame, whatever that frame shows */
-    double first_frame_ms; /* from the start to the first frame with the timeline, or its saved
+    double first_frame_ms; /* from the start to the first frame that shows the timeline or its saved
                               outline (view/document/saved_index.h) */
     double read_ms;        /* to read the first file */
     double index_ms;       /* from the end of reading until the timeline is ready */

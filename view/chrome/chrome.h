@@ -50,10 +50,10 @@ struct mv_chrome {
     uint32_t overlay_zone, overlay_shape; /* number of zones and shapes painted before the overlay
                                            * in the last frame */
     uint32_t row;    /* selected row of an overlay's list, which the arrows move */
-    uint32_t first;  /* first row shown */
+    uint32_t first;  /* first row of the list that is shown */
     bool only_panes; /* the frame is printed, so it has no overlay and no tooltip */
 
-    /* The pointer. */
+    /* What the pointer is doing. */
     mv_pane captured; /* pane that receives all pointer input until the button is released */
     mv_box captured_box;
     uint8_t captured_button;
@@ -137,12 +137,13 @@ void mv_tour_paint(mv_view *view, mv_box box);
  * rows; MV_DO_NOTHING: no row is selected. */
 mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count);
 
-/* Scrolls the list until its selected row is one of the `shown` rows. */
+/* Paints the background of an overlay, with a title, in the middle of `box`. Returns the box for its
+ * content. */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
 /* Paints help text at the top of the box. Returns the box below it. */
 mv_box mv_chrome_help(mv_ui *ui, mv_box sheet, uint32_t colour, const char *text);
 
-/* Scrolls the list so that its selected row is one of the `shown` rows. */
+/* Scrolls the list until its selected row is one of the `shown` rows. */
 void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown);
 
 /* Writes the view without overlays to a file, whose extension determines the format. */

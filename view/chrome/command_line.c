@@ -129,7 +129,7 @@ static bool give_differing(mv_session *session, const mv_session *said)
 
 /* ---- a command line ----------------------------------------------------------------------- */
 
-/* Adds options for the parts of the view that options can express, and stores these parts in
+/* Adds options for those parts of the view that options can express, and stores the same parts in
  * `said`. */
 static void add_options(words *w, const mv_view *view, mv_session *said)
 {

@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     mv_command_id id;
-    int score; /* higher: better */
+    int score; /* the higher, the better */
 } hit;
 
 /* Returns how well `text` contains the letters of `words` in this order; -1: it does not. Matches

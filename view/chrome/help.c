@@ -46,7 +46,7 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id)
                MV_ANCHOR_START, command->title);
 }
 
-/* ---- what the picture means ------------------------------------------------------------ */
+/* ---- what the picture means -------------------------------------------------------------- */
 
 typedef enum {
     KEY_SOLID,

@@ -371,7 +371,7 @@ void mv_tabs_paint(mv_view *view, mv_box box)
     mv_box_cut_left(&box, mv_ui_px(ui, GAP));
     for (int i = 0; i < count; i++)
         words += ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[i].text)) + 2;
-    if (box.w - words < (float)count * mv_ui_px(ui, 2 * MV_UI_PAD)) { /* a phone */
+    if (box.w - words < (float)count * mv_ui_px(ui, 2 * MV_UI_PAD)) { /* on a phone */
         words -= ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[0].text));
         tabs[0].text = "Flame";
         words += ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[0].text));

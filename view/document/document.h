@@ -55,7 +55,7 @@ typedef struct {
     _Atomic int stage;
     _Atomic bool is_unevaluated;
     mv_arena arena;
-    mv_spilled spilled; /* used by the loader only */
+    mv_spilled spilled; /* used only by the loader */
     /* valid at MV_DEVICE_SHOWN and later */
     mv_lives lives;
     mv_lives segment_lives; /* lives of the segments, in the form of allocations */
@@ -152,8 +152,7 @@ void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t leas
 
 enum { MV_LONG_EVENTS = 500000 }; /* the loader's default for `least_events` */
 
-/* ---- a thread that runs these stages
- * -------------------------------------------------------------- */
+/* ---- a thread that runs these stages ----------------------------------------------------- */
 
 typedef struct mv_loader mv_loader;
 

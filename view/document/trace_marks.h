@@ -22,7 +22,7 @@ typedef struct {
     uint32_t mark_count;
     mv_mark *marks; /* [mark_count] sorted by start, outer ranges first */
     uint32_t oom_count;
-    uint32_t *ooms; /* [oom_count] events, ascending */
+    uint32_t *ooms; /* [oom_count] out-of-memory events, in ascending order */
 } mv_trace_marks;
 
 /* Finds the marks. Files without times have none. O(n + annotations x log n). Fails only when out

@@ -60,7 +60,7 @@ MV_PLAIN_END
 
 typedef struct {
     mv_whatif_question ask;
-    const mv_whatif_facts *facts; /* NULL: this memory cannot be replayed */
+    const mv_whatif_facts *facts; /* NULL: memory of this kind cannot be replayed */
     const char *why; /* why nothing was replayed, without a full stop; "": there was a replay, or
                       * nothing is ticked */
     bool has_run;

@@ -214,7 +214,7 @@ static bool code_words(const mv_colouring *c, uint64_t group, char *out, size_t 
     return length > 0 && (size_t)length < size;
 }
 
-/* Ignores leaks. */
+/* Writes the search for a group without regard to leaks. */
 static bool plain_words(const mv_colouring *c, uint64_t group, char *out, size_t size)
 {
     const mv_trace *trace = &c->document->trace;

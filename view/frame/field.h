@@ -11,7 +11,7 @@ enum { MV_FIELD_TEXT = 1024 };
 typedef struct {
     char text[MV_FIELD_TEXT]; /* UTF-8, NUL-terminated */
     uint32_t at;              /* byte position of the caret, never inside a character */
-    uint32_t anchor; /* the other end of the selection; equal to `at`: nothing is selected */
+    uint32_t anchor; /* the other end of the selection; if it equals `at`, nothing is selected */
     mv_box box;      /* box where the field's text was last painted */
 } mv_text_field;
 

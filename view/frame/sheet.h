@@ -18,8 +18,8 @@ typedef struct {
     const char *filter;         /* the filter as text; NULL if `only` is NULL */
     uint32_t top;               /* draw only this many of the largest rows separately; 0: draw all
                                    separately */
-    bool by_line; /* colour segments by the line that requested them, otherwise by how full they
-                     are */
+    bool by_line; /* colour segments by the line of code that requested them; if false, by how full
+                     they are */
     const mv_flame_tree *flame; /* tree to draw, for flame graphs */
     const char *what;           /* for kinds without a document: the first figure of the heading */
 } mv_paper_opts;

@@ -51,7 +51,7 @@ typedef enum {
 } mv_pane;
 
 /* Each pane keeps its private data in a separate struct. */
-typedef struct mv_intents mv_intents;             /* writable.h: the state */
+typedef struct mv_intents mv_intents;             /* writable.h: the state that can be written */
 typedef struct mv_timeline_pane mv_timeline_pane; /* pane_timeline.h: timeline and segments */
 typedef struct mv_panels mv_panels;               /* panels.h: state and lower tabs */
 typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, history */
@@ -63,7 +63,7 @@ typedef struct {
                             mv_view_run_one_task */
     bool tries_settings; /* reports include how much other settings would save, once they have been
                             replayed */
-    float scale;         /* 0: 1 */
+    float scale;         /* scale of text and padding; 0: 1 */
     uint64_t tile_bytes; /* most memory for tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads when a new frame would look different */
     void (*copy)(void *user, const char *text); /* copies to the clipboard */
@@ -74,7 +74,8 @@ typedef struct {
                                        list */
     const mv_source_files *sources; /* source files of the recorded program; NULL: source is never
                                        shown */
-    const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: none */
+    const char *keys;               /* the user's key bindings (view/state/keymap.h); NULL: there
+                                       are none */
     bool offers_tour;               /* start the tour as soon as the first device is shown */
 } mv_view_opts;
 
@@ -85,13 +86,12 @@ typedef struct {
     const char *at;        /* analyze/totals/moment.h */
     const char *filter;
     const char *level;         /* value of --level */
-    uint32_t device;           /* The documents of all files at one memory level. Entries are added
-                                  but never removed, because workers read them. */
+    uint32_t device;           /* ordinal; MV_NO_ROW: the first device with events */
     uint8_t main;              /* mv_main_view */
-    const mv_session *session; /* applied last; the caller adds its files */
+    const mv_session *session; /* applied last; the caller must add its files */
 } mv_view_start;
 
-/* The documents of all files at one memory level. Structs are added but never changed, because
+/* The documents of all files at one memory level. Entries are added but never removed, because
  * workers read them. */
 typedef struct mv_level_files mv_level_files;
 struct mv_level_files {
@@ -104,7 +104,7 @@ struct mv_level_files {
 /* The state of files that are still being written, if the view follows them (view/follow.h). */
 typedef struct {
     bool is_followed;
-    bool is_paused;  /* by the user */
+    bool is_paused;  /* the user has paused following */
     bool has_ended;  /* the recordings have ended, and all their data is shown */
     double fresh_ms; /* time of the last check that found no newer data */
 } mv_view_live;
@@ -126,7 +126,8 @@ struct mv_view {
     uint32_t document_count;
     mv_document **documents;                       /* [document_count] documents at the shown
                                                       level */
-    mv_level_files *level_files, *all_level_files; /* the shown level; all levels shown so far */
+    mv_level_files *level_files, *all_level_files; /* files at the shown level, and at all levels
+                                                      that have been shown */
     mv_device_names names;
 
     /* Paints a complete frame of only the panes, without overlays and buttons, for exports. */
@@ -144,7 +145,8 @@ struct mv_view {
     bool is_alarm;     /* `message` reports a problem */
     mv_view_live live;
 
-    /* The allocation under the pointer, set by the pane that painted it; MV_NO_ROW: none. */
+    /* The allocation and the segment under the pointer, set by the pane that paints them;
+     * MV_NO_ROW: none. */
     uint32_t hover;
     uint32_t hover_segment;
     uint64_t requested; /* requested bytes at the cursor, while that curve is shown; otherwise
@@ -161,8 +163,8 @@ struct mv_view {
                   * memory ran out. Valid for one frame */
     bool is_whatif_without_memory;
     mv_slot *search_slot;
-    /* The matches of now.search on the shown device; NULL: no search, an invalid search, or no
-     * result yet. Valid for one frame. */
+    /* The matches of now.search on the shown device; NULL: there is no search, it is invalid, or
+     * there is no result yet. Valid for one frame. */
     const mv_filter_bits *matches;         /* allocations */
     const mv_filter_bits *segment_matches; /* rows of lives.segments */
     uint64_t match_bytes;                  /* sum of all matching allocations */
@@ -171,14 +173,14 @@ struct mv_view {
     mv_ui ui;
     mv_pyramid_reader levels;                /* reads the pyramid of the shown device; used on this
                                                 thread only */
-    const mv_document_device *levels_of;     /* the pyramid that `levels` reads */
+    const mv_document_device *levels_of;     /* device whose pyramid `levels` reads */
     bool is_incomplete;                      /* some results were not ready when the last frame was
                                                 painted */
     double ms;                               /* time of the frame, for animations; always 0 in
                                                 tests */
     mv_box main_box, minimap_box, lower_box; /* boxes in the last frame */
 
-    mv_text_field *row_field; /* the filter of a table's rows */
+    mv_text_field *row_field; /* field for the row filter of the tables */
     mv_timeline_pane *timeline;
     mv_panels *panels;
     mv_chrome *chrome;
@@ -301,7 +303,7 @@ const mv_filter_bits *mv_search_matches(mv_view *view, mv_slot **slot, const mv_
 bool mv_whatif_open(mv_view *view);
 void mv_whatif_update(mv_view *view);
 
-/* Copies a text to the clipboard. */
+/* Copies a string to the clipboard. */
 void mv_view_copy(mv_view *view, const char *text);
 
 #endif

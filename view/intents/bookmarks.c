@@ -1,4 +1,4 @@
-/* Writes notes and goes to them. */
+/* Writes notes, and goes to them. */
 
 #include "base/utf8.h"
 #include "view/intents/intents.h"

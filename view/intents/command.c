@@ -1,4 +1,4 @@
-/* Running commands. */
+/* Runs commands. */
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

@@ -1,4 +1,4 @@
-/* Goes to a position typed by the user: a moment as in --at, or an address. */
+/* Goes to a position typed by the user, which is a moment as in --at, or an address. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

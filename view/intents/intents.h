@@ -116,8 +116,8 @@ void mv_heap_settle(mv_view *view);
 
 /* Only these two functions change the search. They make sure that hits are at least highlighted; an
  * empty search shows everything. */
-void mv_search_set(mv_view *view, const char *words); /* the field is updated; "": no search */
-void mv_search_typed(mv_view *view);                  /* takes the words from the field */
+void mv_search_set(mv_view *view, const char *words); /* updates the field; "": no search */
+void mv_search_typed(mv_view *view);                  /* takes the words from the search field */
 
 void mv_rows_typed(mv_view *view); /* takes the filter of rows from its field */
 

@@ -1,4 +1,4 @@
-/* Chooses the shown memory level, for all files. */
+/* Chooses the memory level that is shown, for all files. */
 #include <math.h>
 
 #include "view/document/level_calls.h"

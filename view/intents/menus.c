@@ -1,4 +1,4 @@
-/* Menu selections. */
+/* Opens menus and handles choices in them. */
 #include "view/chrome/menu.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

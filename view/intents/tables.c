@@ -1,4 +1,4 @@
-/* Chooses the shown table, and handles clicks on its rows. */
+/* Chooses which table is shown, and handles clicks on its rows. */
 #include <assert.h>
 #include <string.h>
 

@@ -69,7 +69,7 @@ static ssize_t append(void *cookie, const char *data, size_t length)
     return (ssize_t)length;
 }
 
-/* A file that appends its bytes to `out`. */
+/* Opens a file that appends what is written to `out`. */
 #ifdef __APPLE__
 static int append_some(void *cookie, const char *data, int length)
 {

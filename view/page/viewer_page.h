@@ -17,7 +17,8 @@
 #include "viz/scene/scene.h"
 
 typedef struct {
-    mv_write_opts write;       /* write.name is the snapshot's name in the page */
+    mv_write_opts write;       /* how the trace is written; write.name is the snapshot's name in the
+                                  page */
     const char *title;         /* title of the page; NULL: the snapshot's name */
     const mv_session *session; /* initial state, of which only the given members are written; its
                                   only file is the snapshot. NULL: the viewer's defaults */

@@ -7,7 +7,7 @@
 #include "view/document/document.h"
 
 typedef struct {
-    uint32_t from, to;  /* events [from, to) to show */
+    uint32_t from, to;  /* the events [from, to) to show */
     uint32_t alloc;     /* allocation to pin; MV_NO_ROW: none */
     const char *search; /* filter to search for; "": none */
     const char *ticks;  /* items to tick on the What-if tab (whatif_replay.h); "": none */

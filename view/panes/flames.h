@@ -38,7 +38,7 @@ typedef struct {
     bool has_all_frames; /* includes native and interpreter frames */
     uint32_t event;      /* CURSOR, PEAK, SEGMENTS: the graph shows the heap after this event, or at
                             MV_BEFORE */
-    uint32_t a, b;       /* HELD, TEMPORARY: events [a, b) */
+    uint32_t a, b;       /* HELD, TEMPORARY: the events [a, b) of the interval */
     const mv_filter_bits *only; /* one bit for each row: CURSOR, PEAK, HELD and TEMPORARY count only
                                    these rows; NULL: all rows */
 } mv_flames_query;
@@ -79,6 +79,6 @@ uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_si
                            const mv_index *index, mv_flames_query ask, const mv_flames *flames,
                            uint32_t node);
 
-const char *mv_flames_source_name(uint32_t source); /* "at the cursor" */
+const char *mv_flames_source_name(uint32_t source); /* returns a name such as "at the cursor" */
 
 #endif

@@ -116,7 +116,7 @@ static void sort(mv_arena *arena, mv_listing *table, uint32_t column, bool is_as
         mv_sort_by(arena, table->order, table->count, sizeof *table->order, by_cell, &s);
 }
 
-/* ---- the row filter ------------------------------------------------------------------ */
+/* ---- the row filter ---------------------------------------------------------------------- */
 
 static bool has_text(const char *cell, const char *words)
 {

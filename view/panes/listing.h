@@ -69,10 +69,10 @@ typedef struct {
     uint32_t event; /* event to move the cursor to */
     uint32_t alloc; /* allocation to pin, or MV_NO_ROW */
     bool has_window;
-    uint32_t from, to; /* events to show in the window */
+    uint32_t from, to; /* the events [from, to) to show in the window */
     /* A filter for the row's blocks: `line`, followed by `search`. Only mv_listing_words combines
      * the two, because finding the term for a line takes time. */
-    const char *search; /* "": none */
+    const char *search; /* search for the row's blocks; "": none */
     const char *level;  /* memory level to show first; NULL: any level */
     uint64_t hole;      /* address of a hole to show in the allocator's state; 0: none */
     uint32_t segment;   /* segment with the hole, which is pinned */
@@ -109,7 +109,7 @@ enum { MV_LISTING_SIZE_ROWS = 65 }; /* one row for 0 bytes, and one for each pow
 /* All blocks of a device whose sizes are between one power of two and the next. */
 typedef struct {
     uint64_t blocks, bytes;
-    uint32_t largest; /* row of lives->allocs, or MV_NO_ROW */
+    uint32_t largest; /* row of the largest block in lives->allocs, or MV_NO_ROW */
 } mv_listing_size;
 
 /* Counts the blocks of a device by size, once for each device. `only` is as below.
@@ -130,8 +130,8 @@ typedef struct {
     uint8_t kind;                /* mv_listing_kind */
     bool is_evaluated;           /* the device's reports are ready */
     uint32_t event;              /* position of the cursor */
-    uint32_t a, b;               /* LINES, CATEGORIES: events [a, b) */
-    bool of_segments;            /* LINES, CATEGORIES: count segments instead of blocks */
+    uint32_t a, b;               /* LINES, CATEGORIES: the events [a, b) of the interval */
+    bool of_segments;            /* LINES, CATEGORIES: segments are counted instead of blocks */
     uint32_t sort;               /* column to sort by; MV_NO_ROW: sorted as in the report */
     bool is_ascending;           /* false: descending */
     const mv_index *active;      /* FRAGMENTS: index of the active blocks, see heap_moment.h */

@@ -1,4 +1,4 @@
-/* Changes in an interval: by line of code, and by category. */
+/* Tables of changes in an interval, by line of code and by category. */
 #include "base/grow.h"
 #include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"

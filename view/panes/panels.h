@@ -62,8 +62,7 @@ struct mv_panel_change {
     mv_diff found;
 };
 
-/* ---- results: `ask` is the query, which the caller compares with the current query
- * ------------ */
+/* ---- results: `ask` is the query, which the caller compares with the current query ------- */
 
 MV_PLAIN_BEGIN
 typedef struct {
@@ -115,7 +114,7 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint32_t kind, is_evaluated, event, sort, is_ascending;
-    uint32_t a, b, of_segments; /* LINES, CATEGORIES */
+    uint32_t a, b, of_segments; /* LINES, CATEGORIES: the interval */
     char rows[MV_ROW_FILTER];   /* show only rows that contain this string; "": all rows */
     char only[MV_SEARCH_TEXT];  /* a search, of which only the hits are counted; "": everything is
                                    counted */
@@ -313,7 +312,7 @@ bool mv_panel_wheel(const mv_input *input, uint32_t *first);
 const char *mv_panel_say(mv_view *view, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-const char *mv_panel_size(mv_view *view, uint64_t bytes); /* "2.00 MiB" */
+const char *mv_panel_size(mv_view *view, uint64_t bytes); /* returns a string such as "2.00 MiB" */
 
 /* Returns a string such as "after event 8,407, 1.204 s". */
 const char *mv_panel_moment(mv_view *view, uint32_t event);

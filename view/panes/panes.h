@@ -6,7 +6,7 @@
 
 #include "view/frame/view.h"
 
-/* panels.c and its pane_*.c */
+/* in panels.c and its pane_*.c */
 bool mv_panels_open(mv_view *view);
 void mv_panels_close(mv_view *view);
 void mv_state_paint(mv_view *view, mv_box box);

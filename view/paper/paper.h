@@ -24,7 +24,8 @@
 enum {
     MV_PAPER_WIDTH = 1400, /* default size of a picture */
     MV_PAPER_HEIGHT = 760,
-    MV_PAPER_LEAST_WIDTH = 800, /* a smaller picture is laid out at this size and scaled down */
+    MV_PAPER_LEAST_WIDTH = 800, /* least size of a layout; a smaller picture is laid out at this
+                                   size and scaled down */
     MV_PAPER_LEAST_HEIGHT = 360,
     MV_PAPER_FIGURES = 8,
     MV_PAPER_VERDICTS = 3
@@ -34,7 +35,7 @@ enum {
 typedef struct {
     const char *title;
     uint32_t figure_count;
-    const char *figure[MV_PAPER_FIGURES]; /* joined with " · " */
+    const char *figure[MV_PAPER_FIGURES]; /* strings that are joined with " · " */
     const char *part;                     /* describes the part that is shown; NULL: everything is
                                              shown */
     uint32_t verdict_count;

@@ -67,7 +67,7 @@ typedef struct {
 /* Loads SDL. Returns MV_IO, with installation advice, if SDL 2.0.20 or newer is missing. */
 mv_code mv_sdl_load(mv_sdl *out, mv_err *err);
 
-/* Safe on a zeroed struct. */
+/* Unloads SDL. It is safe to call this on a zeroed struct. */
 void mv_sdl_unload(mv_sdl *sdl);
 
 #endif

@@ -11,9 +11,9 @@ enum { MV_MOST_BOOKMARKS = 32, MV_BOOKMARK_NAME = 400, MV_BOOKMARK_LEVEL = 64 };
 typedef struct {
     uint32_t file, device; /* row of the documents, and row of its devices */
     uint32_t cursor;       /* the note is at the heap after this event, or at MV_BEFORE */
-    double from, to;       /* the window shown */
+    double from, to;       /* the events [from, to) that the window showed */
     bool has_interval;
-    uint32_t a, b;                 /* selected events [a, b) */
+    uint32_t a, b;                 /* the selected events [a, b) */
     char name[MV_BOOKMARK_NAME];   /* the note's text in UTF-8, NUL-terminated, never empty */
     char level[MV_BOOKMARK_LEVEL]; /* memory level that these events belong to; "": each file's
                                       default level */

@@ -1,5 +1,5 @@
-/* The viewer's commands, from one table (view/state/commands.def). Keys, the help overlay, the
- * palette, tooltips, scripts and docs/viewer.md are generated from it.
+/* The viewer's commands, which are defined in one table (view/state/commands.def). Keys, the help
+ * overlay, the palette, tooltips, scripts and docs/viewer.md are generated from it.
  * tests/view/test_view_commands.c fails if a key is used twice.
  *
  * To add a command, add a row to commands.def and a function mv_do_NAME to a file in
@@ -45,12 +45,12 @@ typedef struct {
     const char *name; /* name used in scripts, such as "zoom_in" */
     const char *keys; /* keys such as "W", "Ctrl+F" or "Shift+P", separated by spaces; "": none */
     uint32_t needs;
-    uint32_t past;     /* mv_change_kind: how the command affects going back */
-    const char *title; /* "Zoom in" */
-    const char *help;  /* one sentence */
+    uint32_t past;     /* mv_change_kind: how the command affects Back and Forward */
+    const char *title; /* title, such as "Zoom in" */
+    const char *help;  /* help text of one sentence */
 } mv_view_command;
 
-extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* by mv_command_id */
+extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* indexed by mv_command_id */
 
 /* Returns the command with this name; MV_DO_NOTHING: there is none. */
 mv_command_id mv_view_command_find(const char *name);

@@ -17,7 +17,7 @@
 #include "view/state/command.h"
 
 typedef struct {
-    const char *keys[MV_DO_COUNT]; /* "W Up"; "": none */
+    const char *keys[MV_DO_COUNT]; /* keys of each command, such as "W Up"; "": none */
 } mv_keymap;
 
 void mv_keymap_init(mv_keymap *map);

@@ -62,10 +62,10 @@ typedef enum {
     MV_FOCUS_OPEN,
     MV_FOCUS_EXPORT,
     MV_FOCUS_GO,
-    MV_FOCUS_BOOKMARK, /* the text of a note */
-    MV_FOCUS_MENU,     /* a list: arrows and Enter, no text */
-    MV_FOCUS_DEVICES,  /* a list: arrows and Enter, no text */
-    MV_FOCUS_ROWS,     /* the filter of the tables' rows */
+    MV_FOCUS_BOOKMARK, /* the field for a note */
+    MV_FOCUS_MENU,     /* a list that uses arrows and Enter, but takes no text */
+    MV_FOCUS_DEVICES,  /* a list that uses arrows and Enter, but takes no text */
+    MV_FOCUS_ROWS,     /* the field for the row filter of the tables */
     MV_FOCUS_COUNT
 } mv_focus;
 
@@ -95,9 +95,9 @@ enum {
 
 /* The kinds of members. */
 #define MV_STATE_FLAG(name)   bool name;
-#define MV_STATE_CHOICE(name) uint8_t name; /* the number of a word in `words` */
+#define MV_STATE_CHOICE(name) uint8_t name; /* the index of a word in `words` */
 #define MV_STATE_COUNT(name)  uint32_t name;
-#define MV_STATE_ROW(name)    uint32_t name; /* MV_NO_ROW: none */
+#define MV_STATE_ROW(name)    uint32_t name; /* a row number; MV_NO_ROW: none */
 #define MV_STATE_BYTES(name)  uint64_t name;
 #define MV_STATE_REAL(name)   double name;               /* finite */
 #define MV_STATE_TEXT(name)   char name[MV_SEARCH_TEXT]; /* UTF-8, zero-padded */

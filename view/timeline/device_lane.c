@@ -149,7 +149,8 @@ static void fill_parts(mv_device_lane *lane)
         const mv_ledger_column *column = &lane->found.columns[c];
         mv_device_parts *parts = &lane->parts[c];
         uint32_t events = mv_events_until(&q->device->lives.events, column->time_us);
-        uint64_t unused = mv_document_unused(q->document, &levels, events - 1); /* or MV_BEFORE */
+        uint64_t unused = mv_document_unused(q->document, &levels, events - 1); /* the argument may
+                                                                                   be MV_BEFORE */
         lane->has_unused = unused != MV_NO_BYTES;
         for (uint32_t k = 0; k < s->library_count; k++)
             parts->bytes[part_of(s, k)] += (int64_t)mv_ledger_columns_by(&lane->found, c)[k];

@@ -34,7 +34,7 @@ typedef struct {
     uint64_t tiles;   /* identifies the content of the window; 0: only the two moments count */
     const mv_document_device *device;
     size_t search;  /* identifies the hits; 0: there is no search */
-    uint32_t event; /* the legend's moment */
+    uint32_t event; /* the event of the legend's moment */
     uint32_t high;  /* the highest moment of the window, or `event` */
 } mv_legend_query;
 MV_PLAIN_END
@@ -90,7 +90,7 @@ typedef struct {
     const mv_filter_bits *matches; /* NULL: there is no search */
     const mv_tile_frame *tiles;    /* tiles of this frame; NULL: none */
     const uint32_t *seen;          /* [seen_count] other ranks that have a pixel; NULL: none */
-    const uint32_t *spikes;        /* [spike_count] spikes; MV_NO_ROW: none */
+    const uint32_t *spikes;        /* [spike_count] ranks of the spikes; MV_NO_ROW: none */
     uint32_t seen_count, spike_count;
     uint32_t rest; /* colour of all groups without a pixel; 0: each has its own colour */
 } mv_legend_source;

@@ -381,7 +381,7 @@ static float value_width(const ranks_frame *f)
                : mv_ui_px(ui, VALUE_COLUMN);
 }
 
-/* ---- one lane: its labels ----------------------------------------------------------------- */
+/* ---- one lane: its labels ---------------------------------------------------------------- */
 
 static const char *value_of(lane_frame *l)
 {

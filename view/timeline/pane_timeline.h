@@ -75,7 +75,7 @@ typedef enum {
 
 typedef struct {
     mv_drag_kind kind;
-    float x, y;   /* where the drag began */
+    float x, y;   /* where the drag began, in pixels */
     double event; /* event at the start of the drag; in the minimap, distance from the start of the
                      drag to now.from */
     uint32_t other_end; /* the end of the interval that stays fixed */
@@ -88,7 +88,7 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_index *index;
     const mv_pyramid *pyramid;
-    uint32_t a, b;        /* events [a, b) */
+    uint32_t a, b;        /* the events [a, b) of the interval */
     uint64_t of_segments; /* the index contains segments */
 } mv_interval_query;
 MV_PLAIN_END

@@ -107,7 +107,7 @@ void mv_curve_paint(mv_ui *ui, const mv_viewport *at, const mv_envelope *envelop
                     mv_shape shape);
 uint64_t mv_plot_capacity(const mv_plot *p); /* memory of the device; MV_NO_BYTES: unknown */
 
-/* ---- timeline_compare.c: the compared device; without such a device they do nothing ---- */
+/* ---- timeline_compare.c: the compared device; without such a device they do nothing ------ */
 void mv_plot_other_find(mv_plot *p); /* must be called before the other functions; sets p->other and
                                         p->to */
 /* Returns the highest level of the compared device in a window of the shown device; 0: none. */
@@ -119,7 +119,7 @@ void mv_plot_other_key(mv_plot *p, mv_box *box); /* paints the compared device's
 const char *mv_plot_other_tip(mv_plot *p, uint32_t event); /* returns "rank1.pickle: 120 MiB", or
                                                               NULL */
 
-/* ---- timeline_whatif.c: the replayed run; without such a run they do nothing ---- */
+/* ---- timeline_whatif.c: the replayed run; without such a run they do nothing ------------- */
 uint64_t mv_plot_whatif_most(const mv_plot *p, mv_stretch window); /* returns the highest level in a
                                                                       window */
 void mv_plot_whatif(mv_plot *p);
@@ -135,7 +135,7 @@ mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
 uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and returns a key for its colours */
 
-/* ---- timeline_pools.c: painted in place of the stack, the curves and the axis of bytes ---- */
+/* ---- timeline_pools.c: painted in place of the stack, the curves and the axis of bytes --- */
 void mv_plot_pools(mv_plot *p);
 mv_pools_query mv_plot_pools_query(const mv_plot *p);
 

@@ -84,7 +84,9 @@ static double area_of(const finder *f, uint32_t alloc)
 {
     const mv_alloc_lives *a = &f->ask->device->lives.allocs;
     uint32_t from = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc], to = a->freed[alloc];
-    uint32_t end = f->ask->end > f->ask->first ? f->ask->end : f->ask->first + 1; /* no events */
+    uint32_t end = f->ask->end > f->ask->first ? f->ask->end : f->ask->first + 1; /* for a window
+                                                                                     without
+                                                                                     events */
 
     from = from > f->ask->first ? from : f->ask->first;
     to = to < end ? to : end;

@@ -12,7 +12,7 @@ static const char *key_of(const mv_device_row *row, char key[KEY])
     return key;
 }
 
-/* ---- which lanes exist ----------------------------------------------------------------- */
+/* ---- which lanes exist ------------------------------------------------------------------- */
 
 /* Lists the rows of a level, up to `room`. If `rows` is NULL, only counts them. */
 static uint32_t list_level(mv_view *view, const char *level, mv_device_row *rows, uint32_t room)

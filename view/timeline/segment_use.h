@@ -12,8 +12,8 @@ enum { MV_USE_SAMPLES = 1024, MV_USE_CELLS = 32 << 20 };
 MV_PLAIN_BEGIN
 typedef struct {
     const mv_index *allocs;
-    const mv_index *segments; /* from mv_segment_lives_as_allocs */
-    uint64_t first, end;      /* the window of events */
+    const mv_index *segments; /* index of the lives from mv_segment_lives_as_allocs */
+    uint64_t first, end;      /* the window of events [first, end) */
 } mv_use_query;
 MV_PLAIN_END
 

@@ -192,7 +192,7 @@ static void raise_columns(mv_stack *s)
 
 /* ---- visible areas ----------------------------------------------------------------------- */
 
-/* Whether the levels of some column are above the lower levels by most of a pixel. */
+/* Whether in some column the levels are higher than the lower levels by almost a pixel or more. */
 static bool is_seen_above(const mv_stack *s, const uint64_t *levels, const uint64_t *below)
 {
     for (uint32_t c = 0; c < s->layout.column_count; c++)

@@ -450,8 +450,7 @@ static void for_ooms(mv_plot *p, float gap, void (*each)(mv_plot *p, const oom_r
         each(p, &run);
 }
 
-/* ---- all of them in order
- * ------------------------------------------------------------------------- */
+/* ---- everything together ----------------------------------------------------------------- */
 
 /* Paints the peaks and failed requests. The most important label is placed first. */
 void mv_plot_peaks(mv_plot *p)

@@ -1,4 +1,4 @@
-/* The cursor (a moment) and the interval (a selected range of events). */
+/* The cursor, which is a moment, and the interval, which is a range of selected events. */
 #include <math.h>
 
 #include "base/size.h"

@@ -206,9 +206,9 @@ uint64_t mv_column_stack_height(const mv_column_stack *c)
 /* Reads the tree from the bottom of the stack to the top. */
 typedef struct {
     const mv_column_stack *stack;
-    const uint64_t *middle; /* of fill */
+    const uint64_t *middle; /* for filling ids */
     uint32_t *ids;
-    uint64_t least; /* of runs */
+    uint64_t least; /* for reading runs */
     mv_run *runs;
     mv_run small; /* the run that is being assembled */
     uint32_t at, count;

@@ -9,10 +9,10 @@ typedef struct {
     uint32_t *held; /* rows of segments, sorted by address */
     uint32_t *used; /* rows of allocs, sorted by address */
     uint32_t pieces;
-    uint32_t next; /* of `used` */
+    uint32_t next; /* index in `used` */
 } heap_builder;
 
-/* ---- rows alive at that moment ------------------------------------------------------------ */
+/* ---- rows alive at that moment ----------------------------------------------------------- */
 
 static int by_segment_address(const void *left, const void *right, const void *context)
 {

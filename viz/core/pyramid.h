@@ -55,7 +55,7 @@ typedef struct {
  * number of readers may read a pyramid at the same time. */
 typedef struct {
     const mv_pyramid *pyramid;
-    uint32_t bucket; /* MV_NO_ROW: none yet */
+    uint32_t bucket; /* bucket that was replayed last; MV_NO_ROW: none yet */
     mv_levels after[MV_PYRAMID_BUCKET];
 } mv_pyramid_reader;
 

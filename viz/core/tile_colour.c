@@ -13,7 +13,7 @@ enum { DARKER = 64, LIGHTER = 24, DIMMER = 184 };
 
 static uint32_t mix(uint32_t colour, uint32_t with, uint32_t part)
 {
-    uint32_t mixed = colour & 0xff; /* alpha stays */
+    uint32_t mixed = colour & 0xff; /* alpha does not change */
 
     for (int shift = 8; shift < 32; shift += 8) {
         uint32_t a = colour >> shift & 0xff, b = with >> shift & 0xff;

@@ -65,7 +65,7 @@ struct mv_tiles {
     entry *entries; /* [MOST_TILES] */
     job jobs[MOST_JOBS];
     mv_pyramid_reader levels;
-    mv_tile_maker maker; /* without threads */
+    mv_tile_maker maker; /* used if there are no threads */
     uint32_t quad_count;
     mv_tile_quad *quads; /* [MOST_QUADS] quads of this turn */
     uint32_t thread_count;

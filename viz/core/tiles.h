@@ -27,7 +27,7 @@ enum {
 /* What a timeline shows. Equal `id`s mean equal contents. All pointers are borrowed until
  * mv_tiles_forget(id). */
 typedef struct {
-    uint64_t id; /* not 0 */
+    uint64_t id; /* number that the caller chooses; never 0 */
     const mv_index *index;
     const mv_pyramid *pyramid; /* pyramid of the device's lives */
     const mv_timescale *scale;
@@ -54,7 +54,7 @@ typedef struct {
     uint32_t rows; /* number of rows, at most MV_TILE_ROWS, above which there is nothing; may be
                       0 */
     uint64_t serial;     /* identifies the contents, and is unique within one mv_tiles */
-    const uint32_t *ids; /* ranks; MV_NO_ROW: none */
+    const uint32_t *ids; /* [MV_TILE_COLUMNS * rows] ranks; MV_NO_ROW: none */
     const uint32_t
         *spikes; /* [MV_TILE_COLUMNS] ranks of spikes that are at least a pixel high
                     (viz/core/column_spikes.h) */

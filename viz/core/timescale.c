@@ -4,7 +4,8 @@
 
 #include "base/search.h"
 
-/* The width of an event: the slide, then a rest in which the heap does not move. */
+/* How an event's width is divided: the fraction for the slide, followed by a time in which the heap
+ * does not move. */
 #define EVENT_SLIDE 0.7
 #define CUT_SHARE   0.05  /* as a fraction of the trace; longer pauses are cut */
 #define CUT_WIDTH   0.015 /* width of a cut, as a fraction of the time without cut pauses */
@@ -219,7 +220,7 @@ uint32_t mv_timescale_from(const mv_timescale *s, double x)
 uint32_t mv_timescale_moment(const mv_timescale *s, double x)
 {
     if (s->clock != MV_CLOCK_EVENTS)
-        return search(s, x, true) - 1; /* none: MV_BEFORE */
+        return search(s, x, true) - 1; /* if there is none, this is MV_BEFORE */
     if (!(x >= 0))
         return MV_BEFORE;
     return x >= s->events ? s->events - 1 : (uint32_t)x;

@@ -150,7 +150,7 @@ static bool sweep(sums *s, const uint32_t *group, level *levels)
 typedef struct {
     uint32_t pool;
     uint64_t high;
-    uint64_t a, b; /* its id */
+    uint64_t a, b; /* id of the pool */
     bool is_private;
 } candidate;
 

@@ -6,12 +6,12 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Rows grouped by an event, such as their free, for a sweep over the events:
+/* Rows grouped by an event, such as the event that frees them, for a sweep over the events:
  *
  *     for (uint32_t i = freed.first[event]; i; i = freed.next[i - 1])
  *         ... row i - 1 ...
  *
- * The last row comes first. */
+ * In each group, the last row comes first. */
 typedef struct {
     uint32_t *first; /* [events] a row of each event, plus 1; 0: none */
     uint32_t *next;  /* [rows] the next row of the same event, plus 1; 0: none */

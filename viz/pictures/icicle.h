@@ -56,7 +56,7 @@ uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *nod
 
 enum { MV_ICICLE_KEYS = 8 };
 
-/* A colour and its meaning. */
+/* A colour and what it means. */
 typedef struct {
     uint32_t fill;
     bool is_idle; /* the colour is drawn as an outline; see mv_icicle_is_idle */
@@ -88,7 +88,7 @@ typedef struct {
     float size;     /* size of the letters */
     uint32_t lines; /* number of lines in the label; a line that is too wide is not painted */
     const char *label[MV_ICICLE_LINES];
-    const char *title; /* shown on hover; NULL: none */
+    const char *title; /* tooltip; NULL: none */
 } mv_icicle_shape;
 
 /* Sets the label of a shape whose position and letter size are set, such as "train.py:62 forward ·

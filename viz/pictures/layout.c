@@ -18,8 +18,8 @@ typedef struct {
                                     them */
     uint64_t length[MOST_LEVELS];
     uint32_t levels;
-    uint64_t preexisting; /* bytes alive */
-    mv_sample *found;     /* by column */
+    uint64_t preexisting; /* bytes alive from before the first event */
+    mv_sample *found;     /* samples in the order of columns */
     uint32_t capacity;
 } sweep;
 

@@ -19,14 +19,14 @@
 #include "analyze/lives/lives.h"
 
 typedef struct {
-    uint32_t first, count; /* allocations [first, first + count) of the lives table */
+    uint32_t first, count; /* the allocations [first, first + count) of the lives table */
     uint32_t members;      /* number of allocations that are alive in the window */
     uint32_t site;         /* the call site with the largest part of the element, in bytes x
                               events */
     bool is_one_site;      /* all of the element belongs to one call site */
     bool is_mixed;         /* no call site has three quarters of the element */
-    uint32_t samples;      /* first row of mv_layout.samples */
-    uint32_t columns;      /* number of samples */
+    uint32_t samples;      /* index of the element's first sample in mv_layout.samples */
+    uint32_t columns;      /* number of samples, one for each column */
     uint64_t highest;      /* most bytes of the element in any column */
 } mv_element;
 

@@ -11,7 +11,7 @@ typedef struct {
     const mv_state_opts *opts;
     mv_state *out;
     uint64_t pixel;    /* number of bytes in one column of pixels */
-    uint32_t capacity; /* of boxes */
+    uint32_t capacity; /* number of boxes that there is room for */
 } state_builder;
 
 /* ---- groups ------------------------------------------------------------------------------ */
@@ -66,7 +66,7 @@ static int in_display_order(const void *left, const void *right, const void *con
         return l->out->group_of[a] < l->out->group_of[b] ? -1 : 1;
     if (!l->opts->by_address && l->map->size[a] != l->map->size[b])
         return l->map->size[a] < l->map->size[b] ? 1 : -1;
-    return a < b ? -1 : a > b; /* by address */
+    return a < b ? -1 : a > b; /* otherwise by address */
 }
 
 /* Sorts the groups by bytes, largest first. The last group also takes all groups for which there is

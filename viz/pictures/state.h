@@ -30,7 +30,7 @@ typedef struct {
  * separately. */
 typedef struct {
     uint32_t row;
-    uint32_t segment;      /* first segment, a row of the map */
+    uint32_t segment;      /* row of the first segment in the map */
     uint32_t piece, count; /* row of the map's first piece; number of pieces, of which the last may
                               be in another segment */
     uint64_t offset;       /* bytes of the row to the left of the box */

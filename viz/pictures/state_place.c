@@ -60,7 +60,7 @@ static double all_pixels(const mv_state_place *p)
     return (double)p->head * p->state->group_count + (double)p->row * p->state->rows;
 }
 
-/* ---- the shown part ----------------------------------------------------------------------- */
+/* ---- the shown part ---------------------------------------------------------------------- */
 
 /* Returns the largest useful zoom, at which the allocator's smallest block is a few pixels wide. */
 static double most_zoom(const mv_state *state)

@@ -56,8 +56,7 @@ const mv_state_box *mv_state_box_at(const mv_state_place *p, float x, float y);
 bool mv_state_range_next(const mv_state_place *p, uint32_t segment, uint64_t offset, uint64_t bytes,
                          uint64_t *done, mv_box *out);
 
-/* ---- moving: each function returns the new position
- * ------------------------------------------------ */
+/* ---- moving: each function returns the new position -------------------------------------- */
 
 /* Scales the state by `factor`. What is at the point stays there if the limits allow it. */
 mv_state_shown mv_state_zoom(const mv_state_place *p, float x, float y, double factor);

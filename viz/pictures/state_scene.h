@@ -46,7 +46,7 @@ typedef struct {
     mv_scene *scene;
     mv_state_mark marks[MV_STATE_MARKS];
 
-    void *user; /* passed to the functions below */
+    void *user; /* argument that is passed to the functions below */
     /* Returns the fill of a block. Sets *is_named if the block may have a label. */
     uint32_t (*colour)(void *user, uint32_t alloc, bool *is_named);
     /* Returns the line of code that allocated a block; valid until the next call. */
@@ -54,7 +54,7 @@ typedef struct {
     /* Returns the tooltip of a box, for pictures in which each box has a tooltip; NULL: none. */
     const char *(*title)(void *user, const mv_state_box *box);
 
-    mv_state_seen seen; /* set by painting */
+    mv_state_seen seen; /* set when the scene is painted */
 } mv_state_scene;
 
 /* Paints the groups, their segments and blocks, and the marks. */

@@ -1,4 +1,4 @@
-/* Scales with round numbers. */
+/* Axes with round numbers. */
 #ifndef MV_AXIS_H
 #define MV_AXIS_H
 

@@ -24,7 +24,7 @@ typedef struct {
     bool is_known;          /* the picture matches `before` */
     uint64_t turn;
     uint32_t count;
-    mv_pixel_rect rects[MV_MOST_DAMAGE]; /* [count] disjoint */
+    mv_pixel_rect rects[MV_MOST_DAMAGE]; /* [count] rectangles that do not overlap */
 } mv_damage;
 
 void mv_damage_init(mv_damage *damage, mv_budget *budget);

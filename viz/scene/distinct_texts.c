@@ -380,7 +380,8 @@ static const char *without_middle(mv_scene *scene, const char *text, size_t from
                                   float size, float width)
 {
     const char *before = from ? ELLIPSIS : "", *after = text[to] ? ELLIPSIS : "", *head;
-    float half = (width + mv_text_width(ELLIPSIS, size)) / 2; /* which is in the second half */
+    float half = (width + mv_text_width(ELLIPSIS, size)) / 2; /* this ellipsis is in the second
+                                                                 half */
 
     head = head_with(scene, text + from, to - from, "", size,
                      fmaxf(0, width - half - mv_text_width(before, size)));

@@ -29,6 +29,6 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
 /* Returns the colour of a level as 0xRRGGBBAA. Levels above the last one count as the last one. */
 uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
 
-const char *mv_fullness_name(uint32_t level); /* "50 to 75 % in use" */
+const char *mv_fullness_name(uint32_t level); /* returns a name such as "50 to 75 % in use" */
 
 #endif

@@ -47,7 +47,7 @@ bool mv_letters_take(const mv_text_style *style)
 
 typedef struct {
     uint8_t *pixels;
-    int32_t left, top, right, bottom; /* covered pixels */
+    int32_t left, top, right, bottom; /* bounds of the covered pixels */
 } cell;
 
 static void take_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage)

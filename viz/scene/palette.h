@@ -13,7 +13,7 @@ typedef struct {
     uint32_t faint_text; /* contrast of at least 4.5:1 against background and plot */
     uint32_t rest;       /* allocations too small for a separate shape */
     uint32_t unknown;    /* allocations without a stack */
-    uint32_t native;     /* allocations whose stack has no frames: threads without Python */
+    uint32_t native;     /* allocations whose stack has no frames, as in threads without Python */
     uint32_t leak;       /* allocations that are part of a leak */
     uint32_t edge;       /* edges between shapes */
     uint32_t outline;    /* allocated bytes */

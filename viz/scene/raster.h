@@ -42,13 +42,13 @@ typedef struct mv_raster mv_raster;
 
 /* Returns NULL when out of memory. The raster's memory counts against `budget`. */
 mv_raster *mv_raster_open(mv_budget *budget, const mv_raster_opts *opts);
-void mv_raster_close(mv_raster *raster); /* NULL is allowed */
+void mv_raster_close(mv_raster *raster); /* `raster` may be NULL */
 
-/* The result of drawing a scene. */
+/* What was drawn for a scene. */
 typedef struct {
     mv_image image;             /* the picture, which the raster owns; valid until the next call */
     uint32_t count;             /* number of rectangles drawn; 0: the scene did not change */
-    const mv_pixel_rect *drawn; /* [count] disjoint */
+    const mv_pixel_rect *drawn; /* [count] rectangles that do not overlap */
 } mv_raster_frame;
 
 /* Draws the scene at its shown size (viz/scene/scene.h), which must be at least one pixel and at

@@ -8,7 +8,7 @@ typedef struct {
     mv_sink *sink;
     const mv_scene *scene;
     uint32_t clips;   /* number of clips so far, which is also the name of the last one */
-    bool is_clipping; /* a group is open */
+    bool is_clipping; /* whether a group is open */
 } svg;
 
 /* Writes coordinates in tenths of a pixel and as differences, so that rounding errors do not add

@@ -25,7 +25,7 @@ typedef struct {
 
 /* Returns NULL when out of memory. A font file that cannot be read counts as missing. */
 mv_font *mv_font_open(mv_arena *arena, mv_font_choice choice);
-void mv_font_close(mv_font *font); /* NULL is allowed */
+void mv_font_close(mv_font *font); /* `font` may be NULL */
 
 /* Whether the font is scalable, that is, not the bitmap font. */
 bool mv_font_is_scalable(const mv_font *font);
