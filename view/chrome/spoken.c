@@ -17,7 +17,7 @@ typedef struct {
     word *words;
 } spoken;
 
-/* ---- the texts in a box ------------------------------------------------------------------ */
+/* ---- the strings in a box ---------------------------------------------------------------- */
 
 static word word_of(const mv_scene *scene, const mv_shape *shape)
 {

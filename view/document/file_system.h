@@ -34,8 +34,8 @@ typedef struct {
     bool (*remember)(const char *path);
     bool (*is_folder)(const char *path);
     const char *(*home)(void); /* returns the home directory; NULL: unknown */
-    /* Whether the tour should begin by itself: it has never been finished, and the program can
-     * record when it is. */
+    /* Whether the tour should begin by itself. It should if it has never been finished, and if the
+     * program can record that it has been. */
     bool (*offers_tour)(void);
     void (*tour_ended)(void);
 } mv_file_system;

@@ -126,7 +126,7 @@ void mv_ui_mark(mv_ui *ui, mv_box box)
     mv_ui_frame(ui, box, ui->theme->background);
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------- */
 
 float mv_ui_text_width(const mv_ui *ui, float size, const char *text)
 {

@@ -192,7 +192,7 @@ void mv_view_close(mv_view *view);
 
 /* Adds a file. The file is shown if it is the first one, or if the shown file could not be read. If
  * the file is a session (view/state/session.h), which is recognised by its first line, the session
- * is opened: the files that are not open yet are added, and it determines what is shown. */
+ * is opened, which adds the files that are not open yet and determines what is shown. */
 void mv_view_add(mv_view *view, const char *path);
 /* Like mv_view_add, for a file that was dropped or chosen. Several such files at once are shown as
  * ranks, one below the other, as on the command line. */

@@ -28,7 +28,8 @@ static void begin(mv_change *change, const mv_view_state *now)
     change->kind = MV_GOES;
 }
 
-/* Records a change in the history, except before a file is read: the view has no place then. */
+/* Records a change in the history, except before a file is read, because the view has no place
+ * then. */
 static void note(mv_view *view)
 {
     const mv_change *change = &view->intents->change;

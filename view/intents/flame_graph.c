@@ -71,7 +71,7 @@ void mv_do_flame_focus(mv_view *view, uint64_t arg)
     show_node(view, a, node);
 }
 
-/* ---- the keyboard ------------------------------------------------------------------------ */
+/* ---- keys -------------------------------------------------------------------------------- */
 
 /* Returns the box of a node; NULL: the node has no separate box. */
 static const mv_icicle_box *box_of(const mv_flames_answer *a, uint32_t node)

@@ -84,8 +84,8 @@ void mv_view_show_interval(mv_view *view);
 /* Sets the state of a printed frame for view->sheet, on the first device of the first document. */
 void mv_view_begin_paper(mv_view *view);
 
-/* Called before a frame: gives a device that has become ready its window, its cursor, and the start
- * position from the command line. */
+/* Called before each frame. Gives a device that has become ready its window, its cursor, and the
+ * start position from the command line. */
 void mv_view_settle(mv_view *view);
 void mv_navigation_update(mv_view *view);
 
@@ -110,7 +110,7 @@ bool mv_heap_pan(mv_view *view, double right, double down);
 bool mv_heap_fit_all(mv_view *view);
 bool mv_heap_fit_selection(mv_view *view);
 
-/* Called before a frame: zooms to a hole that was chosen while the allocator's state was not
+/* Called before each frame. Zooms to a hole that was chosen while the allocator's state was not
  * shown. */
 void mv_heap_settle(mv_view *view);
 

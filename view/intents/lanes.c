@@ -1,6 +1,6 @@
-/* Commands for the lanes of the ranks: pin, fold, move, show levels. Their argument is the number
- * of the lane, counted from 1; 0: the lane with the keyboard focus, or else the lane of the shown
- * device. */
+/* Commands that pin, fold and move the lanes of the ranks, and show lanes of all levels. Their
+ * argument is the number of the lane, counted from 1; 0: the lane with the keyboard focus, or else
+ * the lane of the shown device. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"

@@ -111,7 +111,7 @@ static uint32_t segment_in(const pair *p, uint32_t segment)
     return MV_NO_ROW;
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------- */
 
 static void move_window(const pair *p, double *from, double *to, uint32_t *a, uint32_t *b)
 {

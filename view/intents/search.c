@@ -1,4 +1,4 @@
-/* The search, and stepping through its hits. */
+/* Sets the search, and steps through its hits. */
 
 #include "base/utf8.h"
 #include "view/document/search_text.h"

@@ -190,7 +190,7 @@ static void go_to_end(mv_view *view, bool is_start)
         go_to_zone(view, beside(view, NONE, !is_start));
 }
 
-/* ---- from place to place ------------------------------------------------------------------- */
+/* ---- from one part of the window to the next --------------------------------------------- */
 
 /* Moves to the first painted row of a list, or to the first zone; among the tabs, to the shown
  * tab. */

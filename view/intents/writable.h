@@ -59,13 +59,13 @@ void mv_session_set_place(mv_view *view, const mv_session *session);
 bool mv_level_settle(mv_view *view);
 void mv_level_write(mv_view *view, const char *level);
 
-/* Called before a frame: opens the documents of all levels if they have lanes. */
+/* Called before each frame. Opens the documents of all levels if they have lanes. */
 void mv_level_open_lanes(mv_view *view);
 
 /* Shows another level at the same time of the recording. */
 void mv_level_go(mv_view *view, const char *level);
 
-/* Called before a frame: moves a cursor that is in the middle of a call
+/* Called before each frame. Moves a cursor that is in the middle of a call
  * (view/document/level_calls.h). */
 void mv_level_settle_cursor(mv_view *view);
 

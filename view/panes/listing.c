@@ -266,7 +266,7 @@ void mv_listing_row(mv_arena *arena, const mv_listing_query *ask, const mv_listi
     *place = table->places[at];
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------- */
 
 const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE])
 {

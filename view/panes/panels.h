@@ -163,7 +163,8 @@ typedef struct {
 /* A row of the reports: a finding on the shown device and level, or a verdict on another device or
  * level. */
 typedef struct {
-    uint32_t finding;    /* row of the findings; MV_NO_ROW: the row is a verdict: */
+    uint32_t finding;    /* row of the findings; MV_NO_ROW: the row is a verdict, which the
+                            following members describe */
     const char *level;   /* value of --level; NULL: the shown level */
     uint32_t device_row; /* row of the document's devices on the shown level; MV_NO_ROW: see
                           * `level` */

@@ -87,7 +87,7 @@ bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b)
            a->step_count == b->step_count;
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- positions --------------------------------------------------------------------------- */
 
 static double time_at(const mv_events *e, double place)
 {

@@ -220,7 +220,7 @@ static float spikes_height(const mv_plot *p)
 }
 
 /* Places the device's lane below the plot, with its legend next to it or below it. The timeline has
- * priority: if there is no room, the lane first loses the legend below it, then some of its height,
+ * priority. If there is no room, the lane first loses the legend below it, then some of its height,
  * and is finally dropped. */
 static void place_device(mv_plot *p, mv_box *rest)
 {

@@ -1,8 +1,8 @@
 /* Paints the elements of a stack as shapes.
  *
- * The largest elements have a polygon each, and a tooltip. The others are many and thin: all
- * elements of one site are the rectangles of one shape. Even smaller ones are part of the grey area
- * below them, whose outline is the total. */
+ * The largest elements have a polygon each, and a tooltip. All other elements are many and thin, so
+ * the elements of a site are drawn as the rectangles of one shape. Even smaller elements are part
+ * of the grey area below these shapes, whose outline is the total. */
 #include <math.h>
 
 #include "base/size.h"
@@ -25,7 +25,7 @@ enum {
 /* number of pixels by which a flat part of a shape may rise or fall */
 #define FLAT 1.5f
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- tooltips ---------------------------------------------------------------------------- */
 
 const char *mv_stack_take(mv_stack *s, const char *text)
 {

@@ -103,7 +103,7 @@ void mv_plot_other_peak(mv_plot *p)
                         size);
 }
 
-/* ---- texts -------------------------------------------------------------------------------- */
+/* ---- labels ------------------------------------------------------------------------------ */
 
 /* Returns "120 MiB", or "not begun or ended". */
 static const char *value_at(mv_plot *p, uint32_t event)

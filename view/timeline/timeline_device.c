@@ -193,7 +193,7 @@ static void paint_part(device_frame *f, uint32_t part)
         float high = y_of(f, height_of(f->lane, at, part + 1));
         if (c > 0 && !is_end && low == from && high == to)
             continue;
-        if (c > 0) { /* end of the run */
+        if (c > 0) { /* where the run ends */
             float right = x_of(f, c);
             mv_scene_point(scene, left, to);
             mv_scene_point(scene, left, from);

@@ -1,5 +1,5 @@
-/* Names inside allocations that have room for one, found from the exact tiles: a text fits where
- * the same row keeps the same height from sample to sample.
+/* Finds names for allocations that have room for one, from the exact tiles. A name fits where the
+ * same row keeps its height from sample to sample.
  *
  *     sample   │      │      │      │      │      │
  *              ├──────┴──────┴──────┤ rank 7: at one height over four samples

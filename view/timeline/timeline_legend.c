@@ -104,7 +104,7 @@ static uint32_t rows_left(const mv_plot *p, mv_box box)
     return count;
 }
 
-/* ---- on paper ----------------------------------------------------------------------------- */
+/* ---- printed pictures -------------------------------------------------------------------- */
 
 /* Returns which rows are drawn separately; NULL: all. */
 static const uint64_t *shown_rows(const mv_plot *p)

@@ -45,7 +45,7 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
     return out;
 }
 
-/* ---- texts -------------------------------------------------------------------------------- */
+/* ---- labels ------------------------------------------------------------------------------ */
 
 /* Returns "hits: at most 24.0 MiB; of all: ", when nothing else is drawn. */
 static const char *hits_part(mv_plot *p)

@@ -41,7 +41,7 @@ typedef struct {
 mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err);
 
-/* Like mv_icicle_lay, with `node` as the root: its box is the first, at depth 0. */
+/* Like mv_icicle_lay, with `node` as the root, whose box is the first, at depth 0. */
 mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t node,
                            uint64_t least, uint32_t most, uint32_t deepest, mv_icicle_boxes *out,
                            mv_err *err);

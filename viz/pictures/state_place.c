@@ -121,7 +121,7 @@ mv_box mv_state_share(const mv_state_place *p)
                     (float)((double)p->box.h / all)};
 }
 
-/* ---- places ------------------------------------------------------------------------------ */
+/* ---- positions of boxes ------------------------------------------------------------------ */
 
 float mv_state_x(const mv_state_place *p, uint64_t bytes)
 {

@@ -443,7 +443,7 @@ float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float
     return k.y;
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- descriptions ------------------------------------------------------------------------ */
 
 static const char *size_of(const mv_state_scene *s, uint64_t bytes)
 {

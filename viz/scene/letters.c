@@ -89,7 +89,7 @@ static bool draw_letter(mv_letters *l, const char *text, const mv_text_style *st
     return true;
 }
 
-/* ---- texts ------------------------------------------------------------------------------- */
+/* ---- drawing text ------------------------------------------------------------------------ */
 
 static bool is_letter(const mv_letter *slot, uint64_t key, double size_x, double size_y)
 {

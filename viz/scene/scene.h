@@ -36,8 +36,8 @@ typedef enum {
     MV_SHAPE_IMAGE,   /* two points for the position, rounded to whole pixels, and two for the part
                          of `image` that fills it, in image pixels (upper left and lower right
                          corners); each pixel shows the pixel of the image at its middle */
-    MV_SHAPE_CLIP     /* two points, which are opposite corners of a rectangle: all following shapes
-                         are clipped to it. No points: clipping ends */
+    MV_SHAPE_CLIP     /* two points, which are opposite corners of a rectangle to which the
+                         following shapes are clipped; no points: clipping ends */
 } mv_shape_kind;
 
 typedef enum { MV_ANCHOR_START, MV_ANCHOR_MIDDLE, MV_ANCHOR_END } mv_anchor;
