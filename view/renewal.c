@@ -3,8 +3,8 @@
 #include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
 
-/* most frames that the second view paints unseen until its tiles and tables are ready, which is 3 s
- * on a slow display. A view that is not complete by then is shown incomplete. */
+/* maximum number of frames that the second view paints unseen until its tiles and tables are ready,
+ * which is 3 s on a slow display. A view that is not complete by then is shown incomplete. */
 enum { MOST_FRAMES = 100 };
 
 static bool has_failed(const mv_document *d)

@@ -18,7 +18,7 @@ typedef struct {
     bool is_dark;
     float scale;            /* scale of text and padding; 0: that of the display */
     uint32_t width, height; /* size of the window or the picture; 0: chosen to suit the screen */
-    uint64_t tile_bytes;    /* most memory for cached pictures; 0: 64 MiB */
+    uint64_t tile_bytes;    /* maximum memory for cached pictures; 0: 64 MiB */
     const char *keys;       /* the user's key bindings (view/state/keymap.h); NULL: there are
                                none */
     bool is_followed;       /* the files are still being written and are followed (view/follow.h) */

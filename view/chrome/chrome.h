@@ -137,8 +137,8 @@ void mv_tour_paint(mv_view *view, mv_box box);
  * rows; MV_DO_NOTHING: no row is selected. */
 mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count);
 
-/* Paints the background of an overlay, with a title, in the middle of `box`. Returns the box for its
- * content. */
+/* Paints the background of an overlay, with a title, in the middle of `box`. Returns the box for
+ * its content. */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
 /* Paints help text at the top of the box. Returns the box below it. */
 mv_box mv_chrome_help(mv_ui *ui, mv_box sheet, uint32_t colour, const char *text);

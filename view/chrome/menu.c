@@ -81,7 +81,7 @@ static uint32_t clock_rows(mv_view *view, mv_menu_row *rows)
     return count;
 }
 
-/* most letters on a line of a note in tooltips */
+/* maximum number of letters on a line of a note in tooltips */
 enum { NOTE_LINE = 60 };
 
 static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)

@@ -33,9 +33,12 @@ typedef struct {
     uint32_t padding;
     uint64_t peak;                       /* highest number of allocated bytes */
     uint64_t most_reserved;              /* highest number of reserved bytes */
-    uint64_t least[MV_SAVED_COLUMNS];    /* [columns] fewest allocated bytes in each column */
-    uint64_t most[MV_SAVED_COLUMNS];     /* [columns] most allocated bytes in each column */
-    uint64_t reserved[MV_SAVED_COLUMNS]; /* [columns] most reserved bytes in each column */
+    uint64_t least[MV_SAVED_COLUMNS];    /* [columns] lowest number of allocated bytes in each
+                                            column */
+    uint64_t most[MV_SAVED_COLUMNS];     /* [columns] highest number of allocated bytes in each
+                                            column */
+    uint64_t reserved[MV_SAVED_COLUMNS]; /* [columns] highest number of reserved bytes in each
+                                            column */
 } mv_saved_device;
 
 typedef struct {

@@ -9,8 +9,8 @@
 #include "viz/scene/palette.h"
 
 enum {
-    MV_NAMED_SITES = MV_SITE_COLOURS, /* most lines with a separate colour */
-    MV_NAMED_STACKS = 10              /* most stacks with a separate colour */
+    MV_NAMED_SITES = MV_SITE_COLOURS, /* maximum number of lines with a separate colour */
+    MV_NAMED_STACKS = 10              /* maximum number of stacks with a separate colour */
 };
 
 /* Colours that are independent of the theme: first the rows of mv_site_colour, then the rows of

@@ -5,8 +5,8 @@
 
 #include "analyze/lives/lives.h"
 
-enum { MV_LANDMARK_DEEPEST = 16 }; /* most ranges that can be open at the same time; deeper ranges
-                                      are omitted */
+/* Maximum number of ranges that can be open at the same time. Deeper ranges are omitted. */
+enum { MV_LANDMARK_DEEPEST = 16 };
 
 /* An annotated range, or a mark at a single point in time. */
 typedef struct {

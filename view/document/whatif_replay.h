@@ -71,7 +71,8 @@ typedef struct {
     const char *notes;   /* how reliable the result is, or "" */
 } mv_whatif_answer;
 
-/* The most columns of a curve. In a longer trace, each column covers several events. */
+/* The maximum number of columns in a curve. In a longer trace, each column covers several
+ * events. */
 enum { MV_WHATIF_COLUMNS = 1 << 18 };
 
 /* A mv_job_fn (jobs.h) whose context is a mv_whatif_shared and whose query is a mv_whatif_question.

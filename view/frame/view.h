@@ -64,7 +64,7 @@ typedef struct {
     bool tries_settings; /* reports include how much other settings would save, once they have been
                             replayed */
     float scale;         /* scale of text and padding; 0: 1 */
-    uint64_t tile_bytes; /* most memory for tiles; 0: 64 MiB */
+    uint64_t tile_bytes; /* maximum memory for tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads when a new frame would look different */
     void (*copy)(void *user, const char *text); /* copies to the clipboard */
     const char *(*paste)(void *user); /* returns the clipboard's text, valid until the next call;

@@ -24,9 +24,10 @@ typedef struct {
                                   only file is the snapshot. NULL: the viewer's defaults */
     const char *verdict;       /* verdict of all reports in one line; NULL: none */
     bool is_alarm;             /* the verdict reports a problem, so the title includes it */
-    uint64_t most_events;      /* most events in the page; the smallest blocks of a longer trace are
-                                  left out (analyze/thin/thin.h). 0: MV_PAGE_EVENTS, or fewer if the
-                                  page would be larger than MV_PAGE_BYTES */
+    uint64_t most_events;      /* maximum number of events in the page; the smallest blocks of a
+                                  longer trace are left out (analyze/thin/thin.h). 0:
+                                  MV_PAGE_EVENTS, or fewer if the page would be larger than
+                                  MV_PAGE_BYTES */
 } mv_viewer_page_opts;
 
 /* The default of --most-events. A trace of 50 million events that is downsampled to 6 million takes

@@ -44,7 +44,7 @@ typedef struct {
 } mv_flames_query;
 
 typedef struct {
-    mv_flame_tree tree; /* with by_blocks, `bytes` of a node is a number of blocks: see
+    mv_flame_tree tree;     /* with by_blocks, `bytes` of a node is a number of blocks: see
                            mv_flame_tree_opts */
     uint64_t bytes, blocks; /* sums over the whole tree */
     uint64_t *path; /* [tree.count] a number for the path of labels from the root to each node, so

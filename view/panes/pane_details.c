@@ -11,8 +11,8 @@
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
-enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 }; /* widths in pixels at
-                                                                             scale 1 */
+/* Widths in pixels at scale 1. */
+enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120, ONE = 600 };
 enum { SENTENCE_LINES = 16, SOURCE = 28 /* indentation of a line of source code */ };
 
 typedef struct {

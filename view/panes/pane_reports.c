@@ -11,9 +11,9 @@ enum {
     LEAST_CULPRIT = 120,
     NARROW = 600,            /* below this width, the text of a row is under its line of code, */
     INDENT = 12,             /* indented by this many pixels */
-    MOST_LINES = 16,         /* most lines of a sentence */
-    MOST_COOPERATIVE = 20000 /* most events; replaying more would block the thread of a page for too
-                                long */
+    MOST_LINES = 16,         /* maximum number of lines of a sentence */
+    MOST_COOPERATIVE = 20000 /* maximum number of events; replaying more would block the thread of a
+                                page for too long */
 };
 
 typedef struct {

@@ -21,7 +21,7 @@ enum {
     ROW = 15,          /* approximate height of a row */
     EVENTS = 330,      /* width of the list of events, which is a quarter of the pane, */
     MOST_EVENTS = 560, /* within these limits */
-    LEAST_ROWS = 560,  /* least width of the segments next to the list */
+    LEAST_ROWS = 560,  /* minimum width of the segments next to the list */
     EVENT_ACTION = 96,
     EVENT_SIZE = 70
 };

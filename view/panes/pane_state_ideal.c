@@ -12,7 +12,7 @@
 enum {
     BAR = 14, /* height of the strip, in pixels at scale 1 */
     LINE = 16,
-    LINES = 2 /* most lines of text */
+    LINES = 2 /* maximum number of lines of text */
 };
 
 /* Finding a placement takes seconds, so it is done once for each device. */

@@ -10,10 +10,10 @@
 
 enum {
     FILTER = 170,
-    LEAST_NOTE = 260, /* least width of the note, including the button to its right */
+    LEAST_NOTE = 260, /* minimum width of the note, including the button to its right */
     COPY = 56,
-    LEAST_TEXT = 150, /* least width of a column without a fixed width; other columns make room for
-                         it */
+    LEAST_TEXT = 150, /* minimum width of a column without a fixed width; other columns make room
+                         for it */
     HEAD_PARTS = MV_LISTING_LEDGER + 2
 };
 

@@ -7,7 +7,8 @@
 #include "view/document/moment_text.h"
 
 enum {
-    MOST_USERS = 4 << 20 /* most allocations whose address users are kept, which takes 32 MiB */
+    MOST_USERS = 4 << 20 /* maximum number of allocations whose address users are kept, which takes
+                            32 MiB */
 };
 
 /* ---- jobs -------------------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ enum { MV_MOST_REPORTS = 128, MV_MOST_TICKS = 160 };
 
 /* ---- pane data ------------------------------------------------------------------------------ */
 
-enum { MV_MOST_FOLDS = 64 }; /* most unfolded stacks; Details shows up to 4 */
+enum { MV_MOST_FOLDS = 64 }; /* maximum number of unfolded stacks; Details shows up to 4 */
 
 /* The pointer in the allocator's state, which clicks or drags the picture. */
 typedef struct {

@@ -24,7 +24,7 @@
 enum {
     MV_PAPER_WIDTH = 1400, /* default size of a picture */
     MV_PAPER_HEIGHT = 760,
-    MV_PAPER_LEAST_WIDTH = 800, /* least size of a layout; a smaller picture is laid out at this
+    MV_PAPER_LEAST_WIDTH = 800, /* minimum size of a layout; a smaller picture is laid out at this
                                    size and scaled down */
     MV_PAPER_LEAST_HEIGHT = 360,
     MV_PAPER_FIGURES = 8,

@@ -12,11 +12,11 @@
 #include "view/document/source_files.h"
 
 enum {
-    MOST_BYTES = 4 << 20, /* greatest size of a source file; larger files are not read */
+    MOST_BYTES = 4 << 20, /* maximum size of a source file; larger files are not read */
     LINES = 64,           /* number of lines in the cache, which is more than a pane shows */
     PATH = 4096,
-    MOST_WORDS = 16, /* most words in the command that starts the editor */
-    EDITORS = 16     /* most running editors whose exit status is still awaited */
+    MOST_WORDS = 16, /* maximum number of words in the command that starts the editor */
+    EDITORS = 16     /* maximum number of running editors whose exit status is still awaited */
 };
 
 extern char **environ;

@@ -11,8 +11,8 @@
 enum {
     MV_PACE_IDLE_MS = 500,
     MV_PACE_FRAME_MS = 16,
-    MV_PACE_LEAST_MS = 4 /* least time between frames if presenting should wait for the display but
-                            does not, because the window is covered */
+    MV_PACE_LEAST_MS = 4 /* minimum time between frames if presenting should wait for the display
+                            but does not, because the window is covered */
 };
 
 typedef struct {

@@ -8,7 +8,7 @@
 #include "view/frame/colour_groups.h"
 #include "viz/core/tiles.h"
 
-enum { MV_LEGEND_MOST = 40 }; /* most rows in a legend */
+enum { MV_LEGEND_MOST = 40 }; /* maximum number of rows in a legend */
 
 /* The group of everything that does not fit into the table. It never has a row. */
 #define MV_GROUP_REST ((uint64_t)1 << 50)

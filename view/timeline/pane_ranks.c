@@ -14,8 +14,9 @@ enum {
     OUTLINED = 30,
     PEAK_COLUMN = 70,
     VALUE_COLUMN = 96,
-    LEAST_SHORT = 60,    /* least width of a name, below which the value at the cursor is dropped */
-    LEAST_VERDICT = 180, /* least width of the sentence at the top, below which buttons are
+    LEAST_SHORT = 60,    /* minimum width of a name, below which the value at the cursor is
+                            dropped */
+    LEAST_VERDICT = 180, /* minimum width of the sentence at the top, below which buttons are
                             dropped */
     LEAST_NAME = 150,
     MARK = 4,

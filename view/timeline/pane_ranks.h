@@ -18,7 +18,7 @@
 
 enum {
     MV_RANK_LEAST = 14,
-    MV_RANK_LANES = 256, /* most lanes shown at the same time */
+    MV_RANK_LANES = 256, /* maximum number of lanes shown at the same time */
     MV_RANK_BAR = 12     /* width of the space to the right of the lanes, for a scroll bar and ticks
                             at outliers */
 };

@@ -17,7 +17,7 @@ enum {
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
-    LEAST_PLOT = 60,   /* least height of the plot above the device's lane, */
+    LEAST_PLOT = 60,   /* minimum height of the plot above the device's lane, */
     LEAST_DEVICE = 60, /* and least height of that lane */
     PAPER_LEGEND = 26, /* percentage of the width, within limits */
     PAPER_LEAST_LEGEND = 236,

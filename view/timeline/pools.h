@@ -19,10 +19,10 @@ typedef struct {
     const mv_filter_bits *only; /* the filter of a sheet; NULL: all rows */
     uint32_t first, end;        /* the events [first, end) are shown */
     uint32_t columns;
-    uint32_t envelopes; /* most envelopes; 0: all pools are merged, without groups */
+    uint32_t envelopes; /* maximum number of envelopes; 0: all pools are merged, without groups */
     uint32_t clock, mode, is_evaluated;
     uint32_t show; /* mv_show */
-    size_t top;    /* from a sheet: number of rows that are coloured; 0: all */
+    size_t top;    /* number of rows that are coloured, as set in a sheet; 0: all */
     char search[MV_SEARCH_TEXT];
 } mv_pools_query;
 MV_PLAIN_END

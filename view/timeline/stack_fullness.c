@@ -3,8 +3,8 @@
 #include "view/timeline/stack_shapes.h"
 #include "viz/pictures/fullness.h"
 
-enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 /* limits on the file's size, at about twenty bytes
-                                                   each */ };
+/* Limits that keep the file small, at about twenty bytes for each of these. */
+enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 };
 
 typedef struct {
     double area; /* bytes x columns */

@@ -13,9 +13,10 @@
 
 enum {
     MOST_SHAPES = 4000,
-    MOST_CORNERS = 160000, /* most corners of polygons, each of which takes about five bytes in a
-                              file */
-    MOST_SLIVERS = 36000,  /* most rectangles, each of which takes about twenty bytes */
+    MOST_CORNERS = 160000, /* maximum number of corners of polygons, each of which takes about five
+                              bytes in a file */
+    MOST_SLIVERS = 36000,  /* maximum number of rectangles, each of which takes about twenty
+                              bytes */
     SHAPE_CORNERS = 24,    /* what a polygon costs in addition to its corners, as a number of
                               corners */
     TEXT_FRAMES = 5,

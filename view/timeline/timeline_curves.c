@@ -6,8 +6,7 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* distance in pixels within which they share a
-                                              name */ };
+enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* pixels within which requests share a name */ };
 
 /* ---- the envelope ------------------------------------------------------------------------- */
 

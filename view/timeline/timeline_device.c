@@ -19,7 +19,7 @@ enum {
     LEAST_PANE = 250,
     TICK = 4,
     MOST_TIPS = 6,
-    COLUMN = 170, /* least width of a column in the legend below the lane */
+    COLUMN = 170, /* minimum width of a column in the legend below the lane */
     MOST_COLUMNS = 4
 };
 

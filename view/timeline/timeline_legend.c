@@ -24,7 +24,7 @@ enum {
     WIDE = 440,
     BELOW = 230,       /* width of a column in a legend below the picture, */
     LEAST_BELOW = 170, /* or of its two columns on a phone */
-    MOST_BELOW = 6,    /* most rows in a legend below the picture, */
+    MOST_BELOW = 6,    /* maximum number of rows in a legend below the picture, */
     SHARE_BELOW = 30   /* within this percentage of the pane's height */
 };
 

@@ -9,9 +9,9 @@
 
 enum {
     LABEL = 20, /* height of the label above an envelope, in pixels */
-    LEAST = 26, /* least height of an envelope */
+    LEAST = 26, /* minimum height of an envelope */
     MOST = 9,   /* envelopes */
-    TICK = 15   /* least distance between two labels of an axis */
+    TICK = 15   /* minimum distance between two labels of an axis */
 };
 
 typedef struct {

@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { NICE = 10 }; /* gives this thread about a tenth of the CPU time of the thread that draws
-                       (sched(7)) */
+/* Gives this thread about a tenth of the CPU time of the thread that draws (sched(7)). */
+enum { NICE = 10 };
 
 void mv_background_begin(void)
 {

@@ -30,8 +30,9 @@
 #include "analyze/lives/alive.h"
 #include "base/bitmap.h"
 
-#define MV_INDEX_LEVELS 7 /* levels above the leaves, with 16 children per node: 16^8 rows, enough
-                             for any row number */
+/* Number of levels above the leaves. With 16 children per node, there can be 16^8 rows, which is
+ * enough for any row number. */
+#define MV_INDEX_LEVELS 7
 
 /* Which bytes of a row are counted, and when the row ends. */
 typedef enum {

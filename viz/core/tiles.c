@@ -11,9 +11,10 @@
 
 enum {
     MOST_TILES = 1024,
-    MOST_JOBS = 64, /* most requests that wait or are in progress */
+    MOST_JOBS = 64, /* maximum number of requests that wait or are in progress */
     MOST_QUADS = 2048,
-    MOST_STAND_INS = 32, /* most tiles at other scales that replace missing tiles of a view */
+    MOST_STAND_INS = 32, /* maximum number of tiles at other scales that replace missing tiles of a
+                            view */
     BASE_ROWS = 512      /* height of the tile that shows everything */
 };
 

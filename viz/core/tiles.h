@@ -48,15 +48,13 @@ typedef struct {
 typedef struct {
     uint64_t subject;
     double dx, dy;
-    uint64_t kx,
-        ky;        /* the tile begins at kx * MV_TILE_COLUMNS * dx on the axis, and at byte ky *
+    uint64_t kx, ky; /* the tile begins at kx * MV_TILE_COLUMNS * dx on the axis, and at byte ky *
                       MV_TILE_ROWS * dy */
-    uint32_t rows; /* number of rows, at most MV_TILE_ROWS, above which there is nothing; may be
+    uint32_t rows;   /* number of rows, at most MV_TILE_ROWS, above which there is nothing; may be
                       0 */
-    uint64_t serial;     /* identifies the contents, and is unique within one mv_tiles */
-    const uint32_t *ids; /* [MV_TILE_COLUMNS * rows] ranks; MV_NO_ROW: none */
-    const uint32_t
-        *spikes; /* [MV_TILE_COLUMNS] ranks of spikes that are at least a pixel high
+    uint64_t serial; /* identifies the contents, and is unique within one mv_tiles */
+    const uint32_t *ids;    /* [MV_TILE_COLUMNS * rows] ranks; MV_NO_ROW: none */
+    const uint32_t *spikes; /* [MV_TILE_COLUMNS] ranks of spikes that are at least a pixel high
                     (viz/core/column_spikes.h) */
 } mv_tile;
 
@@ -85,8 +83,8 @@ typedef struct {
     uint32_t threads; /* 0: there are no threads, and mv_tiles_frame makes every tile that it shows
                          before it returns. MV_COOPERATIVE (viz/core/background.h):
                          mv_tiles_run_one_task makes the tiles */
-    uint64_t bytes;   /* most memory for tiles; 0: 64 MiB */
-    uint64_t scratch; /* most memory for the sums of one worker; 0: MV_TILES_SCRATCH */
+    uint64_t bytes;   /* maximum memory for tiles; 0: 64 MiB */
+    uint64_t scratch; /* maximum memory for the sums of one worker; 0: MV_TILES_SCRATCH */
     void (*wake)(void *user); /* called by a worker when there are tiles that no frame has shown
                                  yet, at most once before the next frame. May be NULL */
     void *user;

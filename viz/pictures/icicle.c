@@ -11,7 +11,7 @@
 
 #define LINE 1.25f /* height of a line in a label, as a multiple of the letter size */
 
-enum { NARROW = 30 /* least width in pixels of a useful label */ };
+enum { NARROW = 30 /* minimum width in pixels of a useful label */ };
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 
 #include "base/grow.h"
 
-enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 }; /* 16^8 rows, enough for any row
-                                                                number */
+/* There can be 16^8 rows, which is enough for any row number. */
+enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 };
 
 typedef struct {
     mv_arena scratch;

@@ -43,7 +43,7 @@ typedef struct {
     const uint32_t *instant; /* [column_count] the instants that the caller gave */
     uint64_t *allocated;     /* [column_count] allocated bytes at each instant, which is the height
                                 of the stack */
-    uint64_t *preexisting; /* [column_count] how many of these bytes existed before the first
+    uint64_t *preexisting;   /* [column_count] how many of these bytes existed before the first
                               event */
     uint32_t element_count;
     mv_element *elements; /* [element_count] in order of birth */

@@ -15,8 +15,8 @@
 /* The group of rows that a filter leaves out. They are not counted. */
 #define MV_POOL_HIDDEN UINT8_MAX
 
-enum { MV_POOL_GROUPS = 24 }; /* most groups; the last group contains all rows that are in no other
-                                 group */
+/* Maximum number of groups. The last group contains all rows that are in no other group. */
+enum { MV_POOL_GROUPS = 24 };
 
 /* The highest levels in a column. */
 typedef struct {

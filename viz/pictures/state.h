@@ -59,7 +59,7 @@ typedef struct {
 
 typedef struct {
     uint32_t most_rows;   /* approximate maximum number of rows */
-    uint32_t most_groups; /* most groups; at least 1 */
+    uint32_t most_groups; /* maximum number of groups; at least 1 */
     uint32_t columns;     /* columns in a row; boxes that are narrower than a column are merged */
     bool by_address;      /* all segments are in one group, sorted by address */
     bool has_no_kinds;    /* small and large segments are in the same group, because on a level of

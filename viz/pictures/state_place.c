@@ -5,8 +5,8 @@
 enum {
     GROUP = 25,    /* height of a heading in pixels at scale 1, with room for a marker below its
                       text */
-    LEAST_ROW = 5, /* least height of a row in pixels, at any scale */
-    MOST_ROW = 72, /* greatest height of a row in pixels at scale 1, when everything is shown */
+    LEAST_ROW = 5, /* minimum height of a row in pixels, at any scale */
+    MOST_ROW = 72, /* maximum height of a row in pixels at scale 1, when everything is shown */
     ZOOMED_ROW = 64,
     LOW_ROW = 8,       /* up to this height, rows have a gap of one pixel */
     LEAST_BLOCK = 512, /* the allocator's rounding unit in bytes */

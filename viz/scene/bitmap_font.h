@@ -9,7 +9,7 @@
 enum {
     MV_BITMAP_ROWS = 9,    /* height in dots; the baseline is below the seventh row */
     MV_BITMAP_ASCENT = 7,  /* rows above the baseline */
-    MV_BITMAP_COLUMNS = 5, /* greatest width of a letter; letters have different widths, and are one
+    MV_BITMAP_COLUMNS = 5, /* maximum width of a letter; letters have different widths, and are one
                               dot apart */
     MV_BITMAP_SPACE = 3
 };

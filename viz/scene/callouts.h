@@ -11,7 +11,7 @@ enum { MV_MOST_CALLOUTS = 128 };
 typedef struct {
     mv_box taken[MV_MOST_CALLOUTS];
     uint32_t count;
-    uint32_t most; /* most boxes that may be taken; 0: MV_MOST_CALLOUTS */
+    uint32_t most; /* maximum number of boxes that may be taken; 0: MV_MOST_CALLOUTS */
     mv_point leaders[MV_MOST_CALLOUTS]
                     [2]; /* lines that connect points with labels that are not next to them */
     uint32_t leader_count;
@@ -22,7 +22,7 @@ typedef struct {
     float w, h;
     float gap;  /* distance between the point and the label */
     float rise; /* height of the label's upper edge above the point */
-    float far;  /* greatest distance between the point and the label; at 1.6 gaps or more, a line
+    float far;  /* maximum distance between the point and the label; at 1.6 gaps or more, a line
                    connects the two */
 } mv_callout_size;
 

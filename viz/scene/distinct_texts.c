@@ -107,7 +107,7 @@ static const char *cut_to(mv_scene *scene, const char *label, size_t length, flo
     return head_with(scene, label, colon, line, size, width);
 }
 
-/* most bytes of a text that are examined if it is too wide */
+/* maximum number of bytes of a text that are examined if it is too wide */
 enum { TEXT_MOST = 4096 };
 
 const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width)
@@ -201,8 +201,8 @@ void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float s
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-enum { NAME_WORDS = 24, FEW_NAMES = 32 /* most words of a name that are compared, and how many names
-                                          count as few */ };
+/* Maximum number of words of a name that are compared, and how many names count as few. */
+enum { NAME_WORDS = 24, FEW_NAMES = 32 };
 
 static bool is_between_words(char c)
 {

@@ -15,7 +15,7 @@
 #include "viz/scene/damage.h"
 #include "viz/scene/text_raster.h"
 
-#define MV_IMAGE_MOST 16384 /* greatest width and height, in pixels */
+#define MV_IMAGE_MOST 16384 /* maximum width and height, in pixels */
 
 /* Hatching consists of lines along x + y that are 1.2 wide and 10 apart. How much of a pixel they
  * cover, as a value up to 255, depends only on x + y. */

@@ -172,8 +172,7 @@ float mv_text_width(const char *text, float size)
             units += widths[*text++ - ' '];
             continue;
         }
-        units +=
-            1000; /* letters of wide scripts fill a square, and so does the replacement for an
+        units += 1000; /* letters of wide scripts fill a square, and so does the replacement for an
                      invalid byte */
         bytes = mv_utf8_length_at(text);
         text += bytes ? bytes : 1;
