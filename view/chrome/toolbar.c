@@ -85,9 +85,7 @@ static const char *device_text(mv_view *view)
     if (!d)
         return "no file";
     name = view->document_count > 1
-               ? mv_device_name(view, view->now->file, view->now->device) /* the name that
-                                                                             distinguishes it from
-                                                                             other devices */
+               ? mv_device_name(view, view->now->file, view->now->device) /* the distinct name */
                : "";
     if (*name)
         return name;

@@ -6,7 +6,7 @@
 #include "view/paper/paper.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_LEVELS = 100, MOST_BOXES = 6000, HEADING = 340 /* maximum number of levels */ };
+enum { MOST_LEVELS = 100, MOST_BOXES = 6000, HEADING = 340 /* maximum height of the heading */ };
 
 /* ---- text -------------------------------------------------------------------------------- */
 

@@ -14,10 +14,9 @@ enum {
     OUTLINED = 30,
     PEAK_COLUMN = 70,
     VALUE_COLUMN = 96,
-    LEAST_SHORT = 60,    /* minimum width of a name, below which the value at the cursor is
-                            dropped */
-    LEAST_VERDICT = 180, /* minimum width of the sentence at the top, below which buttons are
-                            dropped */
+    LEAST_SHORT = 60,    /* minimum width of a name; otherwise the value is dropped */
+    LEAST_VERDICT = 180, /* minimum width of the sentence at the top; otherwise buttons
+                            are dropped */
     LEAST_NAME = 150,
     MARK = 4,
     HITS = 5, /* height of the ticks for hits */
@@ -33,16 +32,14 @@ typedef struct {
     mv_device_row *rows;
     mv_lane_choice *choices; /* [count] what the user chose for each row */
     uint32_t count, shown;   /* number of lanes, and how many of them are on the shown level */
-    uint32_t pinned, folded; /* number of pinned and folded lanes; folded lanes do not count as
-                                pinned */
+    uint32_t pinned, folded; /* number of pinned lanes and of folded lanes; no lane is both */
     uint32_t judged;         /* number of these lanes' devices whose reports are finished */
     mv_align by;
     float high;         /* height of a lane */
     uint32_t room;      /* number of lanes that fit */
     double top;         /* bytes at the top of the common scale */
     uint32_t *outlier;  /* [count] first reason why each row is an outlier, or MV_NO_ROW */
-    const char **names; /* names of the lanes that may be shown, from the top, cut to fit the
-                         * column */
+    const char **names; /* names of the lanes that may be shown, cut to fit the column */
     uint32_t left;      /* number of columns that this frame may still make exact */
     double place;       /* position of the displayed values: the pointer, or else the cursor */
     const mv_compared_ranks *found;
@@ -539,8 +536,8 @@ static bool fit_names(ranks_frame *f)
 
     count = count < MV_RANK_LANES ? count : MV_RANK_LANES;
     f->names =
-        mv_push_array(f->p.ui->frame, const char *, (uint64_t)count + 1); /* one more, for a lane
-                                                                             that is not placed */
+        mv_push_array(f->p.ui->frame, const char *, (uint64_t)count + 1); /* for a lane that is not
+                                                                             placed */
     for (uint32_t i = 0; f->names && i < count; i++) {
         uint32_t lane = i < f->pinned ? i : i + f->pane->first;
         f->names[i] = f->rows[f->pane->order[lane]].name;
