@@ -9,7 +9,7 @@ enum {
     BOX = 11,
     MOST_TITLE = 300,
     MOST_WORDS = 3,
-    LEAST_RESULT = 4 /* number of lines for the verdict, a note and a change */
+    RESULT = 5 /* number of lines above the boxes, for the verdict, a note and a change */
 };
 
 typedef struct {
@@ -20,7 +20,11 @@ typedef struct {
     mv_box line; /* what is left of the row's current line */
     float left;  /* x of the boxes */
     bool has_come, is_narrow;
-    uint32_t wanted; /* the item that the keyboard focus moved to */
+    bool is_rest;            /* the part of the result below the boxes is being painted */
+    uint32_t result_lines;   /* number of lines of the result above the boxes */
+    uint32_t parts, painted; /* number of parts of the result so far, and of those painted above the
+                                boxes */
+    uint32_t wanted;         /* the item that the keyboard focus moved to */
     uint32_t line_of_wanted;
 } whatif_frame;
 
@@ -149,12 +153,23 @@ static void measure(whatif_frame *p, mv_box box)
 
 /* ---- the result ------------------------------------------------------------------------- */
 
+/* Paints the next part of the result. It is painted above the boxes if it fits there together with
+ * a line for a hint; the first part is always painted there. */
 static void say(whatif_frame *p, uint32_t colour, const char *text)
 {
-    float pad = mv_ui_px(p->ui, MV_UI_PAD);
+    float pad = mv_ui_px(p->ui, MV_UI_PAD), width = p->lines.box.w - 2 * pad;
+    uint32_t most = p->is_narrow ? 3 * MOST_WORDS : MOST_WORDS, part = p->parts++;
+    mv_panel_lines unseen = p->lines;
 
-    mv_panel_wrap(&p->lines, pad, p->lines.box.w - 2 * pad, colour,
-                  p->is_narrow ? 3 * MOST_WORDS : MOST_WORDS, text);
+    unseen.first = UINT32_MAX;
+    if (p->is_rest ? part < p->painted
+                   : part != p->painted ||
+                         (part &&
+                          mv_panel_wrap(&unseen, pad, width, colour, most, text) + p->lines.count >=
+                              p->result_lines))
+        return;
+    p->painted += !p->is_rest;
+    mv_panel_wrap(&p->lines, pad, width, colour, most, text);
 }
 
 static void paint_result(whatif_frame *p)
@@ -185,12 +200,28 @@ static void paint_result(whatif_frame *p)
                          a->changes.assumed[i]));
 }
 
-/* Reserves lines for the result, so that the boxes do not move when results appear and disappear. A
- * low pane reserves fewer lines. */
-static void keep_lines(whatif_frame *p, uint32_t room)
+/* Paints the parts of the result that fit above the boxes. The boxes then do not move when results
+ * appear and disappear. In a low pane there is less room above the boxes. */
+static void paint_above(whatif_frame *p, uint32_t room)
 {
-    while (p->lines.count < LEAST_RESULT && p->lines.count < room / 3)
+    p->result_lines = room / 3 < RESULT ? room / 3 : RESULT;
+    paint_result(p);
+    if (p->painted < p->parts)
+        mv_panel_wrap(&p->lines, mv_ui_px(p->ui, MV_UI_PAD), p->lines.box.w,
+                      p->ui->theme->faint_text, 1, "more about this below the boxes");
+    while (p->lines.count < p->result_lines)
         mv_panel_line(&p->lines);
+}
+
+/* Paints the parts of the result that did not fit above the boxes. */
+static void paint_below(whatif_frame *p)
+{
+    if (p->painted == p->parts)
+        return;
+    p->is_rest = true;
+    p->parts = 0;
+    mv_panel_line(&p->lines);
+    paint_result(p);
 }
 
 /* Paints the button that unticks everything, at the right end of the first line. */
@@ -264,9 +295,9 @@ void mv_whatif_paint(mv_view *view, mv_box box)
     p.lines.box.w -= mv_ui_px(p.ui, 10);
     measure(&p, p.lines.box);
     paint_clear(&p, &p.lines.box);
-    paint_result(&p);
-    keep_lines(&p, mv_panel_room(view, box));
+    paint_above(&p, mv_panel_room(view, box));
     p.lines.box.w = box.w - mv_ui_px(p.ui, 10);
     paint_rows(&p);
+    paint_below(&p);
     scroll(&p, box);
 }
