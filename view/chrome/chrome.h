@@ -62,7 +62,7 @@ struct mv_chrome {
     mv_pane under;     /* pane that the pointer was last over */
     mv_box under_box;
     double moved_ms;      /* time when the pointer last moved */
-    bool has_menu_place;  /* the menu was opened with the right button, at menu_x, menu_y: */
+    bool has_menu_place;  /* the menu was opened with the right button, at menu_x, menu_y */
     float menu_x, menu_y; /* position of the menu */
     uint32_t menu_lane;   /* lane of the ranks that the menu belongs to, or MV_NO_ROW */
 

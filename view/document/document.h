@@ -82,7 +82,7 @@ typedef struct {
     mv_leak_search *leak_search;     /* used only by the loader, while the search is running */
     mv_growth_search *growth_search; /* used only by the loader, while the search is running */
     mv_segment_growths growths;      /* used only by the loader */
-    mv_peak_search *peak_search;     /* used only by the loader, like the next two members: */
+    mv_peak_search *peak_search;     /* used only by the loader, like the next two members */
     mv_arena peak_arena;
     mv_attribution peak_found;
     const char *badge; /* short verdict, such as "3: leak" */

@@ -255,8 +255,9 @@ const mv_saved_device *mv_view_outline(const mv_view *view);
  * ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
 
-/* Return the memory levels of the shown file, which has none until it is open, and the row of the
- * shown level; the row is `count` if the file does not have the requested level. */
+/* mv_view_levels returns the memory levels of the shown file; there are none until the file is
+ * open. mv_view_level returns the row of the shown level, or `count` if the file does not have the
+ * requested level. */
 const mv_level_list *mv_view_levels(const mv_view *view);
 uint32_t mv_view_level(const mv_view *view);
 

@@ -148,7 +148,8 @@ typedef struct {
     const mv_document_device *device;
     uint32_t event;          /* event to describe; MV_NO_ROW: describe `alloc` or `segment`
                                 instead */
-    uint32_t alloc, segment; /* rows of lives, or MV_NO_ROW */
+    uint32_t alloc, segment; /* allocation and segment to describe, as rows of lives, or
+                                MV_NO_ROW */
     uint32_t has_history;    /* whether to find the allocation's history */
 } mv_explanation_question;
 MV_PLAIN_END

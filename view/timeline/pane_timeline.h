@@ -39,7 +39,8 @@ typedef struct {
     mv_viewport at; /* viewport of the columns */
     const mv_pyramid *pyramid;
     mv_alignment to;    /* alignment with another device; all zeros for the shown device */
-    uint32_t from, end; /* columns [from, end) to draw; the other device has no events outside */
+    uint32_t from, end; /* columns [from, end) to draw; the other device has no events outside of
+                           them */
     uint32_t count, capacity;
     uint32_t coarse; /* for another device: how many columns are merged at first; 0: 1 */
     uint32_t exact;  /* number of columns at the start that are exact; the borders of all others are
